@@ -269,7 +269,8 @@ describe('upcasting', () => {
 /**
  * What was stored once is read for ever: a sample of each type and version, as its bytes stood in a
  * log, with what it means. A new type or version gets one by `WRITE_SAMPLES=1 npx jest
- * test/event-log/codec`; one that is there is never changed.
+ * test/event-log/codec`. Its `data` and `metadata` never change; its `event` changes with each
+ * version of its type, as the new step lifts it.
  */
 describe('a stored sample', () => {
   const folder = join(__dirname, 'samples');

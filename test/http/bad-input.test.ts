@@ -118,7 +118,7 @@ const BODY_ROUTES: Readonly<Record<string, () => BodyRoute>> = {
   }),
 };
 
-/** Those whose body is empty. */
+/** Those whose body may be empty, and which read no member of it. */
 const EMPTY_ROUTES: Readonly<Record<string, () => string>> = {
   block: () => `${world.at}/block`,
   unblock: () => `${world.at}/unblock`,
@@ -224,7 +224,7 @@ test('a price that is too large to be a number is refused', () =>
     expect((await api.post('/accountsync', undefined, { raw })).status).toBe(400);
   }));
 
-describe.each(Object.keys(EMPTY_ROUTES))('%s, whose body is empty', (name) => {
+describe.each(Object.keys(EMPTY_ROUTES))('%s, whose body may be empty', (name) => {
   const to = () => EMPTY_ROUTES[name]!();
 
   test('refuses one that cannot be read, is too large, or is of another type', () =>

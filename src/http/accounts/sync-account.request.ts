@@ -8,7 +8,7 @@ import {
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
 import { CodeInPassingRequest } from '../referral-codes/code-in-passing.request.js';
-import { Id, Must, Nested, OptionalText } from '../shapes/members.js';
+import { Id, Must, Nested, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
 const isOneOf =

@@ -30,8 +30,8 @@ export type AccessKind =
 export interface AccessRule {
   readonly kind: AccessKind;
   /**
-   * The body must be empty: no body or `{}`, with any content type. Always so for GET, HEAD and
-   * DELETE.
+   * The body may be empty: none, or `{}`, with any content type. A JSON body with members is parsed
+   * as on other routes. Always so for GET, HEAD and DELETE.
    */
   readonly emptyBody: boolean;
   /** API_REQUEST_NOT_SUPPORTED on a tenant that is connected to a payment provider. */

@@ -6,8 +6,8 @@ export const BODY_BYTES_MAX = 1024 * 1024;
 const DEPTH_MAX = 32;
 
 /**
- * Requests with a wrong content type on a route with an empty body: accepted as long as the body is
- * empty.
+ * Requests with a wrong content type on a route whose body may be empty: accepted as long as the
+ * body is empty.
  */
 const tolerated = new WeakSet<FastifyRequest>();
 

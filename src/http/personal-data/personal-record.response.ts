@@ -2,7 +2,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import type { UserFacts } from '../../domain/account/account.facts.js';
 import { ReferralResponse } from '../referrals/referral.response.js';
 import { RewardBalanceResponse, RewardResponse } from '../rewards/reward.response.js';
-import { Integer, TextOrNull } from '../shapes/shape.js';
+import { Integer, TextOrNull } from '../shapes/answer-members.js';
 import { initialOf, UserResponse } from '../users/user.response.js';
 
 class LocationResponse {

@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { Must, numberAsText } from '../shapes/members.js';
+import { Must, numberAsText } from '../shapes/request-members.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { Member } from '../shapes/request-shape.js';
 

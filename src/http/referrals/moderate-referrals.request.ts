@@ -4,7 +4,7 @@ import {
   MODERATION_ACTIONS,
   type ModerationAction,
 } from '../../domain/moderation/moderation.decider.js';
-import { Id, Must } from '../shapes/members.js';
+import { Id, Must } from '../shapes/request-members.js';
 import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 
 const ACTIONS_MAX = 100;

@@ -3,7 +3,7 @@ import type { FraudSignal } from '../../domain/account/account.events.js';
 import type { ReferralFacts } from '../../domain/account/account.facts.js';
 import type { SideStatus } from '../../domain/program.js';
 import { RewardResponse } from '../rewards/reward.response.js';
-import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../shapes/shape.js';
+import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../shapes/answer-members.js';
 import { UserResponse } from '../users/user.response.js';
 
 const SIDE_STATUSES = ['PENDING', 'APPROVED', 'DENIED'] as const;

@@ -10,7 +10,7 @@ import {
 import { isISO4217CurrencyCode, IsOptional } from 'class-validator';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
 import { badRequest } from '../edge/api-error.js';
-import { Must, numberAsText, OptionalText } from '../shapes/members.js';
+import { Must, numberAsText, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
 

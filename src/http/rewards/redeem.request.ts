@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Id, Must } from '../shapes/members.js';
+import { Id, Must } from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
 /** POST credit/{id}/redeem. */

@@ -10,7 +10,7 @@ import {
   TextUntilForgotten,
   Time,
   TimeOrNull,
-} from '../shapes/shape.js';
+} from '../shapes/answer-members.js';
 
 class RedemptionResponse {
   @Text()

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Text } from '../shapes/shape.js';
+import { Text } from '../shapes/answer-members.js';
 
 export const ENGAGEMENT_MEDIA = ['EMBED', 'POPUP', 'HOSTED', 'MOBILE', 'EMAIL', 'UNKNOWN'] as const;
 export type EngagementMedium = (typeof ENGAGEMENT_MEDIA)[number];

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ValidateNested } from 'class-validator';
 import type { EventField } from '../../domain/account/account.events.js';
-import { Id, Must, Optional } from '../shapes/members.js';
+import { Id, Must, Optional } from '../shapes/request-members.js';
 import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 
 const EVENTS_MAX = 100;

@@ -3,7 +3,14 @@ import { IsOptional, isISO31661Alpha2 } from 'class-validator';
 import type { CustomFieldValue } from '../../domain/account/account.events.js';
 import type { UserFields } from '../../domain/account/user-grant.js';
 import { codeInPassing, ReferredByRequest } from '../referral-codes/code-in-passing.request.js';
-import { ClearableText, Id, Must, Nested, numberAsText, Optional } from '../shapes/members.js';
+import {
+  ClearableText,
+  Id,
+  Must,
+  Nested,
+  numberAsText,
+  Optional,
+} from '../shapes/request-members.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 

@@ -8,7 +8,7 @@ import {
   PickType,
 } from '@nestjs/swagger';
 import type { UserFacts } from '../../domain/account/account.facts.js';
-import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/shape.js';
+import { Integer, Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/answer-members.js';
 import {
   ProgramShareLinksResponse,
   ShareLinksResponse,

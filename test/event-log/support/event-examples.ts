@@ -5,8 +5,8 @@ import type { GrantTerms, RewardTerms } from '../../../src/domain/program.js';
 
 /**
  * One event of every type, with a value in every member: a type that is new does not compile until
- * it has an example. What a stored sample must decode to for ever stands in the sample itself, so
- * examples may change with the types.
+ * it has an example. What a stored sample decodes to stands in the sample itself, so examples may
+ * change with the types.
  */
 
 const ACCOUNT = '0a000000-0000-4000-8000-000000000001';
