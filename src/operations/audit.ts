@@ -12,8 +12,8 @@ import { firstLine } from '../foundation/describe-error.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /**
- * Who did what: every operation that changes a tenant's ledger or shows something of it leaves an
- * event in that tenant's part of the log.
+ * Who did what: every operation that changes or shows a tenant's ledger appends an event to that
+ * tenant's part of the log.
  */
 export interface Operation {
   /** As it is called: `ledger statement`. */
@@ -21,17 +21,17 @@ export interface Operation {
   /** Who: a member of staff, by name. */
   readonly by: string;
   /**
-   * What was asked for; members that are undefined are left out. Never an id or a name of a
-   * client's: those go through `hiddenAccount`, `hiddenUser` or a digest.
+   * The arguments; undefined members are left out. Never an id or a name of a client: those pass
+   * through `hiddenAccount`, `hiddenUser` or a digest.
    */
   readonly parameters: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** What came of it; only its digest is kept. A text is taken for the digest itself. */
+  /** The result; only its digest is kept. A text is the digest itself. */
   readonly result: unknown;
 }
 
 export const OPERATOR: Actor = { kind: 'operator', id: 'command-line' };
 
-/** Appends the audit event. @returns where it stands. */
+/** Appends the audit event. @returns its position. */
 export async function recordOperation(
   { commands, names }: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
@@ -51,8 +51,8 @@ export async function recordOperation(
 }
 
 /**
- * The same after work that stands whatever becomes of its audit event: that it could not be written
- * is told, and is no failure of the work, or somebody does it a second time.
+ * The same after work that cannot be undone: a failed audit event is reported and does not fail the
+ * work, which would be repeated.
  */
 export async function recordDone(
   core: Pick<Core, 'commands' | 'names'>,
@@ -80,14 +80,13 @@ export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
 }
 
 /**
- * A name of staff as it stands in events: sealed, each with a key of its own, so that it can be
- * forgotten like anybody's. The name of the key follows from that of the person, who is the same in
- * every event.
+ * A staff name as stored in events: encrypted, each with a key of its own, so that it can be erased
+ * like any person's. The id of the key follows from the person's, which is the same in every event.
  */
 export const memberOfStaff = (names: KeyedNames, scope: Scope, name: string): Personal<string> =>
   staffSays(names, scope, name, name);
 
-/** What a member of staff wrote, sealed with the same key. */
+/** A text by a member of staff, encrypted with the same key. */
 export const staffSays = (
   names: KeyedNames,
   { tenant }: Scope,
@@ -96,12 +95,12 @@ export const staffSays = (
 ): Personal<string> =>
   personal(deterministicId(names.digest('staff', tenant, name), 'staff'), text);
 
-/** Who runs this, for the operating system. */
+/** The current user of the operating system. */
 export function operatingSystemUser(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run under a number that nobody has a name for.
+    // A container may run under a uid without a name.
     return `uid-${process.getuid?.() ?? 'unknown'}`;
   }
 }

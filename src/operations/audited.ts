@@ -3,14 +3,14 @@ import type { Scope } from '../domain/scope.js';
 import { recordDone, recordOperation, type Operation } from './audit.js';
 import { NotDone, type Outcome } from './outcome.js';
 
-/** What an operation came to, and what of it goes on record. */
+/** The result of an operation, and what of it is recorded. */
 export interface Done<T> extends Pick<Operation, 'parameters'> {
   readonly result: T;
   /** Where there is one already. */
   readonly digest?: string;
   /**
-   * For work that cannot be taken back, or must be told whatever happens: what stands without its
-   * audit event, in a few words.
+   * For work that cannot be undone, or must be reported in any case: what is true without its audit
+   * event, in a few words.
    */
   readonly stands?: string;
 }
@@ -18,13 +18,13 @@ export interface Done<T> extends Pick<Operation, 'parameters'> {
 /** Whose operation it is, on what, and as what it goes on record. */
 export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
   readonly scope: Scope;
-  /** Is told, in one line, of work that stands and could not be put on record. */
+  /** Called, with one line, for finished work that could not be recorded. */
   readonly warn: (line: string) => void;
 }
 
 /**
- * Runs the work on open stores and records its audit event in the log; work that was not done
- * leaves none. The tenant is known to exist.
+ * Runs the work on open stores and records its audit event in the log; refused work has none. The
+ * tenant must exist.
  */
 export async function auditedOn<T>(
   core: Core,

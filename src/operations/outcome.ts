@@ -69,7 +69,7 @@ type ReplayRefusal =
 
 type ChainRefusal =
   | { readonly code: 'CHAIN_EMPTY'; readonly scope: Scope }
-  /** A digest on top of it would vouch for events that nobody checked. */
+  /** A digest on top of it would vouch for unverified events. */
   | { readonly code: 'SEAL_NOT_SIGNED_HERE' }
   | { readonly code: 'VERIFICATION_STOPPED' | 'NOTHING_LOST' };
 

@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { NotDone, type Outcome } from '../outcome.js';
 
-/** What somebody else's books say: account → unit in lower case → balance. */
+/** Balances from outside books: account → unit in lower case → balance. */
 export interface BalanceFile {
   readonly accounts: ReadonlyMap<
     string,

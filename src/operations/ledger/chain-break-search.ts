@@ -24,10 +24,10 @@ export interface SearchedChain {
 }
 
 /**
- * Names the first event under a seal that is not as it was sealed. The events are read again for
- * that: a verification that kept them in hand for this rare case would take half as long again.
+ * Finds the first event under a seal that differs from its sealed state. The events are read again
+ * for that: keeping them during a verification for this rare case would take half as long again.
  * @param since the last link that agreed with its seal.
- * @param otherwise what to say when the seal does not tell more.
+ * @param otherwise the break to return when the seal does not show more.
  */
 export async function findBreak(
   searched: SearchedChain,

@@ -27,9 +27,9 @@ export interface Adjusted {
 }
 
 /**
- * `ledger adjust`: through the same door as everybody's commands. The answer is made from the
- * decision; what is read after it could fail, and somebody would correct a second time. With a key,
- * the same key again is the same correction, whoever asks.
+ * `ledger adjust`: the same command path as for clients. The answer is made from the decision; a
+ * read after it could fail, and the correction would be repeated. The same key is the same
+ * correction, for any operator.
  */
 export async function adjustLedger(
   core: Pick<Core, 'commands' | 'names'>,
@@ -42,7 +42,7 @@ export async function adjustLedger(
     return adjusted instanceof NotDone ? adjusted : adjusted.done;
   }
   const { accountId, userId, unit, amount, reason, approvedBy } = request;
-  // Not who types it: a colleague who repeats it means the same correction.
+  // Without the operator's name: a colleague who repeats it means the same correction.
   const asked = { accountId, userId, unit, amount, reason, approvedBy };
   return onceByKey(
     core.names,

@@ -44,7 +44,7 @@ export interface ReconciliationDifference {
   readonly eventIds: readonly string[];
 }
 
-/** What a policy or a job does within this time is not late. */
+/** A delay of policies and jobs within this time is normal. */
 const GRACE_MS = 60_000;
 const OVERDUE_MS = 3_600_000;
 

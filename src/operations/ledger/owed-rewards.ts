@@ -12,10 +12,7 @@ import {
   type PromisedValue,
 } from '../../domain/program.js';
 
-/**
- * A reward that a fact has earned somebody and of which the ledger says nothing: neither given nor
- * withheld.
- */
+/** A reward that a fact has earned and that the ledger neither granted nor withheld. */
 export interface RewardMissing {
   /**
    * `conversion`: earned by a referral. `event-reward`: earned by an event of the referred user.
@@ -56,9 +53,9 @@ export const OWED_REWARD_TYPES = [
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 
 /**
- * Lays what facts have earned somebody against what was granted or withheld. A fact and its reward
- * may be of two accounts, in whichever order these are read: what has found its counterpart is
- * dropped, so what is held grows with what is still open.
+ * Compares the rewards that facts have earned with those that were granted or withheld. A fact and
+ * its reward may be of two accounts, read in either order: matched pairs are dropped, so memory
+ * grows with the open ones.
  */
 export class OwedRewards {
   private readonly owed = new Map<string, Owed>();
@@ -95,8 +92,8 @@ export class OwedRewards {
 }
 
 /**
- * What one account says. A side of a referral earns once, whichever event says so; what an event
- * has earned goes by the id of its reward.
+ * The facts of one account. A side of a referral earns once, by whichever event; a reward earned by
+ * an event is identified by the reward's id.
  */
 class AccountRead {
   readonly owed = new Map<string, Owed>();

@@ -7,7 +7,7 @@ import {
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 
-/** Asked to stop, in the middle of reading; what was done so far stands. */
+/** Stopped while reading; the finished part remains. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
 }
@@ -89,7 +89,7 @@ export class LogReader {
       if (last !== undefined) {
         this.last = last.position;
         this.next = this.read();
-        // Whoever asks for the page is told; nobody may ask any more.
+        // The next reader of the page receives the error; there may be none.
         this.next.catch(() => undefined);
       }
     }

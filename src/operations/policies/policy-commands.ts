@@ -7,9 +7,7 @@ import { Retries } from '../../policies/retries.js';
 import { decodeAny } from '../../projecting/decode-events.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
-/**
- * What operators ask of reactions that stand still: each returns the document that `--json` prints.
- */
+/** Operations on parked reactions: each returns the document that `--json` prints. */
 
 export interface ShownParkedReaction {
   readonly id: string;
@@ -27,7 +25,7 @@ export interface ShownParkedReaction {
 export interface RetryResult {
   readonly retried: number;
   readonly done: number;
-  /** Those that stand still as before, or at a later event. */
+  /** Those that are still parked, at the same or a later event. */
   readonly parked: number;
 }
 
@@ -44,8 +42,8 @@ export async function showParked(
 }
 
 /**
- * Tries again what stands still: one reaction, or all. Each stream is taken up to its end, once;
- * beside a service that does the same, what happens twice has one effect.
+ * Retries one parked reaction, or all. Each stream is processed to its end, once; beside a service
+ * that does the same, a repetition has no second effect.
  */
 export async function retryParkedReactions(
   core: PolicyCore,
@@ -57,7 +55,7 @@ export async function retryParkedReactions(
 ): Promise<Outcome<RetryResult>> {
   if (id !== undefined && !/^[1-9]\d{0,17}$/.test(id))
     return new NotDone({ code: 'REACTION_ID_MALFORMED', id });
-  // Who the log is says whether this database goes by it.
+  // The log's identity shows whether this database follows it.
   await core.log.id();
   const parked = new ParkedReactions(core.pool);
   const retries = retriesOf(core, parked);

@@ -27,10 +27,10 @@ export interface ProjectionOperator {
   readonly names: Core['names'];
   readonly commands: Core['commands'];
   readonly tenants: Pick<Core['tenants'], 'find'>;
-  /** Who does it, for the history. */
+  /** The operator's name, for the history. */
   readonly actor: string;
   readonly signal: AbortSignal;
-  /** Is told, in one line, of work that stands and could not be put on record. */
+  /** Called, with one line, for finished work that could not be recorded. */
   readonly warn: (line: string) => void;
 }
 
@@ -184,7 +184,7 @@ export async function recorded(
       throw error;
     }
     const { document, ends } = result;
-    // What was done stands: reported as a failure, somebody would do it a second time.
+    // The work is done: reported as a failure, it would be repeated.
     await end((projection) => ends.get(projection)).catch((error: unknown) =>
       warn(
         `the ${action} stands; its line of history could not be written: ${describeError(error)}`,

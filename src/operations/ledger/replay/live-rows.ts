@@ -122,10 +122,7 @@ async function refusalOf(
     : undefined;
 }
 
-/**
- * The live read models at one moment, rows and checkpoints together; whoever writes goes on beside
- * it.
- */
+/** The live read models at one moment, rows and checkpoints together; writers are not blocked. */
 export class ReadModelSnapshot {
   private constructor(
     private readonly client: PoolClient,
