@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
 import { CommandError } from './command-error.js';
-import { retryParkedReactions, showParked } from '../operations/policies/policy-commands.js';
+import {
+  malformedId,
+  retryParkedReactions,
+  showParked,
+} from '../operations/policies/policy-commands.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import { done } from './outcomes.js';
 
@@ -50,6 +54,8 @@ async function retryCommand(
   { all = false, json }: OutputOptions & { all?: boolean },
 ): Promise<void> {
   if (id !== undefined && all) throw new CommandError('name one reaction, or say --all');
+  // Before the stores are opened: they may be away.
+  if (id !== undefined) done(malformedId(id));
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);

@@ -529,3 +529,17 @@ test('a tenant sets the rules of its open endpoints', async () => {
     expect(await refused('tenant', 'update', 'rules', option, value)).toContain(option);
   }
 });
+
+test('a malformed id of a parked reaction is refused before the stores are opened', async () => {
+  const available = stores;
+  stores = { ...available, databaseUrl: 'postgres://127.0.0.1:1/none' };
+  try {
+    expect(await cli('policy', 'retry', 'abc')).toMatchObject({
+      code: 1,
+      out: '',
+      err: '"abc" is no id of a parked reaction: see policy parked\n',
+    });
+  } finally {
+    stores = available;
+  }
+});

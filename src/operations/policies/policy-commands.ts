@@ -41,6 +41,10 @@ export async function showParked(
   return (await new ParkedReactions(pool).list({ limit })).map(shown);
 }
 
+/** The refusal of what cannot be the id of a parked reaction. */
+export const malformedId = (id: string): NotDone | undefined =>
+  /^[1-9]\d{0,17}$/.test(id) ? undefined : new NotDone({ code: 'REACTION_ID_MALFORMED', id });
+
 /**
  * Retries one parked reaction, or all. Each stream is processed to its end, once; beside a service
  * that does the same, a repetition has no second effect.
@@ -53,8 +57,8 @@ export async function retryParkedReactions(
     onProgress,
   }: { readonly signal: AbortSignal; readonly onProgress?: (retried: number) => void },
 ): Promise<Outcome<RetryResult>> {
-  if (id !== undefined && !/^[1-9]\d{0,17}$/.test(id))
-    return new NotDone({ code: 'REACTION_ID_MALFORMED', id });
+  const malformed = id === undefined ? undefined : malformedId(id);
+  if (malformed) return malformed;
   // The log's identity shows whether this database follows it.
   await core.log.id();
   const parked = new ParkedReactions(core.pool);
