@@ -15,8 +15,8 @@ const PROBE: ProbeOptions = { everyMs: 2_000, withinMs: 2_000 };
  * connection again after a loss or a silence, and then wakes every reader, for notifications during
  * the loss are gone. Its absence costs latency only: readers poll as well.
  *
- * Not on `KeptConnection`: that one belongs to a pool and begins with an error while the database is
- * unavailable. A log is opened without a pool, and readers hold and release the connection.
+ * Not on `KeptConnection`: that one belongs to a pool and begins with an error while the database
+ * is unavailable. A log is opened without a pool, and readers hold and release the connection.
  */
 export class PostgresListener {
   private holders = 0;
