@@ -39,8 +39,8 @@ const compiled =
 
 module.exports = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at
-  // a time; three keep it busy.
-  maxWorkers: 3,
+  // a time; four keep it busy.
+  maxWorkers: 4,
   // A worker that grew beyond it is replaced between two files.
   workerIdleMemoryLimit: '1GB',
   // Read from here only; inside a project it counts for nothing.
