@@ -16,8 +16,9 @@ interface Turn {
 /**
  * What this process leads (a projection, the policies, the sealing): a session advisory lock for
  * each name, all on one connection. Postgres releases them when that connection ends, whatever
- * happened to the process. A process that has not noticed yet can do no harm: each write of a
- * leader expects the version that it read (fencing).
+ * happened to the process. A process that has not noticed yet can do no harm: each write of
+ * projections and seals expects the version that it read (fencing), and a reaction that the
+ * policies repeat has no second effect.
  */
 export class Leadership {
   private client: PoolClient | undefined;

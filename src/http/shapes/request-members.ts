@@ -82,9 +82,20 @@ export interface TextRule {
 }
 
 /** A text that may be missing, or null to clear it. */
-export function ClearableText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
+export const ClearableText = (rule?: TextRule, about?: MemberOptions): PropertyDecorator =>
+  text(emptyAsMissing, rule, about);
+
+/** A text that may be missing; null counts as missing. */
+export const OptionalText = (rule?: TextRule, about?: MemberOptions): PropertyDecorator =>
+  text(emptyOrNullAsMissing, rule, about);
+
+function text(
+  read: typeof emptyAsMissing,
+  rule: TextRule | undefined,
+  about: MemberOptions = {},
+): PropertyDecorator {
   return applyDecorators(
-    Member(emptyAsMissing),
+    Member(read),
     IsOptional(),
     Must(
       rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
@@ -102,25 +113,6 @@ export function ClearableText(rule?: TextRule, about: MemberOptions = {}): Prope
 
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= TEXT_LENGTH_MAX;
-
-/** A text that may be missing; null counts as missing. */
-export function OptionalText(rule?: TextRule, about: MemberOptions = {}): PropertyDecorator {
-  return applyDecorators(
-    Member(emptyOrNullAsMissing),
-    IsOptional(),
-    Must(
-      rule?.words ?? `be a text of at most ${TEXT_LENGTH_MAX} characters`,
-      (value) => isText(value) && (rule?.test(value) ?? true),
-      rule,
-    ),
-    ApiPropertyOptional({
-      type: String,
-      nullable: true,
-      description: about.description,
-      example: about.example,
-    }),
-  );
-}
 
 /** A member with its own rule; null counts as missing. */
 export function Optional(
