@@ -69,7 +69,7 @@ export function addChainCommands(cli: Command): void {
             return {
               result,
               parameters: { digest: outside?.digest },
-              stands: 'the chain was verified',
+              completed: 'the chain was verified',
             };
           },
         );

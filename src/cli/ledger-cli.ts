@@ -88,7 +88,7 @@ export function addLedgerCommands(cli: Command): void {
             by: who,
           });
           if (result instanceof NotDone) return result;
-          return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+          return { result, parameters: { period }, completed: `${period} is ${result.status}` };
         });
         if (json) return printJson(changed);
         process.stdout.write(`${alias}: ${period} is ${changed.status}\n`);

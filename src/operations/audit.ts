@@ -58,12 +58,12 @@ export async function recordDone(
   core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   operation: Operation,
-  { stands, warn }: { readonly stands: string; readonly warn: (line: string) => void },
+  { completed, warn }: { readonly completed: string; readonly warn: (line: string) => void },
 ): Promise<void> {
   try {
     await recordOperation(core, scope, operation);
   } catch (error) {
-    warn(`${stands}; the audit entry could not be written: ${firstLine(error)}`);
+    warn(`${completed}; the audit entry could not be written: ${firstLine(error)}`);
   }
 }
 

@@ -12,7 +12,7 @@ export interface Done<T> extends Pick<Operation, 'parameters'> {
    * For work that cannot be undone, or must be reported in any case: what is true without its audit
    * event, in a few words.
    */
-  readonly stands?: string;
+  readonly completed?: string;
 }
 
 /** Whose operation it is, on what, and as what it goes on record. */
@@ -33,9 +33,9 @@ export async function auditedOn<T>(
 ): Promise<Outcome<T>> {
   const outcome = await work(core);
   if (outcome instanceof NotDone) return outcome;
-  const { result, parameters, digest, stands } = outcome;
+  const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };
-  if (stands === undefined) await recordOperation(core, scope, done);
-  else await recordDone(core, scope, done, { stands, warn });
+  if (completed === undefined) await recordOperation(core, scope, done);
+  else await recordDone(core, scope, done, { completed, warn });
   return result;
 }

@@ -95,7 +95,7 @@ export class ChainController {
         return {
           result,
           parameters: { digest: outside?.digest },
-          stands: 'the chain was verified',
+          completed: 'the chain was verified',
         };
       },
     );

@@ -63,7 +63,7 @@ export class PeriodsController {
     return this.ledger.onRecord({ operation, call, scope }, async (core) => {
       const result = await changePeriod(core, scope, type, { period, comment, by });
       if (result instanceof NotDone) return result;
-      return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+      return { result, parameters: { period }, completed: `${period} is ${result.status}` };
     });
   }
 }

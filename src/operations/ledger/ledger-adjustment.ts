@@ -71,7 +71,7 @@ export async function adjustOnRecord(
   return {
     result,
     parameters: { account, user, unit, amount, repeated },
-    stands: 'the correction stands',
+    completed: 'the correction stands',
   };
 }
 

@@ -77,13 +77,13 @@ export const acknowledgementText = ({
  * Puts on record, signed, that the log lost its end and that somebody knows: seals of what is gone
  * are taken out of the chains (and kept in the record), the seal of the log is made anew for what
  * is there, and sealing goes on from that. A loss after this one is found like this one was.
- * @param told puts it on record in the log as well, once it stands.
+ * @param onAcknowledged puts it on record in the log as well, once it stands.
  * @throws {Stopped} {EventLogUnavailable}
  */
 export async function acknowledgeLoss(
   core: Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>,
   options: AcknowledgementOptions,
-  told: (acknowledged: LossAcknowledgement) => Promise<void>,
+  onAcknowledged: (acknowledged: LossAcknowledgement) => Promise<void>,
 ): Promise<Outcome<LossAcknowledgement>> {
   const { pool, log, names, chainSigner: signer } = core;
   // What is not sealed yet and can be is, so that it is not taken for what was lost.
@@ -101,7 +101,7 @@ export async function acknowledgeLoss(
     );
     return acknowledge(client, core, options, { open: rows[0], stopped });
   });
-  if (!(acknowledged instanceof NotDone)) await told(acknowledged);
+  if (!(acknowledged instanceof NotDone)) await onAcknowledged(acknowledged);
   return acknowledged;
 }
 
@@ -120,7 +120,7 @@ async function acknowledge(
   const seals = new ChainSeals(pool, await log.id());
   const logSeal = await seals.logSeal();
   const isAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
-  const { standing, firstMissing } = await sealedTail(
+  const { newestIntact, firstMissing } = await sealedTail(
     log,
     seals,
     isAuthentic ? logSeal : undefined,
@@ -129,13 +129,17 @@ async function acknowledge(
   const lost =
     firstMissing === undefined
       ? []
-      : await dropSeals(client, seals, (position) => log.compare(position, standing?.position) > 0);
+      : await dropSeals(
+          client,
+          seals,
+          (position) => log.compare(position, newestIntact?.position) > 0,
+        );
   const link = await linkAt(log, await newestSealed(client, seals, log), patience);
   await setCheckpoint(client, seals, link, signer);
   const unsigned = {
     log: seals.logId,
     from: open?.from ?? (isAuthentic ? logSeal.position : null),
-    to: standing?.position ?? null,
+    to: newestIntact?.position ?? null,
     reason,
     acknowledgedAt: new Date().toISOString(),
     seals: lost,
@@ -259,6 +263,6 @@ export async function auditLoss(
         core,
         { tenant, mode },
         { operation: 'ledger acknowledge-loss', by, parameters, result },
-        { stands: 'the loss was acknowledged', warn },
+        { completed: 'the loss was acknowledged', warn },
       );
 }

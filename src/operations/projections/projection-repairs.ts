@@ -77,7 +77,7 @@ export async function repairProjections(
     result: document,
   };
   await recordDone(operator, { tenant, mode }, done, {
-    stands: 'the repair stands',
+    completed: 'the repair stands',
     warn: operator.warn,
   });
   return document;
