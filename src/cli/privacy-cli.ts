@@ -127,7 +127,7 @@ async function readErasures(path: string): Promise<readonly ListedErasure[]> {
         return LISTED.parse(JSON.parse(line));
       } catch {
         throw new CommandError(
-          `${path}: line ${number} is not an erasure as list-erasures writes it`,
+          `${path}: line ${number} is no erasure as list-erasures writes them`,
         );
       }
     });
