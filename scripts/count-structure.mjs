@@ -58,7 +58,7 @@ const nameOf = (node) => node?.name?.getText() ?? '';
 const calleeOf = ({ expression }) => nameOf(expression) || expression.getText();
 const callsIn = (node) => nodesIn(node).filter(ts.isCallExpression);
 
-/** The functions of a step's name. */
+/** The functions that a step's name refers to. */
 function functionsOf(path, name) {
   const [outer, handedTo] = name.split('/');
   const found = nodesIn(parse(path)).filter((node) => {
@@ -72,7 +72,7 @@ function functionsOf(path, name) {
     .flatMap((call) => call.arguments.filter(bodied));
 }
 
-/** What is wrong with the listed path; undefined: it is the path of the code. */
+/** The first error of the listed path; undefined: it is the path of the code. */
 function faultIn(path) {
   for (const [file, name, calls] of path) {
     if (!existsSync(join(root, file))) return `${file} does not exist`;
@@ -104,7 +104,7 @@ function touched(title) {
     [...item.split(':')[0].matchAll(/`([^`]*\/[^`]*)`/g)].map(([, path]) => path);
   const files = items.flatMap(filesOf);
   const more = items.filter((item) => / where /.test(item.split(':')[0])).flatMap(filesOf).length;
-  // A file that the change adds lies in a folder that exists.
+  // A file that the change adds is in an existing folder.
   const missing = files.filter((path) => !existsSync(join(root, path.replace(/\/[^/]*<.*/, ''))));
   const always = files.length - more;
   return { files: more > 0 ? `${always} to ${files.length}` : always, missing };
