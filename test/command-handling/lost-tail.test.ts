@@ -144,8 +144,8 @@ it('what is remembered is forgotten, once, and said so', async () => {
   const heard: unknown[] = [];
   one.log.onWentBack((newest) => heard.push(newest));
   await loseTail(sql, kept);
-  await one.log.look();
-  await one.log.look();
+  await one.log.checkNewestSeen();
+  await one.log.checkNewestSeen();
   expect(heard).toEqual([{ position: from?.position, eventId: from?.eventId }]);
   expect(one.log.newestSeen).toBeUndefined();
 });
@@ -158,7 +158,7 @@ it('between two looks the log lost its end and was filled beyond it: what was re
   await fill(other, 'hidden', 3);
   await one.log.readAll(undefined, 10_000);
   const { epoch } = one.log;
-  await one.log.look();
+  await one.log.checkNewestSeen();
   expect(one.log.epoch).toBe(epoch + 1);
 });
 

@@ -135,7 +135,7 @@ it('the head is that of the log which is there', async () => {
   const { kept } = await twoEvents();
   const before = await one.head();
   await double.loseTail(kept);
-  await one.look();
+  await one.checkNewestSeen();
   const head = await one.head();
   expect(one.compare(head, before)).toBeLessThan(0);
   expect(await one.holds({ position: before ?? '', eventId: randomUUID() })).toBe(false);
