@@ -65,7 +65,7 @@ describe('while the log is away', () => {
     return pending;
   };
 
-  it('a tenant that is known is found, and the log is asked again a while later', async () => {
+  it('a known tenant is found, and the log is read again a while later', async () => {
     expect(await answer(directory.find('shop'), new EventLogUnavailable('away'))).toMatchObject({
       openEndpoints: true,
     });
@@ -76,7 +76,7 @@ describe('while the log is away', () => {
     });
   });
 
-  it('everybody who waits for one reading finds what is known, not only the first', async () => {
+  it('all requests that wait for one read find the known tenant, not only the first', async () => {
     const waiting = [directory.find('shop'), directory.find('shop'), directory.find('shop')];
     for (const reading of tenants.readings.splice(0)) reading(new EventLogUnavailable('away'));
     expect(await Promise.all(waiting)).toMatchObject([
@@ -86,7 +86,7 @@ describe('while the log is away', () => {
     ]);
   });
 
-  it('a change that was announced makes it unknown; so does every other failure, and a tenant that was never read', async () => {
+  it('a tenant is unknown after an announced change, after any other failure, and when it was never read', async () => {
     await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow(
       'away',
     );

@@ -55,7 +55,7 @@ it('the default program pays ten percent at the start and a thousand cents at co
   });
 });
 
-it('everything that is given counts', () => {
+it('every given member has its effect', () => {
   const program = parse({
     id: 'partners',
     name: 'Partners',
@@ -157,14 +157,14 @@ describe('the programs of a tenant', () => {
   ];
   const tenant = events.reduce(evolve, initialState) as OpenTenant;
 
-  it('are found by id, and by no other name', () => {
+  it('are found by their id only', () => {
     expect(programOf(tenant, 'default')).toMatchObject({ id: 'default', isDefault: false });
     expect(programOf(tenant, 'partners')).toMatchObject({ id: 'partners', isDefault: true });
     expect(programOf(tenant, 'Partners')).toBeNull();
     expect(programOf(tenant, 'constructor')).toBeNull();
   });
 
-  it('have one default among them', () => {
+  it('have one default', () => {
     expect(programsOf(tenant).map(({ id, isDefault }) => [id, isDefault])).toEqual([
       ['default', false],
       ['partners', true],

@@ -74,7 +74,7 @@ function unreliable(pool: pg.Pool): {
 
 describe('rows and checkpoint', () => {
   test.each(['before', 'after'] as const)(
-    'stay one when the connection breaks %s a write: nothing is lost, nothing counted twice',
+    'stay consistent when the connection breaks %s a write: nothing is lost or counted twice',
     async (when) => {
       const { pool, failing, failed } = unreliable(projected.openPool());
       failing(when, /insert into "rm_users_1"/, 3);
@@ -90,7 +90,7 @@ describe('rows and checkpoint', () => {
     },
   );
 
-  test('survive that every connection is cut, again and again', async () => {
+  test('survive repeated cuts of every connection', async () => {
     const runner = projected.startRunner({ pageSize: 7 });
     const cutter = projected.openPool(1);
     const admin = () =>
@@ -109,7 +109,7 @@ describe('rows and checkpoint', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([200, 200]);
   });
 
-  test('a writer that lost the race writes nothing (fencing)', async () => {
+  test('are not written by a writer that lost the race (fencing)', async () => {
     await ensureLiveGenerations(projected.pool, accountProjectors);
     await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
     const page = await decodePage(
@@ -171,7 +171,7 @@ describe('rows and checkpoint', () => {
     expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
   });
 
-  test('a checkpoint that somebody else moved is taken up from where it is', async () => {
+  test('continue from a checkpoint that another writer moved', async () => {
     const runner = projected.startRunner();
     expect(
       await runner.waitFor(
@@ -193,7 +193,7 @@ describe('rows and checkpoint', () => {
 });
 
 describe('leading', () => {
-  test('of two runners one leads; the other takes over when it stops', async () => {
+  test('is done by one of two runners, and by the other when it stops', async () => {
     const first = projected.startRunner({ pool: projected.openPool() });
     await until(() => ALL.every((name) => first.leads(name)));
     const second = projected.startRunner({ pool: projected.openPool() });
@@ -209,7 +209,7 @@ describe('leading', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
   });
 
-  test('losing the connection that holds the locks is giving up the lead, until somebody has it again', async () => {
+  test('is lost with the connection that holds the locks, and taken again', async () => {
     const runners = [
       projected.startRunner({ pool: projected.openPool() }),
       projected.startRunner({ pool: projected.openPool() }),
@@ -227,7 +227,7 @@ describe('leading', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
   });
 
-  test('processes that start at once make each generation once', async () => {
+  test('processes that start at once create each generation once', async () => {
     await Promise.all(
       [1, 2, 3, 4].map(() => ensureLiveGenerations(projected.pool, accountProjectors)),
     );
@@ -322,7 +322,7 @@ describe('an event that cannot be applied', () => {
     return parked.rows;
   };
 
-  test('parks its stream, in order, and the rest goes on; a restart does not forget it', async () => {
+  test('parks its stream, in order, also over a restart, and other streams continue', async () => {
     const runner = projected.startRunner({ projectors: failingOn('u1') });
     await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
     await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
@@ -394,7 +394,7 @@ describe('an event that cannot be applied', () => {
     ]);
   });
 
-  test('undecodable: those that would have to read it wait and say so, the others go on', async () => {
+  test('and cannot be decoded stops the projections that read it, with the reason, and no others', async () => {
     const runner = projected.startRunner();
     await projected.ledger.happened(acme, accountOpened(acme));
     const { id } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
@@ -428,7 +428,7 @@ describe('an event that cannot be applied', () => {
     await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
   });
 
-  test('undecodable and of a type that nobody knows: all wait', async () => {
+  test('and is of an unknown type stops all projections', async () => {
     const runner = projected.startRunner();
     const { id, position } = await projected.ledger.happenedUndecodably(
       acme,
@@ -442,7 +442,7 @@ describe('an event that cannot be applied', () => {
   });
 });
 
-describe('going on', () => {
+describe('following', () => {
   test('waits for a log that is away', async () => {
     const runner = projected.startRunner();
     await until(() => runner.leads('users'));
@@ -456,7 +456,7 @@ describe('going on', () => {
     expect(await usersCounted()).toBe(5);
   });
 
-  test('a projection that is new catches up by itself and then shares the one pass over the log', async () => {
+  test('lets a new projection catch up and then share the one pass over the log', async () => {
     const before = projected.startRunner({
       projectors: accountProjectors.filter((projector) => projector !== usersProjector),
     });
@@ -483,7 +483,7 @@ describe('going on', () => {
     }
   });
 
-  test('a position that is reached already is answered at once, one that does not come is not waited for longer than said', async () => {
+  test('answers a reached position at once, and gives up on others after the given time', async () => {
     const runner = projected.startRunner();
     const position = await projected.ledger.happened(acme, accountOpened(acme));
     expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
