@@ -1,3 +1,4 @@
+import { RepeatErasureEnvelope } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
@@ -179,8 +180,8 @@ test('erasures of a newer copy of the log are replayed on a restored one, once',
     account: null,
     suppressed,
   };
-  await one.erasures.repeat(listed, cause);
-  await one.erasures.repeat(listed, cause);
+  await one.commands.execute(new RepeatErasureEnvelope(cause, listed));
+  await one.commands.execute(new RepeatErasureEnvelope(cause, listed));
   const other = await ledger.process();
   expect(await erasuresOf(other, 'restored')).toStrictEqual([
     'ErasureRequested',

@@ -151,6 +151,25 @@ describe('moderating 100 referrals of many accounts', () => {
   });
 });
 
+it('the referrer’s side is moderated before the referral, whose event makes a policy grant the referrer’s reward', async () => {
+  await one.userWithCode('order-referrer', 'ann', 'ORDERANN');
+  const [id = ''] = await referrals('order', 'ORDERANN', 'order-referrer', 1);
+  await one.moderate({ [id]: 'DENIED' });
+  await one.moderate({ [id]: 'APPROVED' });
+  const positionsOf = async (accountId: string, type: AccountEvent['type']) => {
+    const recorded = await one.recordedOf(one.names.accountStream(scope, refOf(accountId)));
+    return recorded
+      .filter(({ event }) => event.type === type)
+      .map((decoded) => decoded.recorded.position);
+  };
+  const ofReferrer = await positionsOf('order-referrer', 'ReferrerSideModerated');
+  const ofReferral = await positionsOf('order-0', 'ReferralModerated');
+  expect([ofReferrer.length, ofReferral.length]).toEqual([2, 2]);
+  ofReferrer.forEach((position, index) =>
+    expect(one.log.compare(position, ofReferral[index])).toBeLessThan(0),
+  );
+});
+
 describe('a repeated moderation', () => {
   it('gets the same outcome and changes nothing', async () => {
     await one.userWithCode('again-referrer', 'ann', 'AGAINANN');

@@ -123,6 +123,39 @@ it('ten thousand accounts of 110 KiB stay within the limit that all kinds of str
   ]);
 });
 
+describe('the cache of a stream', () => {
+  const at = (revision: bigint): Folded<string> => ({
+    state: `state ${revision}`,
+    revision,
+    position: `m-${revision}`,
+    eventId: ID,
+    epoch: 0,
+    handled: new HandledCommands(),
+    bytes: 100,
+  });
+
+  it('keeps the newest state, whichever read ends last', () => {
+    const cache = new StreamCache<string>(new RememberedStreams());
+    cache.put('account', at(6n), 0);
+    cache.put('account', at(5n), 0);
+    expect(cache.get('account')?.revision).toBe(6n);
+    cache.put('account', at(7n), 0);
+    expect(cache.get('account')?.revision).toBe(7n);
+  });
+
+  it('keeps no state that was decoded before an erasure and arrives after it', () => {
+    const cache = new StreamCache<string>(new RememberedStreams(), () => ['ann']);
+    const { evictions } = cache;
+    cache.put('account', at(5n), evictions);
+    cache.forgetSubjects(new Set(['ann']));
+    expect(cache.get('account')).toBeUndefined();
+    expect(cache.put('account', at(6n), evictions).revision).toBe(6n);
+    expect(cache.get('account')).toBeUndefined();
+    cache.put('account', at(6n), cache.evictions);
+    expect(cache.get('account')?.revision).toBe(6n);
+  });
+});
+
 it('a stream that is larger than the whole cache is read each time', async () => {
   const log = new AlikeStreams(await stored(large()));
   const remembered = new RememberedStreams(MIB / 8);

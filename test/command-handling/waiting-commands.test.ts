@@ -133,6 +133,25 @@ describe('a command with a lookup', () => {
     expect(converted).toMatchObject({ referrerStatus: 'APPROVED' });
   });
 
+  it('looks it up again for its next try: a referrer who is blocked in between earns nothing', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+    const referrer = one.owners.referrer.bind(one.owners);
+    let blocked: Promise<unknown> | undefined;
+    jest.spyOn(one.owners, 'referrer').mockImplementation(async (...asked) => {
+      const found = await referrer(...asked);
+      await (blocked ??= blockAnn());
+      return found;
+    });
+    // The first try finds that it needs a code and an announcement.
+    const { events } = accepted(await one.upsert('friend', 'user'));
+    expect(blocked).toBeDefined();
+    expect(events.find(({ type }) => type === 'ReferralStarted')).toMatchObject({
+      referredStatus: 'DENIED',
+      referrerStatus: 'DENIED',
+    });
+  });
+
   it('keeps no plain value in memory of a person who is forgotten before it is recorded', async () => {
     await one.userWithCode('anns', 'ann', 'ANN');
     accepted(await one.sync('friend'));

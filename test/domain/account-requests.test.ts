@@ -6,6 +6,7 @@ import {
   accountOpened,
   personOf,
   referralCodeAssigned,
+  referralConverted,
   referralStarted,
   userIdentified,
 } from '../support/account-events.js';
@@ -96,6 +97,19 @@ describe('codes in the body of another request', () => {
       kind: 'referrer',
       party: ANN,
     });
+  });
+
+  it('leave the referrer to be looked up until the referral is converted', () => {
+    const referred = [
+      here,
+      accountAttributed('ANNLEE', ANN),
+      bob,
+      referralStarted('referral', BOB, ANN),
+    ];
+    asked(referred, sync()).needs({ kind: 'referrer', party: ANN });
+    expect(
+      asked([...referred, referralConverted('referral', ANN)], sync(['OTHER'])).types(),
+    ).toStrictEqual(['SubscriptionChanged']);
   });
 });
 

@@ -148,6 +148,37 @@ describe('the tombstone', () => {
       .then({ ...completed, account }));
 });
 
+describe('an erasure that is repeated from a newer copy of the log', () => {
+  const repeat = (account: string | null, suppressed: readonly string[] = []) => ({
+    type: 'RepeatErasure' as const,
+    erased: { erasureId: 'erasure', persons: [BOB.person], account },
+    suppressed,
+    now: NOW,
+  });
+  test('is recorded where it is missing', () => {
+    given(...bobAndCat)
+      .when(repeat(account, ['hash']))
+      .then(requested({ account, suppressed: ['hash'] }));
+  });
+  test('records nothing when its people, its account and its hashes are known', () => {
+    given(...bobAndCat, requested({ account, suppressed: ['hash'] }))
+      .when(repeat(account, ['hash']))
+      .then();
+  });
+  test('records a hash that is missing', () => {
+    given(...bobAndCat, requested())
+      .when(repeat(null, ['hash']))
+      .then(requested({ suppressed: ['hash'] }));
+  });
+  test('leaves a newer account under the same id, which is another one', () => {
+    const newer = accountOpened(ACME, { account: 'another key' });
+    given(...bobAndCat, requested({ account }), newer)
+      .when(repeat(account, ['hash']))
+      .then(requested({ suppressed: ['hash'] }));
+    given(newer).when(repeat(account)).then(requested());
+  });
+});
+
 describe('an erasure', () => {
   const granted = rewardGranted('reward', BOB, credit(500));
   const history = [...bobAndCat, referralCodeAssigned(ACME, 'bob', 'BOB'), granted];

@@ -129,6 +129,20 @@ describe('a start', () => {
     expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
   });
 
+  it('is denied when one of several signals denies, whatever the others say', () => {
+    const program = aProgram({ fraud: fraud({ name: 'pending', email: 'deny' }) });
+    const alike = { ...LEE, email: 'ann@one.com' };
+    expect(statuses(start(program, { likeness: alike, profile: alike }))).toEqual([
+      'DENIED',
+      'DENIED',
+    ]);
+  });
+
+  it('gives each side the status that the program says for it', () => {
+    const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'APPROVED' } });
+    expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
+  });
+
   it('never improves a status: a blocked referrer’s sides are denied', () => {
     const program = aProgram({ fraud: fraud({ name: 'pending' }) });
     expect(

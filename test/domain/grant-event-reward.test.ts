@@ -93,6 +93,12 @@ it('granting the reward of an event does not grant a withheld reward later', () 
     .then();
 });
 
+it('granting the reward of an event does not withhold it a second time', () => {
+  given(...here, denied, lost('SIDE_NOT_APPROVED'))
+    .when(grant)
+    .then();
+});
+
 it('granting the reward of an event waits for the moderation that holds the referral', () => {
   given(...here, {
     type: 'ModerationPrepared',

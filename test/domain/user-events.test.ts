@@ -397,4 +397,14 @@ describe('a reward for the referrer', () => {
       .when(receive(program, [content()], { context: annStands({ program, referrer: null }) }))
       .then(received(), lost('REFERRER_GONE'));
   });
+
+  it('is lost to a block before it is lost to the status of the side', () => {
+    given(
+      ...here,
+      accountAttributed('ANNLEE', ANN),
+      referralStarted('referral', BOB, ANN, { referrerStatus: 'DENIED' }),
+    )
+      .when(receive(program, [content()], { context: annStands({ program, referrer: BLOCKED }) }))
+      .then(received(), lost('REFERRER_BLOCKED'));
+  });
 });

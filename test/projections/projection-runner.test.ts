@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
+import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { usersProjector } from '../../projections/users/projector.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import {
@@ -14,7 +15,10 @@ import {
   accountOpened,
   anAccount,
   credit,
+  creditRedeemed,
+  erasureRequested,
   partyOf,
+  personOf,
   rewardGranted,
   userIdentified,
   type TestAccount,
@@ -132,6 +136,39 @@ describe('rows and checkpoint', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([3, 3]);
     const [after] = await liveCheckpoints(projected.pool, ['users']);
     expect(after).toMatchObject({ position: page.last, version: '1' });
+  });
+
+  test('an event that is in the rows already is not applied again, wherever a page begins', async () => {
+    await ensureLiveGenerations(projected.pool, accountProjectors);
+    const ann = partyOf(acme, 'ann');
+    const granted = rewardGranted('w1', ann, credit(100));
+    const first = await projected.ledger.happened(
+      acme,
+      granted,
+      creditRedeemed(granted, 'r1', 30, 2_000),
+    );
+    const track = new ProjectionTrack(rewardsProjector, 1, {
+      pool: projected.pool,
+      log: projected.log,
+      knownTypes: rewardsProjector.handles,
+    });
+    const [checkpoint] = await liveCheckpoints(projected.pool, ['rewards']);
+    const pageFromStart = async () =>
+      decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
+    const page = await pageFromStart();
+    if (!page || !checkpoint) throw new Error('nothing to apply');
+    await track.restoreFrom(checkpoint);
+    await track.apply(page);
+    expect(track.position).toBe(first);
+    expect(track.concernedBy(page)).toBe(false);
+    await projected.ledger.happened(acme, creditRedeemed(granted, 'r2', 5, 2_100));
+    const longer = await pageFromStart();
+    if (!longer) throw new Error('nothing to apply');
+    await track.apply(longer);
+    const { rows } = await projected.pool.query(
+      'select redeemed_credit::integer as redeemed, redeemed_times::integer as times from rm_rewards_1.rewards',
+    );
+    expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
   });
 
   test('continue from a checkpoint that another writer moved', async () => {
@@ -315,6 +352,26 @@ describe('an event that cannot be applied', () => {
     ]);
     const users = (await next.status()).find(({ projection }) => projection === 'users');
     expect(users).toMatchObject({ parkedStreams: 1, position: later, lastError: null });
+  });
+
+  test('does not keep an erasure in its stream waiting: the people are gone, and what follows stays parked', async () => {
+    const runner = projected.startRunner({ projectors: failingOn('u1') });
+    await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 2));
+    const person = personOf(acme, 'u0');
+    const before = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+    expect(await runner.waitFor(before, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
+    const position = await projected.ledger.happened(acme, erasureRequested([person]));
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
+    const { rows } = await projected.pool.query('select person from rm_users_1.users');
+    expect(rows).toEqual([{ person: personOf(other, 'u0') }]);
+    expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toMatchObject(
+      [
+        { stream: acme.stream, revision: 2, reason: 'Error: contradiction' },
+        { stream: acme.stream, revision: 3, reason: 'follows a parked event of its stream' },
+      ],
+    );
   });
 
   test('is found among hundreds when it is Postgres that refuses it', async () => {
