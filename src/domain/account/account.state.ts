@@ -317,7 +317,7 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
   const { rewardId, value, referralId } = event;
-  // Granted once, whatever the log contains: a second grant would undo redemptions of the first.
+  // Granted once for any log: a second grant would undo redemptions of the first.
   if (state.rewards.has(rewardId)) return state;
   const reward = grantedReward(event);
   return {
