@@ -73,7 +73,7 @@ it('whatever is asked of an account, no reward is spent twice and the balance is
       });
       expect(broken).toEqual([]);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   );
 });
 
@@ -113,7 +113,7 @@ it('an account is referred, converted and ended once, and each side is paid once
       });
       expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   );
 });
 
@@ -216,6 +216,6 @@ it('a fold never throws, whatever stands in the log; nor does a decision on it, 
       for (const person of state.users.keys()) userFacts(state, ACME.accountRef, person);
       for (const reward of state.rewards.values()) rewardFacts(state, ACME.accountRef, reward);
     }),
-    { numRuns: runs(150) },
+    { numRuns: runs(100) },
   );
 });

@@ -26,14 +26,26 @@ export async function createTestDatabase({
   return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
 }
 
-/** One statement in the maintenance database, on a connection of its own. */
-async function onServer(statement: string): Promise<void> {
+/** The connection to the maintenance database, one for all test files of a worker. */
+const worker = globalThis as { maintenance?: Promise<pg.Client> };
+
+async function connectToServer(): Promise<pg.Client> {
   const client = new pg.Client(serverUrl().href);
+  client.on('error', () => delete worker.maintenance);
   await client.connect();
+  // Between two tests nothing waits for it.
+  client.unref();
+  return client;
+}
+
+/** One statement in the maintenance database; statements wait for each other. */
+async function onServer(statement: string): Promise<void> {
+  const client = await (worker.maintenance ??= connectToServer());
+  client.ref();
   try {
     await client.query(statement);
   } finally {
-    await client.end();
+    client.unref();
   }
 }
 
