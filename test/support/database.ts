@@ -26,27 +26,18 @@ export async function createTestDatabase({
   return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
 }
 
-/** The connection to the maintenance database, one for all test files of a worker. */
-const worker = globalThis as { maintenance?: Promise<pg.Client> };
+/** One connection to the maintenance database for all test files of a worker. */
+const worker = globalThis as { maintenance?: pg.Pool };
 
-async function connectToServer(): Promise<pg.Client> {
-  const client = new pg.Client(serverUrl().href);
-  client.on('error', () => delete worker.maintenance);
-  await client.connect();
-  // Between two tests nothing waits for it.
-  client.unref();
-  return client;
-}
-
-/** One statement in the maintenance database; statements wait for each other. */
+/** Runs one statement in the maintenance database. */
 async function onServer(statement: string): Promise<void> {
-  const client = await (worker.maintenance ??= connectToServer());
-  client.ref();
-  try {
-    await client.query(statement);
-  } finally {
-    client.unref();
-  }
+  worker.maintenance ??= new pg.Pool({
+    connectionString: serverUrl().href,
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  }).on('error', () => undefined);
+  await worker.maintenance.query(statement);
 }
 
 function serverUrl(): URL {
