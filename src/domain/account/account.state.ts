@@ -324,7 +324,7 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
     dateExpires,
     referralId,
   } = event;
-  // Granted once, whatever the log contains: a second grant would undo redemptions of the first.
+  // Granted once for any log: a second grant would undo redemptions of the first.
   if (state.rewards.has(rewardId)) return state;
   const { redeemsAutomatically, texts } = event;
   const { name, description } = texts.value ?? { name: null, description: null };
