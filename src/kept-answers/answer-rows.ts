@@ -124,51 +124,53 @@ const claimOf = (request: KeyedRequest): Omit<Claim, 'owner'> => ({
 const isOld = (eb: ExpressionBuilder<LedgerTables, typeof TABLE>) =>
   sql<boolean>`${eb.ref(`${TABLE}.created_at`)} < now() - interval '7 days'`;
 
-const TAKE = compiledOnce((given: Given<Claim & { readonly commandId: string }>) =>
-  tables
-    .insertInto(TABLE)
-    .values({
-      tenant: given.tenant,
-      mode: given.mode,
-      key: given.key,
-      fingerprint: given.fingerprint,
-      owner: given.owner,
-      command_id: given.commandId,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant', 'mode', 'key'])
-        .doUpdateSet((eb) => ({
-          owner: eb.ref('excluded.owner'),
-          command_id: eb
-            .case()
-            .when(isOld(eb))
-            .then(eb.ref('excluded.command_id'))
-            .else(eb.ref(`${TABLE}.command_id`))
-            .end(),
-          created_at: eb
-            .case()
-            .when(isOld(eb))
-            .then(eb.ref('excluded.created_at'))
-            .else(eb.ref(`${TABLE}.created_at`))
-            .end(),
-        }))
-        .where(`${TABLE}.answer`, 'is', null)
-        .whereRef(`${TABLE}.fingerprint`, '=', 'excluded.fingerprint')
-        .where((eb) =>
-          eb.or([
-            eb(`${TABLE}.owner`, '=', eb.ref('excluded.owner')),
-            ProcessPresence.isGone(eb.ref(`${TABLE}.owner`)),
-          ]),
-        ),
-    )
-    .returning([
-      'command_id',
-      sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`.as('askedAt'),
-    ]),
+const TAKE = compiledOnce(
+  'idempotency_keys.take',
+  (given: Given<Claim & { readonly commandId: string }>) =>
+    tables
+      .insertInto(TABLE)
+      .values({
+        tenant: given.tenant,
+        mode: given.mode,
+        key: given.key,
+        fingerprint: given.fingerprint,
+        owner: given.owner,
+        command_id: given.commandId,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['tenant', 'mode', 'key'])
+          .doUpdateSet((eb) => ({
+            owner: eb.ref('excluded.owner'),
+            command_id: eb
+              .case()
+              .when(isOld(eb))
+              .then(eb.ref('excluded.command_id'))
+              .else(eb.ref(`${TABLE}.command_id`))
+              .end(),
+            created_at: eb
+              .case()
+              .when(isOld(eb))
+              .then(eb.ref('excluded.created_at'))
+              .else(eb.ref(`${TABLE}.created_at`))
+              .end(),
+          }))
+          .where(`${TABLE}.answer`, 'is', null)
+          .whereRef(`${TABLE}.fingerprint`, '=', 'excluded.fingerprint')
+          .where((eb) =>
+            eb.or([
+              eb(`${TABLE}.owner`, '=', eb.ref('excluded.owner')),
+              ProcessPresence.isGone(eb.ref(`${TABLE}.owner`)),
+            ]),
+          ),
+      )
+      .returning([
+        'command_id',
+        sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`.as('askedAt'),
+      ]),
 );
 
-const FIND = compiledOnce((given: Given<Key>) =>
+const FIND = compiledOnce('idempotency_keys.find', (given: Given<Key>) =>
   tables
     .selectFrom(TABLE)
     .select(['fingerprint', 'answer'])
@@ -176,6 +178,7 @@ const FIND = compiledOnce((given: Given<Key>) =>
 );
 
 const KEEP = compiledOnce(
+  'idempotency_keys.keep',
   (given: Given<Claim & { readonly answer: Buffer; readonly logPosition: bigint | null }>) =>
     tables
       .insertInto(TABLE)

@@ -32,11 +32,13 @@ export interface SubjectKeys {
 
 const CACHED_KEYS_MAX = 50_000;
 
-const FIND = compiledOnce(({ subjects }: Given<{ readonly subjects: readonly SubjectId[] }>) =>
-  tables
-    .selectFrom('vault.subject_keys')
-    .select(['subject', 'wrapped'])
-    .where((eb) => eb('subject', '=', eb.fn.any(subjects))),
+const FIND = compiledOnce(
+  'subject_keys.find',
+  ({ subjects }: Given<{ readonly subjects: readonly SubjectId[] }>) =>
+    tables
+      .selectFrom('vault.subject_keys')
+      .select(['subject', 'wrapped'])
+      .where((eb) => eb('subject', '=', eb.fn.any(subjects))),
 );
 
 /** Raw SQL: the builder has no `unnest` of two lists. */

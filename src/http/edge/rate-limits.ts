@@ -88,7 +88,7 @@ interface Counting {
   readonly limit: number;
 }
 
-const COUNT = compiledOnce((given: Given<Counting>) => {
+const COUNT = compiledOnce('call_counts.count', (given: Given<Counting>) => {
   const { tenant, call, client, limit } = given;
   const window = seconds(given.windowSeconds);
   return tables
