@@ -13,8 +13,8 @@ import { decodePage } from '../src/projecting/page.js';
 import { rebuild } from '../src/projecting/generations/rebuild.js';
 
 /**
- * The ways in which the balances come out of the events. Each returns the table that it left;
- * `digestOf` tells whether they agree.
+ * The ways to build the balances from the events. Each returns the table that it filled; `digestOf`
+ * shows whether they agree.
  */
 
 /** In a generation of its own, a transaction an event, for so many of the first events. */
@@ -46,7 +46,7 @@ export async function followLive(parts: GenerationParts): Promise<string> {
 }
 
 /**
- * What operators start: all rows from all events, written, indexed, and compared with the live
+ * The operators' rebuild: all rows from all events, written, indexed, and compared with the live
  * ones.
  */
 export async function rebuildBalances(parts: GenerationParts): Promise<string> {
@@ -59,7 +59,7 @@ export async function rebuildBalances(parts: GenerationParts): Promise<string> {
   return placeOf(built.generation);
 }
 
-/** The sums alone: no reward by itself, nobody's tenant, no index. The least that SQL can do. */
+/** The sums alone: no single rewards, no tenants, no index. The least that SQL can do. */
 export async function sumInSql(pool: Pool): Promise<string> {
   await pool.query('drop table if exists bench_sums');
   await pool.query(`
@@ -79,9 +79,9 @@ export async function sumInSql(pool: Pool): Promise<string> {
 }
 
 /**
- * The same tables with the same rows, keys and indexes as a rebuild leaves, of the same JSON
- * (envelopes included). A constant stands for the user's name, which only a key opens, and only
- * what this log holds is told apart: no dates, cancellations, percentages.
+ * The same tables with the same rows, keys and indexes as after a rebuild, from the same JSON
+ * (envelopes included). The user's name, which only a key decrypts, is a constant, and only cases
+ * that this log contains are distinguished: no dates, cancellations, percentages.
  */
 export async function buildInSql(pool: Pool): Promise<string> {
   await pool.query('drop schema if exists bench_sql cascade; create schema bench_sql');
@@ -124,7 +124,7 @@ const BALANCES_IN_SQL = `
     0::bigint as fuel_tank_codes
   from bench_sql.balance_items group by account_ref, person, type, unit_key`;
 
-/** Of what all ways have in common: what each person has redeemed and left, by type and unit. */
+/** Of the figures that all ways have: what each person has redeemed and left, by type and unit. */
 export async function digestOf(pool: Pool, table: string): Promise<string> {
   const { rows } = await pool.query<{ digest: string | null }>(
     `select md5(string_agg(concat_ws(' ', account_ref, person, type, unit_key, count, redeemed_credit, available_credit), ',' order by account_ref, person, type, unit_key)) as digest

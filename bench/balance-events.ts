@@ -39,7 +39,8 @@ async function writeAccount({ names, codec, log }: Core, number: number): Promis
   const events = eventsOf(number, accountId);
   const ids = events.map(() => randomUUID());
   const appended = await log.append(stream, 'no-stream', await codec.encode(events, envelope, ids));
-  if (appended.kind === 'conflict') throw new Error('somebody else writes to the benchmark');
+  if (appended.kind === 'conflict')
+    throw new Error("another process writes to the benchmark's streams");
 }
 
 /** Half of them grant a reward, the others redeem a part of one. */

@@ -1,8 +1,8 @@
 import { fastify } from 'fastify';
 
 /**
- * What HTTP itself costs on this machine: two routes of the same shape and size as the service's,
- * with nothing behind them. Prints its port.
+ * The cost of HTTP alone on this machine: two routes with the shape and size of the service's,
+ * without any work behind them. Prints its port.
  */
 const BALANCE = [
   {

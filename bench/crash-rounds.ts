@@ -7,8 +7,8 @@ import type { SeededRandom } from './seeded-random.js';
 import { postmasterPid, startServiceProcess, type ServiceProcess } from './service-process.js';
 
 /**
- * The service is killed in the middle of its work and started again on what it left; then
- * everything it ever said is held against it.
+ * Kills the service in the middle of its work and starts it again on the same data; then checks all
+ * of its earlier answers.
  */
 
 export interface CrashRoundsOptions {
@@ -38,7 +38,7 @@ export interface CrashReport {
 
 const VICTIMS = ['service', 'service', 'service, then postgres', 'postgres, then service'] as const;
 
-/** @throws when the service does not come back; what it did wrong is in the report. */
+/** @throws when the service does not start again; other faults are in the report. */
 export async function crashRounds(options: CrashRoundsOptions): Promise<CrashReport> {
   const {
     dataDir,
@@ -109,7 +109,7 @@ async function crash(
   if (victim === 'service, then postgres') await killPostgres();
 }
 
-/** What is wrong in the books, and how many accounts there are. */
+/** The faults in the books, and the number of accounts. */
 export async function audited(
   dataDir: string,
 ): Promise<{ readonly accounts: number; readonly faults: readonly string[] }> {

@@ -9,9 +9,9 @@ import {
 import { availableCredit } from '../src/domain/account/redemption.js';
 
 /**
- * How long decisions take on an account with few rewards and announcements, with many, and with
- * very many: no command may take long on the event loop because of what an account once did. Half
- * of the rewards expire, a tenth of them has, a tenth is scheduled.
+ * The duration of decisions on an account with few rewards and announcements, with many, and with
+ * very many: no command may block the event loop because of an account's long past. Half of the
+ * rewards expire, a tenth have expired, a tenth are scheduled.
  */
 const SIZES = [100, 1_000, 100_000] as const;
 const ROUNDS = 200;

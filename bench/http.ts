@@ -88,8 +88,8 @@ async function measure(
 }
 
 /**
- * Accounts with one reward each that nobody spends in a lifetime. @returns the rewards' ids, in the
- * order of the accounts.
+ * Accounts with one reward each, large enough never to be used up. @returns the rewards' ids, in
+ * the order of the accounts.
  */
 async function fill(
   url: string,

@@ -23,9 +23,10 @@ const rewardsBody = z.array(
 );
 
 /**
- * Holds the service to everything that it told these clients, after trouble that is over. Writes
- * with a key are sent again, those without an answer among them, so that the clients' books have no
- * more doubt than is left. @returns what is lost, doubled or contradicted.
+ * Checks all answers that the service gave these clients, after trouble that is over. Writes with a
+ * key are sent again, including those without an answer, so that the clients' books are as certain
+ * as they can be.
+ * @returns lost, doubled and contradicted effects.
  */
 export async function brokenPromises(
   client: LedgerClient,
@@ -33,15 +34,15 @@ export async function brokenPromises(
 ): Promise<string[]> {
   const found = (await Promise.all(actors.map((actor) => notVisible(client, actor)))).flat();
   const keyed = actors.flatMap((actor) => actor.keyed);
-  // Whoever got no answer asks again at once, and side by side, as clients do.
+  // Clients without an answer repeat at once and in parallel.
   found.push(...(await Promise.all(keyed.map((write) => repeat(client, write)))).flat());
   found.push(...(await Promise.all(actors.map((actor) => unlikeBelieved(client, actor)))).flat());
   return found;
 }
 
 /**
- * What was acknowledged is in the log and readable: a read that asks for the last of those
- * positions is answered.
+ * Acknowledged writes are in the log and readable: a read that requires the last of their positions
+ * is answered.
  */
 async function notVisible(client: LedgerClient, { positions }: MixedLoad): Promise<string[]> {
   const last = positions.at(-1);
@@ -55,8 +56,8 @@ async function notVisible(client: LedgerClient, { positions }: MixedLoad): Promi
 }
 
 /**
- * The same key again: the answer that was given, or, if none was, an answer that from then on is
- * the same.
+ * The same key again returns the earlier answer or, if there was none, an answer that stays the
+ * same from now on.
  */
 async function repeat(client: LedgerClient, write: KeyedWrite): Promise<string[]> {
   const { path, body, key, answer: before, learn } = write;
@@ -182,7 +183,7 @@ async function accountUnlike(
   return faults;
 }
 
-/** Certainly converted, and certainly never denied before: the referrer was given its reward. */
+/** Certainly converted, and certainly never denied before: the referrer has its reward. */
 const isEarned = ({ started, converted, referrerStatus }: BelievedReferral): boolean =>
   known(started, true) && known(converted, true) && known(referrerStatus, 'APPROVED');
 

@@ -25,27 +25,26 @@ import { LiveGenerations } from '../src/projecting/generations/generations.js';
 import { LiveReads } from '../src/projecting/following/live-reads.js';
 
 /**
- * Looks at the books from inside, beside the running service: is the log in order, and do the read
- * models say what it says?
+ * Checks the books from inside, beside the running service: whether the log is in order, and
+ * whether the read models agree with it.
  */
 export interface LedgerAudit {
   readonly log: EventLog;
   /**
-   * What is wrong with the log's own tables (when it is in Postgres), and what is parked; empty
-   * when nothing is.
+   * The faults in the log's own tables (in Postgres), and what is parked; empty when all is in
+   * order.
    */
   logFaults(): Promise<string[]>;
   /** Whether all read models are at the head of the log. */
   isUpToDate(): Promise<boolean>;
   /**
-   * Whether the policies have noted that they have seen the whole log; a running service notes it
-   * now and then, and when it stops.
+   * Whether the policies have recorded that they have processed the whole log; a running service
+   * records it now and then, and when it stops.
    */
   isReactedTo(): Promise<boolean>;
   /**
-   * Folds every account's stream anew, or those of the given streams that are accounts, and
-   * compares with what is read.
-   * @returns the differences, and how many accounts were compared.
+   * Folds every account's stream, or the given streams, and compares with the read models.
+   * @returns the differences, and the number of compared accounts.
    */
   differences(
     streams?: Iterable<string>,
@@ -77,7 +76,7 @@ const LOG_TABLE_CHECKS: readonly Check[] = [
     sql: `select s.stream from ledger.streams s where not exists (select from ledger.events e where e.stream = s.stream)`,
   },
   {
-    fault: 'an event id stands twice',
+    fault: 'an event id is recorded twice',
     sql: `select event_id from ledger.events group by event_id having count(*) > 1`,
   },
   {
@@ -99,7 +98,7 @@ const PARKING_CHECKS: readonly Check[] = [
 
 /**
  * Opens the stores of a data folder beside the service that runs on it.
- * @param environment what else the service was started with, as far as it says where the log is.
+ * @param environment the service's environment, as far as it names the log.
  */
 export async function openLedgerAudit(
   dataDir: string,
@@ -167,7 +166,7 @@ export async function openLedgerAudit(
   };
 }
 
-/** Whether the read models come to the head of the log within the time. */
+/** Whether the read models reach the head of the log within the time. */
 export async function reachesHead(books: LedgerAudit, withinMs = 10_000): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   while (!(await books.isUpToDate())) {

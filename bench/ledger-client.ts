@@ -9,9 +9,7 @@ export interface Answer {
   readonly ms: number;
 }
 
-/**
- * The connection broke before the answer was there: whether the request had an effect is unknown.
- */
+/** The connection broke before the answer arrived: whether the request had an effect is unknown. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -28,10 +26,7 @@ export interface LedgerClientOptions {
   readonly timeoutMs?: number;
 }
 
-/**
- * A client of the interface over kept connections. It judges nothing: every answer is given back as
- * it came.
- */
+/** A client of the interface over kept connections. It returns every answer unjudged. */
 export class LedgerClient {
   private readonly agent: Agent;
   private readonly credentials: string;

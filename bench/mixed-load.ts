@@ -3,10 +3,10 @@ import { NoAnswer, positionOf, type Answer, type LedgerClient } from './ledger-c
 import type { SeededRandom } from './seeded-random.js';
 
 /**
- * A client that does what clients do (accounts, users, codes, conversions, rewards, redemptions,
- * moderation) and keeps book of what it was told, so that after a crash somebody can ask whether
- * the service still stands by it. A write without an answer, or with a 503, may have happened or
- * not: from then on both are believed, until a repetition with the same key tells.
+ * A client that works like real ones (accounts, users, codes, conversions, rewards, redemptions,
+ * moderation) and records every answer, so that the state after a crash can be compared with the
+ * answers before. A write without an answer, or with a 503, may have happened or not: both are
+ * accepted until a repetition with the same key shows which.
  */
 
 /** A write with an idempotency key, to be repeated after the crash. */
@@ -14,13 +14,13 @@ export interface KeyedWrite {
   readonly path: string;
   readonly body: unknown;
   readonly key: string;
-  /** Undefined: nobody knows. */
+  /** Undefined: unknown. */
   answer: Answer | undefined;
-  /** What the answer means for the book. */
+  /** How the answer changes the book. */
   readonly learn: (answer: Answer) => void;
 }
 
-/** What may stand there, most likely last. `undefined` among them: perhaps there is nothing. */
+/** The possible values, the most likely one last. `undefined` among them: it may not exist. */
 type Possible<T> = T[];
 
 export interface BelievedAccount {
@@ -28,8 +28,8 @@ export interface BelievedAccount {
   readonly status: Possible<string | undefined>;
   readonly firstName: Possible<string | undefined>;
   /**
-   * Credit given by hand and spent, over all rewards of the account; an unknown amount may be in it
-   * or not.
+   * Manual credit granted and redeemed, over all rewards of the account; an unknown amount may be
+   * in it or not.
    */
   granted: number;
   grantedPerhaps: number;
@@ -40,7 +40,10 @@ export interface BelievedAccount {
 export interface BelievedReferral {
   readonly referredId: string;
   readonly referrerId: string;
-  /** Whether the first user came, so that the referral has started, and whether it is paid for. */
+  /**
+   * Whether the first user was identified, so that the referral has started, and whether it has
+   * converted.
+   */
   readonly started: Possible<boolean>;
   readonly converted: Possible<boolean>;
   readonly referrerStatus: Possible<string>;
@@ -79,8 +82,8 @@ const PAID = { status: 'PAID', billingIntervalType: 'MONTH', billingIntervalValu
 const UNIT = 'CENTS';
 
 /**
- * One client in a closed loop: the next request goes out when the last one was answered. Ends at
- * the first thing it cannot know.
+ * One client in a closed loop: it sends the next request when the last one is answered. Ends at the
+ * first unknown outcome.
  */
 export class MixedLoad {
   readonly accounts = new Map<string, BelievedAccount>();
@@ -88,12 +91,12 @@ export class MixedLoad {
   readonly keyed: KeyedWrite[] = [];
   /** Of acknowledged writes, in the order of the answers. */
   readonly positions: string[] = [];
-  /** Answers that no client should get, whatever happens behind the service. */
+  /** Answers that no client may get under any fault. */
   readonly violations: string[] = [];
   requests = 0;
-  /** Given by hand. */
+  /** Granted by hand. */
   readonly rewards: BelievedReward[] = [];
-  /** Without an answer: nobody knows whether it happened. */
+  /** Without an answer: whether it happened is unknown. */
   moderationInDoubt: BelievedModeration | undefined;
   private referrer: { readonly id: string; readonly code: string } | undefined;
   private stopped = false;
@@ -281,7 +284,7 @@ export class MixedLoad {
     referral.referrerStatus.push(status);
     await this.write('referrals/moderate', { actions: [{ referralId, action }] }, (answer) => {
       if (answer.status === 200) return settle(referral.referrerStatus, status);
-      // What has been redeemed cannot be denied any more.
+      // A redeemed reward can no longer be denied.
       if (answer.status !== 400 || codeOf(answer) !== 'MODERATION_NOT_POSSIBLE')
         this.unexpected('a moderation', answer);
       referral.referrerStatus.pop();
@@ -385,7 +388,7 @@ export class MixedLoad {
   }
 }
 
-/** The next thing cannot be known before the service is back. */
+/** The outcome cannot be known before the service is back. */
 class Unknown extends Error {
   override readonly name = 'Unknown';
 }
@@ -394,7 +397,7 @@ function settle<T>(possible: Possible<T>, value: T): void {
   possible.splice(0, possible.length, value);
 }
 
-/** True when there is no doubt. */
+/** True when the value is certain. */
 export const known = <T>(possible: readonly T[], value: T): boolean =>
   possible.every((candidate) => candidate === value);
 

@@ -12,9 +12,8 @@ import type { SeededRandom } from './seeded-random.js';
 import { postgresPids, postmasterPid, statusOf, type ServiceProcess } from './service-process.js';
 
 /**
- * The embedded Postgres is killed, restarted or frozen under a service that works; the service has
- * to live on, take writes again soon after the database is back, and stand by everything that it
- * ever said.
+ * Kills, restarts or freezes the embedded Postgres under a working service, which has to survive,
+ * accept writes soon after the database is back, and keep all of its earlier answers.
  */
 
 export const TROUBLES = [
@@ -119,15 +118,15 @@ async function oneRound(
   await delay(random.integer(loadMs.min, loadMs.max));
   await make(trouble, dataDir, random);
   const back = await whenBack(dataDir);
-  // On connections of its own: writes that hang must not keep it from asking.
+  // On its own connections: hanging writes must not block it.
   const asking = new LedgerClient({ url: service.url, apiKey, connectionsMax: 1_000 });
   const accepted = await firstAcceptedWrite(asking, service, name).finally(() => asking.close());
-  // Load on a service that has just come back, too.
+  // Load on a service that has just recovered, too.
   await delay(100);
   for (const actor of actors) actor.stop();
   await running;
   await whenReady(service);
-  // What was written last is shown, with all that it set off.
+  // The last write is shown, with all of its reactions.
   const last = await client.post('accountsync', {
     id: `${name}-last`,
     subscription: { status: 'TRIAL' },

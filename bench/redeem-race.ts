@@ -3,13 +3,12 @@ import type { Answer, LedgerClient } from './ledger-client.js';
 import type { SeededRandom } from './seeded-random.js';
 
 /**
- * Many callers at once for one reward that cannot pay them all. Whoever answers (one process, or
- * several over the same log), the answers must be those of some order of the calls, one after the
- * other.
+ * Many callers at once for one reward that cannot pay them all. With one process or several over
+ * the same log, the answers must be those of some serial order of the calls.
  */
 
 export interface RaceOptions {
-  /** Calls are dealt out among them in turn: one per process that takes part. */
+  /** Calls are distributed among them in turn: one for each process that takes part. */
   readonly clients: readonly LedgerClient[];
   /** New for each race: names its account. */
   readonly name: string;
@@ -25,7 +24,7 @@ export interface RaceReport {
   readonly redeemed: number;
   /** From the first call to the last answer. */
   readonly ms: number;
-  /** What must not be; empty when all is well. */
+  /** The violations; empty when all is well. */
   readonly violations: readonly string[];
 }
 
@@ -62,8 +61,8 @@ interface Call {
 }
 
 /**
- * Makes an account with one reward that is worth about half of what is asked for, and lets all
- * callers ask at the same time.
+ * Creates an account with one reward worth about half of all requests, and sends them at the same
+ * time.
  */
 export async function raceForOneReward({
   clients,
@@ -82,7 +81,7 @@ export async function raceForOneReward({
   const calls = await Promise.all(
     amounts.map(async (amount, index): Promise<Call> => {
       const client = clients[index % clients.length] ?? first;
-      // Both doors lead to the same credit, since the account has but one reward.
+      // Both routes redeem the same credit, since the account has one reward.
       const inBulk = random.chance(0.25);
       const answer = inBulk
         ? client.post('credit/bulkredeem', { accountId: name, amount, unit: UNIT })
@@ -137,7 +136,7 @@ async function accepted(answered: Promise<Answer>): Promise<Answer> {
 }
 
 /**
- * 200 with what was asked for, or 400 with the code of a redemption that cannot be; nothing else.
+ * 200 with the requested amount, or 400 with the code of an impossible redemption; nothing else.
  */
 function badAnswers(calls: readonly Call[]): string[] {
   return calls.flatMap(({ amount, answer: { status, body } }) => {
@@ -150,8 +149,8 @@ function badAnswers(calls: readonly Call[]): string[] {
 }
 
 /**
- * What each answer says is left is what the one before it said, less its own amount: two that saw
- * the same credit break the chain.
+ * Each answer's remaining credit is the previous one's less its own amount: two that saw the same
+ * credit break the chain.
  */
 function notOneAfterTheOther(accepted: readonly Call[], assigned: number): string[] {
   const steps = accepted.flatMap(({ amount, answer }) => {
@@ -167,7 +166,7 @@ function notOneAfterTheOther(accepted: readonly Call[], assigned: number): strin
   return [];
 }
 
-/** Right after the answers, in every process: balance and reward are what the answers add up to. */
+/** Right after the answers, in every process: balance and reward equal the sum of the answers. */
 async function wrongReads(
   client: LedgerClient,
   {
@@ -178,8 +177,8 @@ async function wrongReads(
   calls: readonly Call[],
 ): Promise<string[]> {
   const redeemed = sum(calls.map(({ amount }) => amount));
-  // The client wrote through several processes: only the position tells the one that is asked now
-  // how much it has to know.
+  // The client wrote through several processes: only the position tells this one how far it must
+  // have read.
   const atLeast = newest(calls);
   const headers = atLeast === undefined ? undefined : { 'Ledger-Position-At-Least': atLeast };
   const [balanceAnswer, rewardAnswer] = await Promise.all([
@@ -217,10 +216,7 @@ async function wrongReads(
   return violations;
 }
 
-/**
- * A position is the log's own text; that its number stands behind the dash is known here alone, as
- * a test may.
- */
+/** Positions are opaque to clients; a test may know that the number follows the dash. */
 function newest(calls: readonly Call[]): string | undefined {
   const numberOf = (position: string): number =>
     Number(position.slice(position.lastIndexOf('-') + 1));

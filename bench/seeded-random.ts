@@ -1,6 +1,4 @@
-/**
- * Chance that comes out the same for the same seed, so that a round that failed can be run again.
- */
+/** Random numbers that are the same for the same seed, so that a failed round can be repeated. */
 export class SeededRandom {
   private state: number;
 
@@ -33,13 +31,13 @@ export class SeededRandom {
     return item;
   }
 
-  /** A stream of its own, so that what runs beside it does not change what comes out. */
+  /** A separate sequence, so that parallel work does not change the results. */
   fork(): SeededRandom {
     return new SeededRandom(this.integer(0, 2 ** 31 - 1));
   }
 }
 
-/** The seed given in the environment, or a new one; say it, so that the run can be repeated. */
+/** The seed of the environment, or a new one; print it, so that the run can be repeated. */
 export function seedFrom(given: string | undefined): number {
   return given === undefined || given === '' ? Math.floor(Math.random() * 2 ** 31) : Number(given);
 }

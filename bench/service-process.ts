@@ -11,14 +11,14 @@ import { isServerOf, readPostmasterFile } from '../src/embedded-postgres/postmas
 import { SeededRandom } from './seeded-random.js';
 
 /**
- * The compiled service as a process of its own, started, stopped and killed the way an operator (or
- * the machine) would.
+ * The compiled service as a process, started, stopped and killed as an operator (or the machine)
+ * would.
  */
 export interface ServiceProcess {
   readonly url: string;
   readonly port: number;
   /**
-   * What it wrote, the newest part: for the report of a failure, and for the keys of a first start.
+   * The newest part of its output: for the report of a failure, and for the keys of a first start.
    */
   readonly output: () => string;
   readonly exited: Promise<{
@@ -30,10 +30,10 @@ export interface ServiceProcess {
    * @throws when it ended or is late.
    */
   ready(withinMs?: number): Promise<number>;
-  /** The process that serves, also when npm stands before it. @throws when there is none. */
+  /** The process that serves, also below npm. @throws when there is none. */
   pid(): Promise<number>;
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** SIGTERM, and the end awaited. @returns the exit code. */
+  /** Sends SIGTERM and waits for the end. @returns the exit code. */
   terminate(): Promise<number | null>;
   /** kill -9: nothing is cleaned up. The embedded Postgres stays. */
   kill(): Promise<void>;
@@ -48,14 +48,14 @@ export interface ServiceProcessOptions {
   readonly by?: 'node' | 'npm';
   /** For node itself, before the program; not with npm. */
   readonly nodeOptions?: readonly string[];
-  /** Is handed everything that it writes, as it comes. */
+  /** Called with all of its output as it arrives. */
   readonly onOutput?: (text: string) => void;
 }
 
 const OUTPUT_KEPT = 64 * 1024;
 const LOOK_EVERY_MS = 10;
 const RUNNING = new Set<() => void>();
-// Nothing that was started here outlives this process, whatever it dies of (short of kill -9).
+// No process that was started here outlives this one, however it ends (short of kill -9).
 process.once('exit', () => RUNNING.forEach((end) => end()));
 
 /**
@@ -114,7 +114,7 @@ export async function startServiceProcess({
     return found;
   };
   const signal = async (name: NodeJS.Signals): Promise<void> => {
-    // One that is just gone needs no signal.
+    // A process that has just ended needs no signal.
     const target = await pid().catch(() => undefined);
     if (target !== undefined) process.kill(target, name);
   };
@@ -167,7 +167,7 @@ export function statusOf(url: string, withinMs = 3_000): Promise<number | undefi
   });
 }
 
-/** A data folder of one's own. */
+/** A new data folder. */
 export const makeDataDir = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-service-'));
 
 /** The embedded server's process on this data folder; undefined when none runs. */
@@ -190,7 +190,7 @@ export async function postgresPids(dataDir: string): Promise<readonly number[]> 
   ];
 }
 
-/** Removes a data folder; a server that was left running on it goes first. */
+/** Removes a data folder, after stopping a server that still runs on it. */
 export async function removeDataDir(dataDir: string): Promise<void> {
   const pid = await postmasterPid(dataDir);
   if (pid !== undefined) {
@@ -213,8 +213,8 @@ export function projectRoot(): string {
 }
 
 /**
- * Below the ports that the system gives to outgoing connections, or one of those could take it
- * while the service is down.
+ * Below the ports that the system gives to outgoing connections, which could take it while the
+ * service is down.
  */
 async function freePort(): Promise<number> {
   const random = new SeededRandom(
@@ -244,7 +244,7 @@ async function processes(): Promise<readonly RunningProcess[]> {
   const found = await Promise.all(
     names.map(async (name) => {
       const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
-      // The program's name stands in parentheses and may hold anything.
+      // The program's name is in parentheses and may contain anything.
       const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return parent === undefined ? [] : [{ pid: Number(name), parent: Number(parent) }];
     }),

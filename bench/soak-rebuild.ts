@@ -11,21 +11,21 @@ import { makeDataDir, removeDataDir, startServiceProcess } from './service-proce
 
 /**
  * All projections of a long log are rebuilt, switched, rolled back and switched again by the
- * command line while the service is read and written. Fails (exit 1) when a read fails, shows
- * anything but what the ledger says, or lacks a write that was answered before it, and when the
- * switch of a projection holds up its writer for longer than 50 ms; for how long the switch of all
- * at once did is told. `SOAK_EVENTS` (1 000 000), `SOAK_READERS` (8).
+ * command line while the service is read and written. Fails (exit 1) when a read fails, contradicts
+ * the ledger, or lacks a write that was answered before it, and when the switch of one projection
+ * blocks its writer for longer than 50 ms; the time of the switch of all at once is printed.
+ * `SOAK_EVENTS` (1 000 000), `SOAK_READERS` (8).
  */
 const EVENTS = Number(process.env.SOAK_EVENTS ?? 1_000_000);
 const READERS = Number(process.env.SOAK_READERS ?? 8);
 const SWITCH_MS = 50;
 /**
- * What the balances of every account that `writeBalanceEvents` makes come to: 9 rewards in cents,
- * 16 in points, each with 100 left.
+ * The balances of every account that `writeBalanceEvents` creates: 9 rewards in cents, 16 in
+ * points, each with 100 left.
  */
 const AVAILABLE = { CENTS: 900, PTS: 1_600 };
 
-/** What went wrong, the first of each kind of it. */
+/** The faults, the first of each kind. */
 class Faults {
   private readonly seen = new Map<string, { count: number; first: string }>();
 
@@ -74,7 +74,7 @@ class Load {
     }
   }
 
-  /** Each write is seen by the next read, whichever generation answers it. */
+  /** The next read sees each write, whichever generation answers it. */
   private async writeAndRead(): Promise<void> {
     await this.client.post('accountsync', { id: 'writer', subscription: { status: 'TRIAL' } });
     await this.client.post('user', { id: 'u', accountId: 'writer', firstName: 'Ann' });

@@ -12,19 +12,19 @@ import type { CommandMeta } from '../src/event-log/envelope.js';
 import { makeDataDir, removeDataDir } from './service-process.js';
 
 /**
- * How long a redemption takes, from the command to the stored event, in accounts whose streams are
- * short, long and very long. They take turns, command by command, each with its stream in memory,
- * as a service that runs has it; and once for the longest: how long the first command after a start
- * takes, which folds the whole stream.
+ * The duration of a redemption, from the command to the stored event, in accounts with short, long
+ * and very long streams. They take turns, command by command, each with its stream in memory, as in
+ * a running service. For the longest also the first command after a start, which folds the whole
+ * stream.
  *
  * `BENCH_COMMANDS` (400) per length. Without fsync, unless `BENCH_FSYNC=1`: waiting for a disk
- * would hide what grows.
+ * would hide the difference.
  */
 const LENGTHS = [10, 1_000, 100_000] as const;
 const COMMANDS = Number(process.env.BENCH_COMMANDS ?? 400);
 const AIM = 1.2;
 const APPENDED_AT_ONCE = 500;
-/** Commands to one account make it longer: a short one is left after so many. */
+/** Commands make their account longer: a short one is replaced after so many. */
 const COMMANDS_PER_ACCOUNT = 4;
 const UNIT = 'CENTS';
 const scope: Scope = { tenant: 'bench', mode: 'live' };
@@ -110,7 +110,8 @@ async function makeAccount(core: Core, id: string, length: number): Promise<Benc
       events.map(() => randomUUID()),
     );
     const appended = await core.log.append(stream, revision, encoded);
-    if (appended.kind === 'conflict') throw new Error('somebody else writes to the benchmark');
+    if (appended.kind === 'conflict')
+      throw new Error("another process writes to the benchmark's streams");
     ({ revision } = appended);
   }
   core.streams.accounts.forget(stream);

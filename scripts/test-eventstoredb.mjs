@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { buildOrExit } from './build-if-stale.mjs';
 
 /**
- * Runs what makes sense against the EventStoreDB at ESDB_URL: every test has a namespace of its own
- * there, so the same server will do again. Says at the end what ran, and what did not and why.
+ * Runs the suites that can use the EventStoreDB at ESDB_URL: every test has its own namespace, so a
+ * server can be used again. Prints at the end which ran, and which did not and why.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -21,7 +21,7 @@ const SUITES = [
   ['copy of the log, there and back', 'test/operations/log-copy.test.ts'],
 ];
 
-/** They need what no server does on command. */
+/** Suites that need faults which no server causes on request. */
 const NOT_HERE = [
   [
     'test/faults/event-store-rounds.test.ts, npm run soak:eventstoredb',
@@ -74,7 +74,7 @@ function main() {
       return 1;
     }
     const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
-    // What tests say that they leave out.
+    // The parts that tests report as left out.
     const leftOut = stdout
       .split('\n')
       .flatMap((line) => /^not run: (.+)$/.exec(line.trim())?.[1] ?? []);

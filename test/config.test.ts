@@ -12,7 +12,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
-test('nothing has to be set', () => {
+test('no variable is required', () => {
   expect(loadConfig({})).toEqual({
     dataDir: resolve('.data'),
     host: '127.0.0.1',
@@ -39,7 +39,7 @@ test('an empty variable counts as unset', () => {
   );
 });
 
-test('every variable is taken over', () => {
+test('every variable has its effect', () => {
   const config = loadConfig({
     DATA_DIR: '/srv/ledger',
     HOST: '::',
@@ -138,7 +138,7 @@ test.each([
   expect(publicUrlAt(loadConfig(environment), 8080)).toBe(url);
 });
 
-test('docs/configuration.md says what the code does', () => {
+test('docs/configuration.md describes the variables of the code', () => {
   const page = readFileSync(join(__dirname, '../docs/configuration.md'), 'utf8');
   const documented = [...page.matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\| (.*?) +\|$/gm)].map(
     ([, name, fallback, meaning]) => ({

@@ -50,7 +50,7 @@ export const throughPort =
   };
 
 /**
- * The client's own call. Credentials of its own make it take the classic path; without TLS they are
+ * The client's own call. With credentials of its own it uses the classic path; without TLS they are
  * not sent.
  */
 export const byBareClient =

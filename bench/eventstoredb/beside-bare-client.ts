@@ -147,7 +147,7 @@ async function main(): Promise<void> {
     console.log(`\n${load()}`);
   } finally {
     await Promise.all([appended.log.close(), caughtUp.log.close()]);
-    // Waits for ever for streams of its own that are over already.
+    // Waits for ever for its own streams, which have ended already.
     void client.dispose();
     await store.stop();
   }

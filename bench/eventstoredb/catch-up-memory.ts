@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { EventLog } from '../../src/event-log/event-log.js';
 
-/** What the process holds after so many events. */
+/** The memory of the process after so many events. */
 export interface MemorySample {
   readonly events: number;
   /** Live objects, after a collection. */
   readonly heapBytes: number;
   /** Beside the heap: the bytes of messages. */
   readonly externalBytes: number;
-  /** What the operating system has given to the process. */
+  /** Resident memory. */
   readonly residentBytes: number;
 }
 
@@ -23,14 +23,14 @@ export interface MemoryReport {
 
 export interface CatchUpMemoryOptions {
   readonly log: EventLog;
-  /** So many are there to be read. */
+  /** Number of events in the log. */
   readonly events: number;
   readonly sampleEvery: number;
   /** Microseconds of work for each event: more than the store needs to send it. */
   readonly slownessUs: number;
   /**
-   * Collects what nobody holds any more. Default: what `--expose-gc` gives; without it figures say
-   * when a collection came last.
+   * Collects garbage. Default: `--expose-gc`'s function; without it figures include uncollected
+   * garbage.
    */
   readonly collect?: () => unknown;
   readonly onSample?: (sample: MemorySample) => void;
@@ -51,8 +51,8 @@ export const smallEvent = () => ({
 });
 
 /**
- * Follows the log with a consumer that is slower than the store, and weighs the process now and
- * then. A tail that read ahead of its consumer would grow by what it has read.
+ * Follows the log with a consumer that is slower than the store, and measures the memory regularly.
+ * A tail that read ahead of its consumer would grow by what it has read.
  */
 export async function catchUpMemory(options: CatchUpMemoryOptions): Promise<MemoryReport> {
   const {
@@ -90,7 +90,7 @@ export async function catchUpMemory(options: CatchUpMemoryOptions): Promise<Memo
   };
 }
 
-/** Keeps the process busy for so long, and lets what arrives meanwhile come in. */
+/** Blocks the process for this long, then lets pending input arrive. */
 async function work(us: number): Promise<void> {
   const endsAt = performance.now() + us / 1000;
   while (performance.now() < endsAt) await breathe();

@@ -10,14 +10,14 @@ import { LogScan } from './log-scan.js';
 import { inflict, planFaults, type FaultKind } from './store-faults.js';
 
 /**
- * A service on a store that misbehaves, under mixed load over HTTP: round after round things go
- * wrong, are put right, and the service is held to everything it said. What goes wrong is drawn
- * from `random` alone; how far the load has come by then is up to the machine.
+ * A service on a store with faults, under mixed load over HTTP: each round causes faults, lifts
+ * them, and checks all answers of the service. The faults are drawn from `random` alone; how far
+ * the load has come by then depends on the machine.
  */
 
 export interface FaultRoundsOptions {
   readonly double: EventStoreDbDouble;
-  /** What the service was started with; some rounds kill it and start it again. */
+  /** The options that the service was started with; some rounds kill and restart it. */
   readonly environment: Readonly<Record<string, string>> & { readonly DATA_DIR: string };
   readonly service: ServiceProcess;
   readonly apiKey: string;
@@ -39,7 +39,7 @@ export interface FaultReport {
   readonly requests: number;
   /** Writes with a key that were sent again. */
   readonly repeated: number;
-  /** Those of them that had had no answer. */
+  /** Those of them that had got no answer before. */
   readonly unanswered: number;
   readonly accounts: number;
   readonly events: number;
@@ -52,7 +52,7 @@ export interface FaultReport {
 /** A service that was killed starts again within this time, too, also on a busy machine. */
 const BACK_WITHIN_MS = 90_000;
 
-/** @throws when the service does not come back; what it did wrong is in the report. */
+/** @throws when the service does not start again; other faults are in the report. */
 export async function faultRounds(options: FaultRoundsOptions): Promise<FaultReport> {
   const {
     double,
@@ -92,7 +92,7 @@ export async function faultRounds(options: FaultRoundsOptions): Promise<FaultRep
     if (!(await crowd.isServed())) {
       void crowd.leave();
       throw new Error(
-        `round ${round} (${names}): nobody is served ${BACK_WITHIN_MS} ms after all faults were lifted\n${service.output()}`,
+        `round ${round} (${names}): no request is served ${BACK_WITHIN_MS} ms after all faults were lifted\n${service.output()}`,
       );
     }
     const actors = await crowd.leave();
@@ -133,8 +133,8 @@ export async function faultRounds(options: FaultRoundsOptions): Promise<FaultRep
 }
 
 /**
- * So many clients side by side. One that got no answer gives up, and another takes its place as
- * soon as the service says that it is ready.
+ * So many clients in parallel. One without an answer ends, and a new one starts as soon as the
+ * service is ready.
  */
 class Crowd {
   private readonly actors: MixedLoad[] = [];
@@ -154,8 +154,8 @@ class Crowd {
   }
 
   /**
-   * Waits for so many acknowledged writes as make it sure that the service works again. @returns
-   * false when that takes too long.
+   * Waits for enough acknowledged writes to show that the service works again. @returns false when
+   * that takes too long.
    */
   async isServed(): Promise<boolean> {
     const deadline = performance.now() + BACK_WITHIN_MS;
@@ -169,7 +169,7 @@ class Crowd {
     return true;
   }
 
-  /** @returns all who were ever there. */
+  /** @returns all clients of all rounds. */
   async leave(): Promise<readonly MixedLoad[]> {
     this.isOver = true;
     for (const actor of this.actors) actor.stop();

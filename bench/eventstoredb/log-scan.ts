@@ -4,19 +4,19 @@ import type { EventLog, Position, RecordedEvent } from '../../src/event-log/even
 const PAGE = 1_000;
 
 const storedMetadata = z.object({ command: z.string(), key: z.string().optional() });
-/** What an event is about: a moderation tells of each of its referrals. */
+/** The subjects of an event: a moderation names each of its referrals. */
 const storedData = z.object({ rewardId: z.string().optional(), referralId: z.string().nullish() });
 
 export interface ScanResult {
-  /** What is not as a log must be. */
+  /** The violated rules. */
   readonly faults: readonly string[];
-  /** Streams that have something new. */
+  /** Streams with new events. */
   readonly streams: ReadonlySet<string>;
 }
 
 /**
- * Reads the log through its port from where it stood the last time, and holds it to what always
- * holds: positions rise, the revisions of a stream are dense, no event stands twice, and a command
+ * Reads the log through its port from where it ended the last time, and checks the invariants:
+ * positions rise, the revisions of a stream are dense, no event is recorded twice, and a command
  * with a key has one effect.
  */
 export class LogScan {
@@ -24,11 +24,11 @@ export class LogScan {
   /** The newest revision of each stream. */
   private readonly revisions = new Map<string, bigint>();
   private readonly ids = new Set<string>();
-  /** What each command with a key did, and where it did it last. */
+  /** The effects of each command with a key, and the place of its last one. */
   private readonly effects = new Set<string>();
   private readonly lastOfCommand = new Map<string, bigint>();
 
-  /** How many events were read so far. */
+  /** Number of events read so far. */
   get events(): number {
     return this.ids.size;
   }
@@ -54,7 +54,7 @@ export class LogScan {
     this.position = position;
     const expected = (this.revisions.get(stream) ?? -1n) + 1n;
     if (revision !== expected)
-      faults.push(`revision ${revision} of a stream stands where ${expected} should`);
+      faults.push(`revision ${revision} of a stream is where ${expected} should be`);
     this.revisions.set(stream, revision);
     if (this.ids.has(id)) faults.push(`the event ${id} stands twice`);
     this.ids.add(id);
@@ -62,8 +62,8 @@ export class LogScan {
   }
 
   /**
-   * One command, one append: its events lie side by side, and no two of them say the same of the
-   * same thing.
+   * One command, one append: its events are adjacent, and no two of them are about the same
+   * subject.
    */
   private judgeEffect({ stream, revision, type, data, metadata }: RecordedEvent): string[] {
     const { command, key } = storedMetadata.parse(JSON.parse(metadata));

@@ -47,10 +47,10 @@ export async function openMeasuredStore(): Promise<MeasuredStore> {
   };
 }
 
-/** Stands before the names of all streams that are written here. */
+/** The prefix of all streams that are written here. */
 export const STREAM_PREFIX = 'account-';
 
-/** A log of its own in the store, which may hold others. */
+/** A separate log in the store, which may contain others. */
 export function openOwnLog(address: EventStoreAddress): {
   readonly log: EventStoreDbEventLog;
   readonly namespace: string;
@@ -84,7 +84,8 @@ export async function fill(
         revisions.get(stream) ?? 'no-stream',
         Array.from({ length: count }, make),
       );
-      if (appended.kind === 'conflict') throw new Error('somebody else writes to the benchmark');
+      if (appended.kind === 'conflict')
+        throw new Error("another process writes to the benchmark's streams");
       revisions.set(stream, appended.revision);
     }
   };

@@ -1,6 +1,6 @@
 /**
- * How fast something went, and what it cost this process: the second does not depend on what else
- * the machine does.
+ * A rate, and its cost in CPU time of this process, which does not depend on the load of the
+ * machine.
  */
 export interface Rate {
   readonly perSecond: number;

@@ -12,9 +12,7 @@ import { fill, openMeasuredStore, openOwnLog } from './measured-store.js';
 const EVENTS = Number(process.env.SOAK_EVENTS ?? 1_000_000);
 const SLOWNESS_US = Number(process.env.SOAK_SLOWNESS_US ?? 60);
 const SAMPLES = 10;
-/**
- * The same with ten events or with ten million: a page of a thousand and what V8 keeps for itself.
- */
+/** The same for ten events and for ten million: a page of a thousand and V8's own memory. */
 const GROWTH_BYTES_MAX = 8 * 1024 * 1024;
 const RESIDENT_GROWTH_BYTES_MAX = 48 * 1024 * 1024;
 

@@ -2,21 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EventStoreDbDouble } from '../../test/support/eventstoredb-double/double.js';
 import type { SeededRandom } from '../seeded-random.js';
 
-/** One thing that goes wrong in a round: after a while, for a while or for some calls. */
+/** A fault of a round: it begins after a while, and lasts for a time or for some calls. */
 export interface PlannedFault {
   readonly name: FaultKind;
   /** Milliseconds of load before it. */
   readonly afterMs: number;
-  /** How many calls it strikes, where it strikes calls. */
+  /** The number of calls that it affects, for faults of calls. */
   readonly calls: number;
-  /** How long it lasts, where it lasts; of a late answer: how late. */
+  /** How long it lasts, for lasting faults; how late the answer is, for a late answer. */
   readonly ms: number;
   readonly how: (typeof WAYS_TO_LOSE)[number];
 }
 
 const WAYS_TO_LOSE = ['unavailable', 'cut', 'silence'] as const;
 
-/** What can go wrong between the service and its store, and with the service itself. */
+/** The faults between the service and its store, and of the service itself. */
 export const FAULT_KINDS = [
   'answer lost',
   'answer late',
@@ -46,7 +46,8 @@ export function planFaults(random: SeededRandom): readonly PlannedFault[] {
 }
 
 /**
- * Lets the fault happen; what lasts is over when this returns, what waits for calls may still wait.
+ * Causes the fault. A lasting one has ended when this returns; one that waits for calls may still
+ * wait.
  */
 export async function inflict(
   fault: PlannedFault,

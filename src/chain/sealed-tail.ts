@@ -4,7 +4,7 @@ import type { LogSeal } from './log-seal.js';
 
 /** The newest sealed event that is still at its place in the log, and the one after it. */
 export interface SealedTail {
-  readonly standing: SeenEvent | undefined;
+  readonly newestIntact: SeenEvent | undefined;
   readonly firstMissing: SeenEvent | undefined;
 }
 
@@ -20,18 +20,18 @@ export async function sealedTail(
   let firstMissing: SeenEvent | undefined;
   if (logSeal?.position && logSeal.eventId) {
     const newest = { position: logSeal.position, eventId: logSeal.eventId };
-    if (await log.holds(newest)) return { standing: newest, firstMissing };
+    if (await log.holds(newest)) return { newestIntact: newest, firstMissing };
     firstMissing = newest;
   }
   for await (const batch of seals.eventsBackwards()) {
     const newestFirst = batch.toSorted((a, b) => log.compare(b.position, a.position));
     for (const event of newestFirst) {
-      if (await log.holds(event)) return { standing: event, firstMissing };
+      if (await log.holds(event)) return { newestIntact: event, firstMissing };
       if (log.compare(event.position, firstMissing?.position) < 0 || firstMissing === undefined)
         firstMissing = event;
     }
   }
-  return { standing: undefined, firstMissing };
+  return { newestIntact: undefined, firstMissing };
 }
 
 /** The first sealed event after the last intact one; undefined: the newest one is intact. */

@@ -3,7 +3,7 @@ import { MODES, type Mode, type Scope } from '../domain/scope.js';
 import { COUNTED_CALLS, type CountedCall } from '../domain/tenant/open-rules.js';
 import { CommandError } from './command-error.js';
 
-/** What several commands take, checked. All throw {CommandError}. */
+/** Checked values of options that several commands share. All throw {CommandError}. */
 
 export function scopeOf(alias: string, mode: string): Scope {
   checkAlias(alias);

@@ -1,6 +1,6 @@
 /**
- * What went wrong, in one line for the operator; nothing changed. Exit 1; 2 for a difference that
- * was found, 3 for a broken chain.
+ * One line for the operator about what failed; nothing changed. Exit 1; 2 for a difference, 3 for a
+ * broken chain.
  */
 export class CommandError extends Error {
   override readonly name = 'CommandError';

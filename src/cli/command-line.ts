@@ -25,8 +25,8 @@ export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> 
 }
 
 /**
- * Shows its presence during the work: what a command appends beside the end of a `log copy` would
- * stay in the log that is left. A copy that was finished before counts no more.
+ * Registers this process while the work runs: otherwise its appends during the end of a `log copy`
+ * would stay in the abandoned log.
  * @throws {AnotherLogFollowed} when the database was moved meanwhile.
  */
 export async function whilePresent<T>(
@@ -44,8 +44,8 @@ export async function whilePresent<T>(
 }
 
 /**
- * What was opened is closed whatever happens. Work that is done stands: that something could not be
- * closed after it is only noted.
+ * Closes the stores in any case. A failure to close them is only noted: it does not undo finished
+ * work.
  */
 export async function withOpened<C extends { close(): Promise<void> }, T>(
   opened: C,
@@ -60,7 +60,7 @@ export async function withOpened<C extends { close(): Promise<void> }, T>(
   }
 }
 
-/** Standard output belongs to the answer. */
+/** Logs to standard error: standard output is for the answer. */
 export const commandLogger = (): Logger =>
   pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true }));
 
@@ -71,7 +71,7 @@ export const printJson = (value: unknown): void =>
 /** A note beside the answer. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Written in pieces: a table can have hundreds of thousands of rows. */
+/** Written in chunks: a table can have hundreds of thousands of rows. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   let piece = '';
   for (const line of tableLines(head, rows)) {

@@ -1,11 +1,11 @@
 import type { VerifyPhase } from '../operations/ledger/ledger-verification.js';
 import type { CopyPhase } from '../operations/log/log-move.js';
 
-/** What takes long enough to be told of while it lasts. */
+/** The phases that show progress. */
 export type ProgressPhase = CopyPhase | VerifyPhase | 'replaying' | 'reconciling';
 
 const EVERY_MS = 1_000;
-/** A rate is taken over this time, so that it follows a store that became slower. */
+/** Rates are measured over this time, so that they follow a store that becomes slower. */
 const RATE_OVER_MS = 10_000;
 
 const VERBS: Readonly<Record<ProgressPhase, string>> = {
@@ -29,8 +29,8 @@ const THINGS: Readonly<Record<ProgressPhase, string>> = {
 };
 
 /**
- * Says once a second how far a copy or a verification is: on a terminal in one line that changes,
- * elsewhere in plain lines.
+ * Shows the progress of a copy or a verification every second: on a terminal in one changing line,
+ * elsewhere as plain lines.
  */
 export class CopyProgress {
   private phase: ProgressPhase | undefined;
@@ -55,13 +55,13 @@ export class CopyProgress {
     this.say(progressLine(phase, events, total, this.rate(now, events)));
   };
 
-  /** Ends the line that changes. */
+  /** Ends the changing line. */
   end(): void {
     if (this.isLineOpen) this.out.write('\n');
     this.isLineOpen = false;
   }
 
-  /** Events a second; 0: not known yet. */
+  /** Events per second; 0: unknown. */
   private rate(now: number, events: number): number {
     const [oldest] = this.seen;
     return oldest === undefined || now === oldest.at
@@ -70,7 +70,7 @@ export class CopyProgress {
   }
 
   private say(line: string): void {
-    // `\x1b[K` clears what is left of a longer line.
+    // `\x1b[K` clears the rest of a longer line.
     this.out.write(this.out.isTTY ? `\r${line}\x1b[K` : `${line}\n`);
     this.isLineOpen = this.out.isTTY ?? false;
   }

@@ -16,14 +16,14 @@ import { CopyProgress } from './copy-progress.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 import { done } from './outcomes.js';
 
-/** A log that stays away for longer than this is given up; the command can be run again. */
+/** How long an unreachable log is retried; the command can be run again. */
 const AWAY_MS_MAX = 60_000;
 
 /** `ledger digest` and `ledger verify`. */
 export function addChainCommands(cli: Command): void {
   const ledger = ledgerGroup(cli);
   withLedgerOptions(ledger.command('digest <tenant>'))
-    .description('what the chain of a tenant holds now, a JSON document to be kept elsewhere')
+    .description("the digest of a tenant's chain, a JSON document to keep elsewhere")
     .option('--sign', 'with the signature of this installation')
     .action(
       async (tenant: string, { mode, by, sign = false }: LedgerOptions & { sign?: boolean }) => {
@@ -45,7 +45,7 @@ export function addChainCommands(cli: Command): void {
     .description(
       'recomputes the chain of a tenant and compares it with its seals; exit 3 when it is broken',
     )
-    .option('--digest <file>', 'what ledger digest said some time ago')
+    .option('--digest <file>', 'an earlier output of ledger digest')
     .action(
       async (
         tenant: string,
@@ -69,7 +69,7 @@ export function addChainCommands(cli: Command): void {
             return {
               result,
               parameters: { digest: outside?.digest },
-              stands: 'the chain was verified',
+              completed: 'the chain was verified',
             };
           },
         );
@@ -80,10 +80,10 @@ export function addChainCommands(cli: Command): void {
   ledger
     .command('acknowledge-loss')
     .description(
-      'after the log lost its end: puts on record who knows and why; until then ledger verify exits 3',
+      'after the log lost its end: records who acknowledges it and why; until then ledger verify exits 3',
     )
-    .requiredOption('--reason <text>', 'what happened, for whoever looks at the ledger later')
-    .option('--by <name>', 'who acknowledges it; else who is logged in')
+    .requiredOption('--reason <text>', 'what happened, for later auditors')
+    .option('--by <name>', 'who acknowledges it; default: the user of the operating system')
     .option('--json', 'one JSON document')
     .action(acknowledge);
 }
@@ -110,9 +110,9 @@ async function acknowledge({
   if (json) return printJson(acknowledged);
   const { from, to, seals } = acknowledged;
   process.stdout.write(
-    `acknowledged: the log lost what stood behind position ${to ?? 'none'}, up to ${from ?? 'unknown'}\n`,
+    `acknowledged: the log lost its events after position ${to ?? 'none'}, up to ${from ?? 'unknown'}\n`,
   );
-  note(`${seals.length} seals of what was lost are kept with the acknowledgement`);
+  note(`${seals.length} seals of lost events are kept with the acknowledgement`);
 }
 
 type ChainWork<T> = (
@@ -122,8 +122,8 @@ type ChainWork<T> = (
 ) => Promise<Outcome<Done<T>>>;
 
 /**
- * Work on the chain of a tenant that exists, with progress, which an interrupt ends, and an audit
- * event at the end of it.
+ * Runs work on the chain of an existing tenant, with progress; an interrupt ends it, and an audit
+ * event records it.
  */
 async function onChain<T>(
   scope: Scope,
@@ -156,7 +156,7 @@ async function digest(
   return document;
 }
 
-/** @throws {CommandError} of exit 1: with this file nothing can be compared. */
+/** @throws {CommandError} of exit 1: this file cannot be compared. */
 export async function readDigest(path: string, { tenant, mode }: Scope): Promise<DigestDocument> {
   const document = asDigestDocument(await readJsonFile(path));
   if (document === undefined)
@@ -166,7 +166,7 @@ export async function readDigest(path: string, { tenant, mode }: Scope): Promise
   return document;
 }
 
-/** Prints what a verification came to. @throws {CommandError} of exit 3 for a broken chain. */
+/** Prints the result of a verification. @throws {CommandError} of exit 3 for a broken chain. */
 export function reportVerification(verified: Verification, { json }: OutputOptions): void {
   const { events, position, digest: recomputed, seals, firstBroken } = verified;
   if (json) printJson(verified);

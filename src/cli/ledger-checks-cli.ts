@@ -31,11 +31,11 @@ interface ReconcileCommandOptions extends LedgerOptions {
 export function addLedgerChecks(cli: Command): void {
   const ledger = ledgerGroup(cli);
   withLedgerOptions(ledger.command('replay <tenant>'))
-    .description('folds the log and compares it with the read models; can be stopped, and go on')
+    .description('folds the log and compares it with the read models; can be stopped and resumed')
     .option('--account <account>', 'this account only')
-    .option('--as-of <time>', 'as it stood then')
-    .option('--position <position>', 'as it stood there')
-    .option('--resume-from <position>', 'where an earlier run stopped')
+    .option('--as-of <time>', 'as of this time')
+    .option('--position <position>', 'as of this position')
+    .option('--resume-from <position>', 'the position where an earlier run stopped')
     .action(
       async (
         alias: string,
@@ -71,8 +71,8 @@ export function addLedgerChecks(cli: Command): void {
     );
 
   withLedgerOptions(ledger.command('reconcile <tenant>'))
-    .description('the roll-forward and trial balance of each unit, and what does not agree')
-    .option('--period <YYYY-MM>', 'this month, in UTC; else everything up to now')
+    .description('the roll-forward and trial balance of each unit, and the differences')
+    .option('--period <YYYY-MM>', 'this month, in UTC; default: everything up to now')
     .option('--against <file>', 'a CSV file account,unit,balance to compare with')
     .action(
       async (alias: string, { mode, by, json, period, against: path }: ReconcileCommandOptions) => {
@@ -120,7 +120,7 @@ function reportReplay(replay: Replay, json: boolean | undefined): void {
     );
   if (!json)
     process.stdout.write(
-      `OK: ${events} events up to ${position ?? 'the beginning'} say what the read models show\n`,
+      `OK: ${events} events up to ${position ?? 'the beginning'} agree with the read models\n`,
     );
 }
 
@@ -171,7 +171,7 @@ function reportReconciliation(reconciliation: Reconciliation, json: boolean | un
   const overdue = units.reduce((sum, unit) => sum + unit.overdue, 0);
   if (overdue > 0)
     note(
-      `${overdue} dates passed more than an hour ago and are not recorded yet: see whether the jobs run`,
+      `${overdue} dates passed more than an hour ago and are not recorded yet: check that the jobs run`,
     );
   if (differences.length > 0) throw new CommandError(`NOT OK: ${count(differences.length)}`, 2);
   if (!json) process.stdout.write('OK\n');

@@ -40,14 +40,14 @@ interface AdjustOptions extends LedgerOptions {
 export function addLedgerCommands(cli: Command): void {
   const ledger = ledgerGroup(cli);
   withLedgerOptions(ledger.command('statement <tenant> <account>'))
-    .description('what an account had of each unit, and why')
-    .option('--as-of <time>', 'as it stood then')
-    .option('--position <position>', 'as it stood there')
-    .option('--from <time>', 'what was recorded before is in the opening')
-    .option('--to <time>', 'the last moment that counts')
+    .description('the statement of an account: opening, lines and closing of each unit')
+    .option('--as-of <time>', 'as of this time')
+    .option('--position <position>', 'as of this position')
+    .option('--from <time>', 'the first moment; earlier events are in the opening')
+    .option('--to <time>', 'the last moment')
     .option('--unit <unit>', 'this unit only')
     .addOption(
-      new Option('--format <format>', 'how it looks')
+      new Option('--format <format>', 'the output format')
         .choices(['table', 'csv', 'json'])
         .default('table'),
     )
@@ -71,8 +71,8 @@ export function addLedgerCommands(cli: Command): void {
     );
 
   for (const [name, type, description] of [
-    ['close', 'ClosePeriod', 'puts on record that a month is done with'],
-    ['reopen', 'ReopenPeriod', 'puts on record that it is not, after all'],
+    ['close', 'ClosePeriod', 'closes a month'],
+    ['reopen', 'ReopenPeriod', 'reopens a closed month'],
   ] as const) {
     withLedgerOptions(ledger.command(`${name} <tenant>`))
       .description(description)
@@ -88,7 +88,7 @@ export function addLedgerCommands(cli: Command): void {
             by: who,
           });
           if (result instanceof NotDone) return result;
-          return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+          return { result, parameters: { period }, completed: `${period} is ${result.status}` };
         });
         if (json) return printJson(changed);
         process.stdout.write(`${alias}: ${period} is ${changed.status}\n`);
@@ -96,13 +96,13 @@ export function addLedgerCommands(cli: Command): void {
   }
 
   withLedgerOptions(ledger.command('adjust <tenant> <account>'))
-    .description('appends a correction of what a user may spend')
-    .requiredOption('--user <user>', 'whose it is')
-    .requiredOption('--unit <unit>', 'of which unit')
-    .requiredOption('--amount <amount>', '+n adds a reward by hand, -n redeems')
+    .description("appends a correction of a user's credit")
+    .requiredOption('--user <user>', 'the user of the account')
+    .requiredOption('--unit <unit>', 'the unit of the credit')
+    .requiredOption('--amount <amount>', '+n adds a manual reward, -n redeems')
     .requiredOption('--reason <text>', 'why')
-    .requiredOption('--approved-by <name>', 'who answers for it')
-    .option('--idempotency-key <key>', 'the same key again is the same correction')
+    .requiredOption('--approved-by <name>', 'who approved it')
+    .option('--idempotency-key <key>', 'the same key again has no second effect')
     .action(async (alias: string, accountId: string, options: AdjustOptions) => {
       const { mode, by, json } = options;
       const scope = scopeOf(alias, mode);
@@ -118,9 +118,9 @@ export function addLedgerCommands(cli: Command): void {
     });
 
   withLedgerOptions(ledger.command('export <tenant>'))
-    .description('the events as JSON lines, opened; people who are forgotten stay anonymous')
-    .option('--from <time>', 'recorded then or later')
-    .option('--to <time>', 'recorded then or earlier')
+    .description('the events as JSON lines, decrypted; forgotten people stay anonymous')
+    .option('--from <time>', 'recorded at this time or later')
+    .option('--to <time>', 'recorded at this time or earlier')
     .action(
       async (
         alias: string,
@@ -168,7 +168,7 @@ function parseUnit(unit: string): string {
   return unit;
 }
 
-/** Whoever reads may have had enough. */
+/** The reader of standard output may close it early. */
 function writeOut(lines: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (): void => reject(new CommandError('standard output was closed'));

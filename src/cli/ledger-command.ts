@@ -9,13 +9,13 @@ import { CommandError } from './command-error.js';
 import { note, withCore, type OutputOptions } from './command-line.js';
 import { done } from './outcomes.js';
 
-/** What every command of the ledger takes. */
+/** The options that every command of the ledger has. */
 export interface LedgerOptions extends OutputOptions {
   readonly mode: string;
   readonly by?: string;
 }
 
-/** The group of commands, made by whoever comes first. */
+/** The group of commands, created on first use. */
 export const ledgerGroup = (cli: Command): Command =>
   cli.commands.find((command) => command.name() === 'ledger') ??
   cli.command('ledger').description('the ledger of a tenant, for finance');
@@ -23,12 +23,12 @@ export const ledgerGroup = (cli: Command): Command =>
 export const withLedgerOptions = (command: Command): Command =>
   command
     .option('--mode <mode>', 'live or test', 'live')
-    .option('--by <name>', 'who asks for it; else who is logged in')
+    .option('--by <name>', 'who runs it; default: the user of the operating system')
     .option('--json', 'one JSON document');
 
 /**
- * Runs the work on the stores and leaves its audit event in the log. @throws {CommandError} for
- * work that was not done.
+ * Runs the work on the stores and records its audit event in the log. @throws {CommandError} for
+ * refused work.
  */
 export function audited<T>(
   scope: Scope,

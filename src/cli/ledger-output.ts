@@ -2,7 +2,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { Statement, StatementLine } from '../bookkeeping/statement.js';
 import { printTable } from './command-line.js';
 
-/** How figures of the ledger look to people and to spreadsheets. */
+/** The ledger's figures as tables and as CSV. */
 
 const CSV_HEAD = [
   'unit',
@@ -47,7 +47,7 @@ const cellsOf = (line: StatementLine): (string | number)[] => [
 ];
 
 /**
- * A cell that a spreadsheet would run as a formula gets an apostrophe before it. The library's own
+ * Puts an apostrophe before a cell that a spreadsheet would run as a formula. The library's own
  * guard would put one before negative amounts as well.
  */
 const asText = (cell: string): string => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell);

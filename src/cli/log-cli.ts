@@ -14,7 +14,7 @@ interface CopyCommandOptions extends OutputOptions {
   readonly whileRunning?: boolean;
 }
 
-/** A log that stays away for longer than this is given up; the command can be run again. */
+/** How long an unreachable log is retried; the command can be run again. */
 const AWAY_MS_MAX = 60_000;
 const NAMES_SHOWN_MAX = 5;
 
@@ -23,12 +23,12 @@ export function addLogCommands(cli: Command): void {
   const log = cli.command('log').description('the event log as a whole');
   log
     .command('copy')
-    .description('copies the whole log to another store; can be stopped, and run again to go on')
+    .description('copies the whole log to another store; a stopped copy continues when run again')
     .requiredOption('--from <url>', 'postgresql://…, esdb://…, or the word embedded')
     .requiredOption('--to <url>', 'the same')
     .option(
       '--while-running',
-      'a first pass beside the running service; the last one needs it stopped',
+      'a first copy beside the running service, which must be stopped for the last one',
     )
     .option('--json', 'one JSON document')
     .action(async (options: CopyCommandOptions) => reportCopy(await copy(options), options));
@@ -77,7 +77,7 @@ async function copy({
 }
 
 /**
- * Prints what a copy came to. @throws {CommandError} of exit 2 for a difference, of exit 1 for a
+ * Prints the result of a copy. @throws {CommandError} of exit 2 for a difference, of exit 1 for a
  * copy that is not the last one.
  */
 export function reportCopy(
@@ -114,7 +114,7 @@ export function reportCopy(
   if (!ok) throw new CommandError(difference(result), 2);
   if (cameSince > 0 && !whileRunning) {
     throw new CommandError(
-      `${cameSince} events came to the source since: stop what writes to it and run the same command again`,
+      `${cameSince} events came to the source since: stop its writers and run the same command again`,
     );
   }
   if (!json)
@@ -123,12 +123,12 @@ export function reportCopy(
     );
   if (otherOrigins > 0)
     note(
-      `${otherOrigins} events show other recording times in the two logs: one of them was copied by an earlier release, which did not keep them`,
+      `${otherOrigins} events show other recording times in the two logs: one of the logs was copied by an earlier release, which did not keep them`,
     );
   if (isRecorded) note('The service moves over at its next start on the log at --to.');
   else if (whileRunning)
     note(
-      `${cameSince} events came since. This was a first pass: stop the service and run again without --while-running.`,
+      `${cameSince} events were appended since. This was a first copy: stop the service and run again without --while-running.`,
     );
   else note('The database of this configuration follows another log: it does not move over.');
 }

@@ -7,10 +7,10 @@ import { note, printJson } from './command-line.js';
 export function addOperatorCommands(cli: Command): void {
   cli
     .command('operator')
-    .description('who may call the operations interface')
+    .description('keys for the operations interface')
     .command('key <name>')
-    .description('makes a key and the entry that the file at OPERATORS_FILE needs; changes nothing')
-    .requiredOption('--role <role...>', `what the key opens: ${OPERATOR_ROLES.join(', ')}`)
+    .description('creates a key and its entry for OPERATORS_FILE; changes nothing')
+    .requiredOption('--role <role...>', `a role of the operator: ${OPERATOR_ROLES.join(', ')}`)
     .option('--json', 'one JSON document (the answer always is)')
     .action((name: string, { role }: { role: readonly string[] }) => {
       if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/.test(name))

@@ -2,7 +2,7 @@ import { NotDone, type OperationRefusalCode, type Outcome } from '../operations/
 import { refusalText } from '../operations/refusal-text.js';
 import { CommandError } from './command-error.js';
 
-/** What an operation came to. @throws {CommandError} for one that was not done. */
+/** The result of an operation. @throws {CommandError} for a refused one. */
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
   const { because } = outcome;
@@ -16,10 +16,10 @@ export function done<T>(outcome: Outcome<T>): T {
 const optionOf = (argument: string): string =>
   `--${argument.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Where the command line can say more than the operation. */
+/** Texts that are more specific on the command line. */
 const OWN_WORDS: Readonly<Partial<Record<OperationRefusalCode, string>>> = {
-  VERIFICATION_STOPPED: 'stopped before the end; no break was met so far',
-  PROJECTIONS_STOPPED: 'stopped; nothing that is read was changed. A rebuild goes on with --resume',
+  VERIFICATION_STOPPED: 'stopped before the end; no break was found so far',
+  PROJECTIONS_STOPPED: 'stopped; nothing that is read was changed. A rebuild continues with --resume',
 };
 
 const EXIT_CODES: Readonly<Record<OperationRefusalCode, 1 | 3>> = {

@@ -9,11 +9,10 @@ import { ProcessPresence } from '../postgres/process-presence.js';
 import { note } from './command-line.js';
 
 /**
- * Runs a command's work with its idempotency key, or with one that is made for it: the answer of an
- * effect may be lost, and the key that is named then makes the repetition harmless. The process
- * shows its presence meanwhile: a claim that it leaves by a crash can be told from one that is at
- * work.
- * @throws {CommandError} for work that may stand.
+ * Runs a command's work with its idempotency key, or with a new one: when the answer of an effect
+ * is lost, the error names the key, which makes a repetition harmless. The process registers itself
+ * meanwhile, which distinguishes a claim that a crash left from one in use. @throws {CommandError}
+ * for work that may have an effect.
  */
 export async function withOwnKeys<T>(
   core: Core,
@@ -37,9 +36,7 @@ export async function withOwnKeys<T>(
   }
 }
 
-/**
- * A refusal is known; after anything else the effect may be in the log although nobody was told.
- */
+/** After a refusal nothing changed; after any other error the effect may be in the log. */
 function mayStand(error: unknown, key: string): CommandError {
   return new CommandError(
     `${firstLine(error)}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,

@@ -12,21 +12,17 @@ const LIMIT_MAX = 10_000;
 
 /** `policy …` */
 export function addPolicyCommands(cli: Command): void {
-  const policy = cli
-    .command('policy')
-    .description('reactions to events: what stands still, and trying it again');
+  const policy = cli.command('policy').description('parked reactions to events, and their retry');
   policy
     .command('parked')
-    .description(
-      'the reactions that failed again and again, and the streams that cannot be read; oldest first',
-    )
+    .description('reactions that failed for good and streams that cannot be read, oldest first')
     .option('--limit <number>', `entries to show, up to ${LIMIT_MAX}`, '1000')
     .option('--json', 'one JSON document')
     .action(async ({ json, limit }: OutputOptions & { limit: string }) => {
       const most = parseLimit(limit);
       const parked = await withCore((core) => showParked(core, most));
       if (json) return printJson(parked);
-      if (parked.length === 0) return void process.stdout.write('nothing stands still\n');
+      if (parked.length === 0) return void process.stdout.write('nothing is parked\n');
       printTable(
         ['id', 'policy', 'event', 'position', 'reason', 'since'],
         parked.map(({ id, policy: name, eventId, position, reason, since }) => [
@@ -42,9 +38,9 @@ export function addPolicyCommands(cli: Command): void {
     });
   policy
     .command('retry')
-    .argument('[id]', 'of one reaction; left out: all')
-    .option('--all', 'all of them')
-    .description('tries again what stands still, beside the running service or without it')
+    .argument('[id]', 'the id of one reaction; default: all')
+    .option('--all', 'all parked reactions')
+    .description('retries parked reactions, with or without a running service')
     .option('--json', 'one JSON document')
     .action(retryCommand);
 }
@@ -54,7 +50,7 @@ async function retryCommand(
   { all = false, json }: OutputOptions & { all?: boolean },
 ): Promise<void> {
   if (id !== undefined && all) throw new CommandError('name one reaction, or say --all');
-  // Before the stores are opened: they may be away.
+  // Checked before the stores are opened, which may be unreachable.
   if (id !== undefined) done(malformedId(id));
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
@@ -69,7 +65,8 @@ async function retryCommand(
       process.stdout.write(
         `${result.retried} tried again: ${result.done} done, ${result.parked} still parked\n`,
       );
-    if (stopping.signal.aborted) throw new CommandError('stopped; what was not tried is as it was');
+    if (stopping.signal.aborted)
+      throw new CommandError('stopped; the remaining reactions are unchanged');
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }

@@ -14,16 +14,14 @@ import { note, type OutputOptions, printJson, readTextFile, withCore } from './c
 
 /** `privacy …`. */
 export function addPrivacyCommands(cli: Command): void {
-  const privacy = cli
-    .command('privacy')
-    .description('what becomes of people who asked to be forgotten');
+  const privacy = cli.command('privacy').description('erasures of personal data');
   privacy
     .command('scrub')
-    .description('makes erased bytes leave the files of Postgres now; a job does it daily')
+    .description('removes erased bytes from the files of Postgres now; a job does it daily')
     .option('--json', 'one JSON document')
     .action(async ({ json }: OutputOptions) => {
       const scrubbed = await withCore(async ({ databaseUrl, log }) => {
-        // Rewriting a large table takes longer than any request may.
+        // Rewriting a large table takes longer than a request may.
         const pool = openPool({ url: databaseUrl, max: 1, applicationName: 'ledger-scrub' });
         try {
           const names = accountProjectors.map(({ name }) => name);
@@ -37,7 +35,7 @@ export function addPrivacyCommands(cli: Command): void {
       });
       if (!scrubbed.walRemoved)
         note(
-          'This role may not switch the write-ahead log: its old segments go as the server is set up.',
+          'This role may not switch the write-ahead log: the server removes old segments as configured.',
         );
       if (json) return printJson(scrubbed);
       process.stdout.write(`${scrubbed.tables} tables rewritten\n`);
@@ -46,11 +44,11 @@ export function addPrivacyCommands(cli: Command): void {
   privacy
     .command('replay-erasures')
     .description(
-      'destroys the keys of everybody whose erasure stands in the log; after a restore, before the service is started',
+      'destroys the keys of all people whose erasure is in the log; after a restore, before the service is started',
     )
     .option(
       '--from <file>',
-      'what list-erasures said of a newer copy of the log: it is entered in this one, too',
+      'the output of list-erasures on a newer copy of the log: missing erasures are appended to this one',
     )
     .option('--json', 'one JSON document')
     .action(async ({ json, from }: OutputOptions & { from?: string }) => {
@@ -118,7 +116,7 @@ const LISTED = z.object({
   suppressed: z.array(z.string().regex(/^[0-9a-f]{32}$/)),
 });
 
-/** All lines are read before anything is done. @throws {CommandError} */
+/** All lines are read before the first is applied. @throws {CommandError} */
 async function readErasures(path: string): Promise<readonly ListedErasure[]> {
   const content = await readTextFile(path);
   return content

@@ -40,18 +40,16 @@ interface RebuildCommandOptions extends ActorOptions {
 
 const BY = [
   '--by <who>',
-  'who does it, for the history; default: the user of the operating system',
+  'the operator, for the history; default: the user of the operating system',
 ] as const;
 const JSON_OUT = ['--json', 'one JSON document'] as const;
 
 /** `projection …` */
 export function addProjectionCommands(cli: Command): void {
-  const projection = cli
-    .command('projection')
-    .description('the read models: how they are, and making them anew');
+  const projection = cli.command('projection').description('the read models: status and rebuilds');
   projection
     .command('status')
-    .description('where each projection stands')
+    .description('position, lag and generation of each projection')
     .option(...JSON_OUT)
     .action(async ({ json }: OutputOptions) => {
       const shown = await operate({}, showStatus);
@@ -88,13 +86,13 @@ export function addProjectionCommands(cli: Command): void {
     .command('rebuild')
     .argument('[name]')
     .description(
-      'builds a new generation beside the live one and switches nothing; with --tenant, puts that part right in place',
+      'builds a new generation beside the live one, without a swap; with --tenant, repairs that part in place',
     )
     .option('--all', 'all projections, in one pass over the log')
-    .option('--dry-run', 'says what would be built; changes nothing')
-    .option('--resume', 'goes on from where a stopped rebuild was, with the same release')
-    .option('--tenant <alias>', 'that tenant only, in place')
-    .option('--account <id>', 'that account of the tenant only')
+    .option('--dry-run', 'shows what would be built; changes nothing')
+    .option('--resume', 'continues a stopped rebuild, with the same release only')
+    .option('--tenant <alias>', 'repairs this tenant only, in place')
+    .option('--account <id>', 'repairs this account of the tenant only')
     .option('--mode <mode>', 'live or test; default live')
     .option(...BY)
     .option(...JSON_OUT)
@@ -112,7 +110,7 @@ export function addProjectionCommands(cli: Command): void {
     .command('swap')
     .argument('[name]')
     .description('makes the new generation live')
-    .option('--all', 'all that have one, at once')
+    .option('--all', 'all that have a new generation, at once')
     .option(...BY)
     .option(...JSON_OUT)
     .action(
@@ -128,7 +126,7 @@ export function addProjectionCommands(cli: Command): void {
   projection
     .command('rollback')
     .argument('<name>')
-    .description('makes the generation live that was so before')
+    .description('makes the previous generation live again')
     .option(...BY)
     .option(...JSON_OUT)
     .action(async (name: string, options: ActorOptions) => {
@@ -140,7 +138,7 @@ export function addProjectionCommands(cli: Command): void {
   projection
     .command('retry-parked')
     .argument('[name]')
-    .description('tries again the accounts that could not be applied')
+    .description('retries parked accounts')
     .option(...BY)
     .option(...JSON_OUT)
     .action(async (name: string | undefined, options: ActorOptions) => {
@@ -155,7 +153,7 @@ export function addProjectionCommands(cli: Command): void {
     });
   projection
     .command('history')
-    .description('who did what to the projections, and when; the newest first')
+    .description('the operations on projections, newest first')
     .option('--limit <entries>', 'entries to show', '100')
     .option(...JSON_OUT)
     .action(async (options: OutputOptions & { limit: string }) => {
@@ -230,7 +228,7 @@ interface ProgressOf {
   readonly read: (events: number, last: string) => void;
 }
 
-/** Opens what there is, stops in good order at the first Ctrl-C, and says so in one line. */
+/** Opens the stores, stops cleanly at the first Ctrl-C, and says so in one line. */
 async function operate<T>(
   { by }: { readonly by?: string },
   work: (operator: ProjectionOperator, progress: ProgressOf) => Promise<Outcome<T>>,
@@ -281,7 +279,7 @@ const cell = (value: unknown): string =>
       ? value
       : JSON.stringify(value);
 
-/** People get the same as a table for each list in the document, and a line for each figure. */
+/** Without `--json`: a table for each list in the document, and a line for each figure. */
 function print(document: object, { json }: OutputOptions): void {
   if (json) return printJson(document);
   const lists = Array.isArray(document) ? { '': document as unknown[] } : document;

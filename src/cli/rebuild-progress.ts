@@ -2,12 +2,12 @@ import type { EventLog, Position } from '../event-log/event-log.js';
 import type { RebuildProgress as Progress } from '../projecting/generations/rebuild.js';
 
 const EVERY_MS = 1_000;
-/** A rate is taken over this time, so that it follows a store that became slower. */
+/** Rates are measured over this time, so that they follow a store that becomes slower. */
 const RATE_OVER_MS = 10_000;
 
 /**
- * Says once a second how far a rebuild or repair is: on a terminal in one line that changes,
- * elsewhere in plain lines.
+ * Shows the progress of a rebuild or repair every second: on a terminal in one changing line,
+ * elsewhere as plain lines.
  */
 export class RebuildProgress {
   private readonly seen: {
@@ -53,7 +53,7 @@ export class RebuildProgress {
     }
   };
 
-  /** @param events read so far. @param until where the reading ends. */
+  /** @param events read so far. @param until the end of reading. */
   folded(events: number, last: Position, until: Position | undefined): void {
     const at = this.now();
     this.seen.push({ at, events, fraction: this.log.fraction(last, until) });
@@ -61,7 +61,7 @@ export class RebuildProgress {
     if (this.isDue('reading', at)) this.say(this.readingLine(events), 'reading');
   }
 
-  /** Ends the line that changes. */
+  /** Ends the changing line. */
   end(): void {
     if (this.isLineOpen) this.out.write('\n');
     this.isLineOpen = false;
@@ -89,7 +89,7 @@ export class RebuildProgress {
     if (!this.isDue(phase, now)) return;
     this.phase = phase;
     this.saidAt = now;
-    // `\x1b[K` clears what is left of a longer line.
+    // `\x1b[K` clears the rest of a longer line.
     this.out.write(this.out.isTTY ? `\r${line}\x1b[K` : `${line}\n`);
     this.isLineOpen = this.out.isTTY ?? false;
   }

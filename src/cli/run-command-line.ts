@@ -5,8 +5,8 @@ import { CommandError } from './command-error.js';
 type AddCommands = (cli: Command) => void;
 
 /**
- * The groups of commands, in the order of the help. A command loads the code of its own group only:
- * it starts twice as fast.
+ * The groups of commands, in the order of the help. Only the code of the command's own group is
+ * loaded, which makes it start twice as fast.
  */
 const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['tenant', async () => (await import('./tenant-cli.js')).addTenantCommands],
@@ -32,15 +32,15 @@ async function ledgerCommands(): Promise<AddCommands> {
 }
 
 /**
- * The command line for operators. Answers the exit code: 0 fine, 1 error (one clear line on
- * standard error; nothing changed, unless the line says what may stand), 2 a difference was found,
- * 3 the chain is broken.
- * @param words what stands behind the name of the program.
+ * The command line for operators. Returns the exit code: 0 fine, 1 error (one clear line on
+ * standard error; nothing changed, unless the line names a possible effect), 2 a difference was
+ * found, 3 the chain is broken.
+ * @param words the arguments after the name of the program.
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
   cli.configureOutput({
-    // Help that nobody asked for is cut to its first line: how the command is used.
+    // The help after an error is cut to its first line, the usage.
     writeErr: (text) => void process.stderr.write(`${text.split('\n')[0] ?? ''}\n`),
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
@@ -49,7 +49,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   applyToAll(cli, (command) =>
     command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false),
   );
-  // Whoever reads may have had enough (`… | head`): that is no fault of the command's.
+  // A reader such as `head` may close the pipe: that is not an error of the command.
   process.stdout.on('error', () => undefined);
   try {
     await cli.parseAsync(words, { from: 'user' });
@@ -66,7 +66,7 @@ function applyToAll(command: Command, apply: (command: Command) => void): void {
   for (const child of command.commands) applyToAll(child, apply);
 }
 
-/** No stack trace, and of an unforeseen error no more than its first line. */
+/** No stack trace; of an unexpected error only the first line. */
 function linesOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.problems;
   const message = error instanceof Error ? error.message : '';

@@ -1,17 +1,17 @@
 /**
- * Tables for people. The work is linear in what is shown: that of cli-table3 grows with the square
- * of the rows and of the lines in a cell (100 lines in one cell: minutes).
+ * Tables on a terminal. The time is linear in what is shown; cli-table3 is quadratic in the rows
+ * and in the lines of a cell (100 lines in one cell: minutes).
  */
 
-/** Longest text of a cell, in characters; `--json` has all of it. */
+/** Longest text of a cell, in characters; `--json` shows all of it. */
 export const CELL_CHARACTERS_MAX = 500;
 /** Most lines of a cell. */
 export const CELL_LINES_MAX = 12;
 
-/** How many of many are named in a cell. */
+/** Items of a list that a cell names. */
 const NAMED_MAX = 5;
 
-/** The first of a list, a line each, and how many more there are. */
+/** The first items of a list, a line each, and the number of the others. */
 export function firstOf(items: readonly string[]): string {
   const more = items.length - NAMED_MAX;
   return more > 0
@@ -25,8 +25,8 @@ interface Cell {
 }
 
 /**
- * The table as lines, each with its line break: a head, and a rule between rows. A row that is
- * shorter than the head has empty cells.
+ * The table as lines, each with its line break: a header, and a rule between rows. A row that is
+ * shorter than the header has empty cells.
  */
 export function* tableLines(
   head: readonly string[],
@@ -52,7 +52,7 @@ function cellOf(text: string): Cell {
   const isCut = text.length > CELL_CHARACTERS_MAX;
   const all = (isCut ? `${text.slice(0, CELL_CHARACTERS_MAX)}…` : text).split('\n');
   const shown = all.length > CELL_LINES_MAX ? [...all.slice(0, CELL_LINES_MAX - 1), '…'] : all;
-  // What a client wrote must not steer the operator's terminal.
+  // Text of clients must not control the operator's terminal.
   const lines = shown.map((line) => line.replace(/\p{Cc}/gu, '\ufffd'));
   return { lines, width: lines.reduce((widest, line) => Math.max(widest, widthOf(line)), 0) };
 }
@@ -64,7 +64,7 @@ const WITHOUT_WIDTH = /[\p{M}\p{Cf}]/gu;
 const TWICE_AS_WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu;
 
-/** Columns of a terminal that a text takes. */
+/** Number of terminal columns that a text fills. */
 function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   const visible = text.replace(WITHOUT_WIDTH, '');

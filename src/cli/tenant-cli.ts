@@ -43,7 +43,7 @@ export function addTenantCommands(cli: Command): void {
   const tenant = cli.command('tenant').description('tenants, their keys and settings');
   tenant
     .command('create <alias>')
-    .description('makes a tenant; its keys are shown this once')
+    .description('creates a tenant; its keys are shown only now')
     .option('--program <file>', 'a program file in place of the default program')
     .option('--payment-provider', 'accounts come from a payment provider')
     .option('--open-endpoints', 'switch the open endpoints on')
@@ -89,7 +89,7 @@ export function addTenantCommands(cli: Command): void {
 
   tenant
     .command('show <alias>')
-    .description('the settings of a tenant; never a secret')
+    .description('the settings of a tenant, without secrets')
     .option('--json', 'one JSON document')
     .action(async (alias: string, { json }: OutputOptions) => {
       show(await existing(alias), json);
@@ -152,8 +152,8 @@ export function addTenantCommands(cli: Command): void {
 
   tenant
     .command('rotate-key <alias>')
-    .description('a new API key; the old one stays good for the grace')
-    .option('--grace <duration>', 'how long the old key stays good', '24h')
+    .description('a new API key; the old one stays valid for the grace period')
+    .option('--grace <duration>', 'how long the old key stays valid', '24h')
     .option('--mode <mode>', 'live or test', 'live')
     .option('--json', 'one JSON document (the answer always is)')
     .action(async (alias: string, options: { grace: string; mode: string }) => {
@@ -175,10 +175,10 @@ export function addTenantCommands(cli: Command): void {
 
 /** `program apply` and `show`. */
 export function addProgramCommands(cli: Command): void {
-  const program = cli.command('program').description('what the programs of a tenant pay, and when');
+  const program = cli.command('program').description('the program files of a tenant');
   program
     .command('apply <alias> <file>')
-    .description('applies a program file; what was earned before keeps its terms')
+    .description('applies a program file; rewards earned before keep their terms')
     .option('--json', 'one JSON document')
     .action(async (alias: string, file: string, { json }: OutputOptions) => {
       checkAlias(alias);
@@ -202,7 +202,7 @@ export function addProgramCommands(cli: Command): void {
 
   program
     .command('show <alias>')
-    .description('the programs of a tenant, as they were applied')
+    .description('the applied programs of a tenant')
     .option('--json', 'one JSON document (the answer always is)')
     .action(async (alias: string) => {
       printJson(shown(await existing(alias)).programs);

@@ -19,14 +19,14 @@ export function addTokenCommands(cli: Command): void {
     .command('token')
     .description('user tokens, for trying')
     .command('sign <alias>')
-    .description('a token of one user; with --write it may write these fields, without it reads')
+    .description('a read token of a user; with --write, a write token with these fields')
     .requiredOption('--account <id>', 'the account')
-    .requiredOption('--user <id>', 'the user in it')
+    .requiredOption('--user <id>', 'the user of the token')
     .option(
       '--write <field=value...>',
-      'a field that the token carries; values that begin with { or [, true and false are JSON',
+      'a field in the token; values that begin with { or [, true and false are JSON',
     )
-    .option('--expires <duration>', 'how long it is good', '1h')
+    .option('--expires <duration>', 'how long the token is valid', '1h')
     .option('--mode <mode>', 'live or test', 'live')
     .option('--json', 'one JSON document')
     .action(async (alias: string, options: SignOptions) => {
@@ -34,7 +34,8 @@ export function addTokenCommands(cli: Command): void {
       const mode = parseMode(options.mode);
       const expiresMs = parseDuration(options.expires);
       if (expiresMs < 1_000) throw new CommandError('--expires must be a second or more');
-      // What checks bodies takes longer to load than all the rest: other commands do without it.
+      // Loaded for this command only: the validation of bodies takes longer to load than all the
+      // rest.
       const { fieldsOf, idOf } = await import('./token-fields.js');
       const claims = {
         user: {

@@ -12,8 +12,7 @@ export function idOf(option: string, id: string): string {
 }
 
 /**
- * What the token says of its user, checked as a body would be: a claim that no body can repeat is
- * of no use.
+ * The user's fields in the token, checked as in a body: a claim that no body can repeat is useless.
  */
 export function fieldsOf(written: readonly string[]): Readonly<Record<string, unknown>> {
   const fields = Object.fromEntries(written.map(fieldOf));

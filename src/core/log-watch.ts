@@ -57,7 +57,7 @@ export class LogWatch {
     while (!signal.aborted) {
       await pause(everyMs, signal);
       // An unavailable log is compared later.
-      if (!signal.aborted) await log.look().catch(() => undefined);
+      if (!signal.aborted) await log.checkNewestSeen().catch(() => undefined);
     }
   }
 

@@ -96,7 +96,7 @@ export interface EventLog {
   onWentBack(listener: (from: SeenEvent) => void): () => void;
 
   /** Compares the newest event seen with the log. @throws {EventLogUnavailable} */
-  look(): Promise<void>;
+  checkNewestSeen(): Promise<void>;
 
   /**
    * Whether the log has this event at this position. False for a position of another log. @throws

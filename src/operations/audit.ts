@@ -12,20 +12,20 @@ import { firstLine } from '../foundation/describe-error.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /**
- * Who did what: every operation that changes or shows a tenant's ledger appends an event to that
+ * An audit event: every operation that changes or shows a tenant's ledger appends one to the
  * tenant's part of the log.
  */
 export interface Operation {
   /** As it is called: `ledger statement`. */
   readonly operation: string;
-  /** Who: a member of staff, by name. */
+  /** The name of a member of staff. */
   readonly by: string;
   /**
-   * The arguments; undefined members are left out. Never an id or a name of a client: those pass
-   * through `hiddenAccount`, `hiddenUser` or a digest.
+   * The arguments without undefined ones. Ids and names of clients appear only through
+   * `hiddenAccount`, `hiddenUser` or a digest.
    */
   readonly parameters: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** The result; only its digest is kept. A text is the digest itself. */
+  /** The result, of which a digest is stored. A text is the digest itself. */
   readonly result: unknown;
 }
 
@@ -51,23 +51,23 @@ export async function recordOperation(
 }
 
 /**
- * The same after work that cannot be undone: a failed audit event is reported and does not fail the
- * work, which would be repeated.
+ * Records work that cannot be undone: a failed audit event is reported and does not fail the work,
+ * which would be repeated.
  */
 export async function recordDone(
   core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
   operation: Operation,
-  { stands, warn }: { readonly stands: string; readonly warn: (line: string) => void },
+  { completed, warn }: { readonly completed: string; readonly warn: (line: string) => void },
 ): Promise<void> {
   try {
     await recordOperation(core, scope, operation);
   } catch (error) {
-    warn(`${stands}; the audit entry could not be written: ${firstLine(error)}`);
+    warn(`${completed}; the audit entry could not be written: ${firstLine(error)}`);
   }
 }
 
-/** The frame of an operator's command. */
+/** The metadata of an operator's command. */
 export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
   return {
     scope,
@@ -80,13 +80,14 @@ export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
 }
 
 /**
- * A staff name as stored in events: encrypted, each with a key of its own, so that it can be erased
- * like any person's. The id of the key follows from the person's, which is the same in every event.
+ * A staff name as stored in events: encrypted with a key of the person's own, so that it can be
+ * erased like any person's. The id of the key is derived from the name, so it is the same in every
+ * event.
  */
 export const memberOfStaff = (names: KeyedNames, scope: Scope, name: string): Personal<string> =>
   staffSays(names, scope, name, name);
 
-/** A text by a member of staff, encrypted with the same key. */
+/** A text by a member of staff, encrypted with that person's key. */
 export const staffSays = (
   names: KeyedNames,
   { tenant }: Scope,

@@ -3,19 +3,19 @@ import type { Scope } from '../domain/scope.js';
 import { recordDone, recordOperation, type Operation } from './audit.js';
 import { NotDone, type Outcome } from './outcome.js';
 
-/** The result of an operation, and what of it is recorded. */
+/** The result of an operation, and what its audit event contains. */
 export interface Done<T> extends Pick<Operation, 'parameters'> {
   readonly result: T;
-  /** Where there is one already. */
+  /** The digest of the result, when it exists already. */
   readonly digest?: string;
   /**
-   * For work that cannot be undone, or must be reported in any case: what is true without its audit
-   * event, in a few words.
+   * For work that cannot be undone, or must be reported in any case: what is done even without the
+   * audit event, in a few words.
    */
-  readonly stands?: string;
+  readonly completed?: string;
 }
 
-/** Whose operation it is, on what, and as what it goes on record. */
+/** The scope, operator and name that the audit event records. */
 export interface AuditFrame extends Pick<Operation, 'operation' | 'by'> {
   readonly scope: Scope;
   /** Called, with one line, for finished work that could not be recorded. */
@@ -33,9 +33,9 @@ export async function auditedOn<T>(
 ): Promise<Outcome<T>> {
   const outcome = await work(core);
   if (outcome instanceof NotDone) return outcome;
-  const { result, parameters, digest, stands } = outcome;
+  const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };
-  if (stands === undefined) await recordOperation(core, scope, done);
-  else await recordDone(core, scope, done, { stands, warn });
+  if (completed === undefined) await recordOperation(core, scope, done);
+  else await recordDone(core, scope, done, { completed, warn });
   return result;
 }

@@ -9,18 +9,18 @@ import { operatorMeta } from './audit.js';
 import { NotDone, type Outcome } from './outcome.js';
 import { plainText } from './refusal-text.js';
 
-/** The memory of answers by idempotency key, which the service and the command line share. */
+/** The kept answers by idempotency key, which the service and the command line share. */
 export type OperatorAnswers = Pick<KeptAnswers, 'claim' | 'keep' | 'drop' | 'abandon'>;
 
 /** An operator's idempotency key, and where its answers are kept. */
 export interface KeyedBy {
   readonly key: string;
   readonly answers: OperatorAnswers;
-  /** Is called when the answer was given before, or the effect was recorded before. */
+  /** Called when the answer was kept, or the effect recorded, by an earlier call. */
   readonly onReplayed?: () => unknown;
 }
 
-/** Work that was done with a key, now or before. */
+/** The result of keyed work, of this call or an earlier one. */
 export interface Keyed<T> {
   readonly done: T;
   readonly replayed: boolean;
@@ -30,19 +30,19 @@ interface KeyedOperation extends KeyedBy {
   readonly scope: Scope;
   /** As it is called: `ledger adjust`. */
   readonly operation: string;
-  /** What makes it the same operation when the key is used again. */
+  /** The request that the key must always come with. */
   readonly asked: object;
   readonly causationId: string;
 }
 
-/** An answer is kept whether the work was done or refused. */
+/** The status of a kept answer: the work was done, or refused. */
 const DONE = 200;
 const REFUSED = 400;
 
 /**
- * Runs an operation once per key of a tenant and mode, from whichever process. Keys of operators
- * are apart from those of the tenant's own clients: neither can block the other's. The key rides
- * with the events, so after a crash the log answers with the effect that is there.
+ * Runs an operation once for each key of a tenant and mode, in any process. Operators' keys are
+ * separate from those of the tenant's clients: neither can block the other's. The key is stored
+ * with the events, so after a crash the log answers with the recorded effect.
  * @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */
 export async function onceByKey<T>(
@@ -72,13 +72,16 @@ export async function onceByKey<T>(
     await keepRefusal(answers, request, outcome);
     return outcome;
   }
-  // An effect is in the log, which answers the next time, whatever becomes of the kept answer.
+  // The effect is in the log, which answers the next time even if keeping the answer fails.
   await isKept(answers, request, { status: DONE, body: outcome.done, position: null });
   if (outcome.replayed) onReplayed?.();
   return outcome.done;
 }
 
-/** Asked again, it might come to something else than the operator was told. */
+/**
+ * A refusal must be kept: decided again, the request could succeed after the operator saw it
+ * refused.
+ */
 async function keepRefusal(
   answers: OperatorAnswers,
   request: KeyedRequest,

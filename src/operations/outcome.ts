@@ -5,7 +5,7 @@ import type { Scope } from '../domain/scope.js';
 export type Argument = string;
 
 /**
- * Why an operation did not happen; nothing changed. A closed set: each code has its line in
+ * Why an operation was refused; nothing changed. A closed set: each code has its line in
  * refusal-text.ts, its exit code in src/cli/outcomes.ts and its answer in
  * src/http/operations/refusals.ts.
  */
@@ -42,7 +42,7 @@ type AdjustmentRefusal =
       readonly accountId: string;
       readonly userId: string;
     }
-  /** The same key was refused before, for this reason. */
+  /** A request with the same key was refused before, for this reason. */
   | { readonly code: 'REFUSED_BEFORE'; readonly reason: string }
   | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' };
 
@@ -51,7 +51,7 @@ type BalancesRefusal =
   | {
       readonly code: 'BALANCES_NOT_CSV' | 'BALANCE_MALFORMED' | 'BALANCE_REPEATED';
       readonly source: string;
-      /** The head is the first record. */
+      /** The header is the first record. */
       readonly record: number;
     };
 
@@ -63,7 +63,7 @@ type ReplayRefusal =
       readonly code: 'REPLAY_STOPPED';
       readonly differences: number;
       readonly accounts: number;
-      /** Where to go on; undefined: at the beginning. */
+      /** Where to continue; undefined: at the beginning. */
       readonly resumeFrom: string | undefined;
     };
 
@@ -86,7 +86,7 @@ type ProjectionRefusal =
       readonly known: readonly string[];
     }
   | { readonly code: 'NO_NEW_GENERATION' | 'NOTHING_TO_RESUME'; readonly projection: string }
-  /** The generations are not as the operation needs them; `reason` says what to do. */
+  /** The generations are not in the required state; `reason` says what to do. */
   | { readonly code: 'GENERATION_REFUSED' | 'GENERATIONS_BUSY'; readonly reason: string }
   | { readonly code: 'PROJECTIONS_STOPPED' };
 
@@ -110,7 +110,7 @@ type CopyRefusal =
 
 export type OperationRefusalCode = OperationRefusal['code'];
 
-/** An operation that did not happen. */
+/** The refusal of an operation. */
 export class NotDone {
   constructor(readonly because: OperationRefusal) {}
 }

@@ -1,7 +1,7 @@
 import type { Refusal } from '../domain/refusal.js';
 import type { Argument, OperationRefusal, OperationRefusalCode } from './outcome.js';
 
-/** How the clients of a way in write a member of their request. */
+/** How members of a request are written: as options, or as members of JSON. */
 export type WordFor = (argument: Argument) => string;
 
 type Texts = {
@@ -11,14 +11,14 @@ type Texts = {
   ) => string;
 };
 
-/** Why an operation did not happen, in one line for an operator. */
+/** One line for an operator that says why an operation was refused. */
 export function refusalText(refusal: OperationRefusal, wordFor: WordFor): string {
-  // The text of a code takes the refusal of that code, which the compiler cannot follow here.
+  // The text of a code takes the refusal of that code, which the compiler cannot infer here.
   const text = TEXTS[refusal.code] as (refusal: OperationRefusal, wordFor: WordFor) => string;
   return text(refusal, wordFor);
 }
 
-/** The line with members as the request has them. */
+/** The line with members named as in requests over HTTP. */
 export const plainText = (refusal: OperationRefusal): string =>
   refusalText(refusal, (argument) => argument);
 
@@ -59,21 +59,21 @@ const TEXTS: Texts = {
 
   NO_READ_MODELS: () => 'there are no read models yet: start the service once',
   READ_MODELS_BEING_REBUILT: () =>
-    'the read models are being made anew: try again when the service is ready',
+    'the read models are being rebuilt: try again when the service is ready',
   ERASURES_BEING_CLEANED: () =>
-    'people who were forgotten are still being cleaned out of the read models: try again in a moment',
+    'forgotten people are still being removed from the read models: try again in a moment',
   REPLAY_STOPPED: ({ differences, accounts, resumeFrom }, wordFor) => {
     const found = `stopped; ${differences} differences in ${accounts} accounts so far`;
     return resumeFrom === undefined
       ? found
-      : `${found}; go on with ${wordFor('resumeFrom')} ${resumeFrom}`;
+      : `${found}; continue with ${wordFor('resumeFrom')} ${resumeFrom}`;
   },
 
   CHAIN_EMPTY: ({ scope: { tenant, mode } }) =>
     `the chain of ${tenant} has no events in ${mode} mode`,
   SEAL_NOT_SIGNED_HERE: () =>
     'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
-  // The command line has words of its own; over HTTP the run's state says it.
+  // The command line has its own text; over HTTP the run's state says it.
   VERIFICATION_STOPPED: () => '',
   NOTHING_LOST: () => 'nothing was lost: there is nothing to acknowledge',
 
@@ -96,21 +96,21 @@ const TEXTS: Texts = {
   LOG_ADDRESS_MALFORMED: ({ argument }, wordFor) =>
     `${wordFor(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
   LOG_ADDRESS_UNUSABLE: ({ argument, problem }, wordFor) => `${wordFor(argument)} ${problem}`,
-  NO_LOG_THERE: () => 'no log of this service stands there',
+  NO_LOG_THERE: () => 'there is no log of this service at that address',
   SAME_LOG: (_, wordFor) => `${wordFor('from')} and ${wordFor('to')} are the same log`,
   TARGET_IS_FOLLOWED: (_, wordFor) =>
-    `the service goes by the log at ${wordFor('to')}: it is the one to copy from, or DATABASE_URL is that of another service`,
+    `the service follows the log at ${wordFor('to')}: copy from it, or correct DATABASE_URL, which is another service's`,
   SOURCE_MAY_GROW: (_, wordFor) =>
     `a service or a command runs on this database and may append: stop it, or make a first pass beside it with ${wordFor('whileRunning')}`,
   POLICIES_AHEAD_OF_SOURCE: () =>
-    'policies stand at a position that the source does not have: start the service on the source once, stop it and run again',
-  COPY_STOPPED: () => 'stopped; run the same command again to go on',
+    'policies are at a position that the source does not have: start the service on the source once, stop it and run again',
+  COPY_STOPPED: () => 'stopped; run the same command again to continue',
   TARGET_GOES_ON: ({ events, stream }) =>
     `the target holds other streams of ours: it goes on behind the ${events} events of the source, with ${stream}`,
   TARGET_DIFFERS: ({ event, stream }) =>
     `the target holds other streams of ours: its event ${event}, in ${stream}, is not the source's`,
   TARGET_WRITTEN_BY_OTHERS: ({ revision, stream }) =>
-    `the target does not take revision ${revision} of ${stream}: somebody else writes to it; run the same command again, it goes on or says what differs`,
+    `the target does not take revision ${revision} of ${stream}: another process writes to it; run the same command again, which continues or names what differs`,
 };
 
 function periodText(refused: Refusal, period: string): string {

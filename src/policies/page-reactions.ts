@@ -117,7 +117,7 @@ export class PageReactions {
       const { stream } = event.recorded;
       const lane = lanes.get(stream) ?? { stream, events: [] };
       lanes.set(stream, lane);
-      if (lane.parkedAt || this.stands(stream, ALL_POLICIES)) continue;
+      if (lane.parkedAt || this.isParked(stream, ALL_POLICIES)) continue;
       if (event.parkedAt) lane.parkedAt = event.parkedAt;
       else lane.events.push(event);
     }
@@ -138,7 +138,7 @@ export class PageReactions {
   private async inOrder({ events }: Lane, signal: AbortSignal): Promise<void> {
     for (const met of events) {
       for (const policy of met.policies) {
-        if (this.stands(met.recorded.stream, policy.name)) continue;
+        if (this.isParked(met.recorded.stream, policy.name)) continue;
         try {
           await this.react(met, policy, signal);
         } catch (error) {
@@ -208,7 +208,7 @@ export class PageReactions {
     this.parts.logger.warn({ policy, position: event.position, error: reason }, message);
   }
 
-  private stands(stream: string, policy: string): boolean {
+  private isParked(stream: string, policy: string): boolean {
     return this.parked.get(stream)?.has(policy) ?? false;
   }
 }

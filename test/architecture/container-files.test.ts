@@ -121,7 +121,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   const eventStores = all.filter(([, service]) => imageOf(service) === EVENT_STORE);
   const postgres = services.postgres!;
 
-  it('sets variables that somebody reads, and spells them right', () => {
+  it('sets only variables that exist', () => {
     const known = (service: ComposeService): string[] => [
       ...Object.keys(VARIABLES_OF_OTHERS[imageOf(service)] ?? {}),
       ...(service.image === LEDGER ? SETTINGS.map((setting) => setting.name) : []),
@@ -134,7 +134,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     expect(unknown).toEqual([]);
   });
 
-  it('configures the service with values that it takes', async () => {
+  it('configures the service with valid values', async () => {
     for (const [, service] of ledgers) {
       const config = await configOf(service);
       expect(config.masterKeyFile).toBe(environmentIn(service).MASTER_KEY_FILE);
@@ -164,7 +164,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     expect(ledgers.filter(([, { ports }]) => ports.length > 0)).toEqual(answering);
   });
 
-  it('names stores that are there, as they are', () => {
+  it('names stores of the composition by their names and ports', () => {
     expect(imageOf(postgres)).toBe(POSTGRES);
     for (const [, { environment }] of ledgers) {
       const { username, hostname, port, pathname } = new URL(environment.DATABASE_URL!);
@@ -199,7 +199,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     );
   });
 
-  it('gives every file that a container is told of, made by something that is done before it starts', () => {
+  it('mounts every file that a container names, from a step that ends before it starts', () => {
     for (const [key, service] of all) {
       for (const path of pathsNamedFor(service)) {
         const mount = mountsOf(service).find(
@@ -220,7 +220,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     }
   });
 
-  it('lets the service write nowhere but into memory: everything it keeps is in its stores', async () => {
+  it('gives the service a read-only file system: its data is in its stores', async () => {
     for (const [key, service] of ledgers) {
       expect([key, service.read_only, service.tmpfs, service.init]).toEqual([
         key,
@@ -234,7 +234,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     }
   });
 
-  it('takes every right from our containers that they do without', () => {
+  it('drops every right that our containers do not need', () => {
     for (const [key, service] of all.filter(([, { image: name }]) => name === LEDGER)) {
       expect([key, service.read_only, service.cap_drop, service.security_opt]).toEqual([
         key,
@@ -253,7 +253,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     }
   });
 
-  it('waits for the service to stop as long as it may take', async () => {
+  it('allows the service its whole time to stop', async () => {
     for (const [, service] of ledgers) {
       const { shutdownGraceMs } = await configOf(service);
       const margin = Number(
@@ -267,7 +267,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     }
   });
 
-  it('starts again what must run, also after exit code 0, and once what is to be done once', () => {
+  it('restarts services after every exit, and runs one-off steps once', () => {
     const awaited = all.flatMap(([, { depends_on: needs }]) =>
       Object.entries(needs).flatMap(([key, { condition }]) =>
         condition === 'service_completed_successfully' ? [key] : [],
@@ -277,7 +277,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       expect([key, restart]).toEqual([key, awaited.includes(key) ? undefined : 'unless-stopped']);
   });
 
-  it('waits for what is there and can say that it is ready', () => {
+  it('waits only for containers with a health check', () => {
     for (const [key, { depends_on: needs }] of all) {
       for (const [needed, { condition }] of Object.entries(needs)) {
         expect([key, needed, services[needed] !== undefined]).toEqual([key, needed, true]);
@@ -300,7 +300,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     ).toEqual([]);
   });
 
-  it('keeps what the stores write, where their images write it', () => {
+  it('has volumes where the images of the stores write', () => {
     const kept = (service: ComposeService): string[] =>
       mountsOf(service)
         .filter(({ readOnly }) => !readOnly)
@@ -322,7 +322,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
     expect(new Set(data.map(({ volume }) => volume)).size).toBe(data.length);
   });
 
-  it('does every role', async () => {
+  it('covers every role', async () => {
     const configs = await Promise.all(ledgers.map(([, service]) => configOf(service)));
     expect(ROLES.filter((role) => !configs.some(({ roles }) => roles.has(role)))).toEqual([]);
   });
@@ -332,7 +332,7 @@ describe('docker/compose.cluster.yaml', () => {
   const { services } = readComposeFile('compose.cluster.yaml');
   const all = Object.entries(services);
 
-  it('has two processes that answer, one that projects and one that works', () => {
+  it('has two processes for requests, one for projections and one for jobs', () => {
     const roles = all
       .filter(([, service]) => isService(service))
       .map(([, { environment }]) => environment.ROLES);
@@ -348,7 +348,7 @@ describe('docker/compose.cluster.yaml', () => {
     expect(passwords).toEqual([]);
   });
 
-  it('hands secrets to the users of the images that read them', () => {
+  it('makes secrets readable for the users of the images', () => {
     const script = services.secrets!.command!.join('\n');
     const handed = [
       ...script.matchAll(/^node \/app\/docker\/install-secrets\.mjs (\S+) (\S+) (.+)$/gm),
@@ -378,7 +378,7 @@ describe('docker/compose.cluster.yaml', () => {
     expect(handed.length).toBe(2);
   });
 
-  it('shows every node the others, by the name that its certificate has', () => {
+  it('names the nodes as their certificates do', () => {
     const nodes = all.filter(([, service]) => imageOf(service) === EVENT_STORE);
     expect(nodes.map(([key]) => key)).toEqual(['eventstore-1', 'eventstore-2', 'eventstore-3']);
     for (const [key, service] of nodes) {
@@ -395,7 +395,7 @@ describe('docker/compose.cluster.yaml', () => {
     );
   });
 
-  it('shows the key of the authority to nobody but who makes certificates', () => {
+  it('gives the key of the authority only to the step that makes certificates', () => {
     const withKey = all.filter(([, service]) =>
       mountsOf(service).some(({ volume }) => volume === 'eventstore-authority'),
     );

@@ -59,7 +59,7 @@ const copied = stages.flatMap((stage) =>
 );
 
 describe('docker/Dockerfile', () => {
-  it('stands on one release of Node with long-term support that package.json admits', () => {
+  it('is based on a release of Node with long-term support that package.json admits', () => {
     const majors = stages.map((stage) => Number(/^node:(\d+)-[a-z]+-slim$/.exec(stage.image)?.[1]));
     expect(new Set(majors).size).toBe(1);
     const least = Number(/^>=(\d+)/.exec(manifest.engines.node)?.[1]);
@@ -68,7 +68,7 @@ describe('docker/Dockerfile', () => {
     expect(majors[0]! % 2).toBe(0);
   });
 
-  it('copies what is there, and .dockerignore lets it through and little else', () => {
+  it('copies existing files, which .dockerignore admits with little else', () => {
     const [first, ...passed] = read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -82,7 +82,7 @@ describe('docker/Dockerfile', () => {
     expect(missing).toEqual([]);
   });
 
-  it('copies from stages that are there', () => {
+  it('copies from stages that exist', () => {
     const from = stages.flatMap((stage) =>
       textsOf(stage, 'COPY').flatMap((text) => /^--from=(\S+)/.exec(text)?.[1] ?? []),
     );
@@ -90,7 +90,7 @@ describe('docker/Dockerfile', () => {
     expect(stages.map(({ name }) => name)).toEqual(['dependencies', 'build', undefined]);
   });
 
-  it('compiles at build time everything that the service is made of', () => {
+  it('compiles all sources of the service at build time', () => {
     const { include, compilerOptions } = compiler.parse(JSON.parse(read('tsconfig.json')));
     const build = stages.find(({ name }) => name === 'build')!;
     const sources = textsOf(build, 'COPY').map((text) => text.split(' ')[0]);
@@ -112,7 +112,7 @@ describe('docker/Dockerfile', () => {
     expect(textsOf(image, 'RUN').join('\n')).not.toMatch(/npm|apt/);
   });
 
-  it('runs as a user that is not root, named by number, who owns the folder of the master key', () => {
+  it('runs as a numbered user other than root, who owns the folder of the master key', () => {
     const [user, ...others] = textsOf(image, 'USER');
     expect(others).toEqual([]);
     const [, uid, gid] = /^([1-9]\d*):([1-9]\d*)$/.exec(user ?? '') ?? [];
@@ -122,7 +122,7 @@ describe('docker/Dockerfile', () => {
     expect(dirname(environment.MASTER_KEY_FILE!)).toBe(environment.DATA_DIR);
   });
 
-  it('is started by node itself, stopped by a signal that the service knows, and exposes the port that it listens on', () => {
+  it('is started by node itself, stopped by a signal that the service handles, and exposes its port', () => {
     const [, ...command] = words.parse(JSON.parse(textsOf(image, 'CMD')[0]!));
     expect(command).toEqual(['docker/start.mjs']);
     expect(textsOf(image, 'ENTRYPOINT')).toEqual([]);
@@ -132,7 +132,7 @@ describe('docker/Dockerfile', () => {
     expect([host, String(port)]).toEqual(['0.0.0.0', textsOf(image, 'EXPOSE')[0]]);
   });
 
-  it('says which version it holds', () => {
+  it('is labelled with its version', () => {
     expect(textsOf(image, 'LABEL')[0]).toContain(
       `org.opencontainers.image.version="${manifest.version}"`,
     );
@@ -146,7 +146,7 @@ describe('docker/Dockerfile', () => {
     expect(read('docker/ledger-service.mjs')).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
-  it('starts what the scripts of the project start', () => {
+  it('starts the same file as the scripts of the project', () => {
     for (const [ours, theirs] of [
       ['docker/start.mjs', 'scripts/start.mjs'],
       ['docker/ledger-service.mjs', 'scripts/cli.mjs'],
@@ -183,7 +183,7 @@ describe('the health check of the image', () => {
     ([, path]) => `/${prefix}/${path}`,
   );
 
-  it('asks a route of the service, and fails by any other answer and by none', async () => {
+  it('requests a route of the service, and fails on any other answer and on none', async () => {
     const asked: string[] = [];
     let status = 200;
     const server = createServer((request, response) => {
@@ -218,7 +218,7 @@ describe('the scripts of the image', () => {
     masterKeyFile,
   });
 
-  it('make a master key that the service takes, once', async () => {
+  it('create a master key that the service accepts, once', async () => {
     const file = join(folder, 'master.key');
     expect(run('make-master-key.mjs', [file])).toMatchObject({ status: 0, stderr: '' });
     const key = await loadMasterKey(config(file));
@@ -227,7 +227,7 @@ describe('the scripts of the image', () => {
     expect(readdirSync(folder)).toEqual(['master.key']);
   });
 
-  it('hand over a secret that others could read as one that the service takes, and again when it was changed', async () => {
+  it('copy a secret that others could read into one that the service accepts, and again after a change', async () => {
     const target = join(folder, 'target');
     mkdirSync(target);
     // Left by a run that was killed.
@@ -254,7 +254,7 @@ describe('the scripts of the image', () => {
     }
   });
 
-  it('end the start with one line, and no value in it, when an address cannot be completed', () => {
+  it('end the start with one line without values when an address cannot be completed', () => {
     writeFileSync(join(folder, 'password'), 'secret-word\n');
     writeFileSync(join(folder, 'empty'), '\n');
     const DATABASE_URL = 'postgresql://ledger@postgres/ledger';

@@ -53,7 +53,7 @@ function codeOf(text: string): string {
 }
 
 describe('tests of one server', () => {
-  it('end connections of their own database alone: the other files run beside them', () => {
+  it('end only the connections of their own database, since other files run at the same time', () => {
     const endings = tests
       .filter((file) => file !== self)
       .flatMap((file) =>
@@ -67,7 +67,7 @@ describe('tests of one server', () => {
 });
 
 describe('names of files', () => {
-  it('say what is inside: no utils, helpers, common, shared, no barrels', () => {
+  it('describe the contents: no utils, helpers, common, shared, no barrels', () => {
     const vague =
       /(^|[/.-])(utils?|helpers?|common|shared|misc|base|impl|manager|types)([/.-]|$)|(^|\/)index\.ts$/;
     expect(typescript.filter((path) => vague.test(path))).toEqual([]);
@@ -108,7 +108,7 @@ describe('names of files', () => {
 });
 
 describe('code', () => {
-  it('never says any', () => {
+  it('never uses any', () => {
     const says = /(:|<|\||&|\bas|\bextends|=>)\s*any\b|\bany\[\]/;
     const found = typescript.flatMap((path) =>
       codeOf(read(path))
@@ -123,7 +123,7 @@ describe('code', () => {
     expect(lines(typescript, /eslint-disable(?!.* -- \S)/)).toEqual([]);
   });
 
-  it('leaves nothing for later', () => {
+  it('has no to-do notes', () => {
     expect(lines(typescript, /\b(TODO|FIXME|XXX|HACK)\b|not (yet )?implemented/)).toEqual([]);
   });
 
@@ -142,7 +142,7 @@ describe('code', () => {
 });
 
 describe('tests', () => {
-  it('are all run, but for what a log cannot be brought to: the contract skips that with its reason', () => {
+  it('all run, except cases that a log cannot be brought to, which the contract skips with a reason', () => {
     const bound = tests.filter((file) => file !== 'test/event-log/event-log.contract.ts');
     expect(
       lines(bound, /\b(describe|it|test)\.(only|skip|todo)\b|\b(xit|xdescribe|fit|fdescribe)\(/),
@@ -180,7 +180,7 @@ describe('migrations', () => {
     .parse(JSON.parse(read('docs/generated/migrations.json')));
   const files = filesBelow('migrations').map((path) => relative('migrations', path));
 
-  it('have a number of their own each', () => {
+  it('each have their own number', () => {
     const numbers = files.map((file) => file.slice(0, 4));
     expect(numbers).toEqual([...new Set(numbers)].sort());
   });
@@ -201,12 +201,12 @@ describe('migrations', () => {
 describe('documents', () => {
   const records = filesBelow('docs/adr').map((path) => path.replace('docs/adr/', ''));
 
-  it('have a number of their own for each decision', () => {
+  it('have one number for each decision', () => {
     const numbers = records.map((name) => name.slice(0, 4));
     expect(numbers).toEqual([...new Set(numbers)].sort());
   });
 
-  it('give a line of reason for every dependency', () => {
+  it('give a reason for every dependency', () => {
     const { dependencies, devDependencies } = z
       .object({
         dependencies: z.record(z.string(), z.string()),
@@ -223,7 +223,7 @@ describe('documents', () => {
     expect(named.filter((name) => !declared.includes(name))).toEqual([]);
   });
 
-  it('link to files that are there', () => {
+  it('link to files that exist', () => {
     const pages = [...filesBelow('docs'), ...readdirSync(root)].filter((path) =>
       path.endsWith('.md'),
     );

@@ -44,7 +44,7 @@ async function cruise(
 }
 
 describe('imports of the code', () => {
-  it('keep to the rules', async () => {
+  it('follow the rules', async () => {
     const { violations, totalCruised } = await cruise(root, shipped);
     expect(violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
     expect(totalCruised).toBeGreaterThan(100);
@@ -128,7 +128,7 @@ describe('rules on imports', () => {
   });
   afterAll(() => rm(scratch, { recursive: true, force: true }));
 
-  it('each forbid what they name, and all of them are tried here', async () => {
+  it('each forbid what they name, and each is broken here once', async () => {
     const { violations } = await cruise(scratch, ['src', 'projections', 'migrations', 'test']);
     const found = new Set(violations.map(({ rule, from }) => `${rule.name}: ${from}`));
     const expected = offences

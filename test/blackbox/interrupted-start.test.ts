@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => removeDataDir(dataDir));
 
-it('SIGTERM while it starts: it stops as soon as it stands, and takes its Postgres along', async () => {
+it('SIGTERM during a start stops the service once it has started, and its Postgres too', async () => {
   const service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
   await eventually(() =>
     Promise.resolve(service.output().includes('started the embedded Postgres')),
@@ -27,7 +27,7 @@ it('SIGTERM while it starts: it stops as soon as it stands, and takes its Postgr
   expect(printedKey(service.output())).toMatch(/^live_/);
 });
 
-it('a first start that finds its port taken shows the keys that it made, says why it ends, and takes its Postgres along', async () => {
+it('a first start on a port in use shows its new keys, says why it ends, and stops its Postgres', async () => {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;

@@ -40,13 +40,13 @@ describe('node dist/bin/main.js on an empty folder', () => {
     return body as Record<string, unknown>;
   };
 
-  it('is live, ready, measured and described', async () => {
+  it('answers health, readiness, metrics and its description', async () => {
     for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs']) {
       expect([path, await statusOf(service.url + path)]).toEqual([path, 200]);
     }
   });
 
-  it('answers a refused request also while its body is on its way', async () => {
+  it('answers a refused request while its body is still arriving', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
     const post = (
       path: string,
@@ -91,7 +91,7 @@ describe('node dist/bin/main.js on an empty folder', () => {
     ]);
   });
 
-  it('tells the story: a friend comes with a code, pays, and the referrer spends what it earned', async () => {
+  it('plays the story: a friend uses a code, pays, and the referrer redeems the reward', async () => {
     await ok(client.post('accountsync', { id: 'ann', subscription: { status: 'TRIAL' } }));
     const ann = await ok(
       client.post('user', { id: 'ann', accountId: 'ann', firstName: 'Ann', lastName: 'Lee' }),
@@ -135,7 +135,7 @@ describe('node dist/bin/main.js on an empty folder', () => {
     ]);
   });
 
-  it('stops with 0 on SIGTERM, takes its Postgres along, and has everything at the next start, without showing a key again', async () => {
+  it('stops with 0 and stops its Postgres on SIGTERM, and has all data at the next start, without showing a key again', async () => {
     expect(await service.terminate()).toBe(0);
     expect(await postmasterPid(dataDir)).toBeUndefined();
     service = await startServiceProcess({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'info' } });
@@ -147,7 +147,7 @@ describe('node dist/bin/main.js on an empty folder', () => {
     expect(service.output()).not.toContain('API key');
   });
 
-  it('a second start on the folder joins in; whoever leaves last stops Postgres', async () => {
+  it('a second start on the folder attaches, and the last process to stop stops Postgres', async () => {
     const second = await startServiceProcess({ env: { DATA_DIR: dataDir } });
     const other = new LedgerClient({ url: second.url, apiKey });
     try {

@@ -44,7 +44,7 @@ test('the digests are those that the page describes', () => {
   });
 });
 
-test('any other events, or the same in another order, have other digests', () => {
+test('other events, or the same in another order, have other digests', () => {
   const others = fc.tuple(
     fc.array(recorded, { maxLength: 5 }),
     fc.array(recorded, { maxLength: 5 }),
@@ -70,7 +70,7 @@ test('any other events, or the same in another order, have other digests', () =>
   );
 });
 
-test('where and when an event was recorded counts for the places alone', () => {
+test('the position and time of an event are part of the digest of places only', () => {
   fc.assert(
     fc.property(recorded, fc.nat(), fc.string(), (event, recordedAt, position) => {
       const [one, other] = [linked([event]), linked([{ ...event, recordedAt, position }])];

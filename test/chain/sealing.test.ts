@@ -54,7 +54,7 @@ test('a chain does not depend on where its seals are', async () => {
   expect(JSON.stringify(await ledger.digest())).toBe(JSON.stringify(digest));
 });
 
-test('several that seal at the same time make one chain', async () => {
+test('several sealers at the same time make one chain', async () => {
   const ledger = await open({ batchMax: 2 });
   for (let round = 0; round < 5; round++) {
     for (const account of ['a', 'b']) await ledger.happened(account);
@@ -69,7 +69,7 @@ test('several that seal at the same time make one chain', async () => {
   expect(await ledger.verify()).toMatchObject({ events: 15 });
 });
 
-test('a copy of the log in another store has the same digest, and the digest that was kept is good for it', async () => {
+test('a copy of the log in another store has the same digest, and kept digests stay valid for it', async () => {
   const ledger = await (await open()).filled();
   const kept = await ledger.digest();
   const copy = await open({ log: inEventStore() });
@@ -108,7 +108,7 @@ test('a tenant without events has a chain without events', async () => {
   await expect(ledger.digest()).rejects.toMatchObject({ code: 'CHAIN_EMPTY' });
 });
 
-test('a verification that is stopped ends, and says how far it was', async () => {
+test('a stopped verification ends, and says how far it was', async () => {
   const ledger = await (await open()).filled(1);
   const stopping = new AbortController();
   const said: string[] = [];

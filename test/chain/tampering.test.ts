@@ -42,7 +42,7 @@ const brokenAt = ({ id, position }: RecordedEvent, reason: string) => ({
   firstBroken: { position, eventId: id, reason },
 });
 
-test('what nobody touched is whole, for every tenant and mode', async () => {
+test('an untouched log is intact for every tenant and mode', async () => {
   for (const scope of [
     ACME,
     { tenant: 'acme', mode: 'test' as const },
@@ -69,7 +69,7 @@ test.each([
   ['type', `type = 'Other'`],
   ['revision', 'revision = revision + 100'],
   ['recorded_at', 'recorded_at = recorded_at - 1'],
-])('one other byte in %s of an event', async (column, change) => {
+])('a changed byte in %s of an event is found', async (column, change) => {
   for (const event of [at(-1), at(9), at(0)]) {
     await sql(`update ledger.events set ${change} where position = $1`, numberOf(event));
     expect(await ledger.verify()).toMatchObject(brokenAt(event, 'changed'));
@@ -81,7 +81,7 @@ test.each([
   });
 });
 
-test('another id', async () => {
+test('a changed event id is found', async () => {
   await sql(
     'update ledger.events set event_id = $2 where position = $1',
     numberOf(at(5)),
@@ -90,7 +90,7 @@ test('another id', async () => {
   expect(await ledger.verify()).toMatchObject(brokenAt(at(5), 'changed'));
 });
 
-test('an event is given to another tenant', async () => {
+test('an event that was moved to another tenant is found in both chains', async () => {
   await sql(
     `update ledger.events set stream = replace(stream, '.acme.', '.other.') where position = $1`,
     numberOf(at(5)),
@@ -107,12 +107,12 @@ test.each([
   ['under the newest seal', 18],
   ['the very first', 0],
   ['the last', -1],
-])('an event is removed: %s', async (_, index) => {
+])('a removed event is found: %s', async (_, index) => {
   await sql('delete from ledger.events where position = $1', numberOf(at(index)));
   expect(await ledger.verify()).toMatchObject(brokenAt(at(index), 'removed'));
 });
 
-test('the end is cut off, the head of the log set back, and other events are written there', async () => {
+test('an end that was cut off and filled with other events is found', async () => {
   await sql('delete from ledger.events where position >= $1', numberOf(at(-3)));
   await sql('update ledger.log_head set position = $1::bigint - 1', numberOf(at(-3)));
   expect(await ledger.verify()).toMatchObject(brokenAt(at(-3), 'removed'));
@@ -123,7 +123,7 @@ test('the end is cut off, the head of the log set back, and other events are wri
   });
 });
 
-test('an event is inserted, all later ones move up', async () => {
+test('an inserted event is found when all later ones moved up', async () => {
   await sql(
     'update ledger.events set position = -position - 1 where position >= $1',
     numberOf(at(6)),
@@ -141,7 +141,7 @@ test('an event is inserted, all later ones move up', async () => {
   });
 });
 
-test('two events change places', async () => {
+test('two swapped events are found', async () => {
   const [one, other] = [at(6), at(7)];
   await sql('update ledger.events set position = -1 where position = $1', numberOf(one));
   await sql(
@@ -153,12 +153,12 @@ test('two events change places', async () => {
   expect(await ledger.verify()).toMatchObject(brokenAt(one, 'reordered'));
 });
 
-test('what is appended behind the seals is sealed, not broken', async () => {
+test('events that are appended after the seals are sealed, not broken', async () => {
   await ledger.happened('a');
   expect(await ledger.verify()).toMatchObject({ ok: true, events: 22, seals: 5 });
 });
 
-test('seals are removed: of the others each covers all before it; without any the events are under none', async () => {
+test('removed seals are covered by the later ones; without any seal the events are unsealed', async () => {
   await sql(
     `delete from ledger.chain_seals where chain = $1 and events <= 11`,
     ledger.chains.of(ACME),
@@ -183,7 +183,7 @@ async function sealWithAnotherKey(): Promise<void> {
   await new ChainSealing({ pool, log, chains, signer }).sealToHead();
 }
 
-test('the chain is made anew without the key: its seals are not ours, and nobody goes on with them', async () => {
+test('a chain that was made again without the key has foreign seals, and is not continued', async () => {
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
   await sql('truncate ledger.chain_seals, ledger.chain_checkpoints');
   await sealWithAnotherKey();
@@ -196,7 +196,7 @@ test('the chain is made anew without the key: its seals are not ours, and nobody
   await expect(ledger.digest()).rejects.toMatchObject({ code: 'SEAL_NOT_SIGNED_HERE' });
 });
 
-test('one seal is written anew to fit a changed event', async () => {
+test('a seal that was rewritten to fit a changed event is found', async () => {
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(-1)));
   await sql(
     'delete from ledger.chain_seals where events = 21 and chain = $1',
@@ -210,7 +210,7 @@ test('one seal is written anew to fit a changed event', async () => {
   });
 });
 
-test('the seals are made anew by an operator, of a log that was changed: only a digest from outside tells', async () => {
+test('seals that were made again with the key for a changed log are found by a digest from outside only', async () => {
   const early = await ledger.digest();
   await ledger.happened('a');
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(9)));
@@ -258,7 +258,7 @@ async function cutOff(from: number): Promise<RecordedEvent> {
 }
 
 test.each([-1, -3, -7, -9, 0])(
-  'newest events and all that was sealed of them are taken back (%s), the rest put in order',
+  'newest events that were removed with their seals (%s) are found',
   async (from) => {
     const first = await cutOff(from);
     const verified = await ledger.verify();
@@ -282,7 +282,7 @@ test.each([-1, -3, -7, -9, 0])(
   },
 );
 
-test('the seal of the log is taken away or made anew without the key', async () => {
+test('a seal of the log that was removed, or made again without the key, is found', async () => {
   await cutOff(-3);
   await sql('truncate ledger.log_seals');
   expect(await ledger.verify()).toMatchObject({
@@ -296,7 +296,7 @@ test('the seal of the log is taken away or made anew without the key', async () 
   });
 });
 
-test('all seals are taken away: nothing is sealed anew by itself', async () => {
+test('a log whose seals were all removed is not sealed automatically', async () => {
   const before = await ledger.digest();
   await cutOff(-3);
   await sql('truncate ledger.chain_seals, ledger.chain_checkpoints, ledger.log_seals');
@@ -307,7 +307,7 @@ test('all seals are taken away: nothing is sealed anew by itself', async () => {
   expect((await ledger.verify(ACME, before)).ok).toBe(false);
 });
 
-test('a newest event is taken away and a foreign one put in its place: the count is right, the log is not', async () => {
+test('a newest event that was replaced by a foreign one is found, although the count is right', async () => {
   const last = at(-1);
   await sql(
     'delete from ledger.chain_seals where chain = $1 and $2::uuid = any (event_ids)',
@@ -332,12 +332,12 @@ test.each([
     `delete from ledger.streams where stream = (select max(stream) from ledger.streams)`,
   ],
   ['a head beyond the events', 'update ledger.log_head set position = position + 1'],
-])('what stands beside the events says otherwise: %s', async (_, change) => {
+])('tables that contradict the events are found: %s', async (_, change) => {
   await sql(change);
   expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'changed' } });
 });
 
-test('a whole older database is put back, seals and all: only a digest from outside knows', async () => {
+test('a restored older database with its seals is found by a digest from outside only', async () => {
   await ledger.happened('a');
   const newer = await ledger.digest();
   await sql(`truncate ${TABLES.map((table) => `ledger.${table}`).join(', ')}`);
@@ -349,7 +349,7 @@ test('a whole older database is put back, seals and all: only a digest from outs
   });
 });
 
-test('a loss is acknowledged, signed: whole from then on, and a later one is found', async () => {
+test('an acknowledged loss is signed, the log is intact from then on, and a later loss is found', async () => {
   await expect(ledger.acknowledge()).rejects.toThrow('nothing was lost');
   const tail = (await ledger.events()).at(-4);
   await loseTail(ledger.pool, BigInt(numberOf(at(-3))) - 1n);
@@ -379,7 +379,7 @@ test('a loss is acknowledged, signed: whole from then on, and a later one is fou
   expect(await ledger.verify()).toMatchObject({ ok: true });
 });
 
-test('a digest from outside that was changed is found out, whatever was changed in it', async () => {
+test('a changed digest from outside is detected, whichever member was changed', async () => {
   const signed = await ledger.digest();
   expect(await ledger.verify(ACME, signed)).toMatchObject({ ok: true });
   for (const change of [

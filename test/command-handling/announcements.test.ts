@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.close());
 
-it('a referral that was announced and did not start after all is withdrawn', async () => {
+it('an announced referral that does not start is withdrawn', async () => {
   const [one, other] = processes;
   await one.userWithCode('anns', 'ann', 'ANN');
   await one.userWithCode('dans', 'dan', 'DAN');

@@ -60,7 +60,7 @@ describe('a refused command', () => {
   });
 
   it.each(['one process', 'two processes'])(
-    'never frees a code that the same user records beside it, in %s',
+    'never releases a code that the same user records at the same time, in %s',
     async (where) => {
       for (let round = 0; round < 10; round++) {
         const [accountId, code] = [`beside ${where} ${round}`, `BS${where.slice(0, 3)}${round}`];
@@ -79,7 +79,7 @@ describe('a refused command', () => {
     },
   );
 
-  it('never frees a payment provider id that the same account records beside it', async () => {
+  it('never releases a payment provider id that the same account records at the same time', async () => {
     for (let round = 0; round < 10; round++) {
       const accountId = `pay beside ${round}`;
       await one.userWithCode(accountId, 'u', `PAYBESIDE${round}`);
@@ -103,7 +103,7 @@ describe('a refused command', () => {
     }
   });
 
-  it('releases late, and only its own claim: not what another command recorded, nor what another user took since', async () => {
+  it("releases only its own claim, even late: neither another command's record, nor what another user took since", async () => {
     await one.userWithCode('late', 'u', 'LATEFIRST');
     const { process: slow, gate } = await gatedProcess('late');
     const waits = slow.upsert('late', 'u', { referralCode: 'LATECODE' });
@@ -127,8 +127,8 @@ describe('a refused command', () => {
   });
 });
 
-describe('a command that stood still between its reservation and its record', () => {
-  it('loses the code to who took it over, and records nothing of it', async () => {
+describe('a command that was suspended between its reservation and its record', () => {
+  it('loses the code to the user who took it over, and records nothing of it', async () => {
     await one.userWithCode('still', 'u', 'STILLFIRST');
     const { process: slow, gate } = await gatedProcess('still');
     const waits = slow.upsert('still', 'u', { referralCode: 'STILLCODE' });
@@ -145,7 +145,7 @@ describe('a command that stood still between its reservation and its record', ()
     );
   });
 
-  it('also where it was to open the account, and with a payment provider id', async () => {
+  it('loses them too when it opens the account, and with a payment provider id', async () => {
     const { process: slow, gate } = await gatedProcess('still new');
     const waits = slow.upsert('still new', 'u', {
       openAccount: 'still new',
@@ -163,7 +163,7 @@ describe('a command that stood still between its reservation and its record', ()
     expect(await ownerOf('STILLNEW')).toEqual({ accountId: 'takes-both', userId: 'bob' });
   });
 
-  it('keeps the code where nobody asked for it', async () => {
+  it('keeps the code that was not taken over', async () => {
     await one.userWithCode('slow', 'u', 'SLOWFIRST');
     const { process: slow, gate } = await gatedProcess('slow');
     const waits = slow.upsert('slow', 'u', { referralCode: 'SLOWCODE' });
@@ -180,7 +180,7 @@ describe('a command that stood still between its reservation and its record', ()
 });
 
 describe('a new user sent twice', () => {
-  it('at the same time through two processes is created once and updated once', async () => {
+  it('is created once and updated once when two processes send it at the same time', async () => {
     for (let round = 0; round < 10; round++) {
       const [accountId, code] = [`double ${round}`, `DOUBLE${round}`];
       const user = {
@@ -200,7 +200,7 @@ describe('a new user sent twice', () => {
     }
   });
 
-  it('again after a process died having reserved its code gets the code at once, in another command', async () => {
+  it('gets its code at once after a process died with the reservation, in another command', async () => {
     for (const openAccount of [undefined, 'died new']) {
       const accountId = openAccount ?? 'died';
       if (openAccount === undefined) await one.sync(accountId);
@@ -217,7 +217,7 @@ describe('a new user sent twice', () => {
     }
   });
 
-  it('and forgotten in between is another person, whose codes are not those of the first', async () => {
+  it('is another person when forgotten in between, without the codes of the first', async () => {
     await one.userWithCode('reborn', 'u', 'REBORN');
     const first = (await one.account('reborn')).personsByUserId.get('u');
     accepted(

@@ -1,3 +1,4 @@
+import { RepeatErasureEnvelope } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
@@ -32,7 +33,7 @@ const nameOf = async (process: TestProcess, accountId: string) =>
 test.each([
   ['the request is on record', 1],
   ['the tombstone is written', 2],
-])('killed once %s, it is finished after a restart', async (_what, lastAppend) => {
+])('an erasure that is killed once %s is finished after a restart', async (_what, lastAppend) => {
   const accountId = `dies-${lastAppend}`;
   await one.userWithCode(accountId, 'bob', `DIES${lastAppend}`);
   const dying = await ledger.process({ around: (log) => new DyingLog(log, lastAppend) });
@@ -50,7 +51,7 @@ test.each([
   expect(await nameOf(restarted, accountId)).toStrictEqual([null]);
 });
 
-test('killed before anybody is told whose key is gone, another process shows nothing of what it remembers', async () => {
+test('after a kill before the destroyed keys are announced, another process shows nothing from its cache', async () => {
   await one.userWithCode('untold', 'bob', 'UNTOLD');
   expect((await one.account('untold')).personsByUserId.has('bob')).toBe(true);
   const dying = await ledger.process();
@@ -68,7 +69,7 @@ test('killed before anybody is told whose key is gone, another process shows not
   expect(await erasuresOf(one, 'untold')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
 });
 
-test('killed between the key and the tombstone, it is finished by another process; who comes late adds nothing', async () => {
+test('an erasure that is killed between key and tombstone is finished by another process, and late processes add nothing', async () => {
   await one.userWithCode('gated', 'bob', 'GATED');
   const gates: GatedLog[] = [];
   const slow = await ledger.process({
@@ -92,7 +93,7 @@ test('killed between the key and the tombstone, it is finished by another proces
   expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
 });
 
-test('a job is asked to look after each of them', () => {
+test('each erasure has a job that finishes it', () => {
   const event = {
     type: 'ErasureRequested',
     at: 1,
@@ -121,7 +122,7 @@ test('a job is asked to look after each of them', () => {
   ]);
 });
 
-test('the code is never given to anybody else, nor to that person again', async () => {
+test("a forgotten person's code is never given to another person, nor to the same one again", async () => {
   await one.userWithCode('holds', 'ann', 'HOLDER');
   accepted(await one.send('holds', forget('ann')));
   expect(await one.owners.find(aRequest().scope, 'HOLDER')).toBeNull();
@@ -136,7 +137,7 @@ test('the code is never given to anybody else, nor to that person again', async 
   });
 });
 
-test('who was referred by somebody forgotten shows no code any more, also from what was remembered', async () => {
+test('a user whose referrer is forgotten shows no code, even from a cache', async () => {
   await one.userWithCode('refers', 'ann', 'REFERS');
   accepted(await one.sync('is-referred', 'TRIAL', ['REFERS']));
   accepted(await one.upsert('is-referred', 'bob'));
@@ -150,7 +151,7 @@ test('who was referred by somebody forgotten shows no code any more, also from w
   expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
 });
 
-test('a referrer who is deleted just before the referral starts has not referred anybody', async () => {
+test('a referrer who is deleted just before the referral starts has no referral', async () => {
   await one.userWithCode('leaves', 'ann', 'LEAVES');
   accepted(await one.sync('comes-late', 'TRIAL', ['LEAVES']));
   const find = one.owners.referrer.bind(one.owners);
@@ -165,7 +166,7 @@ test('a referrer who is deleted just before the referral starts has not referred
   expect((await one.account('comes-late')).referral).toBeNull();
 });
 
-test('what a newer copy of the log has is carried out on a restored one, once', async () => {
+test('erasures of a newer copy of the log are replayed on a restored one, once', async () => {
   await one.userWithCode('restored', 'bob', 'RESTORED');
   const person = (await one.account('restored')).personsByUserId.get('bob') ?? '';
   const { scope, ...cause } = aRequest();
@@ -179,8 +180,8 @@ test('what a newer copy of the log has is carried out on a restored one, once', 
     account: null,
     suppressed,
   };
-  await one.erasures.repeat(listed, cause);
-  await one.erasures.repeat(listed, cause);
+  await one.commands.execute(new RepeatErasureEnvelope(cause, listed));
+  await one.commands.execute(new RepeatErasureEnvelope(cause, listed));
   const other = await ledger.process();
   expect(await erasuresOf(other, 'restored')).toStrictEqual([
     'ErasureRequested',

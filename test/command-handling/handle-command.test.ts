@@ -29,7 +29,7 @@ async function rewardOf(accountId: string, amount: number): Promise<string> {
 }
 
 describe('two processes', () => {
-  it('meet at one stream: who comes second decides again on what the first one did', async () => {
+  it('meet at one stream: the second decides again on the events of the first', async () => {
     const rewardId = await rewardOf('conflict', 10);
     await other.account('conflict');
     accepted(await one.send('conflict', redeem(rewardId, 6)));
@@ -41,7 +41,7 @@ describe('two processes', () => {
     expect(await one.rewardsOf('conflict')).toMatchObject([{ redeemed: 10 }]);
   });
 
-  it('refuse on the newest state only: what one remembers as impossible may be possible by now', async () => {
+  it('refuse on the newest state only: a command that a cached state refuses may be possible by now', async () => {
     const rewardId = await rewardOf('refusal', 10);
     await other.account('refusal');
     accepted(await one.send('refusal', redeem(rewardId, 10)));
@@ -69,8 +69,8 @@ describe('two processes', () => {
   });
 });
 
-describe('a command that comes again', () => {
-  it('is told what it did and the state right after it, by the process that did it', async () => {
+describe('a repeated command', () => {
+  it('gets its events and the state right after them from the same process', async () => {
     const rewardId = await rewardOf('again', 10);
     const first = accepted(await one.send('again', redeem(rewardId, 3), aRequest('again-3')));
     accepted(await one.send('again', redeem(rewardId, 7)));
@@ -82,7 +82,7 @@ describe('a command that comes again', () => {
     expect(await one.rewardsOf('again')).toMatchObject([{ redeemed: 10 }]);
   });
 
-  it('is told the same by a process that has just started', async () => {
+  it('gets the same from a process that has just started', async () => {
     const rewardId = await rewardOf('restart', 10);
     const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
     accepted(await other.send('restart', redeem(rewardId, 7)));
@@ -98,7 +98,7 @@ describe('a command that comes again', () => {
     expect(plain(second.state)).toEqual(plain(first.state));
   });
 
-  it('reaches two processes at once and takes effect once', async () => {
+  it('takes effect once when it reaches two processes at the same time', async () => {
     const rewardId = await rewardOf('twice at once', 10);
     await other.account('twice at once');
     const outcomes = await Promise.all(
@@ -112,14 +112,14 @@ describe('a command that comes again', () => {
     expect(await one.rewardsOf('twice at once')).toMatchObject([{ redeemed: 4 }]);
   });
 
-  it('without a key is another command: the same redemption may be meant twice', async () => {
+  it('is another command without a key: the same redemption may be intended twice', async () => {
     const rewardId = await rewardOf('meant twice', 10);
     accepted(await one.send('meant twice', redeem(rewardId, 4)));
     accepted(await one.send('meant twice', redeem(rewardId, 4)));
     expect(await one.rewardsOf('meant twice')).toMatchObject([{ redeemed: 8 }]);
   });
 
-  it('is decided anew when it had changed nothing', async () => {
+  it('is decided again when it had changed nothing', async () => {
     const rewardId = await rewardOf('anew', 10);
     const meta = aRequest('anew-11');
     expect(await one.send('anew', redeem(rewardId, 11), meta)).toMatchObject({ kind: 'refused' });
@@ -166,7 +166,7 @@ describe('a key whose kept answer is gone', () => {
     expect(await one.rewardsOf('aged')).toHaveLength(1);
   });
 
-  it('is decided anew after that, with ids of its own: for the same request and for another one', async () => {
+  it('is decided again after that, with new ids, for the same request and for another one', async () => {
     await one.sync('older');
     await one.upsert('older', 'user');
     accepted(await one.send('older', give(600), comes('older', 0)));
@@ -183,7 +183,7 @@ describe('a key whose kept answer is gone', () => {
 });
 
 describe('an answer that is lost on its way', () => {
-  it('is found in the log when the command comes again: as it stands there, not as it would be decided now', async () => {
+  it('is found in the log when the command is repeated: as recorded, not as it would be decided now', async () => {
     let now = Date.now();
     const forgetful: ForgetfulLog[] = [];
     const process = await ledger.process({
@@ -212,7 +212,7 @@ describe('an answer that is lost on its way', () => {
   });
 });
 
-it('a stream that somebody else writes to again and again is given up, and nothing was changed', async () => {
+it('a command whose stream another process writes to again and again gives up, and changes nothing', async () => {
   await one.sync('contended');
   let writes = 0;
   // Before each append of this process another one is faster.
@@ -236,7 +236,7 @@ it('a stream that somebody else writes to again and again is given up, and nothi
   expect((await one.account('contended')).users.size).toBe(0);
 });
 
-it('commands of one stream wait for each other in the order they came; other streams go on', async () => {
+it('commands of one stream run in their order of arrival, without waiting for other streams', async () => {
   const rewardId = await rewardOf('queue', 10);
   const gates: GatedLog[] = [];
   const process = await ledger.process({

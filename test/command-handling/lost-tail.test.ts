@@ -54,7 +54,7 @@ async function fill(process: TestProcess, account: string, events: number): Prom
   for (let n = 0; n < events; n++) await process.sync(account, n % 2 === 0 ? 'CANCELLED' : 'TRIAL');
 }
 
-it('a reward that is in no log any more is not spent, although the stream is as long again as it was', async () => {
+it('a lost reward is not redeemed, although the stream is as long as before', async () => {
   await one.userWithCode('phantom', 'user', 'PHANTOM');
   const kept = await headOf(one);
   await one.reward('phantom', 'user', credit(800));
@@ -66,7 +66,7 @@ it('a reward that is in no log any more is not spent, although the stream is as 
   expect(await inLog('phantom')).toEqual({ assigned: 0, redeemed: 0 });
 });
 
-it('a stream that is lost and filled again between two pages of a read is read anew', async () => {
+it('a stream that is lost and filled again between two pages of a read is read again', async () => {
   /** Of one append, beyond what a page holds. */
   const fillAtOnce = async (): Promise<void> => {
     const process = await ledger.process();
@@ -101,7 +101,7 @@ it('a stream that is lost and filled again between two pages of a read is read a
   expect(await inLog('paged')).toEqual({ assigned: 0, redeemed: 0 });
 });
 
-it('many commands at once on lost streams are decided anew, each on its own stream', async () => {
+it('many commands at once on lost streams are decided again, each on its own stream', async () => {
   const accounts = Array.from({ length: 20 }, (_, n) => `batch-${n}`);
   for (const account of accounts) await one.userWithCode(account, 'user', account.replace('-', ''));
   const kept = await headOf(one);
@@ -137,20 +137,20 @@ it('a command whose effect was lost takes effect again', async () => {
   expect(await inLog('again')).toEqual({ assigned: 10, redeemed: 4 });
 });
 
-it('what is remembered is forgotten, once, and said so', async () => {
+it('caches are dropped once after a loss, and the log says so', async () => {
   await one.userWithCode('told', 'user', 'TOLD');
   const kept = (await headOf(one)) - 1;
   const from = one.log.newestSeen;
   const heard: unknown[] = [];
   one.log.onWentBack((newest) => heard.push(newest));
   await loseTail(sql, kept);
-  await one.log.look();
-  await one.log.look();
+  await one.log.checkNewestSeen();
+  await one.log.checkNewestSeen();
   expect(heard).toEqual([{ position: from?.position, eventId: from?.eventId }]);
   expect(one.log.newestSeen).toBeUndefined();
 });
 
-it('between two looks the log lost its end and was filled beyond it: what was read since does not hide that', async () => {
+it('a loss between two checks is noticed although the log was filled beyond it and read since', async () => {
   await one.userWithCode('hidden', 'user', 'HIDDEN');
   const kept = await headOf(one);
   await one.reward('hidden', 'user', credit(800));
@@ -158,7 +158,7 @@ it('between two looks the log lost its end and was filled beyond it: what was re
   await fill(other, 'hidden', 3);
   await one.log.readAll(undefined, 10_000);
   const { epoch } = one.log;
-  await one.log.look();
+  await one.log.checkNewestSeen();
   expect(one.log.epoch).toBe(epoch + 1);
 });
 
@@ -193,7 +193,7 @@ const steps = fc.array(
   { minLength: 4, maxLength: 25 },
 );
 
-it('any tail lost at any time: two processes go on from the log that is there, and never spend more than stands in it', async () => {
+it('whatever end is lost at any time, two processes continue from the present log, and never redeem more than it has', async () => {
   let run = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (sequence: readonly Step[]) => {

@@ -139,7 +139,7 @@ describe('moderating 100 referrals of many accounts', () => {
     expect([logs[0]?.streamReads, logs[0]?.atOnceMax]).toEqual([50, 16]);
   });
 
-  it('knows none that is not there, and none of the other mode', async () => {
+  it('finds no unknown referral, and none of the other mode', async () => {
     const nowhere = refOf('nobody') + '0'.repeat(16);
     expect(
       (await one.moderate({ [nowhere]: 'DENIED', nonsense: 'DENIED', [ids[0] ?? '']: 'APPROVED' }))
@@ -151,8 +151,27 @@ describe('moderating 100 referrals of many accounts', () => {
   });
 });
 
-describe('a moderation that comes again', () => {
-  it('is told the same outcome and changes nothing', async () => {
+it('the referrer’s side is moderated before the referral, whose event makes a policy grant the referrer’s reward', async () => {
+  await one.userWithCode('order-referrer', 'ann', 'ORDERANN');
+  const [id = ''] = await referrals('order', 'ORDERANN', 'order-referrer', 1);
+  await one.moderate({ [id]: 'DENIED' });
+  await one.moderate({ [id]: 'APPROVED' });
+  const positionsOf = async (accountId: string, type: AccountEvent['type']) => {
+    const recorded = await one.recordedOf(one.names.accountStream(scope, refOf(accountId)));
+    return recorded
+      .filter(({ event }) => event.type === type)
+      .map((decoded) => decoded.recorded.position);
+  };
+  const ofReferrer = await positionsOf('order-referrer', 'ReferrerSideModerated');
+  const ofReferral = await positionsOf('order-0', 'ReferralModerated');
+  expect([ofReferrer.length, ofReferral.length]).toEqual([2, 2]);
+  ofReferrer.forEach((position, index) =>
+    expect(one.log.compare(position, ofReferral[index])).toBeLessThan(0),
+  );
+});
+
+describe('a repeated moderation', () => {
+  it('gets the same outcome and changes nothing', async () => {
     await one.userWithCode('again-referrer', 'ann', 'AGAINANN');
     const [id = ''] = await referrals('again', 'AGAINANN', 'again-referrer', 1);
     const first = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'));
@@ -165,7 +184,7 @@ describe('a moderation that comes again', () => {
     expect(await one.log.head()).toBe(before);
   });
 
-  it('that was refused is refused for the same reasons, even if it were possible by now', async () => {
+  it('is refused for the same reasons as the first time, even if it is possible by now', async () => {
     await one.userWithCode('refused-referrer', 'ann', 'REFUSEDANN');
     const [id = ''] = await referrals('refused', 'REFUSEDANN', 'refused-referrer', 1);
     const [reward] = await one.rewardsOf('refused-0');
@@ -185,7 +204,7 @@ describe('a moderation that comes again', () => {
     expect(await holdsIn('refused-0')).toEqual({});
   });
 
-  it('with another action afterwards brings back what it took, also after a cancel by request that stays', async () => {
+  it('with another action restores the cancelled rewards, except one that was cancelled by request', async () => {
     await one.userWithCode('back-referrer', 'ann', 'BACKANN');
     const [a = '', b = ''] = await referrals('back', 'BACKANN', 'back-referrer', 2);
     const [pinned] = await one.rewardsOf('back-1');
@@ -257,7 +276,7 @@ describe('a process that dies in the middle', () => {
   }
 
   it.each(Array.from({ length: APPENDS }, (_, index) => index + 1))(
-    'after append %i is finished by whoever looks: everything is applied, once',
+    'after append %i is finished by the next reader: everything is applied, once',
     async (appends) => {
       const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
         appends,
@@ -467,7 +486,7 @@ describe('two drivers of one moderation', () => {
 });
 
 describe('moderations that share accounts', () => {
-  it('in opposite order and in two processes all come to an end, one after the other in every account', async () => {
+  it('in opposite order and in two processes all complete, one after the other in every account', async () => {
     await one.userWithCode('shared-a', 'ann', 'SHAREDANN');
     await one.userWithCode('shared-b', 'eve', 'SHAREDEVE');
     const ids = [
@@ -507,7 +526,7 @@ describe('moderations that share accounts', () => {
       expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
   });
 
-  it('while credit is redeemed all the time never take what was spent', async () => {
+  it('never cancel redeemed credit while redemptions continue', async () => {
     await one.userWithCode('busy-referrer', 'ann', 'BUSYANN');
     const ids = await referrals('busy', 'BUSYANN', 'busy-referrer', 4);
     const [redeemed, moderated] = await Promise.all([
@@ -576,7 +595,7 @@ describe('a referral whose referred account was deleted', () => {
     ]);
   });
 
-  it('tells what the referrer has earned, so that approving it still grants', async () => {
+  it('records the earned reward of the referrer, so that an approval still grants it', async () => {
     const pending = await SharedLedger.open({ ...PROGRAM, moderation: { referrer: 'PENDING' } });
     const process = await pending.process();
     await process.userWithCode('owed-referrer', 'ann', 'OWEDANN');
@@ -601,7 +620,7 @@ describe('a referral whose referred account was deleted', () => {
   });
 });
 
-it('a reward given by hand is not held by a moderation', async () => {
+it('a manual reward is not held by a moderation', async () => {
   await one.userWithCode('byhand-referrer', 'ann', 'BYHANDANN');
   const [id = ''] = await referrals('byhand', 'BYHANDANN', 'byhand-referrer', 1);
   const rewardId = await one.reward('byhand-0', 'user', credit(7));

@@ -85,7 +85,7 @@ describe('the referrer’s reward', () => {
     expect(await granted('referrer')).toHaveLength(1);
   });
 
-  it('is granted once for several events that say that it is earned', async () => {
+  it('is granted once when several events earn it', async () => {
     await one.userWithCode('referrer-2', 'ann', 'ANNTWO');
     const referralId = await one.convertedReferral('referred-2', 'ANNTWO');
     for (const action of ['REFERRER_APPROVED', 'APPROVED'] as const)
@@ -122,7 +122,7 @@ describe('the referrer’s reward', () => {
     ]);
   });
 
-  it('is not given to somebody whose side was denied because of a block, until that side is approved', async () => {
+  it('is not granted to a side that was denied because of a block, until it is approved', async () => {
     await one.userWithCode('referrer-4', 'ann', 'ANNFOUR');
     accepted(await one.sync('referred-4', 'TRIAL', ['ANNFOUR']));
     accepted(await one.upsert('referred-4', 'user'));
@@ -144,7 +144,7 @@ describe('the referrer’s reward', () => {
   });
 });
 
-it('rewards with dates get a job at each of them, under one key each', async () => {
+it('rewards with dates get a job for each date, each with one key', async () => {
   await one.userWithCode('dated', 'ann', 'DATED');
   const [at, until] = [Date.now() + 60_000, Date.now() + 120_000];
   const value = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, currency: null } as const;
@@ -185,7 +185,7 @@ it('rewards with dates get a job at each of them, under one key each', async () 
   ]);
 });
 
-it('a moderation that was asked for is looked after, should nobody finish it', async () => {
+it('an unfinished moderation is finished by a job', async () => {
   const moderationId = deterministicId('a moderation', 'of a test');
   const event = { type: 'ModerationRequested', at: 5, moderationId, items: [] } as const;
   const place = {

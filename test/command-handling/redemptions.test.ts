@@ -19,7 +19,7 @@ afterAll(() => ledger.close());
 
 const processOf = (index: number): TestProcess => processes[index % 2 === 0 ? 0 : 1];
 
-it('64 redemptions of one reward at once in two processes take what is there and no more', async () => {
+it('64 redemptions of one reward at once in two processes take its credit and no more', async () => {
   const [one, other] = processes;
   await one.userWithCode('hot', 'ann', 'HOT');
   const rewardId = await one.reward('hot', 'ann', credit(100));
@@ -72,7 +72,7 @@ it('bulk redemptions and redemptions of one reward at once spend the account’s
   expect(spent).toBeGreaterThan(100 - 7);
 });
 
-it('the same redemption sent by 16 clients at once is one redemption, and all are told the same', async () => {
+it('the same redemption sent by 16 clients at once is one redemption, and all get the same answer', async () => {
   const [one] = processes;
   await one.userWithCode('same', 'ann', 'SAME');
   const rewardId = await one.reward('same', 'ann', credit(100));
@@ -92,7 +92,7 @@ it('the same redemption sent by 16 clients at once is one redemption, and all ar
   expect(await one.rewardsOf('same')).toMatchObject([{ redeemed: 60 }]);
 });
 
-it('of redeeming and cancelling at once, one wins', async () => {
+it('either a redemption or a cancellation at the same time wins', async () => {
   const [one, other] = processes;
   await one.userWithCode('either', 'ann', 'EITHER');
   for (let round = 0; round < 8; round++) {
@@ -150,7 +150,7 @@ describe('redeeming from very many rewards', () => {
   const linesOf = (facts: readonly AccountEvent[]) =>
     facts.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.lines : []));
 
-  it('takes all of it, writes down all of it before the answer, and is told the same again', async () => {
+  it('takes the whole amount, lists all rewards before the answer, and returns the same answer again', async () => {
     await richAccount('rich');
     const [one, other] = processes;
     const outcome = accepted(await one.send('rich', all, aRequest('rich once')));
@@ -173,7 +173,7 @@ describe('redeeming from very many rewards', () => {
   });
 
   it.each([1, 2])(
-    'that dies after append %i has taken all of it; whoever meets the account writes down the rest, once',
+    'that dies after append %i has taken the whole amount, and the next command of the account lists the rest, once',
     async (appends) => {
       const accountId = `rich${appends}`;
       await richAccount(accountId);
@@ -200,7 +200,7 @@ describe('redeeming from very many rewards', () => {
     },
   );
 
-  it('what took effect is told although the list cannot be written just now: nobody may take it for a failure and ask twice', async () => {
+  it('is answered although the list cannot be written yet, so that no client repeats it as failed', async () => {
     await richAccount('told');
     let log: PartlyAwayLog | undefined;
     const troubled = await ledger.process({

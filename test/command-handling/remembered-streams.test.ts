@@ -67,7 +67,7 @@ const large = (): AccountEvent =>
     ),
   });
 
-it('accounts are remembered as long as there is memory for them, by their bytes: the one used longest ago goes', async () => {
+it('accounts are cached within a number of bytes, and the least recently used one is evicted', async () => {
   const log = new AlikeStreams(await stored(large()));
   const remembered = new RememberedStreams(64 * MIB);
   const accounts = new CommandHandling<AccountState, AccountEvent>(
@@ -90,7 +90,7 @@ it('accounts are remembered as long as there is memory for them, by their bytes:
   expect(await load('account-0')).toBe(0n);
 });
 
-it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share it', async () => {
+it('ten thousand accounts of 110 KiB stay within the limit that all kinds of streams share', async () => {
   const { data, metadata } = await stored(large());
   expect(data.length).toBeGreaterThan(110 * 1024);
   const remembered = new RememberedStreams(256 * MIB);
@@ -123,7 +123,40 @@ it('ten thousand accounts of 110 KiB stay within the bound, whatever kinds share
   ]);
 });
 
-it('a stream that is larger than all the memory is read anew, and works', async () => {
+describe('the cache of a stream', () => {
+  const at = (revision: bigint): Folded<string> => ({
+    state: `state ${revision}`,
+    revision,
+    position: `m-${revision}`,
+    eventId: ID,
+    epoch: 0,
+    handled: new HandledCommands(),
+    bytes: 100,
+  });
+
+  it('keeps the newest state, whichever read ends last', () => {
+    const cache = new StreamCache<string>(new RememberedStreams());
+    cache.put('account', at(6n), 0);
+    cache.put('account', at(5n), 0);
+    expect(cache.get('account')?.revision).toBe(6n);
+    cache.put('account', at(7n), 0);
+    expect(cache.get('account')?.revision).toBe(7n);
+  });
+
+  it('keeps no state that was decoded before an erasure and arrives after it', () => {
+    const cache = new StreamCache<string>(new RememberedStreams(), () => ['ann']);
+    const { evictions } = cache;
+    cache.put('account', at(5n), evictions);
+    cache.forgetSubjects(new Set(['ann']));
+    expect(cache.get('account')).toBeUndefined();
+    expect(cache.put('account', at(6n), evictions).revision).toBe(6n);
+    expect(cache.get('account')).toBeUndefined();
+    cache.put('account', at(6n), cache.evictions);
+    expect(cache.get('account')?.revision).toBe(6n);
+  });
+});
+
+it('a stream that is larger than the whole cache is read each time', async () => {
   const log = new AlikeStreams(await stored(large()));
   const remembered = new RememberedStreams(MIB / 8);
   const accounts = new CommandHandling<AccountState, AccountEvent>(
@@ -138,7 +171,7 @@ it('a stream that is larger than all the memory is read anew, and works', async 
   expect(remembered.size).toBe(0);
 });
 
-it('what is appended counts like what is read', async () => {
+it('appended events count like those that are read', async () => {
   const remembered = new RememberedStreams();
   const log = new InMemoryEventLog();
   const open = (): CommandHandling<TenantRegisterState, TenantRegisterEvent> =>

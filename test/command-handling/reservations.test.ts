@@ -44,7 +44,7 @@ function pass(ms: number): void {
 const TWO_MINUTES = 120_000;
 
 describe('a code that two people want', () => {
-  it('goes to one of them; the other is told, and gets nothing', async () => {
+  it('goes to one of them; the other is refused, and gets nothing', async () => {
     await Promise.all([one.sync('want-a'), one.sync('want-b')]);
     const outcomes = await Promise.all([
       one.upsert('want-a', 'ann', { referralCode: 'WANTED' }),
@@ -61,7 +61,7 @@ describe('a code that two people want', () => {
     expect((await one.account(loser)).users.size).toBe(0);
   });
 
-  it('stays with its holder, whoever asks, in whatever spelling', async () => {
+  it('stays with its holder, in any spelling', async () => {
     await one.userWithCode('holder', 'ann', 'Holder1');
     await one.sync('asker');
     expect(await other.upsert('asker', 'bob', { referralCode: 'HOLDER1' })).toMatchObject({
@@ -140,7 +140,7 @@ describe('a generated code', () => {
     expect((await codesOf('nameless', 'x'))?.['default']).toMatch(/^[A-Z2-9]{10}$/);
   });
 
-  it('differs for people of one name who come at the same time in two processes', async () => {
+  it('differs for people of one name who are created at the same time in two processes', async () => {
     await Promise.all(
       ['race-a', 'race-b', 'race-c', 'race-d'].map((accountId) => one.sync(accountId)),
     );
@@ -162,7 +162,7 @@ describe('a generated code', () => {
     );
   });
 
-  it('comes with the next write for a program that was added later, made of the stored name', async () => {
+  it('is made from the stored name at the next write, for a program that was added later', async () => {
     await one.sync('later');
     accepted(
       await one.upsert('later', 'ann', { changes: { firstName: 'Later', lastName: 'Ann' } }),
@@ -186,7 +186,7 @@ describe('a reservation', () => {
   const reservedBy = async (code: string) =>
     (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
 
-  it('is given back when the account refuses after all', async () => {
+  it('is released when the account refuses', async () => {
     await one.sync('refuses');
     accepted(
       await one.upsert('refuses', 'ann', {
@@ -246,7 +246,7 @@ describe('a reservation', () => {
     }
   });
 
-  it('for a code that the same person recorded meanwhile elsewhere is not given back', async () => {
+  it('for a code that the same person recorded meanwhile elsewhere is not released', async () => {
     await one.userWithCode('same', 'ann', 'SAMEOLD');
     const gates: GatedLog[] = [];
     const slow = await ledger.process({
@@ -272,7 +272,7 @@ describe('a reservation', () => {
     });
   });
 
-  it('holds what it is for encrypted: neither the code nor the payment provider id stands in the log', async () => {
+  it('stores the code or payment provider id encrypted in the log', async () => {
     await one.sync('secrets');
     accepted(
       await one.upsert('secrets', 'ann', {
@@ -288,7 +288,7 @@ describe('a reservation', () => {
 });
 
 describe('a payment provider id', () => {
-  it('belongs to one account, whoever comes first', async () => {
+  it('belongs to the first account that uses it', async () => {
     for (const accountId of ['pay-a', 'pay-b']) await one.sync(accountId);
     const outcomes = await Promise.all([
       one.upsert('pay-a', 'ann', { paymentProviderId: 'cus_1' }),
@@ -300,7 +300,7 @@ describe('a payment provider id', () => {
     });
   });
 
-  it('sent again changes nothing, and is not given back by that', async () => {
+  it('changes nothing when sent again, and is not released by that', async () => {
     await one.sync('pay-again');
     accepted(await one.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' }));
     expect(
@@ -312,7 +312,7 @@ describe('a payment provider id', () => {
     });
   });
 
-  it('that another process recorded for the same account meanwhile is not given back', async () => {
+  it('that another process recorded for the same account meanwhile is not released', async () => {
     await one.userWithCode('pay-same', 'ann', 'PAYSAME');
     const gates: GatedLog[] = [];
     const slow = await ledger.process({
@@ -336,7 +336,7 @@ describe('a payment provider id', () => {
   });
 });
 
-it('what is asked for a code is said: unknown programs, two codes for one program, a code of another program', async () => {
+it('a wrong request for codes is refused with the reason: unknown programs, two codes for one program, a code of another program', async () => {
   await one.tenantCommands.execute(scope.tenant, {
     type: 'ApplyProgram',
     program: { id: 'second' },

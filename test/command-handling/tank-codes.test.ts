@@ -59,7 +59,7 @@ async function reservedByACrash(process: TestProcess, code: string): Promise<voi
     throw new Error('the code was not free');
 }
 
-it('two processes hand out every code once, however many ask at once', async () => {
+it('two processes hand out every code once, under any number of requests', async () => {
   const processes = [await processAt(0), await processAt(0)];
   await processes[0]?.userWithCode('anns', 'ann', 'ANN');
   const asked = Array.from({ length: 6 }, (_, index) => {
@@ -76,7 +76,7 @@ it('two processes hand out every code once, however many ask at once', async () 
   ]);
 });
 
-it('a code that a crash left reserved is free again later; one that an account has recorded never is', async () => {
+it('a code that a crash left reserved is free again later, unless an account has recorded it', async () => {
   const [now, soon, later] = [await processAt(0), await processAt(1), await processAt(3)];
   await now.userWithCode('anns', 'ann', 'ANN');
   for (const code of ['TANK-1', 'TANK-2']) await reservedByACrash(now, code);
@@ -139,7 +139,7 @@ const takeAllBut = async (process: TestProcess, ...free: readonly string[]): Pro
   for (const code of CODES) if (!free.includes(code)) await reservedByACrash(process, code);
 };
 
-it('a command that came to nothing does not free the code that another command for the same reward is about to record', async () => {
+it('a refused command does not release the code that another command for the same reward is about to record', async () => {
   const [one, two] = [await processAt(0), await processAt(0)];
   await takeAllBut(one, 'TANK-1');
   const [here, there] = [poolsOf(one), poolsOf(two)];
@@ -158,7 +158,7 @@ it('a command that came to nothing does not free the code that another command f
   });
 });
 
-it('a code that lapses while its command stands still goes to one reward: the command is decided again and takes another one', async () => {
+it('a code that lapses while its command is suspended goes to one reward: the command is decided again and takes another code', async () => {
   let whileItStandsStill: (() => Promise<unknown>) | undefined;
   const pausing = (log: EventLog): EventLog => {
     const append: EventLog['append'] = async (stream, expected, events) => {

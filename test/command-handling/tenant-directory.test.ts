@@ -2,7 +2,9 @@ import { TenantDirectory } from '../../src/command-handling/tenant-directory.js'
 import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
 import type { TenantState } from '../../src/domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import { SharedLedger } from './support/processes.js';
 
 const open = (openEndpoints: boolean): TenantState => ({
   status: 'open',
@@ -63,7 +65,7 @@ describe('while the log is away', () => {
     return pending;
   };
 
-  it('a tenant that is known is found, and the log is asked again a while later', async () => {
+  it('a known tenant is found, and the log is read again a while later', async () => {
     expect(await answer(directory.find('shop'), new EventLogUnavailable('away'))).toMatchObject({
       openEndpoints: true,
     });
@@ -74,7 +76,7 @@ describe('while the log is away', () => {
     });
   });
 
-  it('everybody who waits for one reading finds what is known, not only the first', async () => {
+  it('all requests that wait for one read find the known tenant, not only the first', async () => {
     const waiting = [directory.find('shop'), directory.find('shop'), directory.find('shop')];
     for (const reading of tenants.readings.splice(0)) reading(new EventLogUnavailable('away'));
     expect(await Promise.all(waiting)).toMatchObject([
@@ -84,7 +86,7 @@ describe('while the log is away', () => {
     ]);
   });
 
-  it('a change that was announced makes it unknown; so does every other failure, and a tenant that was never read', async () => {
+  it('a tenant is unknown after an announced change, after any other failure, and when it was never read', async () => {
     await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow(
       'away',
     );
@@ -95,5 +97,44 @@ describe('while the log is away', () => {
     await expect(answer(directory.find('shop'), new EventLogUnavailable('away'))).rejects.toThrow(
       'away',
     );
+  });
+});
+
+describe('a command that changes a tenant', () => {
+  let ledger: SharedLedger;
+  beforeEach(async () => {
+    ledger = await SharedLedger.open();
+  });
+  afterEach(() => ledger.close());
+
+  it('counts at once in its process and is announced to the others; one that is refused is not', async () => {
+    const one = await ledger.process();
+    const announced: string[] = [];
+    one.announceTenant = async (alias) => void announced.push(alias);
+    expect(await one.tenants.find('demo')).toMatchObject({ openEndpoints: false });
+    await one.tenantCommands.execute('demo', {
+      type: 'SwitchOpenEndpoints',
+      openEndpoints: true,
+      now: Date.now(),
+    });
+    expect(announced).toEqual(['demo']);
+    expect(await one.tenants.find('demo')).toMatchObject({ openEndpoints: true });
+    expect(
+      await one.tenantCommands.create({
+        alias: 'demo',
+        programType: 'API_ONLY',
+        openEndpoints: true,
+        program: DEFAULT_PROGRAM,
+      }),
+    ).toEqual({ refused: 'TENANT_EXISTS' });
+    expect(announced).toEqual(['demo']);
+  });
+
+  it('returns the new keys, which are shown only once, although it could not be announced', async () => {
+    const one = await ledger.process();
+    one.announceTenant = () => Promise.reject(new Error('away'));
+    const keys = await one.tenantCommands.rotateKeys('demo', ['live'], 0);
+    if ('refused' in keys) throw new Error('the rotation was refused');
+    expect(await one.tenants.authenticate('demo', keys.live ?? '')).toMatchObject({ mode: 'live' });
   });
 });

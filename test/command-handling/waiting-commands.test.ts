@@ -99,7 +99,7 @@ describe('while a command waits for its account', () => {
     accepted(await one.send('friend', { type: 'ApplyCode', userId: 'user', code: 'BOB' }));
   });
 
-  it('a program that is changed says what is earned', async () => {
+  it('the changed program decides the reward', async () => {
     await one.userWithCode('anns', 'ann', 'ANN');
     accepted(await one.sync('friend', 'TRIAL', ['ANN']));
     accepted(await one.upsert('friend', 'user'));
@@ -114,7 +114,7 @@ describe('while a command waits for its account', () => {
   });
 });
 
-describe('a command that has looked something up', () => {
+describe('a command with a lookup', () => {
   it('is recorded before any other command of its account: a block after it comes later in the log', async () => {
     await one.userWithCode('anns', 'ann', 'ANN');
     accepted(await one.sync('friend', 'TRIAL', ['ANN']));
@@ -133,7 +133,26 @@ describe('a command that has looked something up', () => {
     expect(converted).toMatchObject({ referrerStatus: 'APPROVED' });
   });
 
-  it('leaves no plain value of a person who is forgotten before it is recorded in memory', async () => {
+  it('looks it up again for its next try: a referrer who is blocked in between earns nothing', async () => {
+    await one.userWithCode('anns', 'ann', 'ANN');
+    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+    const referrer = one.owners.referrer.bind(one.owners);
+    let blocked: Promise<unknown> | undefined;
+    jest.spyOn(one.owners, 'referrer').mockImplementation(async (...asked) => {
+      const found = await referrer(...asked);
+      await (blocked ??= blockAnn());
+      return found;
+    });
+    // The first try finds that it needs a code and an announcement.
+    const { events } = accepted(await one.upsert('friend', 'user'));
+    expect(blocked).toBeDefined();
+    expect(events.find(({ type }) => type === 'ReferralStarted')).toMatchObject({
+      referredStatus: 'DENIED',
+      referrerStatus: 'DENIED',
+    });
+  });
+
+  it('keeps no plain value in memory of a person who is forgotten before it is recorded', async () => {
     await one.userWithCode('anns', 'ann', 'ANN');
     accepted(await one.sync('friend'));
     const firstOf = one.owners.firstOf.bind(one.owners);

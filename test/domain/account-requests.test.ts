@@ -6,6 +6,7 @@ import {
   accountOpened,
   personOf,
   referralCodeAssigned,
+  referralConverted,
   referralStarted,
   userIdentified,
 } from '../support/account-events.js';
@@ -70,7 +71,7 @@ describe('an account that is about to be opened', () => {
   });
 });
 
-describe('codes that come in passing', () => {
+describe('codes in the body of another request', () => {
   it('are looked up in their order, all at once', () => {
     asked([here], sync(['ONE', 'TWO'])).needs({ kind: 'code-owner', codes: ['ONE', 'TWO'] });
   });
@@ -83,7 +84,7 @@ describe('codes that come in passing', () => {
     ).toStrictEqual(['AccountAttributed', 'SubscriptionChanged']);
   });
 
-  it('are passed over when nobody has them', () => {
+  it('are ignored when they have no owner', () => {
     expect(
       asked([here], sync(['NONE']))
         .with(ownedByNobody('NONE'))
@@ -97,12 +98,25 @@ describe('codes that come in passing', () => {
       party: ANN,
     });
   });
+
+  it('leave the referrer to be looked up until the referral is converted', () => {
+    const referred = [
+      here,
+      accountAttributed('ANNLEE', ANN),
+      bob,
+      referralStarted('referral', BOB, ANN),
+    ];
+    asked(referred, sync()).needs({ kind: 'referrer', party: ANN });
+    expect(
+      asked([...referred, referralConverted('referral', ANN)], sync(['OTHER'])).types(),
+    ).toStrictEqual(['SubscriptionChanged']);
+  });
 });
 
 describe('a code that is applied by name', () => {
   const apply: AccountRequest = { type: 'ApplyCode', userId: 'bob', code: 'ANNLEE' };
 
-  it('is looked up, and refused when nobody has it', () => {
+  it('is looked up, and refused when it has no owner', () => {
     asked([here, bob], apply).needs({ kind: 'code-owner', codes: ['ANNLEE'] });
     asked([here, bob], apply).with(ownedByNobody('ANNLEE')).refused('REFERRAL_CODE_NOT_FOUND');
   });
@@ -137,7 +151,7 @@ describe('a user', () => {
     );
   });
 
-  it('is refused a code that somebody else has', () => {
+  it("is refused another user's code", () => {
     asked([here, bob], upsert({ referralCode: 'TAKEN' }))
       .with(reservedAs(code('TAKEN'), { refused: 'RESERVED_BY_ANOTHER' }))
       .refused('REFERRAL_CODE_TAKEN');
@@ -168,7 +182,7 @@ describe('a user', () => {
       .refused('PAYMENT_PROVIDER_ID_USED');
   });
 
-  it('is reserved nothing for when the request is refused', () => {
+  it('gets no reservation when the request is refused', () => {
     asked([here, bob], upsert({ mustBeNew: true, referralCode: 'MINE' })).refused('USER_EXISTS');
     asked([here, bob], upsert({ referralCodes: { unheard: 'MINE' } })).refused(
       'PROGRAM_UNKNOWN',

@@ -33,13 +33,13 @@ const adjusted = (event: AccountEvent): AccountEvent =>
   event.type === 'CreditRedeemed' ? { ...event, adjustment } : event;
 
 describe('an adjustment', () => {
-  it('adds credit as a reward by hand that says why', () => {
+  it('adds credit as a manual reward with its reason', () => {
     given(...here)
       .when(adjust(500))
       .then(rewardGranted('adjusted', BOB, credit(500), { at: NOW, adjustment }));
   });
 
-  it('takes credit of that user alone, soonest expiry first', () => {
+  it('redeems credit of that user alone, soonest expiry first', () => {
     const late = rewardGranted('late', BOB, credit(100));
     const soon = rewardGranted('soon', BOB, credit(100), { dateExpires: NOW + 1 });
     const others = rewardGranted('others', partyOf(ACME, 'cat'), credit(1_000));
@@ -54,7 +54,7 @@ describe('an adjustment', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   });
 
-  it('is refused for nobody, for nothing and for more than can be', () => {
+  it('is refused for an unknown user, for zero and for more than the ledger can hold', () => {
     given().when(adjust(1)).refused('ACCOUNT_NOT_FOUND');
     given(...here)
       .when(adjust(1, { userId: 'nobody' }))

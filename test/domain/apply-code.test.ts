@@ -69,7 +69,7 @@ it('applying a code refers the user it was applied to, not the first one of the 
   });
 });
 
-it('applying a code does not find a code that nobody holds, whose owner is gone, or is blocked', () => {
+it('applying a code does not find a code without owner, or whose owner is deleted or blocked', () => {
   given(...here)
     .when(apply(noCode()))
     .refused('REFERRAL_CODE_NOT_FOUND');
@@ -81,19 +81,19 @@ it('applying a code does not find a code that nobody holds, whose owner is gone,
     .refused('REFERRAL_CODE_NOT_FOUND');
 });
 
-it('applying a code does not find a user who is not there', () => {
+it('applying a code does not find an unknown user', () => {
   given().when(apply(annsCode())).refused('USER_NOT_FOUND');
   given(...here)
     .when(apply(annsCode(), 'nobody'))
     .refused('USER_NOT_FOUND');
 });
 
-it('applying a code misses the code first when both are missing', () => {
+it('applying a code reports the code first when both are missing', () => {
   given().when(apply(noCode(), 'nobody')).refused('REFERRAL_CODE_NOT_FOUND');
 });
 
 // Every account below also fails all checks that come later.
-it('applying a code says what stands against it, in this order', () => {
+it('applying a code is refused for the first of several reasons, in this order', () => {
   const notReferable = [accountOpened(ACME), userIdentified(ACME, 'bob', { referable: false })];
   const paidToo = [...notReferable, paid];
   const referredToo = [
@@ -114,7 +114,7 @@ it('applying a code says what stands against it, in this order', () => {
     .refused('NOT_REFERABLE');
 });
 
-it('applying a code takes a code of somebody else in the same account for an own one', () => {
+it('applying a code treats a code of another user of the same account as an own one', () => {
   const colleague: CodeOwner = { code: 'CAT', programId: 'default', party: partyOf(ACME, 'cat') };
   given(...here, userIdentified(ACME, 'cat'))
     .when(apply(annsCode({ codeOwner: colleague })))
@@ -129,7 +129,7 @@ it('applying a code is refused the second time, with the same code too', () => {
     .refused('ALREADY_REFERRED');
 });
 
-it('applying a code is not possible for an account that paid once and does not any more', () => {
+it('applying a code is not possible for an account that has ever paid', () => {
   given(...here, paid, subscriptionChanged({ status: 'CANCELLED' }))
     .when(apply(annsCode()))
     .refused('NOT_ATTRIBUTABLE');

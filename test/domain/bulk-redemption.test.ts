@@ -68,7 +68,7 @@ const after = decided.reduce<AccountState>(evolve, state);
 const rest = listedAfter(after);
 const lists = [...decided, ...rest].filter((event) => event.type === 'RedeemedRewardsListed');
 
-it('a redemption of many rewards takes everything at once, and writes down in pieces what it came from', () => {
+it('a redemption of many rewards takes the whole amount at once, and lists the rewards in further events', () => {
   expect(decided.map(({ type }) => type)).toEqual([
     'AccountCreditRedeemed',
     'RedeemedRewardsListed',
@@ -108,7 +108,7 @@ it('a redemption of many rewards takes everything at once, and writes down in pi
   for (const event of lists) expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(200_000);
 });
 
-it('what is written down changes nothing that is decided; nothing is written down twice', () => {
+it('a list changes no decision, and no reward is listed twice', () => {
   const end = rest.reduce<AccountState>(evolve, after);
   expect(end.remains.unlisted.size).toBe(0);
   expect(opened(end).rewards).toBe(opened(after).rewards);
@@ -120,7 +120,7 @@ it('what is written down changes nothing that is decided; nothing is written dow
   ).toBe(0);
 });
 
-it('a redemption of many rewards goes on where the account is deleted in the middle', () => {
+it('a redemption of many rewards continues its list when the account is deleted in between', () => {
   const erased: AccountEvent = {
     type: 'ErasureRequested',
     at: NOW,
@@ -132,7 +132,7 @@ it('a redemption of many rewards goes on where the account is deleted in the mid
   expect(listedAfter(evolve(after, erased))).toEqual(rest);
 });
 
-it('a redemption is listed once the ones before it are, so a replay in between knows what the read models show of a reward of both', () => {
+it('a redemption is listed after the earlier ones, so a replay in between agrees with the read models', () => {
   const more = Array.from({ length: 200 }, (_, index) =>
     rewardGranted(idOf(MANY + index), BOB, credit(5), { at: NOW }),
   );
@@ -170,7 +170,7 @@ it('a redemption of many rewards is all or nothing, and few rewards have an even
   ]);
 });
 
-it('corrections take from one person, and say who answers for it on every line', () => {
+it('corrections take from one person, with the approver on every line', () => {
   const names = { approvedBy: personal('staff', 'eve'), by: personal('staff', 'dan') };
   const adjust = {
     type: 'AdjustCredit',
@@ -242,7 +242,7 @@ it('a statement has the same lines as if each had an event of its own', () => {
   expect(bulk.units[0]?.closing).toBe(5);
 });
 
-it('a replay expects what is written down so far, and in the end what single events would have led to', () => {
+it('a replay expects the rewards listed so far, and in the end the same as after single events', () => {
   const known = (events: readonly AccountEvent[]) =>
     [...before, ...events].map((event) => ({ eventId: 'e', event }));
   const inBetween = foldAccount(known(decided));
@@ -258,7 +258,7 @@ it('a replay expects what is written down so far, and in the end what single eve
   expect(asListed(after)).not.toBe(after);
 });
 
-it('a list without its redemption, which no rule would produce, changes nothing', () => {
+it('a list without its redemption changes nothing', () => {
   const list = lists[0] as AccountEventOf<'RedeemedRewardsListed'>;
   expect(opened(evolve(state, list)).rewards).toBe(opened(state).rewards);
 });

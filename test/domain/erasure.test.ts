@@ -62,7 +62,7 @@ const completed: AccountEvent = {
 const account = ACME.accountRef;
 
 describe('forgetting a user', () => {
-  test('is on record before anything is destroyed', () =>
+  test('is recorded before any key is destroyed', () =>
     given(...bobAndCat)
       .when(forgetBob())
       .then(requested()));
@@ -108,7 +108,7 @@ describe('forgetting an account', () => {
       .then(requested({ persons: [BOB.person, CAT], account, suppressed: ['b', 'c'] })));
   test('is refused when it is unknown', () =>
     given().when(forgetAccount()).refused('ACCOUNT_NOT_FOUND'));
-  test('leaves none, and the next one under its id begins anew', () => {
+  test('leaves no account, and the next one under its id starts empty', () => {
     const history = [
       ...bobAndCat,
       subscriptionChanged(PAID),
@@ -130,15 +130,15 @@ describe('forgetting an account', () => {
 
 describe('the tombstone', () => {
   const complete = { type: 'CompleteErasure', erasureId: 'erasure', now: NOW } as const;
-  test('says whose keys are gone', () =>
+  test('names the destroyed keys', () =>
     given(...bobAndCat, requested())
       .when(complete)
       .then(completed));
-  test('is written once', () =>
+  test('is appended once', () =>
     given(...bobAndCat, requested(), completed)
       .when(complete)
       .then());
-  test('of nothing that was asked for is not written', () =>
+  test('is not written without a request', () =>
     given(...bobAndCat)
       .when(complete)
       .then());
@@ -146,6 +146,37 @@ describe('the tombstone', () => {
     given(...bobAndCat, requested({ account }))
       .when(complete)
       .then({ ...completed, account }));
+});
+
+describe('an erasure that is repeated from a newer copy of the log', () => {
+  const repeat = (account: string | null, suppressed: readonly string[] = []) => ({
+    type: 'RepeatErasure' as const,
+    erased: { erasureId: 'erasure', persons: [BOB.person], account },
+    suppressed,
+    now: NOW,
+  });
+  test('is recorded where it is missing', () => {
+    given(...bobAndCat)
+      .when(repeat(account, ['hash']))
+      .then(requested({ account, suppressed: ['hash'] }));
+  });
+  test('records nothing when its people, its account and its hashes are known', () => {
+    given(...bobAndCat, requested({ account, suppressed: ['hash'] }))
+      .when(repeat(account, ['hash']))
+      .then();
+  });
+  test('records a hash that is missing', () => {
+    given(...bobAndCat, requested())
+      .when(repeat(null, ['hash']))
+      .then(requested({ suppressed: ['hash'] }));
+  });
+  test('leaves a newer account under the same id, which is another one', () => {
+    const newer = accountOpened(ACME, { account: 'another key' });
+    given(...bobAndCat, requested({ account }), newer)
+      .when(repeat(account, ['hash']))
+      .then(requested({ suppressed: ['hash'] }));
+    given(newer).when(repeat(account)).then(requested());
+  });
 });
 
 describe('an erasure', () => {
@@ -166,12 +197,12 @@ describe('an erasure', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   });
 
-  test('leaves what was ever assigned in the ledger, also after the account was deleted', () => {
+  test('leaves the assigned amounts in the ledger, also after the account is deleted', () => {
     const again = opened(fold([...history, requested({ account }), accountOpened(ACME)]));
     expect(again.assignedEver.get('cents')).toBe(500);
   });
 
-  test('leaves what a rule granted to count towards its limits, for the account and for the one that comes after it', () => {
+  test("leaves the counts of a rule's grants, for the account and for its successor", () => {
     const byRule = rewardGranted('by rule', BOB, credit(5), {
       source: 'FRIEND_SIGNUP',
       programId: 'default',
@@ -189,7 +220,7 @@ describe('an erasure', () => {
     expect(isReached(byRule, requested({ account }), accountOpened(ACME))).toBe(true);
   });
 
-  test('leaves the tank codes that the account had, so that nobody else is given them', () => {
+  test('leaves the tank codes that the account had, so that they are not handed out again', () => {
     const state = fold([
       ...bobAndCat,
       rewardGranted('tank', BOB, tankCode('TANK-1')),
@@ -199,7 +230,7 @@ describe('an erasure', () => {
     expect(state.remains.tankCodes.toObject()).toStrictEqual({ tank: 'TANK-1' });
   });
 
-  test('leaves nothing of what the person did: who comes under the id does it for the first time', () => {
+  test("leaves none of the person's events: the next person with the id starts from none", () => {
     const purchase = { id: 'order', key: 'purchase', fields: { total: 3 }, dateTriggered: NOW };
     const did: AccountEvent = {
       type: 'UserEventReceived',
@@ -229,7 +260,7 @@ describe('an erasure', () => {
     });
   });
 
-  test('leaves a hash that is known again, in the account and in the one that comes after it', () => {
+  test('leaves a hash that is recognised, in the account and in its successor', () => {
     const state = fold([
       ...history,
       requested({ account, suppressed: ['hash'] }),
@@ -241,7 +272,7 @@ describe('an erasure', () => {
     ]);
   });
 
-  test('leaves the id, which begins anew as another person', () => {
+  test('leaves the id free for another person', () => {
     const state = opened(
       fold([
         ...history,

@@ -55,7 +55,7 @@ function named(...versions: readonly (readonly Rule[])[]): readonly (readonly st
 const A = 'eventRewards/USER/visit';
 const [B, C] = [`${A}/2`, `${A}/3`];
 
-it('the rules of a first version are named after whom they pay for what, and numbered', () => {
+it('the rules of a first version are named after side and kind, and numbered', () => {
   expect(named([visit(1), { ...visit(1), to: 'REFERRER' }, visit(2), visit(1)])).toEqual([
     [A, 'eventRewards/REFERRER/visit', B, C],
   ]);
@@ -124,7 +124,7 @@ it.each<[string, readonly Rule[], readonly Rule[], readonly string[]]>([
   expect(named(before, after)[1]).toEqual(names);
 });
 
-it('a rule that comes back as it was is the same; one that comes back otherwise is new, and no name is used twice', () => {
+it('a rule that returns unchanged is the same, one that returns changed is new, and no name is used twice', () => {
   expect(named([visit(1), visit(2)], [visit(2)], [visit(1), visit(2)])).toEqual([
     [A, B],
     [B],
@@ -139,7 +139,7 @@ it('a rule that comes back as it was is the same; one that comes back otherwise 
   ]);
 });
 
-it('codes that are added to a pool make no other rule of it', () => {
+it('a rule stays the same when codes are added to its pool', () => {
   const tank = (...fuelTankCodes: readonly string[]) =>
     visit(1, { reward: { type: 'FUELTANK', amount: 5, fuelTankCodes } });
   expect(named([tank('A'), tank('B')], [tank('B', 'C')])).toEqual([[A, B], [A]]);
@@ -157,7 +157,7 @@ it('a key that looks like a number of another has a name of its own', () => {
   expect(named([visit(1), slash, visit(2)])).toEqual([[A, B, C]]);
 });
 
-it('what was applied before rules had names is numbered as it was then, and goes on so', () => {
+it('rules from before rules had names keep their numbers', () => {
   const document: ProgramDocument = {
     id: 'p',
     eventRewards: [visit(1), { ...visit(1), to: 'REFERRER' }, visit(2)],

@@ -129,7 +129,21 @@ describe('a start', () => {
     expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
   });
 
-  it('never goes up: a blocked referrer’s sides are denied', () => {
+  it('is denied when one of several signals denies, whatever the others say', () => {
+    const program = aProgram({ fraud: fraud({ name: 'pending', email: 'deny' }) });
+    const alike = { ...LEE, email: 'ann@one.com' };
+    expect(statuses(start(program, { likeness: alike, profile: alike }))).toEqual([
+      'DENIED',
+      'DENIED',
+    ]);
+  });
+
+  it('gives each side the status that the program says for it', () => {
+    const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'APPROVED' } });
+    expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
+  });
+
+  it('never improves a status: a blocked referrer’s sides are denied', () => {
     const program = aProgram({ fraud: fraud({ name: 'pending' }) });
     expect(
       statuses(start(program, { likeness: LEE, profile: LEE, over: { blocked: BLOCKED.blocked } })),
@@ -175,7 +189,7 @@ describe('the rate', () => {
     );
   });
 
-  it('counts neither what is older, nor another referrer’s, nor an account twice', () => {
+  it('counts no older referral, none of another referrer, and no account twice', () => {
     expect(rate(made(1, 30), made(2), made(3)).fraudSignals).toEqual({});
     expect(rate(made(1, 1, { person: 'dan' }), made(2), made(3)).fraudSignals).toEqual({});
     expect(rate(made(1), made(2), made(3, 1, { account: 'account-2' })).fraudSignals).toEqual({});
@@ -184,7 +198,7 @@ describe('the rate', () => {
     );
   });
 
-  it('is what the program says', () => {
+  it('follows the program', () => {
     const strict = aProgram({ rateLimit: { referrals: 1, minutes: 5 } });
     expect(Object.keys(start(strict, { provided: announced(made(1, 4)) }).fraudSignals)).toEqual([
       'rate',
@@ -214,7 +228,7 @@ describe('the rate', () => {
       .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
   });
 
-  it('stands in the referrer’s account: a referral is announced there once, and withdrawn if it did not start', () => {
+  it('is counted in the referrer’s account: a referral is announced there once, and withdrawn if it does not start', () => {
     const announce = {
       type: 'AnnounceReferral',
       referralId: 'made-1',
@@ -273,7 +287,7 @@ describe('the rate', () => {
     expect(referral && statuses(referral)).toEqual(['APPROVED', 'APPROVED']);
   });
 
-  it('flags one that is only about to start: it starts with the signal, and with its statuses', () => {
+  it('flags an announced referral, which starts with the signal and its own statuses', () => {
     const flagged: AccountEvent = {
       type: 'ReferralFlagged',
       at: 1,

@@ -58,7 +58,7 @@ const gone = (account: string | null): AccountEvent => ({
   suppressed: [],
 });
 
-it('granting the reward of an event gives what an event of the referred user has earned, once, as no reward of the referral', () => {
+it('granting the reward of an event grants what an event of the referred user has earned, once, apart from the rewards of the referral', () => {
   given(...here)
     .when(grant)
     .then(granted);
@@ -67,7 +67,7 @@ it('granting the reward of an event gives what an event of the referred user has
     .then();
 });
 
-it('granting the reward of an event gives nothing to a referrer who was forgotten, blocked or denied meanwhile, and says so', () => {
+it('granting the reward of an event withholds it from a referrer who was forgotten, blocked or denied meanwhile, and records why', () => {
   given(accountOpened(ANNS), {
     type: 'UserIdentified',
     at: 1_200,
@@ -87,8 +87,14 @@ it('granting the reward of an event gives nothing to a referrer who was forgotte
     .then(lost('SIDE_NOT_APPROVED'));
 });
 
-it('granting the reward of an event does not give later what was withheld', () => {
+it('granting the reward of an event does not grant a withheld reward later', () => {
   given(...here, denied, lost('SIDE_NOT_APPROVED'), { ...denied, status: 'APPROVED' })
+    .when(grant)
+    .then();
+});
+
+it('granting the reward of an event does not withhold it a second time', () => {
+  given(...here, denied, lost('SIDE_NOT_APPROVED'))
     .when(grant)
     .then();
 });
@@ -104,7 +110,7 @@ it('granting the reward of an event waits for the moderation that holds the refe
     .heldBy('m');
 });
 
-it('granting the reward of an event gives nothing where there is nobody to give it to', () => {
+it('granting the reward of an event does nothing without an account or user', () => {
   given().when(grant).then();
   given(accountOpened(ANNS)).when(grant).then();
   given(...here, gone(ANNS.accountRef))

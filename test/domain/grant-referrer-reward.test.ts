@@ -44,7 +44,7 @@ const side = (status: 'PENDING' | 'APPROVED' | 'DENIED'): AccountEvent => ({
   status,
 });
 
-it('granting the referrer’s reward gives what was earned when it was earned, under the terms of that moment', () => {
+it('granting the referrer’s reward uses the amount and terms of the moment when it was earned', () => {
   given(...here)
     .when(grant())
     .then(granted);
@@ -64,7 +64,7 @@ it('granting the referrer’s reward gives what was earned when it was earned, u
     });
 });
 
-it('granting the referrer’s reward gives it once', () => {
+it('granting the referrer’s reward happens once', () => {
   given(...here, granted)
     .when(grant())
     .then();
@@ -73,7 +73,7 @@ it('granting the referrer’s reward gives it once', () => {
     .then();
 });
 
-it('granting the referrer’s reward gives nothing to a side that was denied since; after an approval it comes again and is given', () => {
+it('granting the referrer’s reward does nothing for a side that was denied since, until it is approved', () => {
   given(...here, side('DENIED'))
     .when(grant())
     .then();
@@ -85,7 +85,7 @@ it('granting the referrer’s reward gives nothing to a side that was denied sin
     .then(granted);
 });
 
-it('granting the referrer’s reward gives nothing where there is nobody to give it to', () => {
+it('granting the referrer’s reward does nothing without an account or user', () => {
   given().when(grant()).then();
   given(accountOpened(ANNS)).when(grant()).then();
   given(accountOpened(ANNS), {

@@ -35,7 +35,7 @@ const upsert = (
 
 const here = accountOpened(ACME);
 
-describe('a user who is new', () => {
+describe('a new user', () => {
   it('needs the account', () => {
     given().when(upsert('bob')).refused('ACCOUNT_NOT_FOUND');
   });
@@ -46,7 +46,7 @@ describe('a user who is new', () => {
       .then(userIdentified(ACME, 'bob', EMPTY, NOW));
   });
 
-  it('has what was given; undefined is not given', () => {
+  it('has the given members, without undefined ones', () => {
     given(here)
       .when(
         upsert('bob', {
@@ -104,7 +104,7 @@ describe('a user who is new', () => {
   });
 });
 
-describe('a user who is there', () => {
+describe('an existing user', () => {
   const bob = userIdentified(ACME, 'bob', {
     firstName: 'Bob',
     customFields: { plan: 'gold', seats: 3 },
@@ -123,7 +123,7 @@ describe('a user who is there', () => {
       .then();
   });
 
-  it('loses what is null', () => {
+  it('loses members that are null', () => {
     given(here, bob)
       .when(upsert('bob', { firstName: null }))
       .then(userProfileChanged(ACME, 'bob', { firstName: null }, NOW));
@@ -143,7 +143,7 @@ describe('a user who is there', () => {
       );
   });
 
-  it('takes a custom field of any name for a field', () => {
+  it('accepts a custom field of any name', () => {
     const changes = {
       customFields: JSON.parse('{"__proto__": 1, "constructor": 2}') as Record<string, number>,
     };
@@ -229,7 +229,7 @@ describe('the payment provider id', () => {
   });
 });
 
-it('a profile holds whatever a client may send at most', () => {
+it('a profile holds the largest body that a client may send', () => {
   const customFields = Object.fromEntries(
     Array.from({ length: CUSTOM_FIELDS_MAX }, (_, index) => [`field_${index}`, index]),
   );

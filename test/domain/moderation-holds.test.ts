@@ -376,7 +376,7 @@ const cases = Object.entries(WHILE_HELD).flatMap(([type, said]) =>
 );
 
 it.each(cases)(
-  'while a moderation holds: $type $what',
+  '$type $what waits while a moderation holds its referral',
   ({ command, given = [], waits: isToWait }) => {
     const decision = decide(fold([...BEFORE, ...given, HOLD]), command);
     if (isToWait) expect(decision).toEqual({ heldBy: 'm' });
@@ -385,7 +385,7 @@ it.each(cases)(
 );
 
 it.each(cases.filter((one) => one.waits && !one.type.endsWith('Moderation')))(
-  'after it: $type $what is decided',
+  'after the moderation $type $what is decided',
   ({ command, given = [] }) => {
     const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };
     const decision = decide(fold([...BEFORE, ...given, HOLD, released]), command);
@@ -394,7 +394,7 @@ it.each(cases.filter((one) => one.waits && !one.type.endsWith('Moderation')))(
 );
 
 it.each(cases.filter((one) => !one.waits && !one.type.endsWith('Moderation')))(
-  'what does not wait leaves alone what is held: $type $what',
+  '$type $what does not wait, and changes nothing that is held',
   ({ command, given = [] }) => {
     const state = fold([...BEFORE, ...given, HOLD]);
     const decision = decide(state, command);
@@ -408,7 +408,7 @@ it.each(cases.filter((one) => !one.waits && !one.type.endsWith('Moderation')))(
   },
 );
 
-it('a referral that starts in the same decision is held by nobody', () => {
+it('a referral that starts in the same decision is not held', () => {
   const paid = [accountOpened(ANNS), userIdentified(ANNS, 'ann'), HOLD];
   const decision = decide(fold(paid), {
     ...(sync(PAID) as Extract<AccountCommand, { type: 'SyncAccount' }>),

@@ -118,7 +118,7 @@ describe('preparing the referred account', () => {
       .heldBy('other');
   });
 
-  it('does not find what is not there', () => {
+  it('does not find an unknown referral', () => {
     const reason = 'elsewhere: there is no such referral';
     given()
       .when(prepare('referred', change({ referralId: 'elsewhere' })))
@@ -137,7 +137,7 @@ describe('preparing the referred account', () => {
       );
   });
 
-  it('denies nothing that was redeemed in any part; approving it is possible', () => {
+  it('refuses to deny a partly redeemed reward, and approves it', () => {
     const reward = ofReferral(BOB);
     const events = [...referred, reward, creditRedeemed(reward, 'r', 1, 3_000)];
     given(...events)
@@ -148,7 +148,7 @@ describe('preparing the referred account', () => {
       .then(held());
   });
 
-  it('answers for its own side only', () => {
+  it('checks its own side only', () => {
     const reward = ofReferral(BOB, credit(5), { cancellable: false });
     given(...referred, reward)
       .when(prepare('referred', change({ referrer: 'DENIED' })))
@@ -199,7 +199,7 @@ describe('preparing the referrer’s account', () => {
 });
 
 describe('applying in the referred account', () => {
-  it('needs the hold: what is not held was applied before', () => {
+  it('needs the hold: without it the moderation was applied before', () => {
     given(...referred, ofReferral(BOB))
       .when(apply('referred', change({ referred: 'DENIED' })))
       .then();
@@ -221,7 +221,7 @@ describe('applying in the referred account', () => {
       );
   });
 
-  it('approving brings back what a moderation cancelled', () => {
+  it('restores a reward that a moderation cancelled, on approval', () => {
     const reward = ofReferral(BOB);
     given(
       ...referred,
@@ -234,7 +234,7 @@ describe('applying in the referred account', () => {
       .then(moderated({}), aboutReward('RewardRestored', reward, 500, NOW));
   });
 
-  it('a reward cancelled by request stays cancelled, whatever is said later', () => {
+  it('leaves a reward that was cancelled by request cancelled', () => {
     const reward = ofReferral(BOB);
     const cancelled = [reward, rewardCancelled(reward, 500, 3_000)];
     given(...referred, ...cancelled, held())
@@ -268,11 +268,11 @@ describe('applying in the referred account', () => {
     expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
   });
 
-  it('nobody has moderated yet: the date is that of the start', () => {
+  it('has the date of the start before any moderation', () => {
     expect(opened(given(...referred).state).referral?.dateModerated).toBe(2_000);
   });
 
-  it('tells what the referrer has earned so far, under its recorded terms', () => {
+  it("records the referrer's earned reward, under its recorded terms", () => {
     const converted = referralConverted('referral', ANN, {
       referrerStatus: 'PENDING',
       referrerReward: TEN_DOLLARS,
@@ -352,7 +352,7 @@ describe('applying in the referred account', () => {
       .then(moderated({ referrerStatus: 'DENIED' }));
   });
 
-  it('records what the clock says on the way: what comes back after its time is expired', () => {
+  it('records due dates: a reward that is restored after its time is expired', () => {
     const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
     given(...referred, reward, held())
       .when(apply('referred', change({ referred: 'DENIED' })))
@@ -442,7 +442,7 @@ describe('applying in the referrer’s account', () => {
 describe('releasing', () => {
   const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };
 
-  it('lets go of everything that this moderation holds, and of nothing else', () => {
+  it('ends every hold of this moderation, and no other', () => {
     given(...referrer, held('m', 'a', 'b'), held('other', 'c'))
       .when(release)
       .then(released);
@@ -453,7 +453,7 @@ describe('releasing', () => {
     ).toEqual({ c: 'other' });
   });
 
-  it('has nothing to do twice, or where nothing is held', () => {
+  it('changes nothing the second time, or without a hold', () => {
     given(...referrer, held(), released)
       .when(release)
       .then();
@@ -478,7 +478,7 @@ it('an account may be held as the referrer of one referral and the referred part
     .then(referralModerated('own', ANN, { at: NOW, moderationId: 'm', referredStatus: 'DENIED' }));
 });
 
-describe('a referral of a life that the account had before', () => {
+describe('a referral from before the account was deleted', () => {
   const erased: AccountEvent = {
     type: 'ErasureRequested',
     at: 3_000,
@@ -554,13 +554,13 @@ describe('a referral of a life that the account had before', () => {
       .then();
   });
 
-  it('stays held through an erasure that is repeated on a restored log', () => {
+  it('stays held when an erasure is replayed on a restored log', () => {
     given(...referred, held(), erased)
       .when(apply('referred', change({ referrer: 'DENIED' })))
       .then(formerModerated({ referrerStatus: 'DENIED' }));
   });
 
-  it('keeps each of several lives apart, and takes none for a signal before the start', () => {
+  it('is distinct for each deletion, and is no signal before the start', () => {
     const again = [
       accountOpened(ACME),
       userIdentified(ACME, 'bob'),

@@ -69,7 +69,7 @@ it.each<[string, readonly ModerationEvent[], ModerationCommand, readonly Moderat
   expect(decide(fold(events), command)).toStrictEqual({ events: expected });
 });
 
-it('a moderation remembers what was asked, when, and how it ended', () => {
+it('a moderation records its request, time and outcome', () => {
   expect(fold([])).toEqual({ status: 'absent' });
   expect(fold([requested])).toEqual({ status: 'requested', requestedAt: 1, items, reasons: [] });
   expect(fold([requested, agreed, completed])).toEqual({
@@ -88,7 +88,7 @@ it('a moderation remembers what was asked, when, and how it ended', () => {
   expect(fold([agreed, completed])).toEqual({ status: 'absent' });
 });
 
-it('every action says what becomes of each side', () => {
+it('every action sets the status of each side', () => {
   expect(
     Object.fromEntries(MODERATION_ACTIONS.map((action) => [action, sidesOf(action)])),
   ).toStrictEqual({

@@ -32,7 +32,7 @@ test('a period is closed once, after its last moment', () => {
   expect(decide(after(closed, reopened), change('ClosePeriod'))).toEqual({ events: [closed] });
 });
 
-test('only what is closed is opened again', () => {
+test('only a closed period is reopened', () => {
   expect(decide(after(closed), change('ReopenPeriod'))).toEqual({ events: [reopened] });
   expect(decide(after(), change('ReopenPeriod'))).toEqual({ refused: 'PERIOD_NOT_CLOSED' });
   expect(decide(after(closed, reopened), change('ReopenPeriod'))).toEqual({

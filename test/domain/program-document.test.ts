@@ -55,7 +55,7 @@ it('the default program pays ten percent at the start and a thousand cents at co
   });
 });
 
-it('everything that is given counts', () => {
+it('every given member has its effect', () => {
   const program = parse({
     id: 'partners',
     name: 'Partners',
@@ -100,6 +100,25 @@ it('everything that is given counts', () => {
   });
 });
 
+it('the types that a program redeems automatically are those that it names, and no others', () => {
+  const program = parse({
+    id: 'automatic',
+    automaticRedemption: ['CREDIT'],
+    eventRewards: [
+      { to: 'USER', key: 'visit', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } },
+      { to: 'USER', key: 'order', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5 } },
+    ],
+  });
+  expect(program).toMatchObject({
+    referredReward: { value: { type: 'PCT_DISCOUNT' }, redeemsAutomatically: false },
+    referrerReward: { value: { type: 'CREDIT' }, redeemsAutomatically: true },
+    eventRewards: [
+      { terms: { redeemsAutomatically: false } },
+      { terms: { redeemsAutomatically: true } },
+    ],
+  });
+});
+
 it('a side that a file leaves out earns what the default program pays', () => {
   const { referredReward, referrerReward } = parse(DEFAULT_PROGRAM);
   expect(parse({ id: 'plain' })).toMatchObject({ referredReward, referrerReward });
@@ -138,14 +157,14 @@ describe('the programs of a tenant', () => {
   ];
   const tenant = events.reduce(evolve, initialState) as OpenTenant;
 
-  it('are found by id, and by no other name', () => {
+  it('are found by their id only', () => {
     expect(programOf(tenant, 'default')).toMatchObject({ id: 'default', isDefault: false });
     expect(programOf(tenant, 'partners')).toMatchObject({ id: 'partners', isDefault: true });
     expect(programOf(tenant, 'Partners')).toBeNull();
     expect(programOf(tenant, 'constructor')).toBeNull();
   });
 
-  it('have one default among them', () => {
+  it('have one default', () => {
     expect(programsOf(tenant).map(({ id, isDefault }) => [id, isDefault])).toEqual([
       ['default', false],
       ['partners', true],

@@ -34,7 +34,7 @@ describe('redeeming one reward', () => {
     }) as const;
   const reward = rewardGranted('reward', BOB, credit(500));
 
-  it('takes a part or all of what is left', () => {
+  it('takes a part or all of the remaining credit', () => {
     given(...here, reward)
       .when(redeem(1))
       .then(creditRedeemed(reward, 'redemption', 1, NOW));
@@ -46,7 +46,7 @@ describe('redeeming one reward', () => {
       .then(creditRedeemed(reward, 'redemption', 100, NOW));
   });
 
-  it('takes no more than that', () => {
+  it('never takes more than the remaining credit', () => {
     given(...here, reward)
       .when(redeem(501))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
@@ -81,14 +81,14 @@ describe('redeeming one reward', () => {
     }
   });
 
-  it('does not find what is not there', () => {
+  it('does not find an unknown reward', () => {
     given().when(redeem(1)).refused('REWARD_NOT_FOUND');
     given(...here)
       .when(redeem(1))
       .refused('REWARD_NOT_FOUND');
   });
 
-  it('goes by the clock, recorded or not', () => {
+  it('uses the clock, whether due dates are recorded or not', () => {
     const due = rewardGranted('reward', BOB, credit(500), {
       dateScheduledFor: 3_000,
       dateExpires: 4_000,
@@ -146,7 +146,7 @@ describe('redeeming of the account', () => {
     over: Partial<AccountEventOf<'RewardGranted'>> = {},
   ) => rewardGranted(rewardId, BOB, credit(amount), over);
 
-  it('takes what expires first, then what was given first, then by id', () => {
+  it('takes the soonest expiry first, then the oldest grant, then by id', () => {
     const never = of('never', 10, { at: 1_000 });
     const late = of('late', 10, { at: 900, dateExpires: NOW + 9 });
     const soon = of('soon', 10, { at: 3_000, dateExpires: NOW + 5 });
@@ -163,7 +163,7 @@ describe('redeeming of the account', () => {
       );
   });
 
-  it('stops when it has enough', () => {
+  it('takes no reward beyond the amount', () => {
     const [a, b] = [of('a', 10), of('b', 10)];
     given(...here, a, b)
       .when(redeem(10))
@@ -205,7 +205,7 @@ describe('redeeming of the account', () => {
     given().when(redeem(1)).refused('ACCOUNT_NOT_FOUND');
   });
 
-  it('goes by the clock, and records what the clock says of what is taken, and of nothing else', () => {
+  it('uses the clock, and records due dates of the taken rewards only', () => {
     const gone = of('gone', 10, { dateExpires: 4_000 });
     const due = of('due', 10, { dateScheduledFor: 3_000 });
     const later = of('later', 10, { dateScheduledFor: NOW + 1 });
@@ -241,7 +241,7 @@ describe('redeeming of the account', () => {
   });
 });
 
-it('what may be spent goes by the clock', () => {
+it('spendable credit follows the clock', () => {
   const rewards = [
     rewardGranted('now', BOB, credit(1)),
     rewardGranted('scheduled', BOB, credit(10), { dateScheduledFor: 5_000 }),

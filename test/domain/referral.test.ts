@@ -83,13 +83,13 @@ const startReward = (at = NOW) =>
   });
 
 describe('the start', () => {
-  it('comes with the first user of an attributed account', () => {
+  it('happens with the first user of an attributed account', () => {
     given(...here, attributed)
       .when(upsert('bob'))
       .then({ ...bob, at: NOW }, startedNow(), startReward());
   });
 
-  it('passes over users who cannot be referred, for the next one who can', () => {
+  it('skips users who are not referable', () => {
     const eve = userIdentified(ACME, 'eve', { email: null, referable: false });
     given(...here, attributed)
       .when(upsert('eve', annStands(), { referable: false }))
@@ -99,7 +99,7 @@ describe('the start', () => {
       .then({ ...bob, at: NOW }, startedNow(), startReward());
   });
 
-  it('comes with a user who can be referred from now on', () => {
+  it('happens when a user becomes referable', () => {
     const changed = {
       type: 'UserProfileChanged',
       at: NOW,
@@ -111,7 +111,7 @@ describe('the start', () => {
       .then(changed, startedNow(), startReward());
   });
 
-  it('comes with an existing user whose update brings a code, who then is the referred one', () => {
+  it("happens with a code in an existing user's update, and refers that user", () => {
     const cat = partyOf(ACME, 'cat');
     const { decision } = given(...here, bob, userIdentified(ACME, 'cat')).when(
       upsert('cat', annsCode()),
@@ -122,13 +122,13 @@ describe('the start', () => {
     ]);
   });
 
-  it('comes with a code for an account that has users: the first of them is referred', () => {
+  it('happens with a code for an account with users, and refers the first of them', () => {
     given(...here, bob, userIdentified(ACME, 'cat'))
       .when(sync({ status: 'TRIAL' }, annsCode()))
       .then({ ...attributed, at: NOW }, startedNow(), startReward());
   });
 
-  it('does not come with the code of a user who cannot be referred; nothing is recorded, a later code still counts', () => {
+  it('does not happen for a user who is not referable; nothing is recorded, a later code still counts', () => {
     const eve = userIdentified(ACME, 'eve', { email: null, referable: false });
     given(...here)
       .when(upsert('eve', annsCode(), { referable: false }))
@@ -138,19 +138,19 @@ describe('the start', () => {
       .then({ ...bob, at: NOW }, { ...attributed, at: NOW }, startedNow(), startReward());
   });
 
-  it('does not come when the referrer is gone meanwhile', () => {
+  it('does not happen when the referrer was deleted meanwhile', () => {
     given(...here, attributed)
       .when(upsert('bob', annStands({ referrer: null })))
       .then({ ...bob, at: NOW });
   });
 
-  it('comes for an account that was cancelled meanwhile, and is not ended by that', () => {
+  it('happens for an account that was cancelled meanwhile, without an end', () => {
     given(...here, attributed, subscriptionChanged(CANCELLED))
       .when(upsert('bob'))
       .then({ ...bob, at: NOW }, startedNow(), startReward());
   });
 
-  it('comes once: a second code changes nothing', () => {
+  it('happens once: a second code changes nothing', () => {
     const eve = {
       code: 'EVE',
       programId: 'default',
@@ -165,7 +165,7 @@ describe('the start', () => {
       .then();
   });
 
-  it('earns what the program says then, also for the referrer', () => {
+  it("earns the program's rewards of that moment, for the referrer too", () => {
     const program = aProgram({
       version: 7,
       referredReward: null,
@@ -189,7 +189,7 @@ describe('the start', () => {
       );
   });
 
-  it('has both sides denied when a blocked user’s code came in passing', () => {
+  it('has both sides denied for a blocked user’s code in the body', () => {
     given(...here)
       .when(upsert('bob', annsCode({ referrer: BLOCKED })))
       .then(
@@ -199,7 +199,7 @@ describe('the start', () => {
       );
   });
 
-  it('gives a reward that is delayed and expires its dates', () => {
+  it('sets the dates of a delayed and expiring reward', () => {
     const day = 86_400_000;
     const referredReward = terms(discount(10), { delayDays: 2, validDays: 30 });
     const { decision } = given(...here, attributed).when(
@@ -215,13 +215,13 @@ describe('the start', () => {
 describe('the conversion', () => {
   const running = [...here, attributed, bob, started()];
 
-  it('comes with the first PAID', () => {
+  it('happens with the first PAID', () => {
     given(...running)
       .when(sync(PAID))
       .then(subscriptionChanged(PAID, NOW), convertedNow());
   });
 
-  it('does not come twice', () => {
+  it('does not happen twice', () => {
     const converted = [...running, subscriptionChanged(PAID), convertedNow({ at: 3_000 })];
     given(...converted)
       .when(sync(PAID))
@@ -237,7 +237,7 @@ describe('the conversion', () => {
       .then(userIdentified(ACME, 'cat', { email: null }, NOW));
   });
 
-  it('comes in one call with code and user’s start, in this order', () => {
+  it('happens in one call after the code and the user’s start', () => {
     given(...here, bob)
       .when(sync(PAID, annsCode()))
       .then(
@@ -249,13 +249,13 @@ describe('the conversion', () => {
       );
   });
 
-  it('comes with the user when the account paid before there was one', () => {
+  it('happens with the first user when the account paid before', () => {
     given(...here, attributed, subscriptionChanged(PAID))
       .when(upsert('bob'))
       .then({ ...bob, at: NOW }, startedNow(), startReward(), convertedNow());
   });
 
-  it('comes with the user even if the account does not pay any more', () => {
+  it('happens with the first user even if the account no longer pays', () => {
     const decided = given(
       ...here,
       attributed,
@@ -270,14 +270,14 @@ describe('the conversion', () => {
     ]);
   });
 
-  it('comes with a first PAID after CANCELLED', () => {
+  it('happens with a first PAID after CANCELLED', () => {
     const ended: AccountEvent = { type: 'ReferralEnded', at: 2_500, referralId: 'referral' };
     given(...running, subscriptionChanged(CANCELLED), ended)
       .when(sync(PAID))
       .then(subscriptionChanged(PAID, NOW), convertedNow());
   });
 
-  it('never comes for an account that was not referred', () => {
+  it('never happens for an account that was not referred', () => {
     given(...here, bob)
       .when(sync(PAID, noCode()))
       .then(subscriptionChanged(PAID, NOW));
@@ -289,7 +289,7 @@ describe('the conversion', () => {
       .then(subscriptionChanged(PAID, NOW), convertedNow({ referrerStatus: 'DENIED' }));
   });
 
-  it('comes for a referrer who is gone', () => {
+  it('happens for a deleted referrer', () => {
     given(...running)
       .when(sync(PAID, annStands({ referrer: null })))
       .then(subscriptionChanged(PAID, NOW), convertedNow());
@@ -340,7 +340,7 @@ describe('the conversion', () => {
       .then(subscriptionChanged(PAID, NOW), convertedNow({ referrerReward: null }));
   });
 
-  it('goes on without a reward that would be more than can be counted, and says why', () => {
+  it('happens without a reward that would exceed the countable maximum, and records why', () => {
     const program = aProgram({
       referredReward: terms(credit(2), { when: 'CONVERTED' }),
       referrerReward: null,
@@ -360,7 +360,7 @@ describe('the end', () => {
   const running = [...here, attributed, bob, started()];
   const ended: AccountEvent = { type: 'ReferralEnded', at: NOW, referralId: 'referral' };
 
-  it('comes with CANCELLED, once', () => {
+  it('happens with CANCELLED, once', () => {
     given(...running)
       .when(sync(CANCELLED))
       .then(subscriptionChanged(CANCELLED, NOW), ended);
@@ -378,13 +378,13 @@ describe('the end', () => {
       .then(subscriptionChanged(CANCELLED, NOW));
   });
 
-  it('comes for a converted referral too, and rewards stay', () => {
+  it('happens for a converted referral too, and rewards stay', () => {
     given(...running, startReward(2_000), subscriptionChanged(PAID), convertedNow({ at: 3_000 }))
       .when(sync(CANCELLED))
       .then(subscriptionChanged(CANCELLED, NOW), ended);
   });
 
-  it('does not come for an account without a referral', () => {
+  it('does not happen for an account without a referral', () => {
     given(...here, attributed)
       .when(sync(CANCELLED))
       .then(subscriptionChanged(CANCELLED, NOW));

@@ -56,14 +56,14 @@ const given = (...events: readonly ReservationEvent[]) => ({
 });
 const ANNS = made(ANN, { at: 5, claim: 'first' });
 
-it('a reserved code belongs to who comes first', () => {
+it('a reserved code belongs to the first claimant', () => {
   given()
     .when(reserve(ANN))
     .toStrictEqual({ events: [made(ANN)] });
   given(ANNS).when(reserve(BOB)).toStrictEqual({ refused: 'RESERVED_BY_ANOTHER' });
 });
 
-it('a reserved code gets a claim of each command of its holder; the newest spelling is the one that is shown', () => {
+it('a reserved code gets a claim of each command of its holder, and shows the newest spelling', () => {
   given(ANNS)
     .when(reserve(ANN))
     .toStrictEqual({ events: [made(ANN)] });
@@ -108,7 +108,7 @@ it('a reserved code stays reserved while another command of its holder has a cla
   }
 });
 
-it('a reserved code is released by nobody else, and not twice', () => {
+it('a reserved code is released by its holder only, and not twice', () => {
   given(ANNS).when(release('new')).toStrictEqual({ events: [] });
   given(ANNS, released(ANN, 'first', 6))
     .when(release('first'))
@@ -119,7 +119,7 @@ it('a reserved code is released by nobody else, and not twice', () => {
   given().when(release('first')).toStrictEqual({ events: [] });
 });
 
-it('a reserved code of a command from before there were claims is freed by no command of today, and as a whole by those from then', () => {
+it('a reserved code from before there were claims is released as a whole, by commands of that release only', () => {
   const old = made(ANN, { at: 5, claim: null });
   given(old, made(ANN, { at: 6, claim: 'second' }), released(ANN, 'second', 7))
     .when(reserve(BOB))
@@ -146,7 +146,7 @@ describe('a reserved code that its holder never recorded', () => {
       .toStrictEqual({ events: [released(ANN, null), made(BOB)] });
   });
 
-  it('is made anew by its holder, for any program', () => {
+  it('is reserved again by its holder, for any program', () => {
     given(ANNS)
       .when(reserve(ANN, { takeOver: true, programId: 'partners' }))
       .toStrictEqual({ events: [released(ANN, null), made(ANN, { programId: 'partners' })] });

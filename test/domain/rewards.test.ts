@@ -15,7 +15,7 @@ import { ACME, BOB, DAY_MS, given, NOW, refOf, terms } from './support/account-s
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
-describe('a reward by hand', () => {
+describe('a manual reward', () => {
   const create = (over: Partial<CreateReward> = {}): CreateReward => ({
     type: 'CreateReward',
     userId: 'bob',
@@ -31,7 +31,7 @@ describe('a reward by hand', () => {
     ...over,
   });
 
-  it.each([credit(500), discount(20), tankCode('TANK-1')])('of $type is given now', (value) => {
+  it.each([credit(500), discount(20), tankCode('TANK-1')])('of $type is granted now', (value) => {
     given(...here)
       .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
       .then(
@@ -75,7 +75,7 @@ describe('a reward by hand', () => {
       .refused('USER_NOT_FOUND');
   });
 
-  it('is refused for its dates before it is asked whose it would be', () => {
+  it('is refused for its dates before its user is checked', () => {
     const late = 'dateExpires must lie in the future';
     given()
       .when(create({ dateExpires: NOW }))
@@ -85,7 +85,7 @@ describe('a reward by hand', () => {
       .refused('REWARD_DATES_INVALID', late);
   });
 
-  it('never brings what was ever assigned of a unit beyond what a client can count', () => {
+  it('never raises the total ever assigned of a unit beyond the countable maximum', () => {
     const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
     given(...here)
       .when(create({ value: credit(AMOUNT_MAX) }))
@@ -110,7 +110,7 @@ describe('cancelling', () => {
   const cancel = { type: 'CancelReward', rewardId: 'reward', now: NOW } as const;
   const reward = rewardGranted('reward', BOB, credit(500));
 
-  it('takes what is there', () => {
+  it('takes the available credit away', () => {
     given(...here, reward)
       .when(cancel)
       .then(rewardCancelled(reward, 500, NOW));
@@ -152,14 +152,14 @@ describe('cancelling', () => {
       .refused('REWARD_NOT_CANCELLABLE');
   });
 
-  it('does not find what is not there', () => {
+  it('does not find an unknown reward', () => {
     given().when(cancel).refused('REWARD_NOT_FOUND');
     given(...here)
       .when(cancel)
       .refused('REWARD_NOT_FOUND');
   });
 
-  it('first records what the clock says', () => {
+  it('first records due dates', () => {
     const due = rewardGranted('reward', BOB, credit(5), {
       dateScheduledFor: 3_000,
       dateExpires: 4_000,
@@ -199,7 +199,7 @@ describe('settling', () => {
   const available = aboutReward('RewardBecameAvailable', reward, 5, 3_000);
   const expired = aboutReward('RewardExpired', reward, 5, 4_000);
 
-  it('records what is due, at the time it was due, once', () => {
+  it('records due dates with their own time, once', () => {
     given(...here, reward)
       .when(settle(2_999))
       .then();
@@ -220,13 +220,13 @@ describe('settling', () => {
       .then();
   });
 
-  it('posts what is left', () => {
+  it('posts the remaining credit', () => {
     given(...here, reward, available, creditRedeemed(reward, 'r', 2, 3_500))
       .when(settle(4_000))
       .then(aboutReward('RewardExpired', reward, 3, 4_000));
   });
 
-  it('leaves alone what was cancelled, and what is not there', () => {
+  it('ignores cancelled and unknown rewards', () => {
     given(...here, reward, rewardCancelled(reward, 5, 2_500))
       .when(settle(9_000))
       .then();

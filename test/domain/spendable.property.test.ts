@@ -137,7 +137,7 @@ function naive(state: OpenAccount, unit: string, now: number): RewardState[] {
 const totalOf = (rewards: readonly RewardState[]): number =>
   rewards.reduce((sum, reward) => sum + amountLeft(reward), 0);
 
-it('what may be spent, and what an amount is taken from, is what looking at every reward says', () => {
+it('spendable credit, and the rewards that an amount takes, equal those of a full scan', () => {
   fc.assert(
     fc.property(
       fc.array(given, { minLength: 1, maxLength: 120, size: 'max' }),

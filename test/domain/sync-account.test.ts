@@ -42,18 +42,18 @@ const openedNow = (currency: string) =>
     currency,
   });
 
-describe('an account that is new', () => {
-  it('is opened in US dollars unless told otherwise', () => {
+describe('a new account', () => {
+  it('is opened in US dollars by default', () => {
     given().when(sync(TRIAL)).then(openedNow('USD'), subscriptionChanged(TRIAL, NOW));
   });
 
-  it('is opened in the currency that came with it, which is no change of currency', () => {
+  it('is opened in the given currency, which is not a change of currency', () => {
     given()
       .when(sync(PAID, noCode(), 'EUR'))
       .then(openedNow('EUR'), subscriptionChanged(PAID, NOW));
   });
 
-  it('shows the code that came with it before there is a user', () => {
+  it('shows its code before it has a user', () => {
     given()
       .when(sync(TRIAL, annsCode()))
       .then(
@@ -63,7 +63,7 @@ describe('an account that is new', () => {
       );
   });
 
-  it('is attributed before it is paid when both come in one call', () => {
+  it('is attributed before it is paid when one call does both', () => {
     given()
       .when(sync(PAID, annsCode()))
       .then(
@@ -74,7 +74,7 @@ describe('an account that is new', () => {
   });
 });
 
-describe('an account that is there', () => {
+describe('an existing account', () => {
   const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
 
   it('records nothing when nothing changed', () => {
@@ -86,7 +86,7 @@ describe('an account that is there', () => {
       .then();
   });
 
-  it('replaces the subscription as a whole: members left out are gone', () => {
+  it('replaces the subscription as a whole, without the omitted members', () => {
     given(...here, subscriptionChanged(PAID))
       .when(sync({ status: 'PAID' }))
       .then(subscriptionChanged({ status: 'PAID' }, NOW));
@@ -116,10 +116,10 @@ describe('an account that is there', () => {
   });
 });
 
-describe('a code that comes in passing is passed over', () => {
+describe('a code in the body is ignored', () => {
   const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
 
-  it('when nobody holds it; a later valid one still counts', () => {
+  it('when it has no owner; a later valid one still counts', () => {
     given(...here)
       .when(sync(TRIAL, noCode()))
       .then();
@@ -135,7 +135,7 @@ describe('a code that comes in passing is passed over', () => {
       .then();
   });
 
-  it('when the account paid before, even if it does not pay any more', () => {
+  it('when the account has ever paid', () => {
     const free: Subscription = { status: 'FREE' };
     given(...here, subscriptionChanged(PAID), subscriptionChanged(free))
       .when(sync(free, annsCode()))
@@ -149,13 +149,13 @@ describe('a code that comes in passing is passed over', () => {
       .then();
   });
 
-  it('when its owner is gone', () => {
+  it('when its owner is deleted', () => {
     given(...here)
       .when(sync(TRIAL, annsCode({ referrer: null })))
       .then();
   });
 
-  it('and the rest of the call goes on', () => {
+  it('without an effect on the rest of the call', () => {
     given(...here, subscriptionChanged(PAID))
       .when(sync({ status: 'FREE' }, annsCode()))
       .then(subscriptionChanged({ status: 'FREE' }, NOW));

@@ -76,7 +76,7 @@ describe('the codes of a tenant', () => {
     ).toEqual({ events: [] });
   });
 
-  it('are the same for the same reward, however often it asks, each time with a claim', () => {
+  it('are the same for each request of the same reward, each with a claim', () => {
     const again = { ...reserve('one', 'B'), claim: 'second' } as const;
     const second = event('TankCodeReserved', 'A', 'one', 'second');
     expect(decide(after(reserved), again)).toEqual({ events: [second] });
@@ -114,7 +114,7 @@ describe('the codes of a tenant', () => {
     expect(evolve(state, event('TankCodeReleased', 'A', 'one', null)).taken.has('A')).toBe(false);
   });
 
-  it('are not looked at before the place where they are known to be taken', () => {
+  it('are searched after the ones that are known to be taken', () => {
     const codes = ['A', 'B', 'C'];
     expect(
       decide(initialState, { ...reserve('one', ...codes), from: 1 } as TankCodeCommand),
@@ -124,7 +124,7 @@ describe('the codes of a tenant', () => {
     ).toEqual({ events: [] });
   });
 
-  it('are free again when their reward did not come to be, and never once they are handed out', () => {
+  it('are free again when their reward is not granted, and never once handed out', () => {
     expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({
       events: [event('TankCodeReleased', 'A', 'one')],
     });
@@ -216,7 +216,7 @@ describe('a pool', () => {
     ]).toEqual([['A', 'B'], ['V'], []]);
   });
 
-  it('is filled up by a newer version, unless its codes stand for something else now', () => {
+  it('is filled up by a newer version, unless its codes now belong to another rule', () => {
     expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual([
       'B',
     ]);
@@ -231,7 +231,7 @@ describe('a pool', () => {
     ).toBeUndefined();
   });
 
-  it('is remembered of today alone: a tenant does not grow with every version', () => {
+  it('keeps the current version only: a tenant does not grow with every version', () => {
     const many = applied(...Array.from({ length: 20 }, (_, number) => pool([`CODE-${number}`])));
     expect(JSON.stringify(many)).toContain('CODE-19');
     expect(JSON.stringify(many)).not.toContain('CODE-18');
@@ -273,7 +273,7 @@ describe('a reward of a tank code', () => {
     start({ another: { code: 'B', lapses: 0 } }).needs(asked);
   });
 
-  it('needs another one when something of the account has lapsed since it was reserved', () => {
+  it('needs another one when a claim of the account has lapsed since it was reserved', () => {
     start({ 'reward-of-start': { code: 'A', lapses: 1 } }).needs({
       kind: 'tank-code',
       rewardId: 'reward-of-start',
@@ -285,7 +285,7 @@ describe('a reward of a tank code', () => {
     });
   });
 
-  it('has the code that came', () => {
+  it('has the reserved code', () => {
     const { decision } = start({ 'reward-of-start': { code: 'A', lapses: 0 } });
     const granted = rewardGranted('reward-of-start', BOB, tankCode('A'), {
       at: NOW,
@@ -297,7 +297,7 @@ describe('a reward of a tank code', () => {
     expect('events' in decision && decision.events.slice(1)).toEqual([granted]);
   });
 
-  it('is not given from an empty pool, and the log says why', () => {
+  it('is not granted from an empty pool, and the log says why', () => {
     const { decision } = start({ 'reward-of-start': { code: null, lapses: 0 } });
     const withheld = rewardWithheld({
       at: NOW,

@@ -186,7 +186,7 @@ describe('applying a program', () => {
       .toStrictEqual({ events: [] });
   });
 
-  it('takes the name of a built-in member for a program of its own', () => {
+  it("accepts the name of a built-in member as a program's id", () => {
     const odd: ProgramDocument = { id: 'constructor' };
     given(...created)
       .when(apply(odd))
@@ -194,7 +194,7 @@ describe('applying a program', () => {
   });
 });
 
-it('a fold passes over what came before the tenant, and a second creation', () => {
+it("a fold ignores events before the tenant's creation, and a second creation", () => {
   expect(fold(created.slice(1))).toEqual({ status: 'absent' });
   expect(fold([...created, ...created.slice(0, 1)])).toEqual(fold(created));
 });

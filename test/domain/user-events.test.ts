@@ -137,7 +137,7 @@ describe('events', () => {
 });
 
 describe('a reward for the user', () => {
-  it('comes with every event that fits, without a referral too', () => {
+  it('is earned by every matching event, without a referral too', () => {
     given(...here)
       .when(
         receive(aProgram({ eventRewards: [rule()] }), [
@@ -155,7 +155,7 @@ describe('a reward for the user', () => {
       );
   });
 
-  it('comes of every program of the tenant', () => {
+  it('is earned in every program of the tenant', () => {
     const [one, two] = [
       aProgram({ eventRewards: [rule()] }),
       aProgram({ id: 'other', version: 7, eventRewards: [rule()] }),
@@ -188,7 +188,7 @@ describe('a reward for the user', () => {
       .then(received(0, content({ fields })), ...(fits ? [fromEvent()] : []));
   });
 
-  it('for the first time comes once, also within one call', () => {
+  it('for the first time is earned once, also within one call', () => {
     const program = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
     given(...here)
       .when(receive(program, [content(), content()]))
@@ -203,7 +203,7 @@ describe('a reward for the user', () => {
       .then(received(), fromEvent());
   });
 
-  it('for the first time looks for the first event that reaches the minimum', () => {
+  it('for the first time is earned by the first event that reaches the minimum', () => {
     const program = aProgram({
       eventRewards: [rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } })],
     });
@@ -277,7 +277,7 @@ describe('a conversion on an event', () => {
   const purchase = content({ fields: { total: 20 } });
   const converted = referralConverted('referral', ANN, { at: NOW, referrerReward: TEN_DOLLARS });
 
-  it('comes with the referred user’s first event that fits, and once', () => {
+  it('happens with the referred user’s first matching event, once', () => {
     given(...referred)
       .when(receive(program, [content({ fields: { total: 19 } }), purchase, purchase]))
       .then(
@@ -288,7 +288,7 @@ describe('a conversion on an event', () => {
       );
   });
 
-  it('comes of no other user’s event, and of no other program', () => {
+  it('does not happen on another user’s event, or in another program', () => {
     const cats = given(...referred, userIdentified(ACME, 'cat')).when(
       receive(program, [purchase], { userId: 'cat' }),
     );
@@ -298,7 +298,7 @@ describe('a conversion on an event', () => {
       .then(received(0, purchase));
   });
 
-  it('is the only one then: PAID does not convert', () => {
+  it('is the only one in its program: PAID does not convert', () => {
     const paid = {
       status: 'PAID',
       value: 9,
@@ -321,7 +321,7 @@ describe('a conversion on an event', () => {
       .then(received(0, purchase), converted);
   });
 
-  it('for the first time looks at all that the user ever did', () => {
+  it('for the first time considers all earlier events of the user', () => {
     const first = aProgram({
       conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: true, minimum: null },
     });
@@ -380,7 +380,7 @@ describe('a reward for the referrer', () => {
       .then(received());
   });
 
-  it('is lost unless that side is approved and the referrer there and not blocked', () => {
+  it('is lost unless that side is approved and the referrer exists and is not blocked', () => {
     for (const referrerStatus of ['PENDING', 'DENIED'] as const) {
       given(
         ...here,
@@ -396,5 +396,15 @@ describe('a reward for the referrer', () => {
     given(...referred)
       .when(receive(program, [content()], { context: annStands({ program, referrer: null }) }))
       .then(received(), lost('REFERRER_GONE'));
+  });
+
+  it('is lost to a block before it is lost to the status of the side', () => {
+    given(
+      ...here,
+      accountAttributed('ANNLEE', ANN),
+      referralStarted('referral', BOB, ANN, { referrerStatus: 'DENIED' }),
+    )
+      .when(receive(program, [content()], { context: annStands({ program, referrer: BLOCKED }) }))
+      .then(received(), lost('REFERRER_BLOCKED'));
   });
 });

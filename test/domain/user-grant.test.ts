@@ -38,7 +38,7 @@ const stored = {
 const against = (asked: Partial<UserFields>, granted: Partial<UserFields> = {}) =>
   fieldsNotGranted(fields(asked), fields(granted), stored);
 
-test('what is stored may be said again, by anybody who may write at all', () => {
+test('stored values may be repeated with any write token', () => {
   expect(
     against({
       changes: {
@@ -57,7 +57,7 @@ test('what is stored may be said again, by anybody who may write at all', () => 
   ).toStrictEqual([]);
 });
 
-test('what differs needs the same value in the grant', () => {
+test('a changed value must be in the grant', () => {
   const asked: Partial<UserFields> = {
     changes: {
       email: null,
@@ -102,7 +102,7 @@ test('names that every object has are no values of a grant', () => {
   ).toStrictEqual(['customFields.constructor', 'referralCodes.toString']);
 });
 
-test('for somebody new there is nothing stored but the defaults', () => {
+test('a new user has only the defaults stored', () => {
   const nobody = {
     user: undefined,
     defaultProgramId: 'default',
@@ -117,7 +117,7 @@ test('for somebody new there is nothing stored but the defaults', () => {
   ).toStrictEqual(['email', 'referralCode']);
 });
 
-test('the first place stays, the last one moves', () => {
+test('the first location stays, the last one is replaced', () => {
   const first = withSeen(profile, { ip: '192.0.2.1', userAgent: 'One', source: 'blog.example' });
   const second = withSeen(first, { ip: '192.0.2.2', userAgent: null, source: 'other.example' });
   expect(second).toStrictEqual({

@@ -58,7 +58,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('carries who caused it, when it took effect and its version beside the data, not in it', async () => {
+  it('has its cause, effective time and version beside the data, not in it', async () => {
     const [stored] = await encode(new InMemorySubjectKeys(), EVENT_EXAMPLES.UserBlocked);
     expect(stored?.data).toBe(`{"person":"${EVENT_EXAMPLES.UserBlocked.person}"}`);
     expect(JSON.parse(stored?.metadata ?? '')).toStrictEqual({
@@ -84,7 +84,7 @@ describe('an event', () => {
     expect(await codec.decode(stored ? [recorded(stored)] : [])).toMatchObject([{ envelope }]);
   });
 
-  it('needs an id of its own', async () => {
+  it('needs its own id', async () => {
     const codec = new EventCodec(new InMemorySubjectKeys());
     await expect(
       codec.encode([EVENT_EXAMPLES.UserBlocked, EVENT_EXAMPLES.UserUnblocked], ENVELOPE, [id(0)]),
@@ -92,9 +92,9 @@ describe('an event', () => {
   });
 });
 
-describe('what identifies a person', () => {
+describe('a personal value', () => {
   it.each(EXAMPLES.filter((event) => subjectsIn(event).size > 0))(
-    'does not stand in the stored bytes of $type',
+    'is not in the stored bytes of $type',
     async (event) => {
       const [stored] = await encode(new InMemorySubjectKeys(), event);
       const bytes = `${stored?.data}${stored?.metadata}`;
@@ -104,13 +104,13 @@ describe('what identifies a person', () => {
     },
   );
 
-  it('is encrypted anew each time: equal values cannot be told to be equal', async () => {
+  it('is encrypted differently each time: equal values do not look equal', async () => {
     const keys = new InMemorySubjectKeys();
     const [a, b] = await encode(keys, EVENT_EXAMPLES.UserIdentified, EVENT_EXAMPLES.UserIdentified);
     expect(a?.data).not.toBe(b?.data);
   });
 
-  it('is null once the key is gone, in every event, and the rest of the fact stays', async () => {
+  it('is null once its key is destroyed, in every event, and the rest of the event stays', async () => {
     const keys = new InMemorySubjectKeys();
     const stored = await encode(keys, ...EXAMPLES);
     await keys.destroy([...subjectsIn(EXAMPLES)]);
@@ -130,14 +130,14 @@ describe('what identifies a person', () => {
     });
   });
 
-  it('whose key is gone when it is written is lost on purpose, not written in plain', async () => {
+  it('whose key is destroyed before the write is lost on purpose, not written in plain', async () => {
     const keys = new InMemorySubjectKeys();
     await keys.destroy([EVENT_EXAMPLES.UserIdentified.person]);
     const [stored] = await encode(keys, EVENT_EXAMPLES.UserIdentified);
     expect(JSON.parse(stored?.data ?? '')).toMatchObject({ profile: { sealed: null } });
   });
 
-  it('is null once the key is gone where an older version stored it in plain, too', async () => {
+  it('is null once its key is destroyed, even where an older version stored it in plain', async () => {
     const keys = new InMemorySubjectKeys(true);
     const granted = EVENT_EXAMPLES.RewardGranted;
     const { data, metadata } = JSON.parse(
@@ -154,7 +154,7 @@ describe('what identifies a person', () => {
     ]);
   });
 
-  it('opens for its own subject only: a value moved to another one is unreadable', async () => {
+  it('decrypts for its own subject only: a value moved to another one is unreadable', async () => {
     const keys = new InMemorySubjectKeys();
     const [bobs] = await encode(keys, EVENT_EXAMPLES.ReferralCodeAssigned);
     const [anns] = await encode(keys, EVENT_EXAMPLES.AccountAttributed);
@@ -217,7 +217,7 @@ describe('an event that cannot be read here', () => {
     ]);
   });
 
-  it('stops whoever needs all of them', async () => {
+  it('fails reads that need all events', async () => {
     const { codec, good, bad } = await broken(() => ({ type: 'CurrencyReplaced', revision: 7n }));
     await expect(codec.decodeAll([good, bad])).rejects.toThrow(UnreadableEvent);
     await expect(codec.decodeAll([good, bad])).rejects.toThrow('revision 7 of a stream');
@@ -252,7 +252,7 @@ describe('upcasting', () => {
     expect(upcast('Plain', 1, { as: 'it is' }, { versions, upcasters })).toEqual({ as: 'it is' });
   });
 
-  it('never guesses', () => {
+  it('fails for an unknown version', () => {
     for (const version of [0, 4, 1.5, Number.NaN])
       expect(() => upcast('Renamed', version, {}, { versions, upcasters })).toThrow(
         UnreadableEvent,
@@ -307,7 +307,7 @@ describe('a stored sample', () => {
     ]);
   });
 
-  it('stands there for nothing else', () => {
+  it('belongs to a known type and version', () => {
     expect(readdirSync(folder).sort()).toEqual(
       versions.map(({ type, version }) => `${type}.v${version}.json`).sort(),
     );

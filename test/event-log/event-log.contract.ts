@@ -74,7 +74,7 @@ export function eventLogContract(
     afterEach(() => subject.dispose());
 
     describe('append and read', () => {
-      it('gives back what was stored, byte for byte', async () => {
+      it('returns the stored bytes', async () => {
         const texts = [
           '{"plain":"text"}',
           ' { "spacing" :\t1.0e2 ,\r\n "order": {"b":1,"a":2} } ',
@@ -178,7 +178,7 @@ export function eventLogContract(
     });
 
     describe('expected revision', () => {
-      it('refuses an append to a stream that stands elsewhere and says where', async () => {
+      it('refuses an append at another revision and returns the current one', async () => {
         await log.append('s', 'no-stream', [event(), event(), event()]);
         expect(await log.append('s', 'no-stream', [event()])).toEqual({
           kind: 'conflict',
@@ -241,7 +241,7 @@ export function eventLogContract(
         expectWhole(subject, all);
       });
 
-      it('keeps a stream whole when its appends come at the same time', async () => {
+      it('keeps a stream in order when its appends arrive at the same time', async () => {
         const results = await Promise.all(
           [0, 1, 2, 3].map((revision) => log.append('s', at(revision), [event()])),
         );
@@ -253,7 +253,7 @@ export function eventLogContract(
     });
 
     describe('the same append again', () => {
-      it('gives the first answer, on a new stream and at a revision', async () => {
+      it('gets the first answer, on a new stream and at a revision', async () => {
         const opening = [event(), event()];
         const more = [event(), event(), event()];
         const first = stored(await log.append('s', 'no-stream', opening));
@@ -263,7 +263,7 @@ export function eventLogContract(
         expect(await log.readAll(undefined, 10)).toHaveLength(5);
       });
 
-      it('gives the first answer also after others wrote', async () => {
+      it('gets the first answer also after other writes', async () => {
         const opening = [event()];
         const more = [event(), event()];
         const first = stored(await log.append('s', 'no-stream', opening));
@@ -276,7 +276,7 @@ export function eventLogContract(
         expect(await log.readAll(undefined, 10)).toHaveLength(6);
       });
 
-      it('is stored once when both come at the same time', async () => {
+      it('is stored once when both arrive at the same time', async () => {
         const events = [event(), event()];
         const results = await Promise.all(
           Array.from({ length: 10 }, () => log.append('s', 'no-stream', events)),
@@ -312,7 +312,7 @@ export function eventLogContract(
         expect(await collect(log.readStream('s'))).toHaveLength(5);
       });
 
-      it('writes nothing for a part of what is stored there, be it refused or answered as what it is', async () => {
+      it('writes nothing for a part of the stored append, whether refused or answered as a repetition', async () => {
         const [a, b, c, d] = [event(), event(), event(), event()];
         await log.append('s', 'no-stream', [a]);
         await log.append('s', 0n, [b, c, d]);
@@ -338,10 +338,10 @@ export function eventLogContract(
       });
     });
 
-    describe('what another log recorded first', () => {
+    describe('an event that another log recorded first', () => {
       const origin = { position: 'f453a00f-43', recordedAt: 1_600_000_000_000 };
 
-      it('is shown with its place and time there, and with the bytes that were recorded', async () => {
+      it('is returned with its position and time there, and with its recorded bytes', async () => {
         const events = ['{"v":1}', '{}', ' {"v":1} ', '{"dup":1,"dup":2}'].map((metadata) =>
           event({ metadata }),
         );
@@ -362,7 +362,7 @@ export function eventLogContract(
         expect(await log.readAll(undefined, 10)).toEqual(found);
       });
 
-      it('is stored although it was as large as an append may be, and in as many events as a copy appends at once', async () => {
+      it('is stored at the largest size of an append, and in as many events as a copy appends at once', async () => {
         const many = Array.from({ length: 500 }, () => event({ data: '{}', metadata: '{"v":1}' }));
         const rest = APPEND_BYTES_MAX - appendBytes(many) - 9;
         const events = [
@@ -384,8 +384,8 @@ export function eventLogContract(
       });
     });
 
-    describe('what cannot be stored', () => {
-      it('is an append over the limit, counted in bytes; one at the limit is stored', async () => {
+    describe('an append that cannot be stored', () => {
+      it('is over the limit, counted in bytes; one at the limit is stored', async () => {
         const filled = (bytes: number): NewEvent =>
           event({ data: `"${'ü'.repeat(10)}${'x'.repeat(bytes - 22)}"`, metadata: '' });
         const half = APPEND_BYTES_MAX / 2;
@@ -505,7 +505,7 @@ export function eventLogContract(
         expectWhole(subject, all);
       }, 60_000);
 
-      it('answers within its time while the server hangs, and goes on when it is back', async () => {
+      it('answers within its time while the server hangs, and continues when it is back', async () => {
         const hasty = await subject.open({ appendTimeoutMs: 400, readTimeoutMs: 400 });
         await hasty.append('before', 'no-stream', [event()]);
         await hasty.readAll(undefined, 1);
@@ -544,7 +544,7 @@ export function eventLogContract(
     });
 
     describe('follow', () => {
-      it('hands everything on once and in order while several write, also when connections break', async () => {
+      it('delivers every event once and in order while several write, also when connections break', async () => {
         const other = await subject.open();
         const seen: RecordedEvent[] = [];
         const ending = new AbortController();
@@ -583,7 +583,7 @@ export function eventLogContract(
         expectWhole(subject, seen);
       }, 60_000);
 
-      it('is woken by the appends of its own process and of others, without looking by itself', async () => {
+      it('is woken by appends of its own and of other processes, without polling', async () => {
         const lazy = await subject.open({ pollIntervalMs: 600_000 });
         const ending = new AbortController();
         const pages = lazy.follow(undefined, { signal: ending.signal })[Symbol.asyncIterator]();
@@ -599,7 +599,7 @@ export function eventLogContract(
         expect(await next).toEqual({ done: true, value: undefined });
       });
 
-      it('goes on behind a position', async () => {
+      it('continues after a position', async () => {
         for (let n = 0; n < 6; n++) await log.append('s', at(n), [event()]);
         const all = await log.readAll(undefined, 10);
         const ending = new AbortController();
@@ -678,7 +678,7 @@ export function eventLogContract(
     });
 
     describe('positions', () => {
-      it('compare as they were given out; nothing is before everything', async () => {
+      it('compare in the order of their events; none is before all', async () => {
         for (let n = 0; n < 12; n++) await log.append('s', at(n), [event()]);
         const positions = (await log.readAll(undefined, 20)).map(({ position }) => position);
         positions.forEach((a, i) => {
@@ -689,7 +689,7 @@ export function eventLogContract(
         });
       });
 
-      it('say about how much of a stretch lies behind them', async () => {
+      it('show about which part of a range is before them', async () => {
         for (let n = 0; n < 12; n++) await log.append('s', at(n), [event()]);
         const positions = (await log.readAll(undefined, 20)).map(({ position }) => position);
         const fractions = positions.map((position) => log.fraction(position, positions.at(-1)));
@@ -702,7 +702,7 @@ export function eventLogContract(
         expect(fractions[0]).toBeLessThan(1);
       });
 
-      it('of another log, and what is none, are refused', async () => {
+      it('of another log, and malformed ones, are refused', async () => {
         const another = await makeLog();
         try {
           const elsewhere = await another.open();
@@ -735,7 +735,7 @@ export function eventLogContract(
     });
 
     describe('close', () => {
-      it('answers what waits, ends the tails, and takes nothing more', async () => {
+      it('answers waiting calls, ends the tails, and refuses further calls', async () => {
         const tail = log
           .follow(undefined, { signal: new AbortController().signal })
           [Symbol.asyncIterator]();

@@ -32,7 +32,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
 
   const storedIds = (): string[] => double.store.eventsOf(STREAM).map(({ id }) => id);
 
-  describe('an outcome that nobody knows', () => {
+  describe('an unknown outcome', () => {
     it.each<[string, FaultOptions]>([
       ['the answer is lost', { how: 'unavailable' }],
       ['the connection is cut', { how: 'cut' }],
@@ -75,7 +75,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       },
     );
 
-    it('an answer that comes too late changes nothing: once stored, once answered', async () => {
+    it('is resolved when the answer arrives late: one stored append, one answer', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 1_000 });
       await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
@@ -88,7 +88,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       expect(storedIds()).toEqual(events.map(({ id }) => id));
     });
 
-    it('one that was never carried out is carried out by the repetition', async () => {
+    it('is resolved by the repetition when the first call was never executed', async () => {
       const log = logs.open(double.url);
       await eventually(async () => (await log.check()) !== undefined);
       double.faults.next('connection-cut', 1, APPENDS);
@@ -98,7 +98,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       expect(double.faults.count('connection-cut')).toBe(1);
     });
 
-    it('the caller who gets no answer in the end may send the identical append again', async () => {
+    it('may be resolved by the caller, who sends the identical append again', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 200 });
       await eventually(async () => (await log.check()) !== undefined);
       const events = newEvents(2);
@@ -117,7 +117,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
   });
 
-  it('a conflict says what was expected and what is there', async () => {
+  it('a conflict has the expected and the actual revision', async () => {
     const log = logs.open(double.url);
     await appended(log.append(STREAM, 'no-stream', newEvents(3)));
     const conflict = { kind: 'conflict', actual: 2n };
@@ -148,7 +148,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     expect(sent.filter(({ headers }) => headers['requires-leader'] !== 'true')).toEqual([]);
   });
 
-  it('a store that is not ready is asked until it is', async () => {
+  it('a store that is not ready is retried until it is', async () => {
     const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
     await eventually(async () => (await log.check()) !== undefined);
     double.faults.set('not-ready', APPENDS);
@@ -163,7 +163,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ['a known connection', true],
       ['a new connection', false],
     ])(
-      'on %s: an append is answered in time; the store awake, all goes on',
+      'on %s: an append is answered in time, and appends succeed when the store is back',
       async (_name, isKnown) => {
         const log = logs.open(double.url, { appendTimeoutMs: 300 });
         if (isKnown) await eventually(async () => (await log.check()) !== undefined);
@@ -215,7 +215,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       // What waits for its next try is not kept waiting.
       ['is gone', 10_000, (): Promise<void> => double.kill()],
     ])(
-      'close() answers what waits and ends, although the store %s',
+      'close() answers waiting appends and ends, although the store %s',
       async (_name, appendTimeoutMs, strike) => {
         const log = logs.open(double.url, { appendTimeoutMs });
         await eventually(async () => (await log.check()) !== undefined);
@@ -232,7 +232,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     );
   });
 
-  describe('what no store could take', () => {
+  describe('an impossible append', () => {
     const valid = newEvent();
     it.each<[string, readonly NewEvent[]]>([
       ['a lone surrogate in the data', [{ ...valid, data: 'x\ud800' }]],
@@ -257,13 +257,13 @@ describe('appends to an EventStoreDB that misbehaves', () => {
       ).toEqual([]);
     });
 
-    it('a stream that this log would not read back is refused', async () => {
+    it('is refused for a stream that this log would not read', async () => {
       const log = logs.open(double.url);
       await expect(log.append('theirs', 'no-stream', [newEvent()])).rejects.toThrow(InvalidAppend);
       expect(Object.values(double.calls).every((count) => count === 0)).toBe(true);
     });
 
-    it('an append at the limit passes; one byte more is refused before anything is sent', async () => {
+    it('is refused before it is sent at one byte over the limit', async () => {
       const log = logs.open(double.url, { appendTimeoutMs: 5_000 });
       const over = { ...newEvent('x'.repeat(APPEND_BYTES_MAX - 1)), metadata: '{}' };
       await expect(log.append(STREAM, 'no-stream', [over])).rejects.toThrow(
@@ -281,7 +281,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
     });
   });
 
-  it('a store that takes less than we do: too large, as if it had been known before', async () => {
+  it('an append over a smaller limit of the store is refused as too large', async () => {
     const log = logs.open(double.url);
     await eventually(async () => (await log.check()) !== undefined);
     double.faults.next('append-too-large', 1, APPENDS);

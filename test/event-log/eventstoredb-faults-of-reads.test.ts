@@ -47,7 +47,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     ['a new connection', false],
   ])('a node that hangs, on %s', (_name, isKnown) => {
     it.each(ASKING.filter(([name]) => !isKnown || name !== 'id'))(
-      '%s ends in time, and works when the node goes on',
+      '%s ends in time, and works when the node is back',
       async (_call, ask) => {
         double.storedBehindTheBack('ours-a', newEvents(3));
         const log = logs.open(double.url, { readTimeoutMs: 200, appendTimeoutMs: 200 });
@@ -63,7 +63,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
   });
 
   describe('a read that the server ends politely before its end', () => {
-    it('of a stream is read on', async () => {
+    it('of a stream is continued', async () => {
       const events = newEvents(10);
       double.storedBehindTheBack('ours-a', events);
       const log = logs.open(double.url);
@@ -75,7 +75,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect(double.faults.count('stream-ended')).toBe(3);
     });
 
-    it('of the whole log does not look like the head', async () => {
+    it('of the whole log is not taken for the head', async () => {
       const events = newEvents(10);
       double.storedBehindTheBack('ours-a', events);
       const log = logs.open(double.url);
@@ -89,7 +89,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       }
     });
 
-    it('while a tail looks by itself loses nothing of it', async () => {
+    it('during the poll of a tail loses no event', async () => {
       double.storedBehindTheBack('others', newEvents(5));
       const events = newEvents(10);
       double.storedBehindTheBack('ours-a', events);
@@ -107,7 +107,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
   });
 
   describe('a filtered read of a store that others use', () => {
-    it('is waited for while the store answers something else, however long it says nothing', async () => {
+    it('is waited for while the store answers other calls, however long it is silent', async () => {
       double.storedBehindTheBack('ours-a', newEvents(3));
       const log = logs.open(double.url, { readTimeoutMs: 100 });
       await eventually(async () => (await log.check()) !== undefined);
@@ -122,7 +122,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect(await pending).toHaveLength(3);
     });
 
-    it('is given up when the store answers nothing else either', async () => {
+    it('is given up when the store answers no other call either', async () => {
       const log = logs.open(double.url, { readTimeoutMs: 100 });
       await eventually(async () => (await log.check()) !== undefined);
       let release = (): void => undefined;
@@ -137,7 +137,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       release();
     });
 
-    it('an idle tail, and asking for the head, do not look through the events of others again and again', async () => {
+    it('does not scan the events of others again for an idle tail or for the head', async () => {
       double.storedBehindTheBack('ours-a', newEvents(1));
       const log = logs.open(double.url, { pollIntervalMs: 10, readTimeoutMs: 5_000 });
       const tail = startTail(log);
@@ -156,7 +156,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect(await log.head()).not.toBe(tail.events[0]?.position);
     });
 
-    it('shows ours alone, without a namespace’s neighbours', async () => {
+    it('returns our events only, without those of similar namespaces', async () => {
       for (const stream of ['theirs', 'ours', 'our-s', 'x-ours-a', 'X-ours-b'])
         double.storedBehindTheBack(stream, newEvents(2));
       const log = logs.open(double.url, { namespace: 'x-' });
@@ -187,7 +187,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
 
     const addressOf = (): string => `${cluster.url}&discoveryInterval=10&maxDiscoverAttempts=2`;
 
-    it('without a usable node in its gossip at first: it is found as soon as there is one', async () => {
+    it('without a usable node in its gossip is used as soon as it has one', async () => {
       const leader = cluster.leader;
       for (const node of cluster.nodes) await node.kill();
       const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 1_000 });
@@ -204,7 +204,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect(await log.readAll(undefined, 10)).toHaveLength(1);
     });
 
-    it('all of it away and back: a client that knew it goes on', async () => {
+    it('that was unreachable as a whole is used again by the same client', async () => {
       const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 300 });
       const first = newEvent();
       await eventually(
@@ -219,7 +219,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       await eventually(async () => (await log.append('ours-a', 0n, [again])).kind === 'appended');
     });
 
-    it('a leader that hangs, after another was elected: appends and reads go to the new one', async () => {
+    it('with a hanging old leader gets appends and reads at the new one', async () => {
       const log = logs.open(addressOf(), { readTimeoutMs: 300, appendTimeoutMs: 10_000 });
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
       const hung = cluster.hangLeader();
@@ -232,7 +232,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       cluster.resume(hung);
     });
 
-    it('a follower that is asked names the leader, and is left for it; what the follower does not have yet is shown', async () => {
+    it('with a lagging follower is read at the leader that the follower names', async () => {
       const [follower] = cluster.followers;
       if (follower === undefined) throw new Error('no follower');
       cluster.lag(follower);
@@ -255,7 +255,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     });
   });
 
-  it('reads that were refused for now are tried on another connection by the next call', async () => {
+  it('reads that are refused temporarily use another connection in the next call', async () => {
     const log = logs.open(double.url);
     await eventually(async () => (await log.check()) !== undefined);
     double.faults.next('not-ready', 1, READS);
@@ -291,7 +291,7 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     expect(double.openReads).toBe(0);
   });
 
-  it('a log that is closed while a read hangs lets go of it', async () => {
+  it('a log that is closed while a read hangs ends the read', async () => {
     const log = logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 400 });
     await eventually(async () => (await log.check()) !== undefined);
     let release = (): void => undefined;

@@ -40,8 +40,8 @@ describe('tails of an EventStoreDB that misbehaves', () => {
 
   const isSubscribed = async (): Promise<boolean> => double.subscriptions === 1;
 
-  describe('nobody wakes the tail but the subscription, which', () => {
-    it('is dropped as too slow in a burst, with events after the error: nothing is lost, nothing comes twice, all in order', async () => {
+  describe('a tail that only its subscription wakes, when the subscription', () => {
+    it('is dropped as too slow in a burst, delivers every event once and in order', async () => {
       const observed = new Observed();
       const tail = startTail(
         logs.open(double.url, { ...NEVER_BY_ITSELF, readTimeoutMs: 5_000, observe: observed }),
@@ -82,7 +82,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       expect(observed.restarts).toBeGreaterThanOrEqual(1);
     });
 
-    it('goes deaf: what this process appended and it says nothing of shows that, and it is made anew', async () => {
+    it('misses an append of this process, replaces it', async () => {
       const observed = new Observed();
       const log = logs.open(double.url, {
         ...NEVER_BY_ITSELF,
@@ -108,7 +108,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       expect(observed.restarts).toBeGreaterThanOrEqual(1);
     });
 
-    it('goes deaf while others write: the next look of the tail shows it', async () => {
+    it('misses appends of others, replaces it after its next poll', async () => {
       const observed = new Observed();
       const tail = startTail(
         logs.open(double.url, { pollIntervalMs: 50, deafAfterMs: 100, observe: observed }),
@@ -125,7 +125,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       expect(observed.restarts).toBeGreaterThanOrEqual(1);
     });
 
-    it('is not taken for deaf while the tail catches up on what stood there before it', async () => {
+    it('is silent while the tail catches up on earlier events, keeps it', async () => {
       storeBehindTheBack(300);
       const observed = new Observed();
       const log = logs.open(double.url, {
@@ -144,7 +144,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       expect(observed.restarts).toBe(0);
     });
 
-    it('is never confirmed: another one is made', async () => {
+    it('is never confirmed, makes another one', async () => {
       const observed = new Observed();
       double.faults.next('hung', 1, SUBSCRIBE);
       const tail = startTail(
@@ -183,7 +183,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
     expect(tail.ids).toEqual(stored);
   });
 
-  it('begins again inside a page, between events of others, and shows each event once', async () => {
+  it('resumes inside a page, between events of others, and delivers each event once', async () => {
     for (let round = 0; round < 20; round++) {
       double.storedBehindTheBack('theirs', [{ type: 'Theirs' }, { type: 'Theirs' }]);
       storeBehindTheBack(3);

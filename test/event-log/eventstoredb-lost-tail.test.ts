@@ -58,7 +58,7 @@ const arrayOf = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   return found;
 };
 
-it('nothing is appended on an event that was lost, although the stream is as long again as it was', async () => {
+it('nothing is appended after a lost event, although the stream is as long as before', async () => {
   const { end, kept } = await twoEvents();
   const heard: SeenEvent[] = [];
   const from = one.newestSeen;
@@ -83,7 +83,7 @@ it('nothing is appended on an event that was lost, although the stream is as lon
   });
 });
 
-it('a command that was under way when the node went is not appended to what it came back with', async () => {
+it('a command that was in flight when the node stopped is not appended to the log with which the node returns', async () => {
   const { end, kept } = await twoEvents();
   await double.kill();
   const underWay = one.append(S, 1n, [event()], end);
@@ -97,7 +97,7 @@ it('a command that was under way when the node went is not appended to what it c
   expect(double.store.eventsOf(S).map(({ type }) => type)).toEqual(['Happened', 'Other']);
 });
 
-it('connections that break without a loss cost nothing: what is remembered still counts', async () => {
+it('connections that break without a loss keep the caches', async () => {
   const { end } = await twoEvents();
   double.cutConnections();
   expect(await one.append(S, 1n, [event()], end)).toMatchObject({ kind: 'appended', revision: 2n });
@@ -131,11 +131,11 @@ it.each([
   ending.abort();
 });
 
-it('the head is that of the log which is there', async () => {
+it('the head is that of the present log', async () => {
   const { kept } = await twoEvents();
   const before = await one.head();
   await double.loseTail(kept);
-  await one.look();
+  await one.checkNewestSeen();
   const head = await one.head();
   expect(one.compare(head, before)).toBeLessThan(0);
   expect(await one.holds({ position: before ?? '', eventId: randomUUID() })).toBe(false);

@@ -19,7 +19,7 @@ import {
   startTail,
 } from './support/faulty-event-store.js';
 
-describe('an EventStoreDB that cannot be used: what is wrong is said, with the way out', () => {
+describe('an unusable EventStoreDB is refused with the reason and a remedy', () => {
   let certificate: SelfSigned;
   beforeAll(async () => {
     certificate = await selfSignedCertificate();
@@ -55,7 +55,7 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
     expect(double.store.streamNames()).toEqual(['$users']);
   });
 
-  it('version 21.10 will do', async () => {
+  it('version 21.10 is accepted', async () => {
     const double = await start({ version: '21.10.0' });
     expect(await logs.open(double.url).check()).toEqual({
       store: 'eventstoredb 21.10.0',
@@ -63,7 +63,7 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
     });
   });
 
-  describe('whose log it is', () => {
+  describe('by the identity of its log', () => {
     it('the log of another ledger is not read and not written', async () => {
       const double = await start();
       await appended(
@@ -79,7 +79,7 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       expect(double.store.size).toBe(size);
     });
 
-    it('is still what an append says when the store falls silent after it was found out', async () => {
+    it('the refusal stays the same when the store falls silent afterwards', async () => {
       const double = await start();
       await appended(
         logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]),
@@ -101,23 +101,20 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       ['no JSON', 'anything'],
       ['other JSON', '{"$maxAge":60}'],
       ['no id', '{"ledger":{"id":"one","owner":"owner"}}'],
-    ])(
-      'metadata of the identity stream that somebody else wrote (%s) are left as they are',
-      async (_name, data) => {
-        const double = await start();
-        double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data }]);
-        const size = double.store.size;
-        const log = logs.open(double.url);
-        await expect(log.check()).rejects.toThrow(
-          new EventLogUnavailable(
-            'the metadata of ours-log in EventStoreDB are not of this service: use a store without it',
-          ),
-        );
-        expect(double.store.size).toBe(size);
-      },
-    );
+    ])('foreign metadata of the identity stream (%s) are left unchanged', async (_name, data) => {
+      const double = await start();
+      double.storedBehindTheBack('$$ours-log', [{ type: '$metadata', data }]);
+      const size = double.store.size;
+      const log = logs.open(double.url);
+      await expect(log.check()).rejects.toThrow(
+        new EventLogUnavailable(
+          'the metadata of ours-log in EventStoreDB are not of this service: use a store without it',
+        ),
+      );
+      expect(double.store.size).toBe(size);
+    });
 
-    it('another log than before, at the same address, is not taken for it', async () => {
+    it('another log than before at the same address is refused', async () => {
       const double = await start();
       const log = logs.open(double.url);
       await appended(log.append('ours-a', 'no-stream', [newEvent()]));
@@ -131,7 +128,7 @@ describe('an EventStoreDB that cannot be used: what is wrong is said, with the w
       );
     });
 
-    it('several who find a new store at the same time agree on who it is', async () => {
+    it('several processes on a new store at the same time agree on its identity', async () => {
       const double = await start();
       const ids = await Promise.all(
         Array.from({ length: 8 }, () =>

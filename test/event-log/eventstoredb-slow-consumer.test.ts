@@ -34,7 +34,7 @@ afterAll(async () => {
   await double.stop();
 });
 
-it('a consumer that is slow is not read ahead for: a page is asked for when the one before it was taken', async () => {
+it('a slow consumer stops reading ahead: a page is requested when the previous one was taken', async () => {
   const ending = new AbortController();
   const reads: number[] = [];
   let seen = 0;
@@ -52,7 +52,7 @@ it('a consumer that is slow is not read ahead for: a page is asked for when the 
   expect(seen).toBe(EVENTS);
 }, 60_000);
 
-it('what the process holds while it catches up does not grow', async () => {
+it('the memory of the process does not grow while it catches up', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const { samples, heapGrowthBytes } = await catchUpMemory({

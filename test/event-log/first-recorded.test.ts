@@ -17,7 +17,7 @@ const stored = (metadata: string) => ({
 const onceCopied = (metadata: string) =>
   asFirstRecorded(stored(withOrigins([{ ...event(metadata), origin: ORIGIN }])[0]?.metadata ?? ''));
 
-test('what was recorded comes back byte for byte, with the place and time of its first log', () => {
+test('a copied event is returned byte for byte, with the position and time of its first log', () => {
   const object = fc
     .tuple(
       fc.constantFrom('', ' ', '\n\t'),
@@ -53,7 +53,7 @@ test('what was recorded comes back byte for byte, with the place and time of its
   );
 });
 
-test('what no copy wrote is left as it is', () => {
+test('metadata that no copy wrote is unchanged', () => {
   for (const metadata of [
     '',
     '[]',
@@ -69,7 +69,7 @@ test('what no copy wrote is left as it is', () => {
     expect(onceCopied(metadata)).toEqual(stored(metadata));
 });
 
-test('metadata that would be taken for that of a copy is not appended', () => {
+test('metadata that looks like that of a copy is not appended', () => {
   const [copy = event('')] = withOrigins([{ ...event('{"v":1}'), origin: ORIGIN }]);
   expect(() => checkAppend('s', 'no-stream', [{ ...event(''), metadata: copy.metadata }])).toThrow(
     InvalidAppend,

@@ -2,7 +2,7 @@ import { Doorbell } from '../../src/event-log/doorbell.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { followPages } from '../../src/event-log/follow-pages.js';
 
-test('a call to look that comes while a tail is looking makes it look again', async () => {
+test('a wake-up during a poll of the tail causes another poll', async () => {
   const event: RecordedEvent = {
     id: 'e',
     type: 'T',

@@ -151,7 +151,7 @@ describe('the log on postgres', () => {
   }
 
   describe('a batch', () => {
-    it('takes what waits, each append with a result of its own', async () => {
+    it('takes all waiting appends, each with its own result', async () => {
       const taken = event();
       await log.append('taken', 'no-stream', [taken]);
       batches.length = 0;
@@ -195,7 +195,7 @@ describe('the log on postgres', () => {
       expect(batches).toEqual([1, 5]);
     });
 
-    it('orders the appends to one stream by their revisions, also when a later one came first', async () => {
+    it('orders the appends to one stream by their revisions, even when a later one arrives first', async () => {
       const { first, release } = await heldUp();
       const results = Promise.all([
         log.append('chain', 1n, [event()]),
@@ -258,7 +258,7 @@ describe('the log on postgres', () => {
       expectWhole(subject, await readToEnd(log));
     });
 
-    it('stores the others when one of it cannot be stored at all', async () => {
+    it('stores the others when one of its appends cannot be stored', async () => {
       await subject.sql.query(
         `alter table ledger.events add constraint no_poison check (type <> 'Poison')`,
       );
@@ -314,7 +314,7 @@ describe('the log on postgres', () => {
       expect(await readToEnd(log)).toHaveLength(1);
     });
 
-    it('gives its positions back when it is undone', async () => {
+    it('returns its positions when it is rolled back', async () => {
       await log.append('s', 'no-stream', [event()]);
       await subject.sql.query('begin');
       const { id, type, data, metadata } = event();
@@ -356,7 +356,7 @@ describe('the log on postgres', () => {
       ]);
     });
 
-    it('goes on at once after its connection was ended, and the listening one too', async () => {
+    it('continues at once after its connection was ended, and so does the listening one', async () => {
       const retries: (string | undefined)[] = [];
       const robust = await subject.open({
         pollIntervalMs: 600_000,
@@ -433,7 +433,7 @@ describe('the log on postgres', () => {
       expect(await readToEnd(log)).toHaveLength(1);
     });
 
-    it('does not write into another log that stands at its address', async () => {
+    it('does not write into another log at its address', async () => {
       const hasty = await subject.open({ appendTimeoutMs: 300 });
       await hasty.append('s', 'no-stream', [event()]);
       await subject.sql.query('update ledger.log_head set log_id = gen_random_uuid()');
@@ -477,7 +477,7 @@ describe('the log on postgres', () => {
     ).toEqual([ahead, ahead, ahead]);
   });
 
-  it('tells its observer of every outcome', async () => {
+  it('reports every outcome to its observer', async () => {
     const outcomes: string[] = [];
     const observed = await subject.open({
       observe: { append: (ms, outcome) => void outcomes.push(`${outcome} ${ms >= 0}`) },
@@ -492,7 +492,7 @@ describe('the log on postgres', () => {
     expect(outcomes).toEqual(['appended true', 'appended true', 'conflict true', 'failed true']);
   });
 
-  it('says that it is away, or that the database is none of ours, when it is opened', async () => {
+  it('reports at opening that it is unreachable, or that the database is foreign', async () => {
     await expect(
       PostgresEventLog.open({ url: 'postgres://nobody@127.0.0.1:1/none' }),
     ).rejects.toThrow(EventLogUnavailable);
@@ -505,7 +505,7 @@ describe('the log on postgres', () => {
 });
 
 describe('the log on a server that is killed', () => {
-  it('stores every append once, and its tail goes on', async () => {
+  it('stores every append once, and its tail continues', async () => {
     const dataDir = await createDataDir();
     const server = await startEmbeddedPostgres({ dataDir, fsync: false });
     const ending = new AbortController();
@@ -563,7 +563,7 @@ describe('the log on a server that is killed', () => {
   }, 120_000);
 });
 
-it('a listener whose line has fallen silent listens anew, and wakes everybody for what it missed', async () => {
+it('a listener whose connection has fallen silent listens again, and wakes all tails', async () => {
   const database = await createTestDatabase();
   const url = new URL(database.url);
   const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });

@@ -5,7 +5,7 @@ import { ServiceReadiness } from '../../src/process/health.js';
  * What the service waits for before it shows its read models, over a log that loses its end
  * meanwhile.
  */
-it('a head that the log has lost meanwhile is waited for no longer', async () => {
+it('a head that the log has lost is no longer waited for', async () => {
   let head: Position | undefined = '9';
   let isShown = false;
   const asked: Position[] = [];

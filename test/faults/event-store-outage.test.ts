@@ -107,7 +107,7 @@ describe('one service, which started before its EventStoreDB did', () => {
   afterEach(() => double.faults.clear());
   afterAll(() => scene.close());
 
-  it('says what it waits for, and is ready when the store is', async () => {
+  it('reports what it waits for, and is ready when the store is', async () => {
     const { status, checks } = await health(service);
     expect({ status, log: checks['event-log'] }).toEqual({
       status: 503,
@@ -202,7 +202,7 @@ describe('one service, which started before its EventStoreDB did', () => {
     },
   );
 
-  it('counts appends, repetitions, unknown outcomes, and subscriptions that were made anew', async () => {
+  it('counts appends, repetitions, unknown outcomes, and replaced subscriptions', async () => {
     const accountId = personal('acc');
     const rewardId = await giveCredit(tenant.live, accountId);
     await eventually(() => isReady(service));
@@ -243,7 +243,7 @@ describe('one service, which started before its EventStoreDB did', () => {
   });
 });
 
-it('the service follows the leader of a cluster under writes: what was answered with 200 stands once', async () => {
+it('the service follows the leader of a cluster under writes, and every write answered with 200 is recorded once', async () => {
   const scene = await Scene.open();
   const cluster = await startEventStoreDbCluster();
   try {
@@ -278,7 +278,7 @@ it('the service follows the leader of a cluster under writes: what was answered 
   }
 });
 
-describe('events behind the back of the service', () => {
+describe('events that another program appended', () => {
   let scene: Scene;
   let double: EventStoreDbDouble;
   let service: RunningService;
@@ -331,7 +331,7 @@ describe('events behind the back of the service', () => {
     expect((await fetch(`${service.origin}/health/live`)).status).toBe(200);
   };
 
-  it('of a newer schema version, then of an unknown type: the projections concerned stop there, and nothing is skipped', async () => {
+  it('of a newer schema version, then of an unknown type, stop their projections, and nothing is skipped', async () => {
     const accountId = personal('acc');
     await giveCredit(tenant.live, accountId);
     await eventually(async () => (await redeemedOf(tenant.live, accountId)) === 0);
@@ -352,7 +352,7 @@ describe('events behind the back of the service', () => {
     expect(await redeemedOf(tenant.live, accountId)).toBeUndefined();
   });
 
-  it('in a stream of somebody else that begins like ours: its name and the way out are shown', async () => {
+  it('in a foreign stream with our prefix are reported with its name and a remedy', async () => {
     double.storedBehindTheBack('referral-cards-7', [{ type: 'CardPrinted' }]);
     const position = double.store.at(double.store.size - 1)?.position;
     const why =

@@ -203,7 +203,7 @@ test('killed at each step of an erasure, the service completes it after its rest
     });
 }, 60_000);
 
-test('killed half way, a scrub is made up for by the next one', async () => {
+test('a scrub that is killed half-way is completed by the next one', async () => {
   const erased = ['key', 'stone', 'rows'].flatMap((name) => formsOf(wordOf(name)));
   const holder = await core.pool.connect();
   await holder.query('begin; lock table rm_users_1.users in access share mode');

@@ -27,7 +27,7 @@ describe('kill -9 under load', () => {
     await removeDataDir(dataDir);
   });
 
-  it('a service outlives its Postgres, and stands by what it said', async () => {
+  it('a service outlives its Postgres, and keeps everything that it acknowledged', async () => {
     const result = await postgresRounds({
       dataDir,
       service,

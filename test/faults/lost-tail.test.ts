@@ -82,7 +82,7 @@ const lossLines = (): readonly LossLine[] =>
     .filter((line) => line.includes('log went back'))
     .map((line) => JSON.parse(line) as LossLine);
 
-it('under a running service: what was lost is neither shown nor spent, and whatever comes is written, shown and spent', async () => {
+it('a running service neither shows nor redeems lost rewards, and new ones are recorded, shown and redeemed', async () => {
   const { accountId, at } = await person();
   const kept = await head();
   expect((await tenant.live.post(`/rewards${at}`, CREDIT, { key: 'the-same-key' })).status).toBe(
@@ -110,7 +110,7 @@ it('under a running service: what was lost is neither shown nor spent, and whate
   expect(rows).toEqual([{ from_position: from, to_position: from?.replace(/\d+$/, String(kept)) }]);
 });
 
-it('ledger verify is not content until somebody acknowledges the loss, and then is', async () => {
+it('ledger verify fails until the loss is acknowledged', async () => {
   const { core } = running.service;
   const { accountId, at } = await person();
   const scope = { tenant: tenant.alias, mode: 'live' as const };
@@ -138,7 +138,7 @@ it('ledger verify is not content until somebody acknowledges the loss, and then 
   expect(await available(accountId)).toBe(800);
 });
 
-it('on EventStoreDB: a node that comes back without the end of its log, under a running service and before a start', async () => {
+it('a node of EventStoreDB that returns without the end of its log is noticed by a running service and at a start', async () => {
   const double = await startEventStoreDbDouble();
   const own = await createStores();
   const environment = { EVENT_STORE_URL: double.url, POSITION_WAIT_MS: '10000' };
@@ -167,7 +167,7 @@ it('on EventStoreDB: a node that comes back without the end of its log, under a 
   }
 }, 60_000);
 
-it('with every connection broken, and filled again at once', async () => {
+it('a loss is noticed when every connection breaks and the log is filled again at once', async () => {
   const [one, other] = [await person(), await person()];
   const kept = await head();
   await tenant.live.post(`/rewards${one.at}`, CREDIT);
@@ -185,7 +185,7 @@ it('with every connection broken, and filled again at once', async () => {
   expect((await spend(one.accountId, 800)).status).toBe(400);
 });
 
-it('what policies had appended comes again', async () => {
+it('lost reactions of policies are repeated', async () => {
   const referrer = await person();
   const { referralCode } = (await tenant.live.get(referrer.at)).body as { referralCode: string };
   const referred = personal('acc');
@@ -207,7 +207,7 @@ it('what policies had appended comes again', async () => {
 it.each([
   ['shorter than it was', 0],
   ['longer than it was', 3],
-])('while no service runs: the log comes back %s', async (_, fill) => {
+])('a log that returns %s is noticed at the next start', async (_, fill) => {
   const { accountId, at } = await person();
   const other = await person();
   const kept = await head();

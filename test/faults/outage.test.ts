@@ -113,7 +113,7 @@ describe('one process on the embedded Postgres', () => {
     ['hangs', freeze],
     ['is gone', takeAway],
   ])(
-    'answers 503 in bounded time while Postgres %s, and goes on by itself afterwards',
+    'answers 503 in bounded time while Postgres %s, and recovers by itself afterwards',
     async (name, begin) => {
       const account = name.replace(' ', '-');
       const rewardId = await giveCredit(client, account, 100);
@@ -159,7 +159,7 @@ describe('one process on the embedded Postgres', () => {
     60_000,
   );
 
-  it('comes back by itself when Postgres is killed under load; what was acknowledged stands', async () => {
+  it('recovers by itself when Postgres is killed under load, with every acknowledged write', async () => {
     const rewardId = await giveCredit(client, 'killed', 1_000_000);
     const postmaster = await postmasterPid(dataDir);
     if (postmaster === undefined) throw new Error('no server to kill');

@@ -39,7 +39,7 @@ async function setReadOnly(on: boolean): Promise<void> {
   }
 }
 
-it('on a database that is read-only writes are refused within 5 s, reads go on, and writes are taken again afterwards', async () => {
+it('on a read-only database writes are refused within 5 s, reads continue, and writes are accepted again afterwards', async () => {
   const client = tenant.live;
   const id = personal('acc');
   const sync = { id, subscription: { status: 'TRIAL' } };

@@ -58,7 +58,7 @@ async function cli(...words: readonly string[]): Promise<string> {
   ).stdout;
 }
 
-test('whoever was forgotten after a backup stays forgotten when it is restored, with and without its read models', async () => {
+test('people forgotten after a backup stay forgotten when it is restored, with and without its read models', async () => {
   const before = await start();
   const made = await before.core.tenantCommands.create({
     alias: 'shop',

@@ -1,6 +1,6 @@
 import { createStores, RunningService } from '../support/running-service.js';
 
-it('a stop of which one part fails does the others all the same, and says that it was not clean', async () => {
+it('a stop continues after a part of it fails, and reports that it was not clean', async () => {
   const stores = await createStores();
   const { service } = await RunningService.start(stores);
   const { stop } = service.policies;

@@ -49,13 +49,13 @@ describe('two processes on one database', () => {
     return answer;
   };
 
-  it('one leads all read models and policies, the other stands by', async () => {
+  it('one leads all read models and policies, the other is standby', async () => {
     await eventually(async () => (await rolesIn(services[0])).has('leader'));
     expect([...(await rolesIn(services[0]))]).toEqual(['leader']);
     expect([...(await rolesIn(services[1]))]).toEqual(['standby']);
   });
 
-  it('each shows a client what it wrote there, and with the position what it wrote elsewhere', async () => {
+  it('each shows a client its writes there, and with the position its writes elsewhere', async () => {
     for (const [writer, reader] of [
       [0, 1],
       [1, 0],
@@ -92,7 +92,7 @@ describe('two processes on one database', () => {
     ['one of them', 1],
     ['both', 2],
   ])(
-    '64 redemptions of one reward at the same time through %s spend what is there and never more',
+    '64 redemptions of one reward at the same time through %s redeem what is there and never more',
     async (_name, processes) => {
       const random = new SeededRandom(processes);
       for (let round = 1; round <= 5; round++) {

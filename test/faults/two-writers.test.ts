@@ -34,7 +34,7 @@ describe('two services that write to the same accounts', () => {
     expect((await one.post('/user', { id: userId, accountId, ...more })).status).toBe(200);
   };
 
-  it("a code that a user holds stays the user's when it is sent again to a service that had not heard of it", async () => {
+  it("a user's code stays the user's when it is sent again to a service that did not know it", async () => {
     await identified('owner');
     expect(
       (await other.post('/user', { id: 'owner', accountId: 'owner', referralCode: 'MINE' })).status,
@@ -55,7 +55,7 @@ describe('two services that write to the same accounts', () => {
     ).toBe(200);
   });
 
-  it('a service that does not lead shows at once what a moderation did, while nothing else is written', async () => {
+  it("a standby service shows a moderation's effect at once, without further writes", async () => {
     await identified('referrer', 'referrer', { referralCode: 'REF1' });
     const brought = {
       id: 'brought',
@@ -100,7 +100,7 @@ describe('two services that write to the same accounts', () => {
     expect((await fetch(`${further.origin}/health/live`)).status).toBe(200);
   });
 
-  it('none of many redemptions that race over both is turned away for the race', async () => {
+  it('no redemption in a race over both is refused because of the race', async () => {
     await identified('rich');
     const given = await one.post<{ id: string }>('/rewards/account/rich/user/rich', {
       type: 'CREDIT',

@@ -53,7 +53,7 @@ describe('every answer', () => {
     expect(it_.logText()).not.toContain('My request 7!');
   });
 
-  test('is taken for what it says it is; what may name a person is kept nowhere', async () => {
+  test('may not be sniffed for its type, and not be cached when it may name a person', async () => {
     for (const route of routes) {
       const { headers } = await call(route);
       expect([route, headers.get('x-content-type-options')]).toEqual([route, 'nosniff']);
@@ -235,7 +235,7 @@ describe('the order of checks', () => {
   );
 });
 
-test('an open door for everybody: nobody is live, a key decides the mode', async () => {
+test('a public open endpoint is live without credentials, and a key decides the mode', async () => {
   expect((await call(`${API}/open/whoami`)).json).toMatchObject({
     mode: 'live',
     actor: { kind: 'anyone' },
@@ -246,7 +246,7 @@ test('an open door for everybody: nobody is live, a key decides the mode', async
   });
 });
 
-test('a directory that is away: 503 with Retry-After', async () => {
+test('an unavailable directory is answered with 503 and Retry-After', async () => {
   it_.sample.tenantsAway = true;
   try {
     const answer = await call(`${API}/whoami`, { headers: LIVE });

@@ -23,7 +23,7 @@ const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test('more requests than fit are turned away; health still answers', async () => {
+test('requests over the limit are refused, and health still answers', async () => {
   const started = await start({ inFlightMax: 3 });
   const open = closeGate(started);
   const inside = Array.from({ length: 3 }, () =>
@@ -63,7 +63,7 @@ test('requests of clients that left are not counted, pipelined ones included', a
   open();
 });
 
-test('the deadline: 503, and the late answer goes nowhere', async () => {
+test('a request over its deadline is answered with 503, and its late answer is dropped', async () => {
   const started = await start({ deadlineMs: 100 });
   const open = closeGate(started);
   const late = await fetch(`${started.origin}${API}/slow`, { headers: LIVE });
@@ -78,7 +78,7 @@ test('the deadline: 503, and the late answer goes nowhere', async () => {
   expect(started.logText()).not.toContain('/api/v1/acme');
 });
 
-test('the deadline of a body that does not arrive: 408', async () => {
+test('a body that does not arrive within the deadline is answered with 408', async () => {
   const started = await start({ deadlineMs: 100 });
   const answers = await sendRaw(
     started.port,

@@ -103,7 +103,7 @@ test('pipelined requests are answered in order', async () => {
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 200]);
 });
 
-test('what is broken behind a good request is answered after it', async () => {
+test('a malformed request after a good one is answered after it', async () => {
   let open = (): void => undefined;
   it_.sample.gate = new Promise((resolve) => (open = resolve));
   const answers = sendRaw(it_.port, [
@@ -115,7 +115,7 @@ test('what is broken behind a good request is answered after it', async () => {
   expect((await answers).map(({ status }) => status)).toEqual([200, 501]);
 });
 
-test('Expect: 100-continue is met', async () => {
+test('Expect: 100-continue is answered', async () => {
   const answers = await sendRaw(
     it_.port,
     `${POST}Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
@@ -123,7 +123,7 @@ test('Expect: 100-continue is met', async () => {
   expect(answers.map(({ status }) => status)).toEqual([200]);
 });
 
-test('HTTP/1.0 without a Host is fine', async () => {
+test('HTTP/1.0 without a Host is accepted', async () => {
   expect(await sendRaw(it_.port, `GET ${API}/whoami HTTP/1.0\r\n${AUTH}\r\n\r\n`)).toMatchObject([
     { status: 200 },
   ]);

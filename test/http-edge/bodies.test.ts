@@ -55,7 +55,7 @@ const badRequest = {
   validationErrors: [expect.any(String)],
 };
 
-describe('what is JSON', () => {
+describe('a JSON body', () => {
   test.each([
     ['no type at all', []],
     ['an empty type', ['Content-Type:']],
@@ -99,7 +99,7 @@ describe('what is JSON', () => {
     });
   });
 
-  test('chunks are put together', async () => {
+  test('in chunks is put together', async () => {
     const body = '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n';
     expect(await sendBare('/echo', body, ['Transfer-Encoding: chunked'])).toMatchObject({
       status: 200,
@@ -107,7 +107,7 @@ describe('what is JSON', () => {
     });
   });
 
-  test('nothing, or white space, reaches a route that needs a body as undefined', async () => {
+  test('without content, or of white space, reaches a route that needs a body as undefined', async () => {
     expect(await sendBare('/echo', '')).toMatchObject({ status: 200, json: { body: null } });
     expect(await sendBare('/echo', ' \n')).toMatchObject({ status: 200, json: { body: null } });
     expect(await sendBare('/echo', '0\r\n\r\n', ['Transfer-Encoding: chunked'])).toMatchObject({
@@ -121,7 +121,7 @@ describe('what is JSON', () => {
   });
 });
 
-describe('what is no JSON: 400', () => {
+describe('the check of JSON', () => {
   const nested = (depth: number, open: string, close: string) =>
     `${open.repeat(depth)}${close.repeat(depth)}`;
   test.each<[string, Bytes]>([
@@ -153,11 +153,11 @@ describe('what is no JSON: 400', () => {
     ['100 000 arrays', nested(100_000, '[', ']')],
     ['100 000 objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
     ['100 000 arrays that never end', '['.repeat(100_000)],
-  ])('%s', async (_name, body) => {
+  ])('answers %s with 400', async (_name, body) => {
     expect(await send('/echo', body)).toEqual({ status: 400, json: badRequest });
   });
 
-  test('what only looks like one of them is read', async () => {
+  test('accepts bodies that only resemble bad ones', async () => {
     const bodies = [
       '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]',
       '{"constructor":"x"}',
@@ -171,7 +171,7 @@ describe('what is no JSON: 400', () => {
       expect(await send('/echo', body)).toEqual({ status: 200, json: { body: JSON.parse(body) } });
   });
 
-  test('a body of many keys and escapes is read', async () => {
+  test('accepts a body of many keys and escapes', async () => {
     const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, i]));
     const { status } = await send(
       '/echo',
@@ -181,7 +181,7 @@ describe('what is no JSON: 400', () => {
   });
 });
 
-describe('the size', () => {
+describe('the size of a body', () => {
   const MIB = 1024 * 1024;
   const ofLength = (length: number) => `{"a":"${'x'.repeat(length - 8)}"}`;
 
@@ -197,7 +197,7 @@ describe('the size', () => {
     });
   });
 
-  test('counts for a body in chunks as well', async () => {
+  test('is limited in chunks as well', async () => {
     const chunked = (text: string) =>
       [...Array(17)].map(() => `${text.length.toString(16)}\r\n${text}\r\n`).join('') + '0\r\n\r\n';
     expect(
@@ -231,7 +231,7 @@ describe('a route whose body is empty', () => {
     });
   });
 
-  test('takes DELETE too', async () => {
+  test('accepts DELETE', async () => {
     for (const [body, headers] of [
       ['', ['Content-Type: text/plain']],
       ['{}', ['Content-Type: text/plain']],
@@ -242,13 +242,13 @@ describe('a route whose body is empty', () => {
     }
   });
 
-  test('takes GET with a body of any kind', async () => {
+  test('accepts GET with a body of any kind', async () => {
     expect(await sendBare('/whoami', 'hello', ['Content-Type: text/plain'], 'GET')).toMatchObject({
       status: 200,
     });
   });
 
-  test('does not take another content that is not empty, be it too large', async () => {
+  test('refuses other content that is not empty, even when it is too large', async () => {
     expect(
       await sendBare('/reward/r1/cancel', 'hello', ['Content-Type: text/plain']),
     ).toMatchObject({ status: 415 });
@@ -273,7 +273,7 @@ describe('a route whose body is empty', () => {
     });
   });
 
-  test('does not take broken JSON', async () => {
+  test('refuses broken JSON', async () => {
     expect(
       await sendBare('/reward/r1/cancel', '{', ['Content-Type: application/json']),
     ).toMatchObject({ status: 400 });

@@ -57,7 +57,7 @@ test.each([
   if (status === 503) expect(answer.retryAfter).toBe('1');
 });
 
-test('a failure is logged by its kind and place, without its words', async () => {
+test('a failure is logged by its kind and place, without its message', async () => {
   await get('/fail/any');
   const line = it_.logged.findLast(({ msg }) => msg === 'request failed');
   expect(line).toMatchObject({
@@ -152,7 +152,7 @@ describe('the list of codes', () => {
     );
   });
 
-  test('an existing user is told in these very words', () => {
+  test('has the sentence for an existing user', () => {
     expect(errorJson('USER_EXISTS')).toEqual({
       statusCode: 400,
       message: 'User already exists',
@@ -161,7 +161,7 @@ describe('the list of codes', () => {
     });
   });
 
-  test('reasons are always listed where they can be', () => {
+  test('lists reasons in every answer that may have them', () => {
     expect(new ApiError('BAD_REQUEST').body).toHaveProperty('validationErrors', []);
     expect(
       new ApiError('MODERATION_NOT_POSSIBLE', { validationErrors: ['r1 is unknown'] }).body,

@@ -109,7 +109,7 @@ describe('the validator', () => {
     return { method: 'GET', path, status: response.status, body: await response.json() };
   }
 
-  test('passes what is as described', async () => {
+  test('accepts an answer that fits its description', async () => {
     const held = validator();
     for (const path of [
       `${API}/account/a%2Fb`,
@@ -122,7 +122,7 @@ describe('the validator', () => {
     held.check(await received(`${API}/account/1`, {}));
   });
 
-  test('names what is not', async () => {
+  test('names the members that do not fit', async () => {
     const held = validator();
     const good = await received(`${API}/account/1`);
     const body = good.body as Record<string, unknown>;

@@ -13,7 +13,7 @@ async function* listOf(
   for (const page of given) yield await Promise.resolve(page);
 }
 
-test('lists of any number of pages make one record, with the number of what was written', async () => {
+test('lists of any number of pages make one record, with the number of its entries', async () => {
   const record = { id: 'a"b', segments: [] };
   const lists = { rewards: listOf(), referrals: listOf([], [{ n: 1 }, { n: 2 }], [], [{ n: 3 }]) };
   expect(JSON.parse(await textOf(recordText(record, lists)))).toStrictEqual({
@@ -23,7 +23,7 @@ test('lists of any number of pages make one record, with the number of what was 
   });
 });
 
-test('a page is read when the one before is written, from where that one ended', async () => {
+test('a page is read when the previous one is written, from its end on', async () => {
   const asked: (number | undefined)[] = [];
   const list = pages<{ n: number }, number>((after) => {
     asked.push(after);

@@ -98,7 +98,7 @@ test('an account is shown with every member of its response', () => {
 });
 
 describe('a user', () => {
-  test('of whom nothing is known has every member', () => {
+  test('without a profile has every member', () => {
     expect(userJson(bare, around)).toEqual({
       id: 'u1',
       accountId: 'a1',
@@ -152,7 +152,7 @@ describe('a user', () => {
     });
   });
 
-  test('shows the fields that were asked for, fewer in a list, fewer still in public', () => {
+  test('shows the requested fields, fewer in a list, fewer still in public', () => {
     expect(selectedUserJson(full, around, ['id', 'dateBlocked'])).toEqual({
       id: 'u1',
       dateBlocked: 9,
@@ -382,7 +382,7 @@ test('a referral is shown with every member of its response', () => {
   );
 });
 
-test('a code is shown with the little that everybody may know of its owner', () => {
+test("a code is shown with its owner's public members", () => {
   const details = { code: 'ANN', dateCreated: 1, programId: 'default', owner: full, reward: null };
   expect(codeDetailsJson(details)).toEqual({
     code: 'ANN',
@@ -474,7 +474,7 @@ describe('share links', () => {
     });
   });
 
-  test('are one for each engagement and medium, and only those that were asked for', () => {
+  test('are one for each requested engagement and medium', () => {
     const all = links.urls('ANN').shareLinks;
     expect(Object.keys(all)).toEqual(['cleanShareLink', ...ENGAGEMENT_MEDIA]);
     for (const engagement of ENGAGEMENT_MEDIA)
@@ -495,7 +495,7 @@ describe('share links', () => {
     });
   });
 
-  test('name the program that was asked for', () => {
+  test('name the requested program', () => {
     const codes = { default: 'ANN' };
     expect(codeForLinks(codes, ['default', 'new'], undefined, 'default')).toBe('ANN');
     const codeOf = (program: string) => {

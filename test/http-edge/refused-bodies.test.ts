@@ -158,7 +158,7 @@ function writeThenRead(head: string, body: Buffer): Promise<string> {
   });
 }
 
-test('the connection of a body that was read to its end goes on', async () => {
+test('a connection continues after a body that was read to its end', async () => {
   const deep = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${DEEP.length}\r\n\r\n`;
   const next = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
   const answers = await sendRaw(it_.port, [deep, DEEP, next], 2);
@@ -166,7 +166,7 @@ test('the connection of a body that was read to its end goes on', async () => {
   expect(answers.map(({ headers }) => headers['connection'])).not.toContain('close');
 });
 
-test('a body that turns out to be broken after its answer gets no second one', async () => {
+test('a body that breaks after its answer gets no second answer', async () => {
   const refused = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12`;
   const socket = connect({ port: it_.port, host: '127.0.0.1' });
   let text = '';
@@ -191,7 +191,7 @@ describe('a body in chunks of one byte', () => {
   const head = (method: string, path: string, { authorization } = LIVE): string =>
     `${method} ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`;
 
-  test('is put together as long as it is short', async () => {
+  test('is read while it is short', async () => {
     const [answer] = await sendRaw(
       it_.port,
       [head('POST', '/echo'), chunksOf('{"a":1}'), '0\r\n\r\n'],
@@ -204,7 +204,7 @@ describe('a body in chunks of one byte', () => {
     ['that is read', 'POST', LIVE],
     ['that nobody reads', 'GET', LIVE],
     ['that is refused', 'POST', { authorization: basic(':nobody') }],
-  ])('%s is torn down before it costs time and memory', async (_name, method, credentials) => {
+  ])('%s is closed before it costs time and memory', async (_name, method, credentials) => {
     const socket = connect({ port: it_.port, host: '127.0.0.1' });
     let text = '';
     socket.on('data', (piece) => (text += piece.toString())).on('error', () => undefined);
@@ -247,7 +247,7 @@ describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (conne
     });
   }
 
-  test('is answered, and torn down once it has sent too much', async () => {
+  test('is answered, and its connection is closed once it has sent too much', async () => {
     const socket = connect({ port: it_.port, host: '127.0.0.1', allowHalfOpen: true });
     const ended = closed(socket);
     socket.write(head);
@@ -262,7 +262,7 @@ describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (conne
     expect(socket.bytesWritten).toBeLessThan(REST.restBytesMax + 16 * MIB);
   });
 
-  test('is answered, and torn down when its time is over, holding no place meanwhile', async () => {
+  test('is answered, and its connection is closed when its time is over, without counting as a request meanwhile', async () => {
     const socket = connect({ port: it_.port, host: '127.0.0.1', allowHalfOpen: true });
     const ended = closed(socket);
     const answered = new Promise((resolve) => socket.once('data', resolve));
@@ -276,7 +276,7 @@ describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (conne
   });
 });
 
-test('bodies that are held back cost whoever holds most of them, and no usual request', async () => {
+test('delayed bodies cost the client with the most of them, and no normal request', async () => {
   const head = (length: number): string =>
     `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${length}\r\n\r\n`;
   const almost = Buffer.alloc(MIB - 1, 0x20);

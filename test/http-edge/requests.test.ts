@@ -101,7 +101,7 @@ describe('a request shape', () => {
   ] as const satisfies readonly Shape[];
 
   test.each(shapes.map((shape) => [shape.name, shape] as const))(
-    '%s holds no member that the body does not give',
+    '%s has no member that the body lacks',
     (_name, shape) => {
       const request = readShape<object>(shape, {});
       expect(request).toBeInstanceOf(shape);
@@ -109,7 +109,7 @@ describe('a request shape', () => {
     },
   );
 
-  test('holds exactly the members that the body gives', () => {
+  test('has exactly the members of the body', () => {
     expect(
       Reflect.ownKeys(
         parseRequest(UserRequest, { email: '', lastName: 'Lee', referredBy: { code: 'ANN' } }),
@@ -165,7 +165,7 @@ describe('accountsync', () => {
     expect(rsCodeOf(() => parse(body))).toBe(rsCode);
   });
 
-  test('needs an id and a subscription, and keeps what has a value', () => {
+  test('needs an id and a subscription, and keeps members with a value', () => {
     const parsed = parse({
       id: 7,
       subscription: { status: 'TRIAL', value: null, billingIntervalType: '', extra: 1 },
@@ -195,7 +195,7 @@ describe('accountsync', () => {
     expect([paid.currency, paid.referral?.code]).toEqual(['EUR', '123']);
   });
 
-  test('passes over a code that cannot be one', () => {
+  test('ignores a malformed code', () => {
     for (const code of ['', 'no spaces', 'x'.repeat(16), null, 'é'])
       expect(
         parse({ id: 'a', subscription: { status: 'FREE' }, referral: { code } }).referral?.code,
@@ -336,7 +336,7 @@ describe('a user', () => {
     expect(rsCodeOf(() => codesInPassing(parseRequest(IdentifiedUserRequest, body)))).toBe(rsCode);
   });
 
-  test('tells members that are not given, cleared and set apart', () => {
+  test('distinguishes omitted, cleared and set members', () => {
     expect(
       parse({
         email: '',
@@ -356,7 +356,7 @@ describe('a user', () => {
     });
   });
 
-  test('takes every member at once', () => {
+  test('accepts every member at once', () => {
     const body = {
       id: 'u',
       accountId: 5,
@@ -541,7 +541,7 @@ describe('moderation', () => {
     expect(refusal(() => parse({ actions: [value] })).length).toBeGreaterThan(0);
   });
 
-  test('350 000 empty actions are refused in no time', () => {
+  test('refuses 350 000 empty actions quickly', () => {
     const started = performance.now();
     expect(
       refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length,
@@ -552,7 +552,7 @@ describe('moderation', () => {
 
 describe('redemption', () => {
   test.each([0, -1, 1.5, 1e300, Infinity, 100])(
-    'the amount %p goes on to the decision',
+    'passes the amount %p on to the decision',
     (amount) => {
       expect(parseRequest(RedeemRequest, { amount, unit: 'CENTS' })).toEqual({
         amount,

@@ -114,7 +114,7 @@ class SampleController {
   }
 
   @Get('open/whoami')
-  @Access('anyone-open')
+  @Access('public-open')
   whoAmIOpen(@Call() { tenant, mode, scope, actor, token }: Call) {
     return { tenant, mode, scope, actor, token };
   }

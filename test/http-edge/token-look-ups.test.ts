@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-test('every refusal of a token looks the tenant up anew, also where no token counts: its time tells nothing', async () => {
+test('every refusal of a token reads the tenant again, also on routes without tokens, so that its time reveals nothing', async () => {
   const tenant = await running.service.createTenant();
   const good = token(tenant.liveSecret, { user: { id: 'u', accountId: 'a' } });
   const bad = token('a guess', { user: { id: 'u', accountId: 'a' } });

@@ -65,18 +65,18 @@ describe('a good token', () => {
       { ...GOOD, iss: 'x', aud: 'y', jti: 'z' },
       { kind: 'user', accountId: 'a', userId: 'u', fields: {} },
     ],
-  ])('names whom it is about: %s', async (_name, claims, subject) => {
+  ])('names its user: %s', async (_name, claims, subject) => {
     expect(await verify(signed(claims))).toStrictEqual({ subject, signedWith: LIVE });
   });
 
-  test('is known by the secret that signed it, its bytes in UTF-8', async () => {
+  test('is verified with the secret that signed it, in UTF-8', async () => {
     expect((await verify(signed(GOOD, { alg: 'HS256' }, TEST.secret)))?.signedWith).toBe(TEST);
     expect((await verify(jwt.sign(GOOD, 'live-sécret', { algorithm: 'HS256' })))?.signedWith).toBe(
       LIVE,
     );
   });
 
-  test('may name a key, or a place of keys, to no effect', async () => {
+  test('may name a key, or an address of keys, without effect', async () => {
     const header = {
       alg: 'HS256',
       kid: '../../dev/null',
@@ -89,7 +89,7 @@ describe('a good token', () => {
     ).toBeUndefined();
   });
 
-  test('must expire where the tenant says so', async () => {
+  test('must expire when the tenant requires it', async () => {
     expect(await verify(signed(GOOD), { mustExpire: true })).toBeUndefined();
     expect(
       await verify(signed({ ...GOOD, exp: seconds(60_000) }), { mustExpire: true }),
@@ -167,7 +167,7 @@ describe('a bad token', () => {
     expect(await verify(token)).toBeUndefined();
   });
 
-  test('costs as many signatures as any other: the time of a "no" does not tell what was wrong', async () => {
+  test('costs as many signatures as any other, so that the time of a refusal does not reveal the fault', async () => {
     // The library takes it from there, too.
     const hmac = jest.spyOn(crypto, 'createHmac');
     const computed: [string, number][] = [];

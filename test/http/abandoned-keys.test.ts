@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('a key whose request came to no answer is for that request alone, in every process', async () => {
+it('a key whose request got no answer is for that request only, in every process', async () => {
   const sealingKey = randomBytes(32);
   const [one, other] = [await process(sealingKey), await process(sealingKey)];
   const first = await one.claim(REQUEST);
@@ -99,7 +99,7 @@ describe('the command of a key', () => {
     expect([first, second]).not.toContain(await commandOf(four, 'aged'));
   });
 
-  it('is the one that a release before named, where that one claimed it', async () => {
+  it('is the one of an earlier release that claimed the key', async () => {
     const key = randomBytes(32);
     const [one, two] = [await process(key), await process(key)];
     await commandOf(one, 'before');
@@ -112,7 +112,7 @@ describe('the command of a key', () => {
     );
   });
 
-  it('is answered for its whole time from the answer on, however late that came', async () => {
+  it('is answered for its whole time from the answer on, however late that was', async () => {
     const one = await process(randomBytes(32));
     await commandOf(one, 'late');
     await age('late', 7);

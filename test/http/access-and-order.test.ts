@@ -88,7 +88,7 @@ describe('the description of the interface', () => {
     );
   }
 
-  test('knows every route that the router knows, and no other', () => {
+  test('has every route of the router, and no other', () => {
     const known = knownRoutes(running.service).filter(
       (route) => !ITSELF.includes(route.split(' ')[1] ?? ''),
     );
@@ -105,7 +105,7 @@ describe('the description of the interface', () => {
     expect([...new Set(tested)].sort()).toStrictEqual([...ofTenants].sort());
   });
 
-  test('says of each who may call it, and that is so', async () => {
+  test('states for each route who may call it, as it is enforced', async () => {
     for (const route of described()) {
       const [method = '', template = ''] = route.split(' ');
       const operation: unknown = Reflect.get(
@@ -249,7 +249,7 @@ describe.each(ROUTES)('%s %s', (method, to) => {
     );
   });
 
-  test('is checked for what it is about afterwards', async () => {
+  test('has its subject checked afterwards', async () => {
     const withBody = method === 'POST' && BODIES.includes(to) ? { raw: '{}' } : {};
     const { status, body } = await call(tenant.live, withBody);
     if (MADE.includes(to))
@@ -317,14 +317,14 @@ describe('keys', () => {
     },
   );
 
-  test('are taken with the scheme in any case', async () => {
+  test('are accepted with the scheme in any case', async () => {
     const authorization = basic(`:${tenant.liveKey}`).replace('Basic', 'bAsIc');
     expect(
       (await tenant.live.as(undefined).get('/users', { headers: { authorization } })).status,
     ).toBe(200);
   });
 
-  test('that were replaced are good until their time is over', async () => {
+  test('that were replaced are valid until their time is over', async () => {
     const made = await running.service.createTenant();
     const { tenantCommands } = running.service.service.core;
     const rotate = async (graceMs: number) => {
@@ -348,7 +348,7 @@ describe('keys', () => {
 });
 
 describe('switches', () => {
-  test('open endpoints go on and off with the next request; bad credentials are 401 all the same', async () => {
+  test('open endpoints are on or off from the next request, and bad credentials are 401 either way', async () => {
     const switchTo = (openEndpoints: boolean) =>
       running.service.service.core.tenantCommands.execute(closed.alias, {
         type: 'SwitchOpenEndpoints',
@@ -372,7 +372,7 @@ describe('switches', () => {
     expect((await closed.live.get('/users')).status).toBe(200);
   });
 
-  test('a tenant with a payment provider has neither accountsync nor accounts to look at, and all the rest', async () => {
+  test('a tenant with a payment provider has neither accountsync nor account reads, and all other routes', async () => {
     const api = payments.live;
     const notSupported = refusal(403, 'API_REQUEST_NOT_SUPPORTED');
     expect(
@@ -390,7 +390,7 @@ describe('switches', () => {
   });
 });
 
-describe('what is no route', () => {
+describe('an unknown route or tenant', () => {
   test.each([
     '',
     '/',
@@ -435,7 +435,7 @@ describe('what is no route', () => {
     ).toStrictEqual(refusal(404, 'TENANT_NOT_FOUND', 'RS015'));
   });
 
-  test('a path that is no percent-encoding: 400', async () => {
+  test('a malformed percent-encoding: 400', async () => {
     for (const broken of ['%', '%zz', '%ff', '%ed%a0%80']) {
       const { status, body } = await tenant.live.get(`/account/${broken}`);
       expect([broken, status, body]).toStrictEqual([broken, 400, errorBody(400, 'BAD_REQUEST')]);

@@ -68,7 +68,7 @@ describe('accountsync', () => {
     ['SEMI_ANNUAL', 1],
     ['YEAR', 3],
   ])(
-    'takes a subscription that is paid every %s',
+    'accepts a subscription that is paid every %s',
     async (billingIntervalType, billingIntervalValue) => {
       const id = personal('acc');
       const subscription = {
@@ -84,7 +84,7 @@ describe('accountsync', () => {
     },
   );
 
-  test('replaces the subscription as a whole, keeps currency and referral when they are left out', async () => {
+  test('replaces the subscription as a whole, and keeps currency and referral when they are omitted', async () => {
     const { code } = await user();
     const id = personal('acc');
     const first = await api.post('/accountsync', {
@@ -126,7 +126,7 @@ describe('accountsync', () => {
     expect((await api.get(`/account${path(id)}`)).body).toStrictEqual(third.body);
   });
 
-  test('takes ids and codes that are JSON numbers, and ignores members that it does not know', async () => {
+  test('accepts ids and codes that are JSON numbers, and ignores unknown members', async () => {
     const number = 4_711_000 + Math.floor(Math.random() * 1000);
     const owner = await user({ referralCode: number });
     expect(owner.code).toBe(String(number));
@@ -166,7 +166,7 @@ describe('accountsync', () => {
     ['unknown', async () => personal()],
     ['malformed', async () => 'no code!'],
     ['longer than any', async () => 'x'.repeat(2000)],
-  ])('a code that is %s is passed over, a later one counts', async (_what, codeOf) => {
+  ])('ignores a code that is %s, and a later one counts', async (_what, codeOf) => {
     const id = personal('acc');
     const { body } = await api.post('/accountsync', {
       id,
@@ -182,7 +182,7 @@ describe('accountsync', () => {
     ).toStrictEqual({ code });
   });
 
-  test('passes over an own code and a code after the first PAID', async () => {
+  test('ignores an own code and a code after the first PAID', async () => {
     const own = await user();
     const { code } = await user();
     const sync = (id: string, subscription: Json, referral?: string) =>
@@ -200,7 +200,7 @@ describe('accountsync', () => {
     ).toBe(0);
   });
 
-  test('attributes an account whose code and PAID come in one call, and converts it with its first user', async () => {
+  test('attributes an account with code and PAID in one call, and converts it with its first user', async () => {
     const { code } = await user();
     const id = personal('acc');
     expect(
@@ -273,13 +273,13 @@ describe('users', () => {
     expect((await api.get(`/account${path(accountId)}/user/u`)).status).toBe(404);
   });
 
-  test('needs an account that exists', async () => {
+  test('need an existing account', async () => {
     expect(
       outcome(await api.post('/user', { id: personal(), accountId: personal() })),
     ).toStrictEqual(refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'));
   });
 
-  test('keeps what is left out, clears what is null, ignores what is empty', async () => {
+  test('keep omitted members, clear null ones, ignore empty ones', async () => {
     const person = await user({
       firstName: 'Ada',
       lastName: 'B',
@@ -314,7 +314,7 @@ describe('users', () => {
     expect((await change({ email: null })).body).toMatchObject({ email: null, emailHash: null });
   });
 
-  test('merges custom fields and works segments off in order', async () => {
+  test('merge custom fields and apply segments in order', async () => {
     const person = await user({
       customFields: { a: 1, b: 'x', c: true },
       segments: ['one', 'two', 'one'],
@@ -356,7 +356,7 @@ describe('users', () => {
     });
   });
 
-  test('holds what is as large as it may be, and refuses what is larger in all', async () => {
+  test('hold the largest profile, and refuse a larger one', async () => {
     const person = await user();
     const fields = (from: number) =>
       Object.fromEntries(
@@ -473,7 +473,7 @@ describe('codes', () => {
     expect(await codeOf(null, null)).toMatch(/^[0-9A-Z]{1,15}$/);
   });
 
-  test('are kept as given, compared without case, and belong to one person', async () => {
+  test('are kept as sent, compared without case, and belong to one person', async () => {
     const code = `${personal('Mi')}X`;
     const owner = await user({ referralCode: code });
     expect(owner.code).toBe(code);
@@ -486,7 +486,7 @@ describe('codes', () => {
     ).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
   });
 
-  test('of earlier keep working; an own one that is sent again is the first again', async () => {
+  test('from before keep working; an own one that is sent again is primary again', async () => {
     const [old, young] = [personal('old'), personal('new')];
     const owner = await user({ referralCode: old });
     const change = async (referralCode: string) =>
@@ -505,7 +505,7 @@ describe('codes', () => {
   });
 
   test.each(['nobodys', 'no-code', 'x'.repeat(16), 'a b', 'é', '%00', 'a%2Fb', 'x'.repeat(2000)])(
-    'GET /code/%s finds nothing',
+    'are not found by GET /code/%s',
     async (code) => {
       expect(
         outcome(
@@ -523,7 +523,7 @@ describe('codes', () => {
   );
 
   test.each(['', '?referralCode=', '?referralCode=a&referralCode=b'])(
-    'GET /user%s says that it needs one',
+    'are required by GET /user%s',
     async (parameters) => {
       expect(outcome(await api.get(`/user${parameters}`))).toStrictEqual(
         refusal(400, 'BAD_REQUEST'),
@@ -531,7 +531,7 @@ describe('codes', () => {
     },
   );
 
-  test('show short names to everybody', async () => {
+  test('show short names in public', async () => {
     const nameOf = async (more: Json) =>
       (await api.get(`/code/${(await user(more)).code}`)).body['referrerName'];
     expect(await nameOf({ firstName: 'Ann', lastName: 'Lee' })).toBe('Ann L');
@@ -578,7 +578,7 @@ describe('codes', () => {
     );
   });
 
-  test('that come with a user: the first that somebody holds counts', async () => {
+  test('of a request for a user: the first one with an owner counts', async () => {
     const [first, second] = [await user(), await user()];
     const friend = await user({
       referredBy: { code: 'nobodys', isConverted: true },
@@ -611,7 +611,7 @@ describe('codes', () => {
     expect((await api.get(`/account${path(shy.accountId)}`)).body['referral']).toBeNull();
   });
 
-  test('of a blocked user in passing: the referral starts with both sides denied', async () => {
+  test('of a blocked user in a body start a referral with both sides denied', async () => {
     const owner = await user();
     await api.post(`${owner.at}/block`);
     const friend = await user({ referredBy: { code: owner.code } });
@@ -634,7 +634,7 @@ describe('codes', () => {
     );
   });
 
-  test('of a user who is blocked between start and PAID convert: the referrer is denied, the friend keeps the reward', async () => {
+  test("of a user who is blocked between start and PAID convert: the referrer's side is denied, the friend keeps the reward", async () => {
     const owner = await user();
     const friend = await user({ referredBy: { code: owner.code } });
     await api.post(`${owner.at}/block`);

@@ -151,14 +151,14 @@ describe.each(Object.keys(BODY_ROUTES))('the body of %s', (name) => {
   test('is refused when it cannot be read, is too large or is of another type', () =>
     changesNothing(() => refusesUnreadableBodies(route().to, route().good)));
 
-  test('is refused when it is no object', () =>
+  test('is refused when it is not an object', () =>
     changesNothing(async () => {
       expect(outcome(await api.post(route().to, []))).toStrictEqual(refusal(400, 'BAD_REQUEST'));
     }));
 
   // What the route's shape refuses, `test/http-edge/requests.test.ts` says; here one such body is
   // sent, and everything that the shape takes.
-  test('is taken or refused with any value in any member, and what is refused changes nothing', async () => {
+  test('is accepted or refused with any value in any member, and refused ones change nothing', async () => {
     const { to, good, parse } = route();
     const isTaken = (body: Json): boolean => {
       try {
@@ -231,7 +231,7 @@ describe.each(Object.keys(EMPTY_ROUTES))('%s, whose body may be empty', (name) =
     changesNothing(() => refusesUnreadableBodies(to(), { a: 1 })));
 });
 
-test('nothing at all and {} are empty, of whatever type', async () => {
+test('no body and {} are empty, of any content type', async () => {
   const { at } = world;
   const empty: [string | undefined, Record<string, string>][] = [
     [undefined, {}],
@@ -298,7 +298,7 @@ describe('ids', () => {
     return { status: answer!.status, body: answer!.json };
   }
 
-  test('of all kinds come back as they went, and are not mixed up', async () => {
+  test('of all kinds are returned as sent, and stay distinct', async () => {
     const mark = personal();
     const codes = new Map<string, string>();
     for (const id of GOOD_IDS) {
@@ -333,7 +333,7 @@ describe('ids', () => {
     }
   });
 
-  test('that cannot be are refused, in bodies, paths and queries', () =>
+  test('that are malformed are refused, in bodies, paths and queries', () =>
     changesNothing(async () => {
       const bad = refusal(400, 'BAD_REQUEST');
       // The others: `test/http-edge/requests.test.ts` and `parameters.test.ts`.
@@ -371,7 +371,7 @@ describe('ids', () => {
       }
     }));
 
-  test('that nobody has are 404 or an empty list', () =>
+  test('that are unknown are answered with 404 or an empty list', () =>
     changesNothing(async () => {
       const mark = personal();
       for (const id of GOOD_IDS.map((good) => `${mark}${good}`.slice(0, 200))) {
@@ -430,28 +430,30 @@ describe('queries', () => {
     ],
   };
 
-  test.each(Object.keys(PARAMETERS))('GET %s with anything in any parameter', (to) =>
-    changesNothing(async () => {
-      for (const name of PARAMETERS[to]!) {
-        for (const value of NASTY) {
-          const target = `${to}${to.includes('?') ? '' : '?'}${name}=${value}`;
-          const { status, body } = await api.get(target);
-          expect([target, [200, 400, 404].includes(status)]).toStrictEqual([target, true]);
-          if (status !== 200)
-            expect(body).toStrictEqual(errorBody(status, String(body['apiErrorCode'])));
+  test.each(Object.keys(PARAMETERS))(
+    'of GET %s are answered or refused with any text in any parameter',
+    (to) =>
+      changesNothing(async () => {
+        for (const name of PARAMETERS[to]!) {
+          for (const value of NASTY) {
+            const target = `${to}${to.includes('?') ? '' : '?'}${name}=${value}`;
+            const { status, body } = await api.get(target);
+            expect([target, [200, 400, 404].includes(status)]).toStrictEqual([target, true]);
+            if (status !== 200)
+              expect(body).toStrictEqual(errorBody(status, String(body['apiErrorCode'])));
+          }
+          expect(
+            (await api.get(`${to}${to.includes('?') ? '' : '?'}${name}=1&${name}=2`)).status,
+          ).toBe(400);
+          expect([200, 400]).toContain(
+            (await api.get(`${to}${to.includes('?') ? '' : '?'}${name}[a]=1&${name}[]=2`)).status,
+          );
         }
-        expect(
-          (await api.get(`${to}${to.includes('?') ? '' : '?'}${name}=1&${name}=2`)).status,
-        ).toBe(400);
-        expect([200, 400]).toContain(
-          (await api.get(`${to}${to.includes('?') ? '' : '?'}${name}[a]=1&${name}[]=2`)).status,
-        );
-      }
-    }),
+      }),
   );
 });
 
-test('nothing of all this was a failure of the service', () => {
+test('none of these requests was a failure of the service', () => {
   expect(running.service.logText).not.toContain('request failed');
   expect(running.service.logText).not.toMatch(/"status":5\d\d/);
   expect(running.service.logText).toContain('"status":413');

@@ -8,7 +8,7 @@ import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';
 import { personal, startWithStores } from '../support/running-service.js';
 
-it('the shares never come to more than the maximum, and use all of it', () => {
+it('the shares add up to the maximum', () => {
   for (let max = CONNECTIONS_MIN; max <= 200; max++) {
     const { requests, background, jobs, logReaders, operations } = connectionBudget({
       databaseConnectionsMax: max,
@@ -25,7 +25,7 @@ it('the shares never come to more than the maximum, and use all of it', () => {
   });
 });
 
-it('fewer than the service needs are refused in one line', () => {
+it('a maximum below the need of the service is refused in one line', () => {
   expect(() => loadConfig({ DATABASE_CONNECTIONS_MAX: String(CONNECTIONS_MIN - 1) })).toThrow(
     new ConfigError([
       `DATABASE_CONNECTIONS_MAX must be a whole number from ${CONNECTIONS_MIN} to 1000`,

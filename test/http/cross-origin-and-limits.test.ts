@@ -52,7 +52,7 @@ describe('pages of other origins', () => {
     };
   };
 
-  test('may ask before they call', async () => {
+  test('get answers to preflight requests', async () => {
     const closed = await running.service.createTenant({ openEndpoints: false });
     for (const [path, methods] of [
       ['/open/account/a/user/u', ['GET', 'POST', 'PUT']],
@@ -89,7 +89,7 @@ describe('pages of other origins', () => {
     ).toMatchObject({ status: 405, allowed: null });
   });
 
-  test('may read every answer, errors too, and no answer that is not theirs', async () => {
+  test('may read every answer to their calls, errors too, and no other', async () => {
     const tenant = await running.service.createTenant();
     const closed = await running.service.createTenant({ openEndpoints: false });
     for (const [status, path, method = 'GET', init = {}] of [
@@ -116,7 +116,7 @@ describe('pages of other origins', () => {
     expect((await call(`/api/v1/${tenant.alias}/users`)).allowed).toBeNull();
   });
 
-  test('are those that the tenant names', async () => {
+  test("are those of the tenant's list", async () => {
     const tenant = await running.service.createTenant();
     await set(tenant, { allowedOrigins: ['https://shop.example'] });
     const path = `/api/v1/${tenant.alias}/open/code/NOBODYHASIT`;
@@ -173,7 +173,7 @@ describe('calls of clients', () => {
     ).toBe('"code";q=100;w=3600');
   });
 
-  test('that update somebody are free, those that make somebody are not', async () => {
+  test('that update users are not counted, those that create users are', async () => {
     const tenant = await running.service.createTenant();
     await set(tenant, { rateLimits: { 'create-user': 2 } });
     const account = personal('acc');
@@ -222,7 +222,7 @@ describe('calls of clients', () => {
   });
 });
 
-test('a token of three megabytes is refused as any other bad one', async () => {
+test('a token of three megabytes is refused like any other bad one', async () => {
   const tenant = await running.service.createTenant();
   const head = `GET /api/v1/${tenant.alias}/open/account/a/user/u HTTP/1.1\r\nHost: x\r\n`;
   for (const field of ['X-SaaSquatch-User-Token: ', 'Authorization: Bearer ']) {

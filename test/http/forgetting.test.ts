@@ -59,7 +59,7 @@ const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
 const balancesOf = async ({ accountId }: Person) =>
   (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
-test('the referrer’s side of a referral is moderated after the referred account was deleted, and opened and referred anew', async () => {
+test('the referrer’s side of a referral is moderated after the referred account was deleted, opened and referred again', async () => {
   const ann = await somebody();
   const bob = await somebody(ann.referralCode);
   await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
@@ -98,7 +98,7 @@ test('the referrer’s side of a referral is moderated after the referred accoun
   });
 });
 
-test('a referrer is forgotten: nothing shows the person, and the other side keeps what it has', async () => {
+test('a forgotten referrer is in no answer, and the other side keeps its rewards', async () => {
   const ann = await somebody();
   const bob = await somebody(ann.referralCode);
   await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
@@ -166,7 +166,7 @@ test('a referrer is forgotten: nothing shows the person, and the other side keep
   expect((await api.get(`/reward${query({ accountId: ann.accountId })}`)).body).toStrictEqual([]);
 });
 
-test('a referred user is forgotten: the referral still converts for the referrer', async () => {
+test('the referral of a forgotten user still converts for the referrer', async () => {
   const ann = await somebody();
   const bob = await somebody(ann.referralCode);
   expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
@@ -181,7 +181,7 @@ test('a referred user is forgotten: the referral still converts for the referrer
   expect((await api.get(`/account${path(bob.accountId)}/reward`)).body).toStrictEqual([]);
 });
 
-test('a fraud signal stays when a side is forgotten, and says nothing of the person', async () => {
+test("a fraud signal stays when a side is forgotten, without the person's values", async () => {
   const ann = await somebody();
   const bob = {
     accountId: personal('acc'),
@@ -231,7 +231,7 @@ test('the referral of a forgotten user can still be moderated, and that of a del
   });
 });
 
-test('do not track: the id is never registered on the account again', async () => {
+test('a do-not-track id is never registered on the account again', async () => {
   const ann = await somebody();
   const tracked = { ...(await somebody()), accountId: ann.accountId };
   await api.post('/user', { accountId: tracked.accountId, id: tracked.id });
@@ -256,7 +256,7 @@ test('do not track: the id is never registered on the account again', async () =
   expect((await api.post('/user', { accountId: other.accountId, id: ann.id })).status).toBe(200);
 });
 
-test('an account is forgotten with its users, and begins anew: it may be referred again', async () => {
+test('an account is forgotten with its users, and may be opened and referred again', async () => {
   const [ann, eve] = [await somebody(), await somebody()];
   const bob = await somebody(ann.referralCode);
   await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
@@ -290,7 +290,7 @@ test('an account is forgotten with its users, and begins anew: it may be referre
   expect(outcome(await api.get(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
 });
 
-test('a kept answer shows null where it named somebody', async () => {
+test('a kept answer shows null in place of a forgotten person', async () => {
   const ann = await somebody();
   const bob = {
     accountId: personal('acc'),
@@ -380,7 +380,7 @@ describe('with the token of a user', () => {
   const link = ({ referralCode }: Person) =>
     fetch(`${running.service.origin}/s/${tenant.alias}/${referralCode}`, { redirect: 'manual' });
 
-  test('whoever was forgotten is nowhere, comes back as somebody new, or not at all if not to be tracked', async () => {
+  test('a forgotten user is in no answer, and returns as another person, or not at all with do-not-track', async () => {
     const ann = await somebody();
     const bob = await somebody();
     const client = tokenOf(ann);
@@ -424,7 +424,7 @@ describe('with the token of a user', () => {
     expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual(NO_ACCOUNT);
   });
 
-  test('the user of a cookie is forgotten like any other', async () => {
+  test('a cookie user is forgotten like any other', async () => {
     const visit = () =>
       api.put<{ id: string; accountId: string }>('/open/user/cookie_user', {
         cookieId: 'a-cookie',
@@ -437,7 +437,7 @@ describe('with the token of a user', () => {
     expect(outcome(await visit())).toStrictEqual(refusal(400, 'DO_NOT_TRACK', 'RS050'));
   });
 
-  test('kept answers show null where they named somebody', async () => {
+  test('kept answers show null in place of a forgotten person', async () => {
     const ann = await somebody();
     const bob = await somebody();
     const again = async (method: string, to: string, body: unknown, key: string) =>
@@ -481,7 +481,7 @@ describe('with the token of a user', () => {
   });
 });
 
-test('the record of a person is whole, and each look at it is on record', async () => {
+test('the record of a person is complete, and each read of it is recorded', async () => {
   const ann = await somebody();
   const bob = await somebody(ann.referralCode);
   const { core } = running.service.service;
@@ -523,7 +523,7 @@ test('the record of a person is whole, and each look at it is on record', async 
     expect(`${looks[0]?.stream}${looks[0]?.data}${looks[0]?.metadata}`).not.toContain(text);
 });
 
-test('what is asked wrongly is refused, and nothing is forgotten', async () => {
+test('a wrong request is refused, and nothing is forgotten', async () => {
   const ann = await somebody();
   const wrong: readonly Readonly<Record<string, string>>[] = [
     { doNotTrack: 'yes' },

@@ -230,7 +230,7 @@ const whole = (answer: Answer<unknown>) => ({ ...outcome(answer), position: posi
 const IN_PROGRESS = refusal(409, 'REQUEST_IN_PROGRESS');
 
 describe.each(EACH_WRITE)('%s with a key', (name) => {
-  test('happens once: here, there, with the answer lost; another body is refused', async () => {
+  test('takes effect once in both services and with a lost answer, and refuses another body', async () => {
     const write = await WRITES[name]!();
     const key = personal('key');
     const first = await send(api, write, { key });
@@ -280,7 +280,7 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
     expect(await running.service.head()).toBe(head);
   });
 
-  test('that runs still is not run a second time', async () => {
+  test('is not run a second time while it runs', async () => {
     const write = await WRITES[name]!();
     const key = personal('key');
     const calls = await Promise.all(
@@ -296,7 +296,7 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
 });
 
 describe('the same user, sent through both services at once', () => {
-  test('is created once: whoever loses the race updates it', async () => {
+  test('is created once, and the loser of the race updates it', async () => {
     for (let round = 0; round < 8; round++) {
       const accountId = personal('acc');
       await api.post('/accountsync', { id: accountId, subscription: TRIAL });
@@ -349,7 +349,7 @@ describe('the same user, sent through both services at once', () => {
   });
 });
 
-describe('a key that comes again after its time', () => {
+describe('a key that is used again after its time', () => {
   /**
    * As the service finds it that much later: started anew, on a log and a database that are older.
    */
@@ -422,7 +422,7 @@ describe('an effect whose answer was lost', () => {
     events: [{ key: 'visit', fields: {} }],
   });
 
-  test('of applying a code is the answer, although the code’s owner is gone by now', async () => {
+  test('of applying a code is the answer, although the code’s owner is deleted by now', async () => {
     const [owner, { at }] = [await person(), await person()];
     const key = personal('key');
     const first = await api.post(`/open/code/${owner.code}${at}`, undefined, { key });
@@ -482,7 +482,7 @@ describe('an effect whose answer was lost', () => {
     },
   );
 
-  test('of a moderation is the answer, although the referred account is gone by now', async () => {
+  test('of a moderation is the answer, although the referred account is deleted by now', async () => {
     const { accountId } = await person({ referral: { code: (await person()).code } });
     const { body } = await api.get<{ referrals: Json[] }>(
       `/referrals${query({ referredAccountId: accountId })}`,
@@ -624,7 +624,7 @@ describe('a key', () => {
     expect((await api.post(`${at}/unblock`)).status).toBe(200);
   });
 
-  test('whose answer was lost tells of the state right after its effect, whatever happened since', async () => {
+  test('whose answer was lost returns the state right after its effect, whatever happened since', async () => {
     const { id, accountId, at } = await person();
     const [named, given, spent] = [personal('key'), personal('key'), personal('key')];
     const name = { id, accountId, firstName: personal('Ann') };
@@ -765,7 +765,7 @@ describe('a key', () => {
     expect(whole(await call(there))).toStrictEqual(whole(await first));
   });
 
-  test('of a process that is gone is run by the next one to ask', async () => {
+  test('of a process that died is run by the next request', async () => {
     const id = await reward();
     const key = personal('key');
     const call = () => api.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
@@ -786,7 +786,7 @@ describe('a key', () => {
 });
 
 describe('a position', () => {
-  test('comes with every write, also with one that changed nothing, and not with a refusal', async () => {
+  test('is in the answer to every write, even without a change, and not in a refusal', async () => {
     const { accountId, at, id } = await person();
     const { body } = await api.post(`/rewards${at}`, CREDIT);
     const first = await api.post(`/reward/${String(body['id'])}/cancel`);
@@ -817,7 +817,7 @@ describe('a position', () => {
   ];
   READS.push('/reward?accountId=a', '/reward/balance?accountId=a', '/reward/a');
 
-  test.each(READS)('that is none of ours is refused: GET %s', async (to) => {
+  test.each(READS)('that is malformed or of another log is refused: GET %s', async (to) => {
     const head = (await running.service.head())!;
     const [log = '', digits = ''] = head.split('-');
     const other = `${log.startsWith('0') ? '1' : '0'}${log.slice(1)}-${digits}`;
@@ -843,7 +843,7 @@ describe('a position', () => {
     }
   });
 
-  test.each(READS)('that is there is waited for: GET %s', async (to) => {
+  test.each(READS)('that exists is waited for: GET %s', async (to) => {
     const atLeast = (await running.service.head())!;
     for (const client of [api, there, tenant.test])
       expect([200, 201, 404]).toContain((await client.get(to, { atLeast })).status);
@@ -913,7 +913,7 @@ describe('at the same time, through both services', () => {
     Promise.all(Array.from({ length: times }, (_, n) => call(n % 2 === 0 ? api : there, n)));
   const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
 
-  test('one code goes to one person, one payment provider id to one account', async () => {
+  test('one code belongs to one person, one payment provider id to one account', async () => {
     const people = await Promise.all(Array.from({ length: 6 }, () => person()));
     const referralCode = personal('one');
     const claimed = await both(6, (client, n) =>
@@ -942,7 +942,7 @@ describe('at the same time, through both services', () => {
     }
   });
 
-  test('an account is referred once, a user made once, a referral converted once', async () => {
+  test('an account is referred once, a user created once, a referral converted once', async () => {
     const [referrers, accountId, id] = [
       await Promise.all([person(), person()]),
       personal('acc'),
@@ -1059,7 +1059,7 @@ describe('one own write', () => {
     );
   });
 
-  test('that is answered again by another service is waited for there', async () => {
+  test('that another service answers again is waited for there', async () => {
     const { at, id, accountId } = await person();
     const key = personal('key');
     const change = { id, accountId, firstName: personal('Ann') };
@@ -1074,7 +1074,7 @@ describe('one own write', () => {
     expect((await read!).body['firstName']).toBe(change.firstName);
   });
 
-  test('shows what it set off, whichever read comes first', async () => {
+  test('is shown with its reactions, in whichever read is first', async () => {
     const [referrer, reads] = [
       await person(),
       ['/reward', '/reward/balance', '/referrals'] as const,

@@ -21,7 +21,7 @@ const at = ({ accountId, userId }: { accountId: string; userId: string }): strin
   `/open/account/${encodeURIComponent(accountId)}/user/${encodeURIComponent(userId)}`;
 
 describe('with the key', () => {
-  test('PUT makes account and user, POST only users who are new', async () => {
+  test('PUT creates account and user, POST only new users', async () => {
     const who = ids();
     const made = await tenant.live.put(at(who), {
       id: who.userId,
@@ -53,7 +53,7 @@ describe('with the key', () => {
     expect((await tenant.test.get(at(who))).status).toBe(404);
   });
 
-  test('names nobody but whom the path names', async () => {
+  test('refuses another user in the body than in the path', async () => {
     const who = ids();
     for (const body of [{ id: 'other' }, { accountId: 'other' }]) {
       expect(outcome(await tenant.live.put(at(who), body))).toStrictEqual(
@@ -63,7 +63,7 @@ describe('with the key', () => {
     expect((await tenant.live.get(at(who))).status).toBe(404);
   });
 
-  test('shows what was asked for', async () => {
+  test('shows the requested fields', async () => {
     const who = ids();
     expect((await tenant.live.put(`${at(who)}?fields=id,dateBlocked`, {})).body).toStrictEqual({
       id: who.userId,
@@ -83,7 +83,7 @@ describe('with the key', () => {
     }
   });
 
-  test('a code that comes along refers the account', async () => {
+  test('a code in the body refers the account', async () => {
     const [referrer, friend] = [ids(), ids()];
     const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
     const made = await tenant.live.put(at(friend), {
@@ -97,7 +97,7 @@ describe('with the key', () => {
 });
 
 describe('with a token', () => {
-  test('a user is written as far as the token carries it', async () => {
+  test('a user is written with the fields of the token', async () => {
     const who = ids();
     const client = userClient(tenant, who.accountId, who.userId, {
       email: 'ann@example.com',
@@ -155,7 +155,7 @@ describe('with a token', () => {
     );
   });
 
-  test('claims that no body could hold allow nothing', async () => {
+  test('claims that no body could have allow nothing', async () => {
     const who = ids();
     const client = userClient(tenant, who.accountId, who.userId, {
       segments: 'vip,gold',
@@ -167,7 +167,7 @@ describe('with a token', () => {
     expect((await client.put(at(who), { email: 'a@b.cc' })).status).toBe(200);
   });
 
-  test('a read token reads, and nobody but its user', async () => {
+  test('a read token only reads, and only its user', async () => {
     const [who, other] = [ids(), ids()];
     await tenant.live.put(at(who), {});
     await tenant.live.put(at(other), {});
@@ -181,7 +181,7 @@ describe('with a token', () => {
     expect((await client.get(`${at(other)}/shareurls`)).status).toBe(403);
   });
 
-  test('its secret decides the mode, be it the key or the signing secret, in either field', async () => {
+  test('its secret decides the mode, whether key or signing secret, in either header', async () => {
     const who = ids();
     await tenant.test.put(at(who), { firstName: 'Testy' });
     const claims = { sub: `${who.accountId}:${who.userId}@${tenant.alias}:users` };
@@ -216,7 +216,7 @@ describe('with a token', () => {
     );
   });
 
-  test('the time of a demanded exp comes with the next request', async () => {
+  test('a required exp is enforced from the next request', async () => {
     const strict = await running.service.createTenant();
     const { tenantCommands } = running.service.service.core;
     await tenantCommands.execute(strict.alias, {
@@ -235,7 +235,7 @@ describe('with a token', () => {
     expect((await client.get('/open/account/a/user/u')).status).toBe(404);
   });
 
-  test('from where it was used is kept', async () => {
+  test('the address and client of its use are kept', async () => {
     const who = ids();
     const client = userClient(tenant, who.accountId, who.userId, { firstName: 'Ann' });
     const from = (ip: string, agent: string) => ({
@@ -258,7 +258,7 @@ describe('with a token', () => {
     });
   });
 
-  test('of the other party of a referral it shows neither address nor whereabouts; the key shows all', async () => {
+  test('the other party of a referral is shown without address and location; the key shows all', async () => {
     const [referrer, friend] = [ids(), ids()];
     const told = { customFields: { tier: 'gold' }, segments: ['vip'] };
     const whole = (one: typeof referrer, name: string) => ({
@@ -363,10 +363,10 @@ describe('with a token', () => {
   });
 });
 
-describe('cookie users', () => {
+describe('a cookie user', () => {
   const to = '/open/user/cookie_user';
 
-  test('are made with ids of their own, and found again by their cookie', async () => {
+  test('gets a generated id, and is found again by the cookie', async () => {
     const anonymous = tenant.live.as({
       token: token(tenant.liveSecret, { authentication: 'unauthenticated' }),
     });
@@ -397,15 +397,15 @@ describe('cookie users', () => {
     expect((await tenant.live.as(undefined).put(to, {})).status).toBe(401);
   });
 
-  test('come once for an idempotency key', async () => {
+  test('is created once for an idempotency key', async () => {
     const first = await tenant.live.put<{ id: string }>(to, {}, { key: 'visitor-1' });
     const second = await tenant.live.put<{ id: string }>(to, {}, { key: 'visitor-1' });
     expect(second.body).toStrictEqual(first.body);
   });
 });
 
-describe('everybody', () => {
-  test('sees the code and a little of its owner, unless the owner is blocked', async () => {
+describe('without credentials', () => {
+  test("a code is shown with its owner's public members, unless the owner is blocked", async () => {
     const who = ids();
     const { body } = await tenant.live.put<{ referralCode: string }>(at(who), {
       firstName: 'Ann',
@@ -437,7 +437,7 @@ describe('everybody', () => {
     }
   });
 
-  test('follows a share link to the landing page', async () => {
+  test('a share link leads to the landing page', async () => {
     const shop = await running.service.createTenant({
       program: { id: 'default', landingPage: 'https://shop.example/hello?x=1' },
     });

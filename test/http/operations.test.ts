@@ -65,7 +65,7 @@ const call = async (
   return { status, body };
 };
 
-test('an operator is told whose key it is and what it opens', async () => {
+test('an operator gets the name and roles of the key', async () => {
   expect(await call('GET', '/operations', `anybody:${keys.fay}`)).toEqual({
     status: 200,
     body: { name: 'fay', roles: ['finance'] },
@@ -101,7 +101,7 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/ledger/{tenant}/verification': ['finance'],
 };
 
-test('every route for operators stands in the table', () => {
+test('every route for operators is in the table', () => {
   const known = knownRoutes(running.service).filter((route) => route.includes(' /operations'));
   expect(Object.keys(ROUTES).sort()).toEqual([...known].sort());
 });
@@ -132,7 +132,7 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
   });
 });
 
-test('a page of another site, or a body that does not say what it is, gets nowhere', async () => {
+test('a page of another site, or a body without its content type, is refused', async () => {
   const authorization = basic(`:${keys.fay}`);
   const send = async (headers: Readonly<Record<string, string>>, body?: Buffer<ArrayBuffer>) => {
     const init = {
@@ -181,7 +181,7 @@ async function tenantWithCredit(): Promise<{
 }
 
 describe('for finance', () => {
-  test('statement, adjustment and reconciliation agree with each other and with what the account is shown', async () => {
+  test("statement, adjustment and reconciliation agree with each other and with the account's balances", async () => {
     const { alias, account } = await tenantWithCredit();
     const stated = await finance('GET', `${alias}/statement?account=${account}`);
     expect(stated).toMatchObject({
@@ -268,7 +268,7 @@ describe('for finance', () => {
     expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
   });
 
-  test('of two adjustments with one key at once, one is under way or both are the same', async () => {
+  test('two adjustments with one key at once get the same answer, or one is in progress', async () => {
     const { alias, account, user } = await tenantWithCredit();
     const adjust = () =>
       callWith(
@@ -298,7 +298,7 @@ describe('for finance', () => {
     expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
   });
 
-  test('replay finds what somebody changed in a read model', async () => {
+  test('replay finds a changed row of a read model', async () => {
     const { alias, account } = await tenantWithCredit();
     expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({
       status: 200,
@@ -343,7 +343,7 @@ describe('for finance', () => {
     );
   });
 
-  test('a digest is what a verification compares with', async () => {
+  test('a verification compares with a digest', async () => {
     const { alias } = await tenantWithCredit();
     const { body: digest } = await finance('POST', `${alias}/digest`, { sign: true });
     expect(digest).toMatchObject({
@@ -364,7 +364,7 @@ describe('for finance', () => {
     ).toBe(400);
   });
 
-  test('what cannot be is refused with the reason and leaves nothing', async () => {
+  test('an impossible request is refused with the reason and changes nothing', async () => {
     const { alias, account } = await tenantWithCredit();
     const before = await running.service.head();
     const beyond = before?.replace(/\d+$/, '999999') ?? '';
@@ -414,7 +414,7 @@ describe('for finance', () => {
 });
 
 describe('for support', () => {
-  test('a projection is rebuilt, compared, switched and rolled back; history says who did it', async () => {
+  test('a projection is rebuilt, compared, switched and rolled back, and the history names the operator', async () => {
     await tenantWithCredit();
     const names = ((await support('GET', '')).body as unknown as { name: string }[]).map(
       ({ name }) => name,
@@ -462,7 +462,7 @@ describe('an operation that takes longer than an answer may', () => {
     return { told, reply: reply as unknown as FastifyReply };
   };
 
-  test('is answered with its run, which says what it came to when it is done, and stops when it is asked to', async () => {
+  test('is answered with its run, which shows the result when it is done, and stops on request', async () => {
     const runs = new OperationRuns({ warn: () => undefined }, 0);
     const { told, reply } = replyTo();
     const call = { reply, operator };
@@ -485,7 +485,7 @@ describe('an operation that takes longer than an answer may', () => {
     expect(run?.shown()).toMatchObject({ state: 'done', result: { stopped: true }, error: null });
   });
 
-  test('that fails says why in one line, and more of them than may run are turned away', async () => {
+  test('that fails shows why in one line, and more than may run are refused', async () => {
     const runs = new OperationRuns({ warn: () => undefined });
     const failing = runs.start('x', 'fay', () =>
       Promise.reject(new Error('first line\nsecond line')),
@@ -547,7 +547,7 @@ describe('the file of operators', () => {
     expect(String(failure)).not.toContain('secret');
   });
 
-  test('that is missing is named; none means nobody', async () => {
+  test('that is missing is named, and without a file no operator is known', async () => {
     await expect(Operators.from(join(folder, 'missing.json'))).rejects.toThrow(
       'OPERATORS_FILE cannot be read: ENOENT',
     );

@@ -94,7 +94,7 @@ describe('events of a user', () => {
     bob = await person(tenant.live);
   });
 
-  test('are answered with what they said, and with times', async () => {
+  test('are answered with their contents and times', async () => {
     const before = Date.now();
     const fields = {
       total: 9.5,
@@ -164,7 +164,7 @@ describe('events of a user', () => {
     expect(await running.service.head()).toBe(before);
   });
 
-  test('are taken as large as they may be', async () => {
+  test('are accepted up to the largest size', async () => {
     const text = 'é'.repeat(750);
     const events = Array.from({ length: 100 }, () => ({
       key: 'k'.repeat(1500),
@@ -183,7 +183,7 @@ describe('events of a user', () => {
     );
   });
 
-  test('with an idempotency key of their own come once, per user; the header repeats the answer', async () => {
+  test('with their own idempotency key are recorded once per user; the header repeats the answer', async () => {
     const again = { idempotencyKey: 'batch-of.today_1' };
     const first = await happened(tenant.live, bob, [{ key: 'k' }], again, personal('key'));
     expect(first.status).toBe(200);
@@ -216,7 +216,7 @@ describe('events of a user', () => {
   });
 });
 
-test('an event converts, PAID does not, and events earn rewards of their own', async () => {
+test('with a conversion on an event PAID does not convert, and events earn their own rewards', async () => {
   const { live } = await tenantWith({
     id: 'shop',
     conversion: { on: 'EVENT', key: 'purchase', minimum: { field: 'total', value: 50 } },
@@ -268,7 +268,7 @@ test('an event converts, PAID does not, and events earn rewards of their own', a
   );
 });
 
-test('codes of a pool are handed out once each, per mode; from an empty pool nothing is, and the log says so', async () => {
+test('codes of a pool are handed out once each per mode; an empty pool grants nothing, and the log says so', async () => {
   const codes = Array.from({ length: 3 }, () => personal('tank').toUpperCase());
   const pool = {
     type: 'FUELTANK',
@@ -365,7 +365,7 @@ describe('fraud', () => {
     ]);
   });
 
-  test('people who are alike are flagged; what becomes of it is the program’s choice', async () => {
+  test('similar people are flagged, and the program decides the consequence', async () => {
     const { live } = await tenantWith({ id: 'careful', fraud: { name: 'deny' } });
     const [first, last, local] = [personal('F'), personal('L'), personal('mail')];
     const ann = await person(live, {
@@ -399,7 +399,7 @@ describe('fraud', () => {
   });
 });
 
-test('credit that redeems itself is redeemed when it becomes available', async () => {
+test('automatically redeemed credit is redeemed when it becomes available', async () => {
   const { live } = await tenantWith({
     id: 'self',
     referrerReward: { ...CENTS(70), when: 'STARTED' },

@@ -171,7 +171,7 @@ describe('lists', () => {
     expect((await scene.api.get('/referrals/')).body['totalCount']).toBe(12);
   });
 
-  test('take every filter alone and with every other', async () => {
+  test('accept every filter alone and with every other', async () => {
     const [first] = referrers as [Person, Person];
     const friend = friends[2]!;
     const paid = all.find(({ id }) => id === friends[1]!.referralId)!.dateReferralPaid!;
@@ -254,7 +254,7 @@ describe('lists', () => {
     });
   });
 
-  test('are empty for an id that nobody has, and whole for an empty filter', async () => {
+  test('are empty for an unknown id, and complete for an empty filter', async () => {
     for (const name of [
       'referringAccountId',
       'referringUserId',
@@ -358,7 +358,7 @@ describe('lists', () => {
     '%F0%9F%98%80',
     '%00',
     'x'.repeat(2000),
-  ])('GET /referrals/%s finds nothing', async (id) => {
+  ])('of GET /referrals/%s have no such referral', async (id) => {
     expect(outcome(await scene.api.get(`/referrals/${id}`))).toStrictEqual(
       refusal(404, 'REFERRAL_NOT_FOUND'),
     );
@@ -401,7 +401,7 @@ async function identifyUsers(tenant: string, accountId: string, number: number):
 }
 
 describe('lists of users', () => {
-  test('find by pieces of address, names and id, newest first', async () => {
+  test('are searched by parts of address, names and id, newest first', async () => {
     const scene = new Scene((await tenantWith()).live);
     const [a, b, c] = [
       await scene.person({
@@ -453,7 +453,7 @@ describe('lists of users', () => {
     ).toStrictEqual([b.id]);
   });
 
-  test('an account has at most a thousand users; a list shows at most a thousand', async () => {
+  test('show at most a thousand users, the maximum of an account', async () => {
     const { api } = new Scene((await tenantWith()).live);
     const accountId = personal('acc');
     await api.post('/accountsync', { id: accountId, subscription: TRIAL });
@@ -526,7 +526,7 @@ describe('moderation', () => {
     expect(back.dateModerated).toBeGreaterThanOrEqual(after.dateModerated);
   });
 
-  test('takes several actions at once; of several on one side the last counts', async () => {
+  test('accepts several actions at once; of several on one side the last counts', async () => {
     const referrer = await scene.person();
     const friends = [
       await scene.friendOf(referrer),
@@ -560,7 +560,7 @@ describe('moderation', () => {
     expect(await scene.rewards(referrer)).toHaveLength(3);
   });
 
-  test('is all or nothing, with a reason a line that begins with the id', async () => {
+  test('is all or nothing, with one reason a line that begins with the id', async () => {
     const one = await converted();
     const spent = await converted();
     const [reward] = await scene.rewards(spent.referrer);
@@ -600,7 +600,7 @@ describe('moderation', () => {
     expect((await scene.moderate([spent.id, 'REFERRED_DENIED'])).status).toBe(200);
   });
 
-  test('leaves cancelled what was cancelled by request; its side can be denied', async () => {
+  test('leaves a reward cancelled that was cancelled by request, and denies its side', async () => {
     const { id, referrer } = await converted();
     const [reward] = await scene.rewards(referrer);
     await scene.api.post(`/reward/${reward!.id}/cancel`);
@@ -641,7 +641,7 @@ describe('moderation', () => {
     ).toStrictEqual([creditBalance('CENTS', { count: 0, cancelled: 1000 })]);
   });
 
-  test('and spending at the same time: one of them wins, and the books agree', async () => {
+  test('at the same time as a redemption: one of them wins, and the books agree', async () => {
     for (let round = 0; round < 5; round++) {
       const { id, referrer } = await converted();
       const [reward] = await scene.rewards(referrer);
@@ -672,7 +672,7 @@ describe('moderation', () => {
     );
   });
 
-  test('stands, and is answered so, when the log goes away as soon as it is done', async () => {
+  test('is answered as done when the log becomes unreachable right after it', async () => {
     const referrer = await scene.person();
     const friend = await scene.friendOf(referrer);
     const { log } = running.service.service.core;
@@ -691,7 +691,7 @@ describe('moderation', () => {
   });
 
   // A hundred accounts: `test/command-handling/moderations.test.ts`.
-  test('takes a hundred actions at once, and not one more', async () => {
+  test('accepts a hundred actions at once, and not one more', async () => {
     const referrer = await scene.person();
     const friends = await Promise.all(
       Array.from({ length: 25 }, () => scene.person({}, { referral: { code: referrer.code } })),
@@ -740,7 +740,7 @@ describe('programs', () => {
     };
   }
 
-  test('that hold both sides give nothing until it is approved, whichever comes first', async () => {
+  test('that hold both sides grant nothing until an approval, in either order', async () => {
     const pending = {
       moderation: { referred: 'PENDING', referrer: 'PENDING' },
       referredReward: percent,
@@ -829,7 +829,7 @@ describe('programs', () => {
     ).toStrictEqual([creditBalance('CENTS', { count: 1, available: 1000 })]);
   });
 
-  test('may give no rewards at all', async () => {
+  test('may grant no rewards at all', async () => {
     const { scene, after, referrer } = await referralUnder({
       referredReward: null,
       referrerReward: null,
@@ -925,7 +925,7 @@ describe('programs', () => {
     }
   });
 
-  test('that change pay otherwise from then on, and change nothing before', async () => {
+  test('that change apply from then on, and change no earlier reward', async () => {
     const { tenant, scene, referrer, friend, started } = await referralUnder(
       { referredReward: percent, referrerReward: credit },
       { paid: false },
@@ -949,7 +949,7 @@ describe('programs', () => {
     });
   });
 
-  test('have a code of each user each, and a referral belongs to the program of its code', async () => {
+  test('each have one code per user, and a referral belongs to the program of its code', async () => {
     const tenant = await tenantWith({ referredReward: percent, referrerReward: credit });
     const scene = new Scene(tenant.live);
     const before = await scene.person();

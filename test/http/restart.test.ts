@@ -31,7 +31,7 @@ afterAll(async () => {
   await store.stop();
 });
 
-test('a restart loses nothing, does nothing again, and goes on', async () => {
+test('a restart loses nothing, repeats nothing, and continues', async () => {
   const account = { id: personal('acc'), subscription: { status: 'TRIAL' } };
   const user = { id: personal('user'), accountId: account.id };
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
@@ -76,7 +76,7 @@ test('a restart loses nothing, does nothing again, and goes on', async () => {
   await second.stop();
 });
 
-test('a release whose read models have other tables builds them anew, and answers only then', async () => {
+test('a release whose read models have other tables rebuilds them, and answers only then', async () => {
   const account = { id: personal('acc'), subscription: { status: 'TRIAL' } };
   const user = { id: personal('user'), accountId: account.id, firstName: 'Ann' };
   const reads = [

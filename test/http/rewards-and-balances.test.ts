@@ -62,8 +62,8 @@ const bulk = (accountId: string, amount: unknown, unit: unknown) =>
   api.post('/credit/bulkredeem', { accountId, amount, unit });
 const cancel = (id: string) => api.post(`/reward${path(id)}/cancel`);
 
-describe('giving', () => {
-  test('answers each type with all that it may have, and with null for what it may not', async () => {
+describe('granting', () => {
+  test('answers each type with all of its members, and null for the others', async () => {
     const person = await owner();
     const later = Date.now() + 3_600_000;
     const dates = { dateScheduledFor: later, dateExpires: later };
@@ -249,7 +249,7 @@ describe('giving', () => {
     );
   });
 
-  test('lets a conversion go on without a reward that is too much', async () => {
+  test('lets a conversion happen without a reward over the maximum', async () => {
     const referrer = await owner();
     await give(referrer, credit('CENTS', MAX));
     const { referralCode } = (await api.get(referrer.at)).body;
@@ -315,7 +315,7 @@ describe('redeeming one', () => {
     );
   });
 
-  test('refuses what is no available credit', async () => {
+  test('refuses a reward without available credit', async () => {
     const person = await owner();
     const far = Date.now() + 3_600_000;
     const { id: percent } = await give(person, { type: 'PCT_DISCOUNT', discountPercent: 5 });
@@ -339,7 +339,7 @@ describe('redeeming one', () => {
     );
   });
 
-  test('does not know an unknown reward or account, whatever is asked of it', async () => {
+  test('finds no unknown reward or account, for any request', async () => {
     const { accountId, at } = await owner();
     const { id } = await give({ accountId, at, userId: '' }, credit('CENTS', 5));
     const unknownIds = [
@@ -365,7 +365,7 @@ describe('redeeming one', () => {
     );
   });
 
-  test('goes on until nothing is left', async () => {
+  test('repeats until no credit is left', async () => {
     const person = await owner();
     const { id } = await give(person, credit('Points', 10));
     expect((await redeem(id, 4, 'POINTS')).body).toStrictEqual({
@@ -441,7 +441,7 @@ describe('redeeming from the account', () => {
     ]);
   });
 
-  test('never takes more than there is, however many ask at once', async () => {
+  test('never takes more than there is, under any number of requests', async () => {
     const person = await owner();
     const { id } = await give(person, credit('CENTS', 60));
     await give(person, credit('CENTS', 40));
@@ -476,7 +476,7 @@ describe('cancelling', () => {
     expect(await rewards(person.accountId)).toStrictEqual([first.body]);
   });
 
-  test('is refused for what is redeemed in part and for what cannot be cancelled', async () => {
+  test('is refused for a partly redeemed reward and for one that cannot be cancelled', async () => {
     const person = await owner();
     const { id: redeemed } = await give(person, credit('CENTS', 5));
     await redeem(redeemed, 1, 'CENTS');
@@ -491,7 +491,7 @@ describe('cancelling', () => {
 });
 
 describe('balances', () => {
-  test('are sorted by type and unit, and say what is spent, what may be spent, and why the rest may not', async () => {
+  test('are sorted by type and unit, with redeemed, available, and other credit by its reason', async () => {
     const person = await owner();
     const { accountId } = person;
     const { id: partly } = await give(person, credit('points', 100));
@@ -543,7 +543,7 @@ describe('balances', () => {
     expect(account.body).toStrictEqual({ creditRedeemed: 70, creditAvailable: 0, unit: 'points' });
   });
 
-  test('go by the clock: scheduled, then available, then expired', async () => {
+  test('follow the clock: scheduled, then available, then expired', async () => {
     const person = await owner();
     const { accountId } = person;
     const hour = 3_600_000;
@@ -610,7 +610,7 @@ describe('balances', () => {
     }
   });
 
-  test('are the same before and after a job has written down what the clock says', async () => {
+  test('are the same before and after a job has recorded due dates', async () => {
     const person = await owner();
     const end = now() + 1_500;
     await give(person, credit('CENTS', 10, { dateScheduledFor: end - 500, dateExpires: end }));

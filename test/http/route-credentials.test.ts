@@ -212,7 +212,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-test('every route that the router knows has a row, and no other', () => {
+test('every route of the router has a row, and no other', () => {
   expect(Object.keys(ROWS).sort()).toStrictEqual(
     [...new Set(knownRoutes(service).map((route) => route.replace(/(.)\/$/, '$1')))].sort(),
   );

@@ -52,7 +52,7 @@ describe.each([
     await log.stop();
   });
 
-  test('a referral from the first account to the last cent', async () => {
+  test('the story of a referral holds from the first account to the last cent', async () => {
     const api = tenant.live;
     const before = Date.now();
     // Ids may be e-mail addresses, and hold what has a meaning in paths.
@@ -397,7 +397,7 @@ describe.each([
     });
   });
 
-  test('the log and the metrics name nobody', async () => {
+  test('log lines and metrics name no person', async () => {
     const { origin, logText } = running.service;
     expect(logText.split('\n').length).toBeGreaterThan(40);
     expect(logText).toContain(

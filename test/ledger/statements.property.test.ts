@@ -384,7 +384,7 @@ const lower = (
 ): Record<string, number> =>
   Object.fromEntries(units.map(({ unit: spelled, closing }) => [spelled.toLowerCase(), closing]));
 
-test('1 000 accounts at random positions have what an independent fold says', async () => {
+test('1 000 accounts at random positions agree with an independent fold', async () => {
   let lines = 0;
   for (const account of accounts) {
     const position = account.ends[Math.floor(chance() * account.ends.length)] ?? '';
@@ -413,7 +413,7 @@ test('1 000 accounts at random positions have what an independent fold says', as
   expect(lines).toBeGreaterThan(3_000);
 }, 60_000);
 
-test('at any time, dates that nobody has recorded count; one period ends where the next begins; the same question gives the same bytes', async () => {
+test('at any time due dates count before they are recorded, periods join, and the same question gives the same bytes', async () => {
   const start = Date.UTC(2026, 0, 1);
   for (const account of accounts.slice(0, 300)) {
     const [first = start, middle = start, last = start] = [chance(), chance(), chance()]
@@ -454,7 +454,7 @@ test('at any time, dates that nobody has recorded count; one period ends where t
   }
 }, 60_000);
 
-test('debits equal credits in every unit, and what stands in each ledger account is never less than nothing', () => {
+test('debits equal credits in every unit, and no ledger account is ever negative', () => {
   for (const { history } of accounts) {
     const postings = new AccountPostings();
     const entries = history.map(({ event, ...rest }): Entry => ({

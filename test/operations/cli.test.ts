@@ -111,7 +111,7 @@ const statusWith = async (alias: string, key: string, path = 'users'): Promise<n
     })
   ).status;
 
-test('a tenant is made beside the running service and counts at its next request', async () => {
+test('a tenant that is created beside the running service is valid at its next request', async () => {
   expect(await statusWith('made', 'any')).toBe(404);
   const made = await json('tenant', 'create', 'made');
   expect(made).toEqual({
@@ -147,7 +147,7 @@ test('a tenant is made beside the running service and counts at its next request
   ]);
 });
 
-test('what ships answers the same, with the same exit code', async () => {
+test('the shipped command line answers the same, with the same exit code', async () => {
   const [here, there] = [
     await cli('tenant', 'list', '--json'),
     await shipped('tenant', 'list', '--json'),
@@ -161,7 +161,7 @@ test('what ships answers the same, with the same exit code', async () => {
   ]).toEqual([refusal, refusal]);
 });
 
-test('switches count at the next request', async () => {
+test('switches apply from the next request', async () => {
   const { liveApiKey } = await json('tenant', 'create', 'switched', '--payment-provider');
   const key = String(liveApiKey);
   expect(await statusWith('switched', key, 'account/a')).toBe(403);
@@ -182,7 +182,7 @@ test('switches count at the next request', async () => {
   expect(await apply()).toBe(403);
 });
 
-test('a key is rotated: the new one works at once, the old one for the grace, the other mode is not touched', async () => {
+test('a rotated key is replaced at once, valid for the grace, and leaves the other mode unchanged', async () => {
   const made = await json('tenant', 'create', 'rotated');
   const first = await json('tenant', 'rotate-key', 'rotated', '--grace', '1h');
   expect(Object.keys(first)).toEqual(['alias', 'liveApiKey']);
@@ -265,7 +265,7 @@ test('bad input ends with one line and exit 1, and changes nothing', async () =>
   expect(await service.head()).toBe(before);
 });
 
-test('the schema that people read is the one that is applied, and the default program fits it', async () => {
+test('the documented schema is the applied one, and the default program fits it', async () => {
   expect(JSON.parse(await readFile('docs/generated/program.schema.json', 'utf8'))).toEqual(
     PROGRAM_SCHEMA,
   );
@@ -364,7 +364,7 @@ test.each([
   ).toContain(path);
 });
 
-test('a program file with every member is taken', () => {
+test('a program file with every member is accepted', () => {
   const tank = {
     type: 'FUELTANK',
     fuelTankCodes: ['A', 'B'],
@@ -415,7 +415,7 @@ test('a program file with every member is taken', () => {
   expect(parseProgram(program)).toEqual(program);
 });
 
-test('privacy: erasures are listed without a name, scrubbed, and carried out again', async () => {
+test('privacy commands list erasures without names, scrub, and replay', async () => {
   const tenant = await service.createTenant();
   const user = { accountId: personal('acc'), id: personal('user') };
   await tenant.live.post('/accountsync', { id: user.accountId, subscription: { status: 'TRIAL' } });
@@ -447,7 +447,7 @@ test('privacy: erasures are listed without a name, scrubbed, and carried out aga
 }, 60_000);
 
 describe('token sign', () => {
-  test('makes a token that the open endpoints take, of either mode', async () => {
+  test('makes a token that the open endpoints accept, of either mode', async () => {
     const { liveKey, liveSecret } = await service.createTenant({ alias: 'tokens' });
     const call = async (token: string, init: RequestInit = {}) => {
       const path = '/api/v1/tokens/open/account/a%3A1/user/u1';
@@ -482,7 +482,7 @@ describe('token sign', () => {
     for (const secret of [liveKey, liveSecret]) expect(writing.out).not.toContain(secret);
   });
 
-  test('says what is wrong in one line', async () => {
+  test('reports an error in one line', async () => {
     await service.createTenant({ alias: 'signing' });
     const sign = (...words: readonly string[]) => refused('token', 'sign', ...words);
     expect(await sign('nowhere', '--account', 'a', '--user', 'u')).toBe(

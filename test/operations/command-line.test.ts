@@ -59,7 +59,7 @@ test('new keys of a tenant are returned although the change could not be announc
   });
 });
 
-test('a correction is answered with its own event, not with a redemption that fell due before it', async () => {
+test('a correction is answered with its own event, not with an automatic redemption that was due before it', async () => {
   const events = [
     { type: 'RewardBecameAvailable' },
     { type: 'CreditRedeemed' },

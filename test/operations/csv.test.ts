@@ -28,7 +28,7 @@ describe('a statement as CSV', () => {
     );
   };
 
-  test('has the bytes that it always had', () => {
+  test('has the bytes of earlier releases', () => {
     expect(statementCsv(statement('=cmd "x", é', '') as never)).toBe(
       'unit,eventId,position,recordedAt,effectiveAt,type,actor,rewardId,amount,balance\r\n' +
         ',,,,,opening,,,,3\r\n' +

@@ -119,7 +119,7 @@ const generations = async (): Promise<readonly { generation: number; state: stri
   return rows;
 };
 
-test('a rebuild that is killed leaves what is read as it is; the next one clears up and works', async () => {
+test('a killed rebuild leaves the live read models unchanged, and the next one removes its rest and succeeds', async () => {
   expect(await users()).toBe(1);
   const { child } = start('projection', 'rebuild', 'users');
   const ended = once(child, 'exit');
@@ -158,7 +158,7 @@ test('a rebuild that is killed leaves what is read as it is; the next one clears
   ]);
 });
 
-test('a replay that is interrupted ends in one line and exit 1, and leaves nothing', async () => {
+test('an interrupted replay ends in one line and exit 1, and leaves no rest', async () => {
   const before = await running.service.head();
   const { child, err } = start('ledger', 'replay', tenant.alias, '--json');
   let out = '';

@@ -66,7 +66,7 @@ const verified = (outside?: DigestDocument): Promise<Verification> =>
     awayMsMax: 10_000,
   });
 
-test('the service seals by itself, and says so', async () => {
+test('the service seals automatically, and reports it', async () => {
   await tenant.live.post('/accountsync', { id: personal(), subscription: { status: 'TRIAL' } });
   const head = await service.head();
   await eventually(async () => {
@@ -86,7 +86,7 @@ test('the service seals by itself, and says so', async () => {
   );
 });
 
-test('a digest is kept, somebody is forgotten, the chain is whole; then one byte is another one', async () => {
+test('a kept digest stays valid after an erasure, and not after a changed byte', async () => {
   const [account, user] = [personal(), personal()];
   await tenant.live.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
   await tenant.live.post('/user', { id: user, accountId: account, firstName: personal() });
@@ -223,7 +223,7 @@ test('bad input is one line and exit 1', async () => {
   expect(await service.head()).toEqual(before);
 });
 
-test('a whole chain is told in words as well', () => {
+test('an intact chain is reported in words as well', () => {
   const out = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const err = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {

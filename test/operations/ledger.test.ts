@@ -150,7 +150,7 @@ const creditOf = async (
 const operationsOf = (tenant: TestTenant) => recordedOperations(core, scopeOf(tenant));
 
 describe('a statement', () => {
-  test('closes with what the balances of the account say, and with what they said at each position', async () => {
+  test('closes with the balances of the account, now and at each position', async () => {
     const tenant = await service.createTenant();
     const { referrer, user: userId } = await converted(tenant);
     const owner = { accountId: referrer, userId };
@@ -217,7 +217,7 @@ describe('a statement', () => {
     expect(actors).toEqual(['policy', 'api-key', 'api-key', 'api-key', 'api-key']);
   });
 
-  test('of an account that lost a user counts what that user had no longer, as the balances do', async () => {
+  test("of an account that lost a user excludes that user's credit, as the balances do", async () => {
     const tenant = await service.createTenant();
     const owner = await user(tenant);
     await give(tenant, owner, {});
@@ -245,7 +245,7 @@ describe('a statement', () => {
 });
 
 describe('a replay', () => {
-  test('finds nothing where nothing is wrong, and a wrong balance with the events that explain it', async () => {
+  test('finds no difference in correct rows, and a wrong balance with the events that explain it', async () => {
     const tenant = await service.createTenant();
     const { referrer } = await converted(tenant);
     const { referrer: other } = await converted(tenant);
@@ -308,7 +308,7 @@ describe('a replay', () => {
     expect(people.out).toContain('9999');
   }, 60_000);
 
-  test('takes nothing that can happen to an account for a difference', async () => {
+  test('finds no difference after any event of an account', async () => {
     const program = {
       id: 'rich',
       referredReward: { type: 'CREDIT', unit: 'Points', assignedCredit: 10 },
@@ -447,7 +447,7 @@ describe('a replay', () => {
       expect([...exportedTypes]).toContain(type);
   });
 
-  test('finds rows that are missing, that are too many, and that belong to nobody', async () => {
+  test('finds missing rows, extra rows, and rows without an account', async () => {
     const tenant = await service.createTenant();
     const { referrer, user: userId } = await converted(tenant);
     const spare = await give(tenant, { accountId: referrer, userId }, {});
@@ -495,7 +495,7 @@ describe('a replay', () => {
     });
   });
 
-  test('that was stopped goes on where it was', async () => {
+  test('that was stopped continues where it was', async () => {
     const tenant = await service.createTenant();
     const { referrer } = await converted(tenant);
     const stopped = replayLedger(core, scopeOf(tenant), {}, { signal: AbortSignal.abort() });
@@ -514,7 +514,7 @@ describe('a replay', () => {
 });
 
 describe('a reconciliation', () => {
-  test('rolls forward, and ties out against a file', async () => {
+  test('rolls forward, and agrees with a file', async () => {
     const tenant = await service.createTenant();
     const { referrer, user: userId, referred } = await converted(tenant);
     const owner = await user(tenant);
@@ -608,7 +608,7 @@ describe('a reconciliation', () => {
 });
 
 describe('an adjustment', () => {
-  test('adds a reward by hand or redeems, says why in its event, and both are seen by clients', async () => {
+  test('adds a manual reward or redeems, has its reason in its event, and is visible to clients', async () => {
     const tenant = await service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
@@ -678,7 +678,7 @@ describe('an adjustment', () => {
     expect((await replayLedger(core, scope, {})).differences).toEqual([]);
   });
 
-  test('is answered from its decision: a log that cannot be read after it makes no failure of it', async () => {
+  test('is answered from its decision, even when the log cannot be read after it', async () => {
     const tenant = await service.createTenant();
     const owner = await user(tenant);
     const unreadable = () => {
@@ -703,7 +703,7 @@ describe('an adjustment', () => {
     expect(units[0]?.lines).toMatchObject([{ eventId, position, amount: 70 }]);
   });
 
-  test('of what had to be settled first is answered with its redemption', async () => {
+  test('with due dates to settle first is answered with its redemption', async () => {
     const tenant = await service.createTenant();
     const scope = scopeOf(tenant);
     const { accountId, userId } = await user(tenant);
@@ -726,7 +726,7 @@ describe('an adjustment', () => {
     expect(redeemed).toMatchObject([{ eventId, position, amount: -70 }]);
   });
 
-  test('whose answer was lost is told as one that may stand, with the key by which its repetition has no second effect', async () => {
+  test('whose answer was lost is reported as possibly done, with the key that makes a repetition harmless', async () => {
     const tenant = await service.createTenant();
     const scope = scopeOf(tenant);
     const owner = await user(tenant);
@@ -802,7 +802,7 @@ describe('an adjustment', () => {
       key,
     ];
 
-    test('is the same correction again, and another one is refused', async () => {
+    test('is the same correction when repeated, and refuses another one', async () => {
       const tenant = await service.createTenant();
       const owner = await user(tenant);
       const first = await cli(...wordsOf(tenant, owner, '+25', 'one'));
@@ -857,7 +857,7 @@ describe('an adjustment', () => {
       expect(await cli(...wordsOf(tenant, owner, '+26', 'one'))).toMatchObject({ code: 1 });
     });
 
-    test('keeps what it was refused for', async () => {
+    test('keeps its refusal', async () => {
       const tenant = await service.createTenant();
       const owner = await user(tenant);
       const first = await cli(...wordsOf(tenant, owner, '-25', 'one'));
@@ -889,7 +889,7 @@ async function keysOfOperators(
 }
 
 describe('a period', () => {
-  test('is closed once it is over, and opened again, each once', async () => {
+  test('is closed once it is over, and reopened, each once', async () => {
     const scope = scopeOf(await service.createTenant());
     const request = { period: '2026-01', comment: 'tied out', by: 'Sam' };
     const test = { ...scope, mode: 'test' } as const;
@@ -917,7 +917,7 @@ describe('a period', () => {
 });
 
 describe('an export', () => {
-  test('has the events of one tenant and mode, opened, without secrets, and nobody who is forgotten', async () => {
+  test('has the events of one tenant and mode, decrypted, without secrets and forgotten people', async () => {
     const tenant = await service.createTenant();
     const other = await service.createTenant();
     const owner = await user(tenant);
@@ -950,8 +950,8 @@ describe('an export', () => {
   });
 });
 
-describe('who did what', () => {
-  test('stands in the log of the tenant, without a name that anybody could read there', async () => {
+describe('the audit entry of an operation', () => {
+  test('is in the log of the tenant, without a readable name', async () => {
     const tenant = await service.createTenant();
     const { accountId } = await user(tenant);
     const words = ['ledger', 'statement', tenant.alias, accountId, '--by', 'Sam Staff'];
@@ -985,7 +985,7 @@ describe('who did what', () => {
     for (const { data, metadata } of events) expect(`${data}${metadata}`).not.toMatch(/Sam Staff/);
   });
 
-  test('cannot be written: what was changed stands, is answered, and is not told as a failure; what changes nothing fails', async () => {
+  test('may fail: a finished change is answered as done, and an operation without a change fails', async () => {
     const tenant = await service.createTenant();
     const { accountId, userId } = await user(tenant);
     await core.pool.query(`
@@ -1039,7 +1039,7 @@ describe('who did what', () => {
 });
 
 describe('bad input', () => {
-  test('is one clear line, and changes nothing', async () => {
+  test('is answered in one clear line, and changes nothing', async () => {
     const tenant = await service.createTenant();
     const scope = scopeOf(tenant);
     const { accountId } = await user(tenant);

@@ -133,7 +133,7 @@ const compared = async (source: EventLog, target: EventLog) =>
     translate: null,
   });
 
-test('there and back, everything is the same byte for byte and in the same order', async () => {
+test('a copy there and back is the same byte for byte and in the same order', async () => {
   const source = await filled((await inPostgres()).log, 3);
   const there = inEventStore();
   const back = (await inPostgres()).log;
@@ -161,7 +161,7 @@ test('there and back, everything is the same byte for byte and in the same order
   expect(await stored(source)).toEqual(await stored(there));
 });
 
-test('a copy that an earlier release made, without origins, is gone on with, and what it shows is told', async () => {
+test('a copy by an earlier release, without origins, is continued, and its other times are reported', async () => {
   const source = await filled((await inPostgres()).log, 1);
   const target = inEventStore();
   const withoutOrigins: EventLog = Object.assign(Object.create(target) as EventLog, {
@@ -195,7 +195,7 @@ test('a copy of an empty log is empty', async () => {
   });
 });
 
-test('a copy that is stopped has copied the beginning, and goes on behind it', async () => {
+test('a stopped copy has copied the first events, and continues after them', async () => {
   const source = await filled((await inPostgres()).log);
   const target = inEventStore();
   const stopping = new AbortController();
@@ -217,7 +217,7 @@ test('a copy that is stopped has copied the beginning, and goes on behind it', a
   expect(await stored(target)).toEqual(events);
 });
 
-test('logs that are away for a while are waited for, and an append whose answer was lost is there once', async () => {
+test('unreachable logs are waited for, and an append whose answer was lost is recorded once', async () => {
   const source = await filled((await inPostgres()).log, 3);
   const target = inEventStore();
   const troubled = { source: troubledBy(source), target: troubledBy(target) };
@@ -225,7 +225,7 @@ test('logs that are away for a while are waited for, and an append whose answer 
   expect(await stored(target)).toEqual(await stored(source));
 });
 
-test('a log that stays away ends the copy, which can be gone on with', async () => {
+test('a log that stays unreachable ends the copy, which can be continued', async () => {
   const source = await filled((await inPostgres()).log, 2);
   const target = inEventStore();
   let appends = 0;
@@ -239,7 +239,7 @@ test('a log that stays away ends the copy, which can be gone on with', async () 
   expect(await stored(target)).toEqual(await stored(source));
 });
 
-describe('a target that is no beginning of the source is refused, and nothing is written to it', () => {
+describe('a target that is not a first part of the source is refused, and nothing is written to it', () => {
   async function refused(source: EventLog, target: EventLog, message: RegExp): Promise<void> {
     const before = await stored(target);
     await expect(copied(source, target)).rejects.toThrow(message);
@@ -293,7 +293,7 @@ describe('a target that is no beginning of the source is refused, and nothing is
   });
 });
 
-test('a byte that was changed behind the back of a store is found, and its stream is named', async () => {
+test('a byte that was changed in a store is found, and its stream is named', async () => {
   const source = await filled((await inPostgres()).log, 2);
   const { log: target, database } = await inPostgres();
   await copied(source, target);
@@ -316,7 +316,7 @@ test('a byte that was changed behind the back of a store is found, and its strea
   expect((await compared(source, target)).differences).toEqual(['referral-b', 'referral-c']);
 });
 
-test('progress says how far, how fast and how long', () => {
+test('progress shows count, rate and remaining time', () => {
   expect(progressLine('counting', 1000, undefined, 0)).toBe('counted 1000 events');
   expect(progressLine('copying', 12_000, 50_000, 3_400.4)).toBe(
     'copied 12000 of 50000 events (24 %), 3400 a second, 12 s left',
@@ -333,7 +333,7 @@ test.each([
   'esdb://u:secret@h?nonsense=1',
   'esdb://u:secret@',
   'postgresql:secret',
-])('an address that is none is refused without being quoted (%#)', (text) => {
+])('a malformed address is refused without being quoted (%#)', (text) => {
   const refused = parseLogAddress('from', text);
   const line =
     refused instanceof NotDone ? refusalText(refused.because, (argument) => `--${argument}`) : '';
@@ -341,7 +341,7 @@ test.each([
   expect(line).not.toContain('secret');
 });
 
-test('what a copy came to is said by the exit code, too', () => {
+test('the exit code shows the result of a copy', () => {
   const equal = {
     events: 1,
     streams: 1,

@@ -181,7 +181,7 @@ const generations = () =>
     'select distinct generation, state from ledger.projection_generations order by generation',
   );
 
-test('after the move everything is answered as before, nothing is granted twice, and the log that was left is refused; and back', async () => {
+test('after a move, and back, all answers are as before, nothing is granted twice, and the former log is refused', async () => {
   const before = await start();
   const tenant = await before.createTenant();
   await tellStory(tenant.live);
@@ -266,7 +266,7 @@ test('after the move everything is answered as before, nothing is granted twice,
   expect(await answers(asSeenBy(home, tenant))).toEqual(toldThere);
 }, 240_000);
 
-test('a copy counts only until its source may have grown', async () => {
+test('a copy is valid only until its source may have grown', async () => {
   const before = await start();
   await before.createTenant();
   await stop(before);
@@ -295,7 +295,7 @@ test('a copy counts only until its source may have grown', async () => {
   expect(await rows('select from ledger.log_copies')).toEqual([]);
 }, 120_000);
 
-test('a command that is open beside a copy may append, so that the copy does not count: neither before the command nor after it', async () => {
+test('a command that runs during a copy invalidates it, before its end and after', async () => {
   const before = await start();
   const tenant = await before.createTenant();
   await tellStory(tenant.live);
@@ -337,7 +337,7 @@ test('a command that is open beside a copy may append, so that the copy does not
   expect(body).toMatchObject([{ totalAvailableCredit: 1_200 }]);
 }, 120_000);
 
-test('read models are not shown before they are complete again', async () => {
+test('reads are refused until the read models are complete again', async () => {
   const before = await start();
   const tenant = await before.createTenant();
   await tellStory(tenant.live);
@@ -364,7 +364,7 @@ test('read models are not shown before they are complete again', async () => {
   expect(await rows('select rebuilt from ledger.followed_log')).toEqual([{ rebuilt: true }]);
 }, 120_000);
 
-test('a database with a log of its own is not started on another one, and says so', async () => {
+test('a database with its own log is not started on another one, with the reason', async () => {
   const before = await start();
   const tenant = await before.createTenant();
   await tellStory(tenant.live);
@@ -393,7 +393,7 @@ test('a database with a log of its own is not started on another one, and says s
   expect(await copy(stores.databaseUrl, store.url)).toMatchObject({ found: 0, isRecorded: true });
 }, 120_000);
 
-test('a copy to where it comes from, or over the log that is followed, is refused', async () => {
+test('a copy to its source, or over the followed log, is refused', async () => {
   await stop(await start());
   await expect(copy(stores.databaseUrl, stores.databaseUrl)).rejects.toThrow(/the same log/);
   await expect(copy(store.url, stores.databaseUrl)).rejects.toThrow(/the one to copy from/);

@@ -161,7 +161,7 @@ const verified = (core: Core, outside: DigestDocument) =>
     awayMsMax: 20_000,
   });
 
-test('statements, export, roll-forward and digests are the same on the log that they were made of, on its copy, and back', async () => {
+test('statements, export, roll-forward and digests are the same on a log, on its copy, and back', async () => {
   const asked = { positions: [] as string[], times: [] as string[] };
   const said: DigestDocument[] = [];
   const first = await withCoreOn('postgres', async (core) => {

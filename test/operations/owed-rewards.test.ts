@@ -163,7 +163,7 @@ describe('the referrer’s reward', () => {
       ],
       2,
     ],
-  ])('earned by %s is owed until it is given or withheld', (_, ofBob, event) => {
+  ])('earned by %s is owed until it is granted or withheld', (_, ofBob, event) => {
     expect(missing(ofBob)).toEqual(ofReferrer(event));
     expect(missing(ofBob, [granted('FRIEND_SIGNUP')])).toEqual([]);
     expect(missing(ofBob, [withheld('reward', 'r', 'referrerReward')])).toEqual([]);
@@ -174,7 +174,7 @@ describe('the referrer’s reward', () => {
     ).toEqual(ofReferrer(event));
   });
 
-  it('is not owed to a side that was denied, or is not decided', () => {
+  it('is not owed to a side that is denied or undecided', () => {
     expect(missing([started({ referrerReward: terms, referrerStatus: 'PENDING' })])).toEqual([]);
     expect(
       missing([
@@ -186,14 +186,14 @@ describe('the referrer’s reward', () => {
 });
 
 describe('the referred side’s reward', () => {
-  it('is owed until it is given or withheld in the same account', () => {
+  it('is owed until it is granted or withheld in the same account', () => {
     const earned = started({ referredReward: terms });
     expect(missing([earned])).toEqual(ofReferred(0));
     expect(missing([earned, granted('REFERRED')])).toEqual([]);
     expect(missing([earned, withheld('reward', 'r', 'referredReward')])).toEqual([]);
   });
 
-  it('that waited for an approval is owed from there on', () => {
+  it('that waited for an approval is owed from then on', () => {
     const earned = [started(), convertedBy({ referredReward: terms, referredStatus: 'PENDING' })];
     expect(missing(earned)).toEqual([]);
     expect(missing([...earned, moderated({})])).toEqual(ofReferred(2));
@@ -201,9 +201,9 @@ describe('the referred side’s reward', () => {
   });
 });
 
-describe('what an event has earned the referrer', () => {
+describe('the referrer’s reward of an event', () => {
   const owed = ['event-reward ann-account per-order reward of event e: 700 CENTS 700 event 1'];
-  it('is owed until it is given or withheld, under its own id', () => {
+  it('is owed until it is granted or withheld, under its own id', () => {
     expect(missing([started(), earnedByEvent])).toEqual(owed);
     expect(missing([started(), earnedByEvent], [granted('EVENT', eventReward)])).toEqual([]);
     expect(missing([started(), earnedByEvent], [withheld(eventReward, null, 'per-order')])).toEqual(

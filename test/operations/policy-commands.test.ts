@@ -179,7 +179,7 @@ const kinds: readonly [
 
 describe('a reward that could not be granted', () => {
   it.each(kinds)(
-    'for %s is done by itself when the cause is over; without its row it is a difference',
+    'for %s is retried automatically when the cause is over, and is a difference without its row',
     async (_, program, earn, difference) => {
       const tenant = await service.createTenant({ program });
       const pair = await referrerOf(tenant);
@@ -226,7 +226,7 @@ async function putBack(row: object): Promise<void> {
 }
 
 describe('policy parked and policy retry', () => {
-  it('show what stands still and carry it out, beside the service', async () => {
+  it('show parked reactions and retry them, beside the service', async () => {
     const tenant = await service.createTenant();
     const pair = await referrerOf(tenant);
     const mend = await refusingGrants(tenant, pair.referrer, 'P0001');

@@ -86,7 +86,7 @@ function operate<T>(
   );
 }
 
-test('a wrong balance is found by rebuild and diff, put right by the swap, comes back with the roll-back, and is repaired in place', async () => {
+test('a wrong balance is found by rebuild and diff, corrected by the swap, back after the roll-back, and repaired in place', async () => {
   const { core } = running.service.service;
   expect(await available()).toBe(100);
   await core.pool.query(

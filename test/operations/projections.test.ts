@@ -127,7 +127,7 @@ const breakBalances = (generation: number) =>
     `update rm_reward_balances_${generation}.reward_balances set available_credit = available_credit + 5`,
   );
 
-test('a wrong balance: the rebuild beside the service changes nothing, the diff shows the row, the swap repairs it, the roll-back undoes that', async () => {
+test('a wrong balance is unchanged by a rebuild, shown by the diff, corrected by the swap, and back after the roll-back', async () => {
   expect(await available()).toBe(100);
   await breakBalances(1);
   expect(await available()).toBe(105);
@@ -210,7 +210,7 @@ test('a wrong balance: the rebuild beside the service changes nothing, the diff 
   ]);
 });
 
-test('a repair stands also when its audit entry cannot be written, and says so', async () => {
+test('a repair succeeds when its audit entry cannot be written, and reports that', async () => {
   const commands = { execute: () => Promise.reject(new Error('the log is away')) };
   const repair = await operate((operator) => {
     return repairProjections({ ...operator, commands }, of(operator, 'users'), {
@@ -224,7 +224,7 @@ test('a repair stands also when its audit entry cannot be written, and says so',
   ]);
 });
 
-test('a rebuild stands also when its line of history cannot be written, and says so', async () => {
+test('a rebuild succeeds when its line of history cannot be written, and reports that', async () => {
   const { pool } = service.service.core;
   await pool.query(`create function ledger.refuse_history() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$;
     create trigger refuse_history before update on ledger.projection_history for each row when (new.outcome = 'done')
@@ -240,7 +240,7 @@ test('a rebuild stands also when its line of history cannot be written, and says
   }
 });
 
-test('all projections are built in one pass and switched at once; status says where they stand', async () => {
+test('all projections are built in one pass and switched at once, and status shows their positions', async () => {
   expect(await rebuilt()).toMatchObject({ projections: { length: 6 } });
   const ready = await operate(showStatus);
   expect(ready).toMatchObject(
@@ -261,7 +261,7 @@ test('all projections are built in one pass and switched at once; status says wh
   await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
 });
 
-test('accounts whose rows the table refuses are parked; retry-parked brings back those whose rows it takes by now', async () => {
+test('accounts whose rows the table refuses are parked, and retry-parked releases those whose rows it accepts by now', async () => {
   const { pool } = service.service.core;
   const before = Number(await available());
   const live = (await operate(showStatus)).find(
@@ -302,7 +302,7 @@ test('accounts whose rows the table refuses are parked; retry-parked brings back
   expect(await parked()).toBe(0);
 });
 
-test('bad input is one line, and changes nothing', async () => {
+test('bad input is answered in one line, and changes nothing', async () => {
   const before = await history();
   const ran = await cli('rebuild', 'nothing');
   expect(ran).toMatchObject({ code: 1, out: '' });

@@ -297,7 +297,7 @@ test('the command line says each refusal in one line, in the words of its option
   }
 });
 
-test('over HTTP each is a bad request that says the same, in the words of the request', async () => {
+test('over HTTP each refusal is a bad request with the same text, in the words of the request', async () => {
   const position = await beyond();
   for (const [path, body, told] of OVER_HTTP) {
     const key = path.startsWith('ledger') ? 'fay' : 'sam';
@@ -313,7 +313,7 @@ test('over HTTP each is a bad request that says the same, in the words of the re
   expect(newest).toMatchObject({ state: 'failed', error: 'nothing is parked under 99' });
 });
 
-test('a month that is closed already, and one that is not closed, are said over both', async () => {
+test('a month that is closed already, and one that is not closed, are refused over both', async () => {
   const closing = 'ledger close acme --period 2020-01 --comment c'.split(' ');
   expect(await typed(...closing)).toMatch(/^0/);
   expect(await typed(...closing)).toBe('1 the period 2020-01 is closed already');
@@ -322,7 +322,7 @@ test('a month that is closed already, and one that is not closed, are said over 
   );
 });
 
-test('a key that was used for another correction, and one that was refused before', async () => {
+test('a key of another correction, and one that was refused before, are refused', async () => {
   const adjusting = (amount: number, key: string) =>
     typed(
       ...'ledger adjust acme a --user u --unit CENTS --reason r --approved-by sam'.split(' '),
@@ -343,7 +343,7 @@ test('a key that was used for another correction, and one that was refused befor
   }
 });
 
-test('whoever works on read models at the same time is told to wait; the history names no failure', async () => {
+test('a second operation on read models has to wait, and the history has no failure', async () => {
   const line =
     'another rebuild, swap, repair or scrub is running: wait until it has ended (`projection history` says whose it is)';
   const client = await service.service.core.pool.connect();
@@ -359,7 +359,7 @@ test('whoever works on read models at the same time is told to wait; the history
   }
 });
 
-test('a refusal of the generations stands in the history of the projection', async () => {
+test('a refusal of the generations is in the history of the projection', async () => {
   const { rows } = await service.service.core.pool.query(
     `select distinct action, details->>'error' as error from ledger.projection_history
       where outcome = 'failed' order by action`,

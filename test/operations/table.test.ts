@@ -3,7 +3,7 @@ import { CELL_CHARACTERS_MAX, CELL_LINES_MAX, firstOf, tableLines } from '../../
 const textOf = (...table: Parameters<typeof tableLines>): string =>
   [...tableLines(...table)].join('');
 
-test('a table has its columns as wide as their widest cell, in columns of a terminal', () => {
+test("a table's columns are as wide as their widest cell, in columns of a terminal", () => {
   expect(
     textOf(
       ['unit', 'n'],
@@ -29,13 +29,13 @@ test('a table has its columns as wide as their widest cell, in columns of a term
   );
 });
 
-test('of many events in a cell the first are named, and how many more there are', () => {
+test('a cell with many events names the first and counts the others', () => {
   const ids = Array.from({ length: 359 }, (_, index) => `event-${index}`);
   expect(firstOf(ids)).toBe('event-0\nevent-1\nevent-2\nevent-3\nevent-4\nand 354 more');
   expect(firstOf(ids.slice(0, 5))).toBe('event-0\nevent-1\nevent-2\nevent-3\nevent-4');
 });
 
-test('a cell is bounded in lines and characters, whatever is written into it', () => {
+test('a cell is limited in lines and characters', () => {
   const longest = textOf(['a'], [['x'.repeat(100_000)]]).split('\n');
   expect(Math.max(...longest.map((line) => line.length))).toBe(
     CELL_CHARACTERS_MAX + '│ … │'.length,
@@ -43,7 +43,7 @@ test('a cell is bounded in lines and characters, whatever is written into it', (
   expect(textOf(['a'], [['x\n'.repeat(200)]]).split('\n')).toHaveLength(CELL_LINES_MAX + 5);
 });
 
-test('what a client wrote does not steer a terminal', () => {
+test('text of clients does not control a terminal', () => {
   expect(textOf(['a'], [['\u001b[2Jgone\r\u009b1m']])).toContain('│ \ufffd[2Jgone\ufffd\ufffd1m │');
 });
 

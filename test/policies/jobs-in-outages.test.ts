@@ -124,7 +124,7 @@ describe('the process outlives an outage of the database', () => {
   });
 });
 
-it('the end of the process waits for no outage', async () => {
+it('the end of the process does not wait for an outage', async () => {
   const isTried = new Promise<void>((resolve) => {
     work = async () => {
       resolve();
@@ -140,7 +140,7 @@ it('the end of the process waits for no outage', async () => {
   expect(performance.now() - began).toBeLessThan(8_000);
 });
 
-it('a job that meets a store that is away goes on as soon as it is back', async () => {
+it('a job that finds a store unreachable continues as soon as it is back', async () => {
   let runs = 0;
   work = async () => {
     runs += 1;
@@ -152,7 +152,7 @@ it('a job that meets a store that is away goes on as soon as it is back', async 
   expect(runs).toBe(4);
 });
 
-describe('jobs that are locked and that nobody works on', () => {
+describe('abandoned locked jobs', () => {
   const lockedBy = async (worker: string, key: string): Promise<void> => {
     // Due only with the lock, or somebody would take it before.
     await jobs.add({ ...settle, key, runAt: Date.now() + 3_600_000 });
@@ -168,7 +168,7 @@ describe('jobs that are locked and that nobody works on', () => {
     return rows.map(({ key }) => key);
   };
 
-  it('run again when this process never heard that it has them; what it has in hand does not', async () => {
+  it('run again when this process never learned of its lock, unlike its running jobs', async () => {
     let runs = 0;
     let goOn: () => void = () => undefined;
     work = async () => {
@@ -185,7 +185,7 @@ describe('jobs that are locked and that nobody works on', () => {
     await eventually(async () => (await keysLeft()).length === 0);
   });
 
-  it('are unlocked when their process has been gone for some seconds, and not before', async () => {
+  it('are unlocked some seconds after the end of their process, and not before', async () => {
     const alive = new ProcessPresence(direct);
     const here = new ProcessPresence(direct);
     await Promise.all([alive.start(), here.start()]);

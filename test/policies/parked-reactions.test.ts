@@ -59,7 +59,7 @@ const A_JOB = { kind: 'job', task: 'settle-reward', payload: {}, runAt: 0, key: 
 const databaseError = (code: string): Error =>
   Object.assign(new Error('as Postgres says'), { code });
 
-it('a reaction that fails is parked, whatever made it fail, and done by itself once the cause has ended', async () => {
+it('a failing reaction is parked for any cause, and retried automatically once the cause has ended', async () => {
   const failures = {
     unreadable: new UnreadableEvent('revision 3 of a stream: broken'),
     readOnly: databaseError('25006'),
@@ -86,7 +86,7 @@ it('a reaction that fails is parked, whatever made it fail, and done by itself o
   );
 });
 
-it('behind a reaction that is parked those of its policy wait, and nobody else', async () => {
+it('after a parked reaction only those of its policy and stream wait', async () => {
   releases.failure = ({ stream, revision }, policy) =>
     stream === streamOf('a') && revision === 0n && policy === 'to-old-facts'
       ? new Error('not yet')
@@ -107,7 +107,7 @@ it('behind a reaction that is parked those of its policy wait, and nobody else',
   );
 });
 
-it('what looks like an outage and is one account’s alone holds up nobody else', async () => {
+it('a failure of one account that looks like an outage delays no other account', async () => {
   releases.failure = ({ stream }) =>
     stream === streamOf('a') ? databaseError('57014') : undefined;
   const runner = releases.newer({ isUnavailable: () => true, outageMs: 100 });
@@ -117,7 +117,7 @@ it('what looks like an outage and is one account’s alone holds up nobody else'
   expect(runner.lastError).toBeNull();
 });
 
-describe('what cannot even be put on record', () => {
+describe('a reaction that cannot be parked', () => {
   const refuseParking = (code: string) =>
     pool.query(
       `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '${code}'; end $$;
@@ -125,7 +125,7 @@ describe('what cannot even be put on record', () => {
     );
 
   it.each(['25006', '53100'])(
-    'is not passed over (%s), and the runner is well again when that is over',
+    'is not skipped (%s), and the runner recovers afterwards',
     async (code) => {
       await refuseParking(code);
       try {
@@ -148,7 +148,7 @@ describe('what cannot even be put on record', () => {
     },
   );
 
-  it('is well again after an outage also where nothing happens any more', async () => {
+  it('is retried after an outage without further events', async () => {
     const runner = releases.newer();
     expect(await runner.waitFor(await releases.happened('a', OLD_FACT), 20_000)).toBe(true);
     const away = jest.spyOn(log, 'head').mockRejectedValue(new Error('away'));
@@ -162,7 +162,7 @@ describe('what cannot even be put on record', () => {
   });
 });
 
-it('more streams than can be kept in mind are not passed over', async () => {
+it('streams over the limit of parked ones are not skipped', async () => {
   releases.failure = ({ stream }) =>
     stream === streamOf('fine') ? undefined : new Error('not yet');
   const runner = releases.newer({ parkedStreamsMax: 2 });
@@ -179,7 +179,7 @@ it('more streams than can be kept in mind are not passed over', async () => {
 });
 
 describe('a row', () => {
-  it('of the release before is carried out, and one whose event is gone is dropped', async () => {
+  it('of the previous release is processed, and one whose event is lost is deleted', async () => {
     await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
     const events = await all(log.readStream(streamOf('a')));
     const last = events.at(-1);
@@ -248,7 +248,7 @@ describe('an event that cannot be read', () => {
     throw new Error('there is no such event');
   };
 
-  it('of a type that policies handle holds back its account alone, and is taken up by itself once it can be read', async () => {
+  it('of a type that policies handle delays its account only, and is processed once it can be read', async () => {
     await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
     const whole = await stored('data', 'a', 1);
     await change('data', whole.slice(1), 'a', 1);
@@ -288,7 +288,7 @@ describe('an event that cannot be read', () => {
 });
 
 describe('an event of a type that this release does not know', () => {
-  it('holds back its account until a release that knows it leads; the others go on', async () => {
+  it('delays its account until a release that knows it leads, and no other account', async () => {
     const older = releases.older();
     await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
     await releases.happened('b', OLD_FACT);
@@ -306,7 +306,7 @@ describe('an event of a type that this release does not know', () => {
     expect(releases.reactions()).toEqual(await releases.expected());
   });
 
-  it('is taken up by a release that knows it, which stands by, while one leads that does not', async () => {
+  it('is processed by a standby of a release that knows it, while another release leads', async () => {
     const older = releases.older();
     await eventually(() => Promise.resolve(older.role === 'leader'));
     releases.newer();
@@ -319,7 +319,7 @@ describe('an event of a type that this release does not know', () => {
     expect(releases.reactions()).toEqual(await releases.expected());
   });
 
-  it('is not taken for done by a process that read the record before another one changed it', async () => {
+  it('is not taken for done by a process that read the row before another one changed it', async () => {
     await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
     const stream = streamOf('a');
     const [first, unknown] = await all(log.readStream(stream));
@@ -364,7 +364,7 @@ describe('an event of a type that this release does not know', () => {
     expect(await parked.ofStream(stream)).toEqual([]);
   });
 
-  it('is lost to nobody while one process passes it over and another takes it up', async () => {
+  it('is not lost while one process skips it and another processes it', async () => {
     const older = releases.older();
     const newer = [releases.newer(), releases.newer()];
     await eventually(() =>

@@ -68,7 +68,7 @@ function aRetry(stream: string, last: bigint, done: Set<bigint>, failsAt?: bigin
   return { isThere, goOn: () => goOn(), retried };
 }
 
-it('a row is kept when events were passed over, also where another row of its policy was deleted meanwhile', async () => {
+it('a row is kept when events were skipped, also when another row of its policy was deleted meanwhile', async () => {
   await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
   const stream = streamOf('a');
   const [first, second] = await eventsOf(stream);

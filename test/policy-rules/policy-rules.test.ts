@@ -171,8 +171,8 @@ describe('a reward', () => {
   });
 });
 
-describe('what a crash may leave unfinished', () => {
-  it('the list of very many redeemed rewards is recorded', () => {
+describe('work that a crash may leave unfinished', () => {
+  it('is completed by a command for the list of very many redeemed rewards', () => {
     given({
       type: 'AccountCreditRedeemed',
       at: 2_000,
@@ -188,7 +188,7 @@ describe('what a crash may leave unfinished', () => {
     });
   });
 
-  it('an erasure is looked after ten seconds later', () => {
+  it('is completed by a job ten seconds later for an erasure', () => {
     given(erasureRequested([BOB.person])).then({
       kind: 'job',
       task: 'finish-erasure',
@@ -198,7 +198,7 @@ describe('what a crash may leave unfinished', () => {
     });
   });
 
-  it('a moderation is looked after ten seconds later', () => {
+  it('is completed by a job ten seconds later for a moderation', () => {
     given({ type: 'ModerationRequested', at: 2_000, moderationId: 'moderation', items: [] }).then({
       kind: 'job',
       task: 'finish-moderation',

@@ -34,7 +34,7 @@ async function refusalOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test('bigint comes as BigInt, alone and in arrays, and only in our pools', async () => {
+test('bigint is parsed as BigInt, alone and in arrays, and only in our pools', async () => {
   const { rows } = await pool.query(
     `select 9007199254740993 as big, array[1, null, 2]::bigint[] as many, count(*) as counted, 7 as small from pg_class where false`,
   );
@@ -52,7 +52,7 @@ test('Kysely runs over the pool', async () => {
   expect(rows).toEqual([{ big: 12n }]);
 });
 
-test('the address is asked for at every connect', async () => {
+test('the address is resolved at every connect', async () => {
   let url = 'postgresql://nobody:x@127.0.0.1:1/none';
   const following = openPool({ url: () => url, max: 1, applicationName: 'pool-test' });
   expect(isUnavailable(await refusalOf(following.query('select 1')))).toBe(true);
@@ -61,7 +61,7 @@ test('the address is asked for at every connect', async () => {
   await following.end();
 });
 
-test('a connection that is cut off between statements is replaced, and ends nothing', async () => {
+test('a connection that is cut between statements is replaced without an error', async () => {
   const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
   const other = new pg.Client(database.url);
   await other.connect();
@@ -70,7 +70,7 @@ test('a connection that is cut off between statements is replaced, and ends noth
   await eventually(async () => (await pool.query('select 1')).rows.length === 1);
 });
 
-test('what a server that is away says counts as unavailable', async () => {
+test('every error of an unreachable server counts as unavailable', async () => {
   const client = await pool.connect();
   const cut = refusalOf(client.query('select pg_terminate_backend(pg_backend_pid())'));
   expect(isUnavailable(await cut)).toBe(true);
@@ -108,7 +108,7 @@ test('a wrong statement or a cancelled one does not count as unavailable', async
   expect(isUnavailable(undefined)).toBe(false);
 });
 
-test('a frozen server ends in an error, and its connection is not handed on', async () => {
+test('a frozen server causes an error, and its connection is not reused', async () => {
   const client = await pool.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const pid = rows[0]?.pid ?? 0;

@@ -74,7 +74,7 @@ async function leavePostmasterFile(folder: string, pid: number, port: number): P
   });
 }
 
-test('the first start makes a database, a later one finds what is in it', async () => {
+test('the first start creates a database, and a later one has its data', async () => {
   const first = await start();
   expect(first.attached).toBe(false);
   expect(
@@ -92,7 +92,7 @@ test('the first start makes a database, a later one finds what is in it', async 
   expect(await ask(second.url, 'select value from kept')).toBe('7');
 });
 
-test('the data folder is made for its owner alone, wherever it is and whatever its name', async () => {
+test('the data folder is created for its owner only, at any path', async () => {
   const folder = join(dataDir, 'Daten des Bücherwurms', '日本語 "&$x', '.data');
   const server = await start(folder);
   expect(await ask(server.url, 'select 1')).toBe('1');
@@ -126,7 +126,7 @@ test('a second process attaches, and the last one out stops the server, whoever 
   expect(await serverPid(dataDir)).toBeUndefined();
 });
 
-test('a start that meets a stop gets a server', async () => {
+test('a start during a stop gets a server', async () => {
   await copyDatabaseTo();
   const first = await start();
   const [second] = await Promise.all([start(), first.stop()]);
@@ -164,7 +164,7 @@ test('the start after process and server were killed together recovers', async (
   expect(await ask(next.url, 'select count(*) from kept')).toBe('1000');
 });
 
-test('a process id that some other program has now is no obstacle, and that program is left alone', async () => {
+test('a process id that another program has now is no obstacle, and that program is not touched', async () => {
   await copyDatabaseTo();
   const before = await start();
   await before.stop();
@@ -175,7 +175,7 @@ test('a process id that some other program has now is no obstacle, and that prog
   expect(await ask(after.url, 'select 1')).toBe('1');
 });
 
-test('the server of another data folder at the recorded process and port is left alone', async () => {
+test('the server of another data folder at the recorded process and port is not touched', async () => {
   await copyDatabaseTo();
   const other = await createDataDir();
   await copyDatabaseTo(other);
@@ -199,7 +199,7 @@ test('the server of another data folder at the recorded process and port is left
   }
 });
 
-test('a server that crashes comes back on its port, and pools recover by themselves', async () => {
+test('a crashed server restarts on its port, and pools recover', async () => {
   await copyDatabaseTo();
   const server = await start();
   const pool = openPool({ url: () => server.url, max: 3, applicationName: 'test' });
@@ -218,7 +218,7 @@ test('a server that crashes comes back on its port, and pools recover by themsel
   }
 });
 
-test('after a crash every member is a member again', async () => {
+test('after a crash every attached process is attached again', async () => {
   await copyDatabaseTo();
   const other = await startInOtherProcess(dataDir);
   const one = await start();
@@ -246,7 +246,7 @@ test('nothing is restarted once it was stopped', async () => {
   await eventually(async () => (await serverPid(dataDir)) === undefined);
 });
 
-test('what a statement carried stays out of the log', async () => {
+test('the values of a statement are not logged', async () => {
   await copyDatabaseTo();
   const server = await start();
   await expect(ask(server.url, `select 'jane@example.com'::integer`)).rejects.toThrow(

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('is given back when it is opened again just while it is to stop', async () => {
+it('is released when it is opened again during a stop', async () => {
   const pool = openPool({ url: database.url, max: 2, applicationName: 'kept' });
   const prepared: { pid: number; goOn: () => void }[] = [];
   let onPrepare: () => void = () => undefined;
@@ -40,7 +40,7 @@ it('is given back when it is opened again just while it is to stop', async () =>
   expect(pool.totalCount).toBe(0);
 }, 10_000);
 
-it('is opened anew when the line has fallen silent, without a word from either end', async () => {
+it('is opened again when the line has fallen silent, without an error from either end', async () => {
   const url = new URL(database.url);
   const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);

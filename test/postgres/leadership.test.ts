@@ -165,7 +165,7 @@ describe('a turn', () => {
     await candidate.stop();
   });
 
-  it('is looked at after each renewal; a look that fails ends nothing', async () => {
+  it('is checked after each renewal, and survives a failing check', async () => {
     let looks = 0;
     const onRenewed = async (): Promise<void> => {
       looks += 1;
@@ -181,7 +181,7 @@ describe('a turn', () => {
 });
 
 describe('work that fails', () => {
-  it('is begun anew after pauses that double', async () => {
+  it('is begun again after pauses that double', async () => {
     const times: number[] = [];
     const candidate = new Candidate(['failing']).start(
       async () => {

@@ -41,7 +41,7 @@ test('the types of the small tables name the columns that the migrations make', 
       sql<{ name: string }>`
         select table_schema || '.' || table_name || '.' || column_name
           || case is_nullable when 'YES' then '?' else '' end as name
-        from information_schema.columns where table_schema in ('ledger', 'vault')
+        from information_schema.columns where table_schema in ('ledger', 'vault') and table_name not like 'migration%'
           and (table_schema, table_name) not in
             (('ledger', 'events'), ('ledger', 'streams'), ('ledger', 'log_head'))`,
     );

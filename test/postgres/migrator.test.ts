@@ -63,7 +63,7 @@ test('a failing migration leaves nothing behind, the ones before it included', a
   ).toEqual(['0001_first', '0002_second']);
 });
 
-test('a database of a newer release is refused by name and left alone', async () => {
+test("a database of a newer release is refused with the migration's name, and not changed", async () => {
   await migrateToLatest(database.url, { '0001_first': first, '0002_second': second });
   const refusal = migrateToLatest(database.url, { '0001_first': first });
   await expect(refusal).rejects.toThrow(DatabaseNewerThanCode);

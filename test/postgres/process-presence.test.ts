@@ -27,7 +27,7 @@ describe('the presence of a process', () => {
     return row?.gone ?? false;
   };
 
-  it('is seen while it lasts, and no longer', async () => {
+  it('is visible while the process runs, and no longer', async () => {
     const presence = new ProcessPresence(pool);
     await presence.start();
     expect(await isGone(pool, presence.id)).toBe(false);
@@ -35,7 +35,7 @@ describe('the presence of a process', () => {
     await eventually(() => isGone(pool, presence.id));
   });
 
-  it('is missed by several who ask at the same time', async () => {
+  it('is found to be gone by several checks at the same time', async () => {
     const { id } = new ProcessPresence(pool);
     const askers = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
     try {

@@ -221,7 +221,7 @@ test('the search finds a mark in every form, wherever in a file it begins', () =
   expect(holds(text(''), KEPT)).toBeUndefined();
 });
 
-test('the erased leave every answer, row and file; the others stay as they were', async () => {
+test('erased people are removed from every answer, row and file, and others are unchanged', async () => {
   const { pool, log, keys } = service.core;
   for (let start = 0; start < PEOPLE; start += 10)
     await inTurns(all.slice(start, start + 10), arrive);

@@ -36,7 +36,7 @@ const { data } = fc.letrec<{ data: object; member: unknown }>((tie) => ({
 
 const stored = (json: unknown): object => JSON.parse(JSON.stringify(json)) as object;
 
-test('values that are opened where they stand are those of an opened copy, wherever they stand', () => {
+test('values that are decrypted in place equal those of a decrypted copy, at any depth', () => {
   let opened = 0;
   fc.assert(
     fc.property(data, (members) => {
@@ -64,7 +64,7 @@ test('values that are opened where they stand are those of an opened copy, where
   expect(opened).toBeGreaterThan(200);
 });
 
-test('a value that was changed or moved to somebody else does not open', () => {
+test('a value that was changed or moved to another person does not decrypt', () => {
   const sealed = stored(sealValues({ owner: { subject: 'anna', value: 'secret' } }, allKeys)) as {
     owner: { subject: string; sealed: string };
   };

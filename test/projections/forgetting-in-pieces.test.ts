@@ -210,7 +210,7 @@ async function expectNobodySeesAnn(): Promise<void> {
   );
 }
 
-test('no statement takes more than a piece, nobody is shown the person while it lasts, and the events of others are applied between the pieces', async () => {
+test("a person is cleaned in pieces: hidden meanwhile, with no larger statement, and with others' events applied in between", async () => {
   const { watch, pool } = watched(projected.openPool());
   const runner = projected.startRunner({ pool, pieceRowsMax: PIECE, pageSize: 50 });
   await annWithManyReferrals();
@@ -262,7 +262,7 @@ test('no statement takes more than a piece, nobody is shown the person while it 
   expect(rows).toStrictEqual([{ redemptions: 0 }]);
 });
 
-test('a process that ends in the middle leaves the rest to the next one; a rebuild and a repair wait for it', async () => {
+test('the rest of a process that ends in the middle is cleaned by the next one, and a rebuild and a repair wait for it', async () => {
   const { watch, pool } = watched(projected.openPool());
   const first = projected.startRunner({ pool, pieceRowsMax: PIECE });
   await annWithManyReferrals();
@@ -291,7 +291,7 @@ test('a process that ends in the middle leaves the rest to the next one; a rebui
   await expectNobodySeesAnn();
 });
 
-test('an event that happens while the last piece is found to be cleaned is applied, also when nothing happens after it', async () => {
+test('an event during the last piece is applied, even without a later event', async () => {
   const { watch, pool } = watched(projected.openPool());
   const runner = projected.startRunner({ pool, pieceRowsMax: PIECE });
   await annWithManyReferrals();
@@ -322,7 +322,7 @@ describe('any history in which people are forgotten', () => {
         : value,
     ) as AccountEvent;
 
-  test('leaves in pieces of one row what a rebuild makes of it at once', async () => {
+  test('leaves the same rows in pieces of one row as a rebuild at once', async () => {
     const rebuilding = new Rebuilding(projected);
     const runner = projected.startRunner({ pieceRowsMax: 1, pageSize: 7 });
     let run = 0;

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
+import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { usersProjector } from '../../projections/users/projector.js';
 import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
 import {
@@ -14,7 +15,10 @@ import {
   accountOpened,
   anAccount,
   credit,
+  creditRedeemed,
+  erasureRequested,
   partyOf,
+  personOf,
   rewardGranted,
   userIdentified,
   type TestAccount,
@@ -70,7 +74,7 @@ function unreliable(pool: pg.Pool): {
 
 describe('rows and checkpoint', () => {
   test.each(['before', 'after'] as const)(
-    'stay one when the connection breaks %s a write: nothing is lost, nothing counted twice',
+    'stay consistent when the connection breaks %s a write: nothing is lost or counted twice',
     async (when) => {
       const { pool, failing, failed } = unreliable(projected.openPool());
       failing(when, /insert into "rm_users_1"/, 3);
@@ -86,7 +90,7 @@ describe('rows and checkpoint', () => {
     },
   );
 
-  test('survive that every connection is cut, again and again', async () => {
+  test('survive repeated cuts of every connection', async () => {
     const runner = projected.startRunner({ pageSize: 7 });
     const cutter = projected.openPool(1);
     const admin = () =>
@@ -105,7 +109,7 @@ describe('rows and checkpoint', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([200, 200]);
   });
 
-  test('a writer that lost the race writes nothing (fencing)', async () => {
+  test('are not written by a writer that lost the race (fencing)', async () => {
     await ensureLiveGenerations(projected.pool, accountProjectors);
     await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
     const page = await decodePage(
@@ -134,7 +138,40 @@ describe('rows and checkpoint', () => {
     expect(after).toMatchObject({ position: page.last, version: '1' });
   });
 
-  test('a checkpoint that somebody else moved is taken up from where it is', async () => {
+  test('an event that is in the rows already is not applied again, wherever a page begins', async () => {
+    await ensureLiveGenerations(projected.pool, accountProjectors);
+    const ann = partyOf(acme, 'ann');
+    const granted = rewardGranted('w1', ann, credit(100));
+    const first = await projected.ledger.happened(
+      acme,
+      granted,
+      creditRedeemed(granted, 'r1', 30, 2_000),
+    );
+    const track = new ProjectionTrack(rewardsProjector, 1, {
+      pool: projected.pool,
+      log: projected.log,
+      knownTypes: rewardsProjector.handles,
+    });
+    const [checkpoint] = await liveCheckpoints(projected.pool, ['rewards']);
+    const pageFromStart = async () =>
+      decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
+    const page = await pageFromStart();
+    if (!page || !checkpoint) throw new Error('nothing to apply');
+    await track.restoreFrom(checkpoint);
+    await track.apply(page);
+    expect(track.position).toBe(first);
+    expect(track.concernedBy(page)).toBe(false);
+    await projected.ledger.happened(acme, creditRedeemed(granted, 'r2', 5, 2_100));
+    const longer = await pageFromStart();
+    if (!longer) throw new Error('nothing to apply');
+    await track.apply(longer);
+    const { rows } = await projected.pool.query(
+      'select redeemed_credit::integer as redeemed, redeemed_times::integer as times from rm_rewards_1.rewards',
+    );
+    expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
+  });
+
+  test('continue from a checkpoint that another writer moved', async () => {
     const runner = projected.startRunner();
     expect(
       await runner.waitFor(
@@ -156,7 +193,7 @@ describe('rows and checkpoint', () => {
 });
 
 describe('leading', () => {
-  test('of two runners one leads; the other takes over when it stops', async () => {
+  test('is done by one of two runners, and by the other when it stops', async () => {
     const first = projected.startRunner({ pool: projected.openPool() });
     await until(() => ALL.every((name) => first.leads(name)));
     const second = projected.startRunner({ pool: projected.openPool() });
@@ -172,7 +209,7 @@ describe('leading', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
   });
 
-  test('losing the connection that holds the locks is giving up the lead, until somebody has it again', async () => {
+  test('is lost with the connection that holds the locks, and taken again', async () => {
     const runners = [
       projected.startRunner({ pool: projected.openPool() }),
       projected.startRunner({ pool: projected.openPool() }),
@@ -190,7 +227,7 @@ describe('leading', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
   });
 
-  test('processes that start at once make each generation once', async () => {
+  test('processes that start at once create each generation once', async () => {
     await Promise.all(
       [1, 2, 3, 4].map(() => ensureLiveGenerations(projected.pool, accountProjectors)),
     );
@@ -285,7 +322,7 @@ describe('an event that cannot be applied', () => {
     return parked.rows;
   };
 
-  test('parks its stream, in order, and the rest goes on; a restart does not forget it', async () => {
+  test('parks its stream, in order, also over a restart, and other streams continue', async () => {
     const runner = projected.startRunner({ projectors: failingOn('u1') });
     await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
     await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
@@ -317,6 +354,26 @@ describe('an event that cannot be applied', () => {
     expect(users).toMatchObject({ parkedStreams: 1, position: later, lastError: null });
   });
 
+  test('does not keep an erasure in its stream waiting: the people are gone, and what follows stays parked', async () => {
+    const runner = projected.startRunner({ projectors: failingOn('u1') });
+    await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 2));
+    const person = personOf(acme, 'u0');
+    const before = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+    expect(await runner.waitFor(before, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
+    const position = await projected.ledger.happened(acme, erasureRequested([person]));
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
+    const { rows } = await projected.pool.query('select person from rm_users_1.users');
+    expect(rows).toEqual([{ person: personOf(other, 'u0') }]);
+    expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toMatchObject(
+      [
+        { stream: acme.stream, revision: 2, reason: 'Error: contradiction' },
+        { stream: acme.stream, revision: 3, reason: 'follows a parked event of its stream' },
+      ],
+    );
+  });
+
   test('is found among hundreds when it is Postgres that refuses it', async () => {
     await projected.ledger.happened(acme, ...manyUsers(acme, 0, 100));
     // A NUL character: JSON can carry it, a text column cannot.
@@ -337,7 +394,7 @@ describe('an event that cannot be applied', () => {
     ]);
   });
 
-  test('undecodable: those that would have to read it wait and say so, the others go on', async () => {
+  test('and cannot be decoded stops the projections that read it, with the reason, and no others', async () => {
     const runner = projected.startRunner();
     await projected.ledger.happened(acme, accountOpened(acme));
     const { id } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
@@ -371,7 +428,7 @@ describe('an event that cannot be applied', () => {
     await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
   });
 
-  test('undecodable and of a type that nobody knows: all wait', async () => {
+  test('and is of an unknown type stops all projections', async () => {
     const runner = projected.startRunner();
     const { id, position } = await projected.ledger.happenedUndecodably(
       acme,
@@ -385,7 +442,7 @@ describe('an event that cannot be applied', () => {
   });
 });
 
-describe('going on', () => {
+describe('following', () => {
   test('waits for a log that is away', async () => {
     const runner = projected.startRunner();
     await until(() => runner.leads('users'));
@@ -399,7 +456,7 @@ describe('going on', () => {
     expect(await usersCounted()).toBe(5);
   });
 
-  test('a projection that is new catches up by itself and then shares the one pass over the log', async () => {
+  test('lets a new projection catch up and then share the one pass over the log', async () => {
     const before = projected.startRunner({
       projectors: accountProjectors.filter((projector) => projector !== usersProjector),
     });
@@ -426,7 +483,7 @@ describe('going on', () => {
     }
   });
 
-  test('a position that is reached already is answered at once, one that does not come is not waited for longer than said', async () => {
+  test('answers a reached position at once, and gives up on others after the given time', async () => {
     const runner = projected.startRunner();
     const position = await projected.ledger.happened(acme, accountOpened(acme));
     expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);

@@ -41,7 +41,7 @@ beforeEach(async () => {
 afterEach(() => projected.close());
 
 describe('the query of accounts', () => {
-  test('answers with subscription, currency and the code it came by; without a subscription it is on trial', async () => {
+  test('returns subscription, currency and code of attribution, and a trial without a subscription', async () => {
     const subscription = {
       status: 'PAID',
       value: 9.5,
@@ -291,7 +291,7 @@ describe('the queries of referrals', () => {
       items: [],
     });
   });
-  test('the pages of what a person made, or was given, hold each thing once, whatever happens between them', async () => {
+  test("the pages of a person's referrals and rewards have each entry once, whatever happens between them", async () => {
     const [ann, eve] = [partyOf(shop, 'ann'), partyOf(shop, 'eve')];
     const start = (id: string, referrer: typeof ann, at: number): Promise<void> =>
       projected.given(

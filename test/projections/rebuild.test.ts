@@ -180,7 +180,7 @@ describe('a bug in a projector', () => {
     },
   );
 
-  test('that parked accounts is over when they are tried again, in all read models', async () => {
+  test('that parked accounts is corrected by a retry, in all read models', async () => {
     const failing: readonly Projector[] = accountProjectors.map((projector) => ({
       ...projector,
       apply: (event, rows) => {
@@ -313,8 +313,8 @@ describe('while others read and write', () => {
   });
 });
 
-describe('one at a time', () => {
-  test('a second rebuild, swap or repair is refused in one line while one runs', async () => {
+describe('of several operations', () => {
+  test('only one runs, and a second rebuild, swap or repair is refused in one line', async () => {
     const runner = projected.startRunner();
     await reached(runner, await given(anAccount('a'), 1));
     let refused: unknown;
@@ -338,7 +338,7 @@ describe('one at a time', () => {
     expect(await rebuilding.states('users')).toEqual({ 1: 'live' });
   });
 
-  test('there must be something to swap in, to go back to, to resume', async () => {
+  test('each needs a generation to swap in, to go back to, or to resume', async () => {
     const runner = projected.startRunner();
     await reached(runner, await given(anAccount('a'), 1));
     await expect(rebuilding.swap(BALANCES)).rejects.toThrow(
@@ -354,7 +354,7 @@ describe('one at a time', () => {
   });
 });
 
-describe('an end in the middle', () => {
+describe('a rebuild that ends in the middle', () => {
   const STAGES: readonly RebuildStage[] = [
     'begun',
     'folded',
@@ -365,7 +365,7 @@ describe('an end in the middle', () => {
   ];
 
   test.each(STAGES)(
-    'killed when it is %s: the live one is untouched, and the next rebuild clears what was left',
+    'when it is %s leaves the live generation unchanged, and the next one removes its rest',
     async (deadly) => {
       const runner = projected.startRunner();
       const account = anAccount('a');
@@ -416,7 +416,7 @@ describe('an end in the middle', () => {
     },
   );
 
-  test('stopped in the middle of the log, it is resumed from there', async () => {
+  test('because it was stopped is resumed from there', async () => {
     const runner = projected.startRunner();
     for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
     await reached(runner, await given(anAccount('e'), 4));
@@ -440,7 +440,7 @@ describe('an end in the middle', () => {
     expect(await rebuilding.rowsOf(BALANCES, 2)).toEqual(await rebuilding.rowsOf(BALANCES, 1));
   });
 
-  test('values that Postgres refuses are parked as they are live', async () => {
+  test('parks values that Postgres refuses as live projections do', async () => {
     const runner = projected.startRunner();
     const bad = anAccount('bad');
     await given(anAccount('a'), 1);

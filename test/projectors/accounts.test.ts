@@ -33,7 +33,7 @@ describeProjector(accountsProjector, (given) => {
   test('an account is shown from its opening, without a subscription at first', () =>
     given(ACME, accountOpened(ACME)).then({ accounts: [account()] }));
 
-  test('an account shows its last subscription and currency, and the code it came by', () =>
+  test('an account shows its last subscription and currency, and the code of its attribution', () =>
     given(
       ACME,
       accountOpened(ACME),
@@ -52,7 +52,7 @@ describeProjector(accountsProjector, (given) => {
       ],
     }));
 
-  test('an account whose key is destroyed has no row, and events of it are passed over', () =>
+  test('an account whose key is destroyed has no row, and its events are skipped', () =>
     given(
       ACME,
       accountOpened(ACME, { accountId: forgotten('x') }),
@@ -61,7 +61,7 @@ describeProjector(accountsProjector, (given) => {
       accountAttributed('ANN', ANN),
     ).then({}));
 
-  test('a code of a referrer who is forgotten already names nobody', () =>
+  test('the code of a referrer who was forgotten before is not shown', () =>
     given(ACME, accountOpened(ACME), {
       type: 'AccountAttributed',
       at: 1_500,
@@ -70,13 +70,13 @@ describeProjector(accountsProjector, (given) => {
       programId: 'default',
     }).then({ accounts: [account()] }));
 
-  test('a forgotten referrer leaves the accounts that came by the code, at either event of the erasure', async () => {
+  test("a forgotten referrer's code is removed from referred accounts, at either event of the erasure", async () => {
     const attributed = given(ACME, accountOpened(ACME), accountAttributed('ANN', ANN));
     await attributed.and(SHOP, erasureRequested([ANN.person])).then({ accounts: [account()] });
     await attributed.and(SHOP, erasureCompleted([ANN.person])).then({ accounts: [account()] });
   });
 
-  test('a deleted account has no row, until it is opened anew; the tombstone leaves that one alone', () => {
+  test('a deleted account has no row until it is opened again, and the tombstone does not touch the new one', () => {
     const erased = { account: ACME.accountRef };
     const deleted = given(ACME, accountOpened(ACME), erasureRequested([], erased));
     return Promise.all([

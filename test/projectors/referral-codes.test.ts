@@ -42,7 +42,7 @@ const owner = (over: Partial<CodeOwnerRow> = {}): CodeOwnerRow => ({
 const annIdentified = userIdentified(ACME, 'ann', { firstName: 'Ann', lastName: 'Lee' });
 
 describeProjector(referralCodesProjector, (given) => {
-  test('every code that a user was ever given leads to the user', () =>
+  test('every code that a user ever had leads to the user', () =>
     given(
       ACME,
       annIdentified,
@@ -62,7 +62,7 @@ describeProjector(referralCodesProjector, (given) => {
       referral_codes: [code('ANNLEE')],
     }));
 
-  test('a code that goes to another user begins there', () =>
+  test("a code that goes to another user starts with that user's date", () =>
     given(
       ACME,
       referralCodeAssigned(ACME, 'ann', 'LEE', 10),
@@ -71,7 +71,7 @@ describeProjector(referralCodesProjector, (given) => {
       referral_codes: [code('lee', { person: BOB.person, date_created: 30 })],
     }));
 
-  test('a name that is left out of a change stays, null clears it', async () => {
+  test('a name stays when a change omits it, and null clears it', async () => {
     const changed = (changes: { firstName?: null; lastName?: null }) =>
       given(ACME, annIdentified, userProfileChanged(ACME, 'ann', { locale: 'de', ...changes }));
     await changed({ lastName: null }).then({ code_owners: [owner({ last_name: null })] });
@@ -86,7 +86,7 @@ describeProjector(referralCodesProjector, (given) => {
       .then({ code_owners: [owner()] });
   });
 
-  test('a person whose key is destroyed has neither code nor row, and events about it are passed over', () =>
+  test('a person whose key is destroyed has neither code nor row, and their events are skipped', () =>
     given(
       ACME,
       { type: 'UserIdentified', at: 1, person: ANN.person, profile: forgotten(ANN.person) },
@@ -102,7 +102,7 @@ describeProjector(referralCodesProjector, (given) => {
       { type: 'UserUnblocked', at: 5, person: ANN.person },
     ).then({}));
 
-  test('a forgotten owner leaves with every code, at either event of the erasure; others keep theirs', async () => {
+  test("a forgotten owner's codes are removed, at either event of the erasure, and other codes stay", async () => {
     const assigned = given(
       ACME,
       annIdentified,

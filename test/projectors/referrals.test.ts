@@ -88,7 +88,7 @@ const rewarded = (side: 'referred' | 'referrer', reward_id: string) => ({
 });
 
 describeProjector(referralsProjector, (given) => {
-  test('a referral that starts counts for everybody whom it concerns', () =>
+  test('a referral that starts counts for account, referrer and referred user', () =>
     given(ACME, started).then({
       referrals: [referral()],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
@@ -135,13 +135,13 @@ describeProjector(referralsProjector, (given) => {
       });
   });
 
-  test('an ended referral counts on', () =>
+  test('an ended referral stays counted', () =>
     given(ACME, started, { type: 'ReferralEnded', at: 40, referralId: 'r1' }).then({
       referrals: [referral({ date_ended: 40, date_changed: 40 })],
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ...everybody),
     }));
 
-  test('a later signal comes beside those of the start; one before the start is left to it', () => {
+  test('a later signal is added to those of the start, and one before the start is part of it', () => {
     const ip = { message: 'same address', score: 50 };
     const speed = { message: 'too fast', score: 70 };
     const flagged = {
@@ -176,7 +176,7 @@ describeProjector(referralsProjector, (given) => {
       )
       .then({ referral_rewards: [rewarded('referred', 'w1'), rewarded('referrer', 'w2')] }));
 
-  test('a referrer who is forgotten before the start counts for the account alone', () =>
+  test('a referral whose referrer is forgotten before the start counts for the account only', () =>
     given(
       ACME,
       referralStarted(
@@ -192,7 +192,7 @@ describeProjector(referralsProjector, (given) => {
       referral_counts: counts({ 'APPROVED APPROVED': 1 }, ofAll, ofNew, ofShop),
     }));
 
-  test('an event that names a person no longer moves the counts under which the referral stands', () =>
+  test('an event without its person moves the counts of the stored referral', () =>
     given(
       ACME,
       started,
@@ -206,14 +206,14 @@ describeProjector(referralsProjector, (given) => {
       referral_counts: counts({ 'DENIED APPROVED': 1 }, ...everybody),
     }));
 
-  test('events about a referral that did not start are passed over', () =>
+  test('events about a referral that did not start are skipped', () =>
     given(ACME, referralConverted('r1', ANN), referralModerated('r1', ANN), {
       type: 'ReferralEnded',
       at: 40,
       referralId: 'r1',
     }).then({}));
 
-  test('a forgotten referrer leaves ids, code, link, reward and counts of its referrals', async () => {
+  test('a forgotten referrer is removed from ids, code, link, reward and counts of the referrals', async () => {
     const shared = referralStarted('r1', NEW, ANN, {
       at: 10,
       shareLinkUsed: 'https://example.com',
@@ -230,7 +230,7 @@ describeProjector(referralsProjector, (given) => {
     await known.and(SHOP, erasureCompleted([ANN.person])).then(left);
   });
 
-  test('a forgotten referred person leaves ids, reward and counts; code and referrer stay', () =>
+  test('a forgotten referred person is removed from ids, reward and counts, and code and referrer stay', () =>
     given(ACME, started, rewardOfNew)
       .and(SHOP, rewardOfAnn)
       .and(ACME, erasureRequested([NEW.person]))

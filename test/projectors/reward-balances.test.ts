@@ -142,7 +142,7 @@ describeProjector(rewardBalancesProjector, (given) => {
       ],
     }));
 
-  test('a reward whose owner is forgotten counts nowhere, and events about it are passed over', () => {
+  test('a reward whose owner is forgotten is not counted, and its events are skipped', () => {
     const granted = rewardGranted('w1', ANN, credit(9), { owner: forgotten(ANN.person) });
     return given(ACME, granted, creditRedeemed(granted, 'd', 9, 3_000)).then({});
   });
@@ -225,7 +225,7 @@ describeProjector(rewardBalancesProjector, (given) => {
     });
   });
 
-  test('what very many rewards were redeemed by counts as each redeemed by itself, also before its date was recorded', () =>
+  test("a redemption of very many rewards counts like single ones, also before a reward's date was recorded", () =>
     given(ACME, reward, rewardGranted('w2', BOB, credit(50), { dateScheduledFor: 3_000 }), {
       type: 'RedeemedRewardsListed',
       at: 4_000,
@@ -259,7 +259,7 @@ describeProjector(rewardBalancesProjector, (given) => {
       'more was redeemed than assigned: reward w1',
     ));
 
-  test('a forgotten person has no balance, at whichever event of the erasure; others keep theirs', async () => {
+  test('a forgotten person has no balance, at either event of the erasure, and others keep theirs', async () => {
     const granted = given(
       ACME,
       rewardGranted('w1', BOB, credit(100)),

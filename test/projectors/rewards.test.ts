@@ -75,7 +75,7 @@ const redemption = (
 });
 
 describeProjector(rewardsProjector, (given) => {
-  test('a reward has the terms of its grant, of each type its own', () =>
+  test('a reward has the terms of its grant, as its type has them', () =>
     given(
       ACME,
       ofAnn('w1', {
@@ -133,7 +133,7 @@ describeProjector(rewardsProjector, (given) => {
       ],
     }));
 
-  test('a reward whose owner is forgotten has no row, and events about it are passed over', () => {
+  test('a reward whose owner is forgotten has no row, and its events are skipped', () => {
     const granted = ofAnn('w1', { owner: forgotten(ANN.person) });
     return given(
       ACME,
@@ -254,7 +254,7 @@ describeProjector(rewardsProjector, (given) => {
     });
   });
 
-  test('a reward that is granted after the request to forget goes with the tombstone', () =>
+  test('a reward that is granted after the erasure request is removed at the tombstone', () =>
     given(ACME, erasureRequested([ANN.person]), ofAnn('w1'), erasureCompleted([ANN.person])).then(
       {},
     ));

@@ -148,7 +148,7 @@ describeProjector(usersProjector, (given) => {
       .then({ user_accounts: [account({ ...referred, is_converted: true })] });
   });
 
-  test('a referral by somebody who is forgotten names no code', () =>
+  test('a referral by a forgotten person shows no code', () =>
     given(
       ACME,
       accountOpened(ACME),
@@ -157,7 +157,7 @@ describeProjector(usersProjector, (given) => {
       user_accounts: [account({ referred_person: ANN.person })],
     }));
 
-  test('a person whose key is destroyed has no row, and events about it are passed over', () => {
+  test('a person whose key is destroyed has no row, and their events are skipped', () => {
     const { person } = ANN;
     return given(
       ACME,
@@ -191,7 +191,7 @@ describeProjector(usersProjector, (given) => {
       user_counts: counted(1),
     }));
 
-  test('a forgotten user is not counted, at whichever event of the erasure', async () => {
+  test('a forgotten user is not counted, at either event of the erasure', async () => {
     const bob = partyOf(ACME, 'bob').person;
     const two = given(ACME, userIdentified(ACME, 'ann'), userIdentified(ACME, 'bob'));
     const left = { users: [user()], user_counts: counted(1) };
@@ -201,14 +201,14 @@ describeProjector(usersProjector, (given) => {
     await two.and(ACME, erasureRequested([ANN.person, bob, 'unknown'])).then({});
   });
 
-  test('a forgotten referrer leaves the accounts that came by the code', async () => {
+  test("a forgotten referrer's code is removed from referred users", async () => {
     const started = given(ACME, accountOpened(ACME), referralStarted('r1', ANN, EVE));
     const left = { user_accounts: [account({ referred_person: ANN.person })] };
     await started.and(SHOP, erasureRequested([EVE.person])).then(left);
     await started.and(SHOP, erasureCompleted([EVE.person])).then(left);
   });
 
-  test('a deleted account is open anew for the tombstone to leave alone', async () => {
+  test('an account that was opened again is not touched by the tombstone', async () => {
     const erased = { account: ACME.accountRef };
     const deleted = given(ACME, accountOpened(ACME), erasureRequested([], erased));
     await deleted.then({});

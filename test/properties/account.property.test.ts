@@ -57,7 +57,7 @@ function brokenPromises(state: OpenAccount, postings: Postings, now: number): st
   return [...rewards, ...balances];
 }
 
-it('whatever is asked of an account, no reward is spent twice and the balance is what the facts say', async () => {
+it('under any commands no reward is redeemed twice and the balance follows from the events', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const postings = new Postings();
@@ -122,7 +122,7 @@ const ELSEWHERE: readonly AccountEvent['type'][] = [
   ...(['AccountCreditRedeemed', 'RedeemedRewardsListed'] as const),
 ];
 
-it('the histories reach every kind of fact, or the properties would say little', async () => {
+it('the random histories contain every type of event', async () => {
   const reached = await Promise.all(fc.sample(history, { numRuns: 500, seed: 1 }).map(factsOf));
   expect(new Set(reached.flat().map(({ type }) => type))).toEqual(
     // An erasure ends what these properties count over: an account's one life. It has tests of its
@@ -138,7 +138,7 @@ interface Effect {
   readonly state: AccountState;
 }
 
-it('every command sent twice takes effect once, and what is folded from the log is what is live', async () => {
+it('every command sent twice takes effect once, and a fold of the log equals the live state', async () => {
   const meta = (commandId: string): CommandMeta => ({
     scope: ACME,
     commandId,
@@ -205,7 +205,7 @@ it('every command sent twice takes effect once, and what is folded from the log 
   );
 });
 
-it('a fold never throws, whatever stands in the log; nor does a decision on it, or what is shown of it', async () => {
+it('a fold never throws for any events, nor does a decision or an answer from its state', async () => {
   await fc.assert(
     fc.asyncProperty(anyEvents, history, async (events, steps) => {
       const state = fold(events);

@@ -116,7 +116,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-it('every code and payment provider id that is shown is its holder’s alone, and nobody else can claim it', async () => {
+it('every shown code and payment provider id belongs to its holder only, and no other account can claim it', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

@@ -426,7 +426,7 @@ function contradictionsOf(
   return found;
 }
 
-it('a moderation at any point neither takes what was spent nor contradicts itself', async () => {
+it('a moderation at any point neither cancels redeemed credit nor contradicts itself', async () => {
   const reached = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

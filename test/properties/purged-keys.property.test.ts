@@ -209,7 +209,7 @@ function commandsOf(processes: readonly LedgerProcess[], index: number): Command
   return process.commands;
 }
 
-it('a key has one effect in seven days, whatever is purged, lost or dies, and every effect is in the balance', async () => {
+it('a key has one effect in seven days through purges, losses and crashes, and every effect is in the balance', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
       await pool.query('delete from ledger.idempotency_keys');

@@ -43,7 +43,7 @@ const story = fc.array(
   },
 );
 
-it('whichever releases led, and whatever failed meanwhile, in the end the newer one has reacted to everything, in order', async () => {
+it('after any sequence of leading releases and failures, the newer one has reacted to every event, in order', async () => {
   let unknownMet = 0;
   await fc.assert(
     fc.asyncProperty(story, async (steps) => {

@@ -41,7 +41,7 @@ export class InMemoryEventLog implements EventLog {
     return () => this.wentBack.delete(listener);
   }
 
-  look(): Promise<void> {
+  checkNewestSeen(): Promise<void> {
     return Promise.resolve();
   }
 

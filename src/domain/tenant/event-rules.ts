@@ -48,10 +48,10 @@ export function nameEventRules(
   before: { readonly eventRules: readonly string[]; readonly knownRules: KnownRules } | undefined,
 ): readonly string[] {
   const known = before?.knownRules ?? Map<string, string>();
-  const standing = new Set(before?.eventRules);
+  const current = new Set(before?.eventRules);
   const candidates = [...known].map(([name, text]) => ({
     name,
-    isStanding: standing.has(name),
+    isCurrent: current.has(name),
     ...(JSON.parse(text) as Likeness),
   }));
   const rules = eventRulesOf(document).map((rule): Likeness & { name?: string } =>
@@ -72,11 +72,11 @@ export function nameEventRules(
   };
   const isLast = ({ kind }: Likeness): boolean =>
     rules.filter((rule) => rule.kind === kind && rule.name === undefined).length === 1 &&
-    free(kind).filter(({ isStanding }) => isStanding).length === 1;
-  claim((a, b) => b.isStanding && a.condition === b.condition && a.reward === b.reward);
-  claim((a, b) => b.isStanding && a.condition === b.condition);
-  claim((a, b) => b.isStanding && a.reward === b.reward);
-  claim((a, b) => b.isStanding && isLast(a));
+    free(kind).filter(({ isCurrent }) => isCurrent).length === 1;
+  claim((a, b) => b.isCurrent && a.condition === b.condition && a.reward === b.reward);
+  claim((a, b) => b.isCurrent && a.condition === b.condition);
+  claim((a, b) => b.isCurrent && a.reward === b.reward);
+  claim((a, b) => b.isCurrent && isLast(a));
   claim((a, b) => a.condition === b.condition && a.reward === b.reward);
   return rules.map(({ name, kind }) => {
     const given =

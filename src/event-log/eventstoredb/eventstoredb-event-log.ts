@@ -165,7 +165,7 @@ export class EventStoreDbEventLog implements EventLog {
       identityStream: `${this.namespace}${this.prefix}log`,
       openTimeoutMs: Math.min(this.readTimeoutMs, this.appendTimeoutMs),
       ...(options.accept === undefined ? {} : { accept: options.accept }),
-      introduced: (wire, ms) => this.compareSeen(wire, ms),
+      onConnected: (wire, ms) => this.compareSeen(wire, ms),
     });
     this.subscription = new EventStoreDbSubscription({
       sessions: this.sessions,
@@ -189,7 +189,7 @@ export class EventStoreDbEventLog implements EventLog {
   }
 
   /** @throws {EventLogUnavailable} */
-  async look(): Promise<void> {
+  async checkNewestSeen(): Promise<void> {
     const { epoch, newest } = this.seen;
     if (newest !== undefined && !(await this.holds(newest))) this.seen.wentBack(newest, epoch);
   }
@@ -273,7 +273,7 @@ export class EventStoreDbEventLog implements EventLog {
     if (isKnownThere) return;
     // An empty page may be a read that the server broke off: the newest event shows more.
     if (isReplaced) this.lost(end.epoch);
-    else await this.look();
+    else await this.checkNewestSeen();
     throw new LogWentBack();
   }
 
@@ -506,7 +506,8 @@ export class EventStoreDbEventLog implements EventLog {
     const { newest } = this.seen;
     // Mostly an answer that others overtook, or a repetition; a log that went back assigns
     // positions again.
-    if (newest !== undefined && commit <= newest.ordinal) this.look().catch(() => undefined);
+    if (newest !== undefined && commit <= newest.ordinal)
+      this.checkNewestSeen().catch(() => undefined);
     this.seen.note(commit, { position, eventId: events.at(-1)?.id ?? '' }, epoch);
   }
 
@@ -567,7 +568,7 @@ export class EventStoreDbEventLog implements EventLog {
       await this.read({ of: { prefixes: null, from: 'end' }, backwards: true, count: 1 })
     ).events;
     // The store ends before the reader: it lost events that were read.
-    if (newest !== undefined && compare(newest.position, after) < 0) await this.look();
+    if (newest !== undefined && compare(newest.position, after) < 0) await this.checkNewestSeen();
     if (newest !== undefined && compare(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
     const found =

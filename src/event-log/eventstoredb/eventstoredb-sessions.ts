@@ -34,7 +34,7 @@ export interface SessionsOptions {
    * Called with each client that reached the log, before any other call over its connection.
    * @param ms its time limit.
    */
-  readonly introduced?: (wire: EventStoreDbWire, ms: number) => Promise<void>;
+  readonly onConnected?: (wire: EventStoreDbWire, ms: number) => Promise<void>;
 }
 
 const OLDEST = [21, 10] as const;
@@ -50,7 +50,7 @@ const VERSION_UNKNOWN = 'unknown';
  */
 export class EventStoreDbSessions {
   private opening: Promise<Session> | undefined;
-  private standing: Session | undefined;
+  private connected: Session | undefined;
   private known: string | undefined;
   private isClosed = false;
   private readonly open = new Set<EventStoreDbWire>();
@@ -65,11 +65,11 @@ export class EventStoreDbSessions {
   /** @throws {EventLogUnavailable} whose message says what is wrong. */
   current(): Promise<Session> {
     if (this.isClosed) return Promise.reject(new EventLogUnavailable('the event log is closed'));
-    const { standing } = this;
-    if (standing?.wire.isConnectionGone) {
-      this.standing = undefined;
+    const { connected } = this;
+    if (connected?.wire.isConnectionGone) {
+      this.connected = undefined;
       this.opening = undefined;
-      this.retire(standing.wire);
+      this.retire(connected.wire);
     }
     this.opening ??= this.connect();
     return this.opening;
@@ -85,7 +85,7 @@ export class EventStoreDbSessions {
     )
       return;
     this.opening = undefined;
-    this.standing = undefined;
+    this.connected = undefined;
     this.retire(session.wire);
   }
 
@@ -98,8 +98,8 @@ export class EventStoreDbSessions {
     const wire = new EventStoreDbWire(this.options.address);
     this.open.add(wire);
     try {
-      const session = await within(this.options.openTimeoutMs, this.introduceAtLeader(wire));
-      this.standing = session;
+      const session = await within(this.options.openTimeoutMs, this.identifyAtLeader(wire));
+      this.connected = session;
       return session;
     } catch (error) {
       this.opening = undefined;
@@ -112,23 +112,24 @@ export class EventStoreDbSessions {
    * A follower names the leader, and the same client goes there with its next call: a new client
    * would ask the follower again.
    */
-  private async introduceAtLeader(wire: EventStoreDbWire): Promise<Session> {
+  private async identifyAtLeader(wire: EventStoreDbWire): Promise<Session> {
     for (let left = NAMED_LEADERS_MAX; ; left--) {
       try {
-        return await this.introduce(wire);
+        return await this.identify(wire);
       } catch (error) {
         if (left === 0 || exceptionOf(error) !== 'not-leader') throw error;
       }
     }
   }
 
-  private async introduce(wire: EventStoreDbWire): Promise<Session> {
+  private async identify(wire: EventStoreDbWire): Promise<Session> {
     const version = await wire.serverVersion();
     if (isTooOld(version)) {
       const given = version === VERSION_UNKNOWN ? 'older than 21.10' : `of version ${version}`;
       throw new EventLogUnavailable(`EventStoreDB is ${given}: 21.10 or newer is needed`);
     }
-    const { id, owner, namesEnds } = (await this.identity(wire)) ?? (await this.introduceLog(wire));
+    const { id, owner, namesEnds } =
+      (await this.identity(wire)) ?? (await this.createIdentity(wire));
     if (owner !== this.options.owner) {
       throw new EventLogUnavailable(
         'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store',
@@ -142,7 +143,7 @@ export class EventStoreDbSessions {
     await this.options.accept?.(id);
     this.known = id;
     await wire.keepToConnection();
-    await this.options.introduced?.(wire, this.options.openTimeoutMs);
+    await this.options.onConnected?.(wire, this.options.openTimeoutMs);
     return { wire, version, logId: id, namesEnds };
   }
 
@@ -168,7 +169,7 @@ export class EventStoreDbSessions {
    * Of several processes that find a new store at the same time one writes first; all use what it
    * wrote.
    */
-  private async introduceLog(
+  private async createIdentity(
     wire: EventStoreDbWire,
   ): Promise<Identity & { readonly namesEnds: boolean }> {
     const data = JSON.stringify({

@@ -63,7 +63,7 @@ const TICKS_PER_MS = 10_000n;
  * discovery, following the leader, TLS, credentials, the generated messages.
  */
 export class EventStoreDbWire extends EventStoreDBClient {
-  private connection: 'any' | 'the one that stands' | 'gone' = 'any';
+  private connection: 'any' | 'the current one' | 'gone' = 'any';
 
   constructor(address: EventStoreAddress) {
     super(...clientArguments(address));
@@ -91,7 +91,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
     const channel = await this.getChannel();
     if (channel.getConnectivityState(false) !== connectivityState.READY)
       throw new NoAnswer('the connection is gone');
-    this.connection = 'the one that stands';
+    this.connection = 'the current one';
     // Called once, at the next change of state; closing a channel changes its state, too.
     channel.watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.connection = 'gone';

@@ -213,7 +213,7 @@ export class PostgresEventLog implements EventLog {
     return this.parts.seen.onWentBack(listener);
   }
 
-  async look(): Promise<void> {
+  async checkNewestSeen(): Promise<void> {
     await compareSeen(this.parts.seen, (query) => this.read(query));
   }
 
@@ -510,7 +510,7 @@ export class PostgresEventLog implements EventLog {
     this.looking = setTimeout(() => {
       this.looking = undefined;
       // An unavailable log is compared when it is back.
-      this.look().catch(() => undefined);
+      this.checkNewestSeen().catch(() => undefined);
     }, COMPARE_AGAIN_MS);
     this.looking.unref();
   }

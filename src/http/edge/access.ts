@@ -14,7 +14,7 @@ import type { TokenSubject } from './user-token.js';
  * without credentials. `key`: with an API key. `key-open`: an open endpoint, with an API key.
  * `user-open`: an open endpoint, with an API key, or with a token of the user that the call is
  * about (see `token`, `about`). `visitor-open`: an open endpoint, with an API key or any token,
- * also an anonymous one. `anyone-open`: an open endpoint without credentials in live mode; a key or
+ * also an anonymous one. `public-open`: an open endpoint without credentials in live mode; a key or
  * token decides the mode.
  */
 export type AccessKind =
@@ -25,7 +25,7 @@ export type AccessKind =
   | 'key-open'
   | 'user-open'
   | 'visitor-open'
-  | 'anyone-open';
+  | 'public-open';
 
 export interface AccessRule {
   readonly kind: AccessKind;
@@ -50,7 +50,7 @@ export interface AccessRule {
 }
 
 export const isOpenEndpoint = ({ kind }: AccessRule): boolean =>
-  kind === 'key-open' || kind === 'user-open' || kind === 'visitor-open' || kind === 'anyone-open';
+  kind === 'key-open' || kind === 'user-open' || kind === 'visitor-open' || kind === 'public-open';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -123,7 +123,7 @@ const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, st
   'key-open': [API_KEY_SCHEME],
   'user-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
   'visitor-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
-  'anyone-open': [{}, API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
+  'public-open': [{}, API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
 };
 
 /** @throws when the route belongs to no tenant. */

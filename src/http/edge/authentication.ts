@@ -82,6 +82,6 @@ async function callerWithin({ headers }: FastifyRequest, tokenCheck: TokenCheck)
   const caller = await guard.holderOf({ headers, findKey, tokenCheck });
   if (caller !== undefined) return caller;
   if (headers.authorization) throw unauthorized(null);
-  if (access.kind === 'anyone-open') return anyone();
+  if (access.kind === 'public-open') return anyone();
   throw unauthorized('RS045');
 }

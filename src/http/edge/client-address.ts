@@ -23,8 +23,8 @@ export function trustOf(proxies: readonly AddressRange[]): (address: string) => 
  * is ignored.
  */
 export function clientAddress({ ip, raw }: Pick<FastifyRequest, 'ip' | 'raw'>): string {
-  const told = plainAddress(ip);
-  return isIP(told) !== 0 ? told : plainAddress(raw.socket.remoteAddress ?? '');
+  const reported = plainAddress(ip);
+  return isIP(reported) !== 0 ? reported : plainAddress(raw.socket.remoteAddress ?? '');
 }
 
 /** Unwraps an IPv4 address that a dual-stack socket shows as IPv6. */

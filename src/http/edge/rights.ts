@@ -10,7 +10,7 @@ import type { TokenSubject } from './user-token.js';
 
 /** Whether a route accepts tokens. */
 export const takesTokens = ({ kind }: AccessRule): boolean =>
-  kind === 'user-open' || kind === 'visitor-open' || kind === 'anyone-open';
+  kind === 'user-open' || kind === 'visitor-open' || kind === 'public-open';
 
 export function mayCall(
   { token }: Caller,

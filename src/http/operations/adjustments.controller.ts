@@ -23,7 +23,7 @@ const adjustmentRequest = z.strictObject({
   amount: z.int().refine((amount) => amount !== 0, 'must not be 0'),
 });
 
-/** For finance: corrections of what a user may spend. */
+/** For finance: corrections of a user's credit. */
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class AdjustmentsController {
@@ -46,7 +46,7 @@ export class AdjustmentsController {
     name: 'Idempotency-Key',
     required: false,
     description:
-      'The same key with the same correction gives the same answer and has no second effect, on the command line as well.',
+      'The same key with the same correction returns the same answer and has no second effect, on the command line as well.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   })
   @Fails('TENANT_NOT_FOUND', 'FORBIDDEN', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
@@ -79,7 +79,7 @@ export class AdjustmentsController {
     );
   }
 
-  /** Two people answer for a correction. */
+  /** A correction needs two people. */
   private checkApprover({ name }: Operator, approvedBy: string): void {
     if (approvedBy !== name && this.operations.operators.has(approvedBy)) return;
     throw new ApiError('FORBIDDEN', {

@@ -16,10 +16,10 @@ import { mode, parsed } from './operator-answers.js';
 const digestRequest = z.strictObject({ mode, sign: z.boolean().default(false) });
 const verificationRequest = z.strictObject({ mode, digest: z.unknown().optional() });
 
-/** A log that stays away for longer than this is given up; the operation can be started again. */
+/** How long an unreachable log is retried; the operation can be started again. */
 const AWAY_MS_MAX = 60_000;
 
-/** For finance: whether nobody tampered with the ledger. */
+/** For finance: proof that the ledger was not tampered with. */
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class ChainController {
@@ -27,7 +27,7 @@ export class ChainController {
 
   @ApiOperation({
     operationId: 'LedgerController_digest',
-    summary: 'What the chain of the tenant holds now, to be kept elsewhere: `sign`, `mode`',
+    summary: "The digest of the tenant's chain, to keep elsewhere: `sign`, `mode`",
   })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
@@ -60,7 +60,7 @@ export class ChainController {
   @ApiOperation({
     operationId: 'LedgerController_verify',
     summary:
-      'Recomputes the chain and compares it with its seals and with `digest`, what was said some time ago; `mode`',
+      'Recomputes the chain and compares it with its seals and with `digest`, an earlier answer of the digest operation; `mode`',
   })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
@@ -95,7 +95,7 @@ export class ChainController {
         return {
           result,
           parameters: { digest: outside?.digest },
-          stands: 'the chain was verified',
+          completed: 'the chain was verified',
         };
       },
     );

@@ -2,8 +2,8 @@ import { ApiBody, type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/s
 import * as z from 'zod';
 
 /**
- * Schemas of the operations interface. The documents themselves are those of the command line,
- * which the operator's pages describe.
+ * Schemas of the operations interface. The documents are those of the command line, which the
+ * operator's pages describe.
  */
 
 type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
@@ -38,14 +38,14 @@ export const RUN = {
       type: ['object', 'null'],
       description: '`phase`, `done`, `total` (null: not known)',
     },
-    result: { description: 'What it came to; null until it is done' },
+    result: { description: 'The result; null until it is done' },
     error: { type: ['string', 'null'] },
   },
 } as unknown as Schema;
 
 export const RUNS = { type: 'array', items: RUN } as Schema;
 
-/** Describes a body by what it is parsed with. */
+/** Describes a body by the schema that parses it. */
 export const ApiRequest = (shape: z.ZodType): MethodDecorator => {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, { io: 'input' });
   return ApiBody({ required: false, schema } as ApiBodyOptions);

@@ -27,7 +27,7 @@ const reconciliationRequest = z.strictObject({
   against: z.string().max(900_000).optional(),
 });
 
-/** For finance: whether read models and outside books agree with the ledger. */
+/** For finance: compares read models and outside books with the ledger. */
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class LedgerChecksController {

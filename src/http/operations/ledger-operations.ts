@@ -11,13 +11,13 @@ import { answered, answerWithRun } from './operator-answers.js';
 
 /** An operation on the ledger of one tenant and mode, as an operator called it. */
 export interface CalledOperation {
-  /** As the command line calls it: `ledger statement`. */
+  /** The command's name on the command line: `ledger statement`. */
   readonly operation: string;
   readonly call: OperatorCall;
   readonly scope: Scope;
 }
 
-/** Runs what operators ask of a tenant's ledger, each with its audit event. */
+/** Runs operations on a tenant's ledger, each with its audit event. */
 export class LedgerOperations {
   constructor(
     private readonly operations: OperationsCore,
@@ -31,7 +31,7 @@ export class LedgerOperations {
     return { tenant, mode };
   }
 
-  /** Answers when it is done and on record. */
+  /** Answers when the operation is done and recorded. */
   onRecord<T>(
     called: CalledOperation,
     work: (core: Core) => Promise<Outcome<Done<T>>>,
@@ -39,7 +39,10 @@ export class LedgerOperations {
     return answered(auditedOn(this.operations.core, this.frame(called), work));
   }
 
-  /** Answers when it is done and on record or, when that takes longer, with the run. */
+  /**
+   * Answers with the result when the operation is done and recorded in time, and otherwise with the
+   * run.
+   */
   run(
     called: CalledOperation,
     work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,

@@ -6,7 +6,7 @@ import { plainText } from '../../operations/refusal-text.js';
 
 export type RunState = 'running' | 'done' | 'failed';
 
-/** An operation that an operator started over HTTP, as it is shown. Times are ISO 8601. */
+/** An operation that was started over HTTP, as its operator sees it. Times are ISO 8601. */
 export interface ShownRun {
   readonly id: string;
   readonly operation: string;
@@ -14,14 +14,11 @@ export interface ShownRun {
   readonly state: RunState;
   readonly startedAt: string;
   readonly finishedAt: string | null;
-  /** How far it is; null: nothing is known yet. */
+  /** The progress; null: not known yet. */
   readonly progress: RunProgress | null;
-  /**
-   * What it came to: the document that the command of the same name prints with `--json`. Null
-   * until it is done.
-   */
+  /** The document that the command of the same name prints with `--json`. Null until it is done. */
   readonly result: unknown;
-  /** Why it failed, in one line. */
+  /** The error, in one line. */
   readonly error: string | null;
 }
 
@@ -36,7 +33,7 @@ export interface RunContext {
   readonly onProgress: (phase: string, done: number, total?: number) => void;
 }
 
-/** A run, for whoever started it. */
+/** A run, for the operator who started it. */
 export interface Run {
   readonly id: string;
   /** The operator's name. */
@@ -51,9 +48,8 @@ const KEPT_MAX = 100;
 const RUNNING_MAX = 8;
 
 /**
- * Operations under way in this process, and the newest that have ended. Those of another process
- * are not known here. What they do lives in the log and in Postgres; only the knowledge that they
- * run ends with the process.
+ * Running operations of this process, and the newest ended ones. Those of another process are not
+ * known here. Their effects are in the log and in Postgres; the list itself ends with the process.
  */
 export class OperationRuns {
   private readonly runs = new Map<string, Run>();
@@ -61,10 +57,7 @@ export class OperationRuns {
 
   constructor(
     private readonly logger: Pick<Logger, 'warn'>,
-    /**
-     * An answer within this time, in ms, is the operation's own; after that it is the run, to be
-     * asked again.
-     */
+    /** An operation that takes longer, in ms, is answered with its run, to be fetched again. */
     readonly answerMs = 8_000,
   ) {}
 
@@ -130,7 +123,7 @@ export class OperationRuns {
     return [...this.runs.values()].map((run) => run.shown()).reverse();
   }
 
-  /** Asks all to stop, and waits until they have. */
+  /** Aborts all runs and waits until they have ended. */
   async close(): Promise<void> {
     for (const run of this.runs.values()) run.cancel();
     await Promise.allSettled([...this.runs.values()].map(({ result }) => result));

@@ -3,16 +3,16 @@ import type { Operators } from '../../config/operators.js';
 import type { Core } from '../../core/core.js';
 import type { OperatorAnswers } from '../../operations/operator-keys.js';
 
-/** What the operations over HTTP stand on, as something that can be injected. */
+/** The dependencies of the operations over HTTP, as an injectable class. */
 export class OperationsCore {
   constructor(
     readonly core: Core,
-    /** For operations on read models, all together. */
+    /** For all operations on read models. */
     readonly pool: Pool,
-    /** Leaves a line in the log of the service. */
+    /** Writes a line to the service's log. */
     readonly warn: (line: string) => void,
     readonly answers: OperatorAnswers,
-    /** Who may approve a correction. */
+    /** The operators who may approve a correction. */
     readonly operators: Pick<Operators, 'has'>,
   ) {}
 }

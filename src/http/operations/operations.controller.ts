@@ -9,13 +9,13 @@ import { DOCUMENT, RUN, RUNS } from './described-documents.js';
 import { OperationRuns, type Run } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
 
-/** Who calls, and what of theirs is under way. */
+/** The caller and the caller's runs. */
 @ApiTags('Operations')
 @Controller('operations')
 export class OperationsController {
   constructor(private readonly runs: OperationRuns) {}
 
-  @ApiOperation({ summary: 'Whose key this is, and what it opens' })
+  @ApiOperation({ summary: 'The operator of this key, and their roles' })
   @ApiOkResponse({ schema: { ...DOCUMENT, required: ['name', 'roles'] } })
   @Get()
   @Access('operator', { roles: OPERATOR_ROLES })
@@ -24,7 +24,7 @@ export class OperationsController {
   }
 
   @ApiOperation({
-    summary: 'Your operations that run in this process or ended lately, newest first',
+    summary: 'Your operations in this process that are running or ended lately, newest first',
   })
   @ApiOkResponse({ schema: RUNS })
   @Get('runs')
@@ -33,7 +33,7 @@ export class OperationsController {
     return this.runs.list().filter(({ by }) => by === operator.name);
   }
 
-  @ApiOperation({ summary: 'How an operation is doing, or what it came to; 202 while it runs' })
+  @ApiOperation({ summary: 'The progress or the result of an operation; 202 while it runs' })
   @ApiOkResponse({ schema: RUN })
   @Get('runs/:runId')
   @Access('operator', { roles: OPERATOR_ROLES })
@@ -42,7 +42,7 @@ export class OperationsController {
     return answerRun(reply, this.own(id, operator).shown());
   }
 
-  @ApiOperation({ summary: 'Asks an operation to stop; what it did so far stands' })
+  @ApiOperation({ summary: 'Stops an operation; the finished part of its work remains' })
   @ApiOkResponse({ schema: RUN })
   @Post('runs/:runId/cancel')
   @HttpCode(200)
@@ -54,7 +54,7 @@ export class OperationsController {
     return run.shown();
   }
 
-  /** What it came to is its operator's alone: the next one may have another role. */
+  /** Results are shown to the operator who started the run only: others may have other roles. */
   private own(id: string, { name }: Operator): Run {
     const run = this.runs.find(id);
     if (run === undefined || run.by !== name)

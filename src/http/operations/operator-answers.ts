@@ -7,8 +7,8 @@ import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
 import { done } from './refusals.js';
 
 /**
- * Starts an operation and answers with what it came to or, when that takes longer, with the run
- * (202, `Location`).
+ * Starts an operation and answers with its result or, when it takes longer, with the run (202,
+ * `Location`).
  */
 export async function answerWithRun(
   runs: OperationRuns,
@@ -41,10 +41,10 @@ export function answerRun(reply: FastifyReply, run: ShownRun): ShownRun {
   return run;
 }
 
-/** The document of work that was done. @throws {ApiError} for work that was not. */
+/** The document of an operation. @throws {ApiError} for a refused one. */
 export const answered = async <T>(work: Promise<Outcome<T>>): Promise<T> => done(await work);
 
-/** @throws {ApiError} BAD_REQUEST with one line a member. */
+/** @throws {ApiError} BAD_REQUEST with one line for each member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
   const outcome = schema.safeParse(given ?? {});
   if (outcome.success) return outcome.data;

@@ -12,7 +12,7 @@ import { mode, parsed, text } from './operator-answers.js';
 
 const periodRequest = z.strictObject({ mode, period: text, comment: text });
 
-/** For finance: which months are done with. */
+/** For finance: closed months. */
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class PeriodsController {
@@ -20,7 +20,7 @@ export class PeriodsController {
 
   @ApiOperation({
     operationId: 'LedgerController_close',
-    summary: 'Puts on record that a month is done with: `period`, `comment`, `mode`',
+    summary: 'Closes a month: `period`, `comment`, `mode`',
   })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('close')
@@ -34,7 +34,7 @@ export class PeriodsController {
 
   @ApiOperation({
     operationId: 'LedgerController_reopen',
-    summary: 'Puts on record that a month is not done with, after all: `period`, `comment`, `mode`',
+    summary: 'Reopens a closed month: `period`, `comment`, `mode`',
   })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('reopen')
@@ -63,7 +63,7 @@ export class PeriodsController {
     return this.ledger.onRecord({ operation, call, scope }, async (core) => {
       const result = await changePeriod(core, scope, type, { period, comment, by });
       if (result instanceof NotDone) return result;
-      return { result, parameters: { period }, stands: `${period} is ${result.status}` };
+      return { result, parameters: { period }, completed: `${period} is ${result.status}` };
     });
   }
 }

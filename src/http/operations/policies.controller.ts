@@ -14,7 +14,7 @@ const limitOf = z.strictObject({
 });
 const retryRequest = z.strictObject({ id: text.optional() });
 
-/** For support: reactions to events that stand still. */
+/** For support: parked reactions to events. */
 @ApiTags('Operations: policies')
 @Controller('operations/policies')
 export class PoliciesController {
@@ -24,8 +24,7 @@ export class PoliciesController {
   ) {}
 
   @ApiOperation({
-    summary:
-      'Reactions that failed again and again, and streams that cannot be read; the oldest `limit`',
+    summary: 'Reactions that failed for good, and streams that cannot be read; the oldest `limit`',
   })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
@@ -35,7 +34,7 @@ export class PoliciesController {
     return answered(showParked(this.operations.core, limit));
   }
 
-  @ApiOperation({ summary: 'Tries again what stands still: the reaction with this `id`, or all' })
+  @ApiOperation({ summary: 'Retries parked reactions: the one with this `id`, or all' })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry')

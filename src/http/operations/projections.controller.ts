@@ -47,7 +47,7 @@ const rebuildRequest = choice.extend({
 });
 const retryRequest = z.strictObject({ projection: text.optional() });
 
-/** For support: how the read models are, and making them anew while the service runs. */
+/** For support: status and rebuilds of the read models while the service runs. */
 @ApiTags('Operations: projections')
 @Controller('operations/projections')
 export class ProjectionsController {
@@ -56,7 +56,7 @@ export class ProjectionsController {
     private readonly runs: OperationRuns,
   ) {}
 
-  @ApiOperation({ summary: 'Where each projection stands' })
+  @ApiOperation({ summary: 'Position, lag and generation of each projection' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support', 'finance'] })
@@ -64,7 +64,7 @@ export class ProjectionsController {
     return answered(this.operate(call, new AbortController().signal, showStatus));
   }
 
-  @ApiOperation({ summary: 'Who did what to the projections, the newest first; `limit` entries' })
+  @ApiOperation({ summary: 'The operations on projections, newest first; `limit` entries' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @Access('operator', { roles: ['support'] })
@@ -157,7 +157,7 @@ export class ProjectionsController {
     );
   }
 
-  @ApiOperation({ summary: 'Makes the generation live that was so before' })
+  @ApiOperation({ summary: 'Makes the previous generation live again' })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/rollback')
@@ -170,7 +170,7 @@ export class ProjectionsController {
   }
 
   @ApiOperation({
-    summary: 'Tries again the accounts that could not be applied: of one `projection`, or of all',
+    summary: 'Retries parked accounts: of one `projection`, or of all',
   })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })

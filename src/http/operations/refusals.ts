@@ -2,14 +2,14 @@ import { NotDone, type OperationRefusalCode, type Outcome } from '../../operatio
 import { plainText } from '../../operations/refusal-text.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
 
-/** What an operation came to. @throws {ApiError} for one that was not done. */
+/** The result of an operation. @throws {ApiError} for a refused one. */
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
   const answer = ANSWERS[outcome.because.code];
   throw answer === 'BAD_REQUEST' ? badRequest(plainText(outcome.because)) : new ApiError(answer);
 }
 
-/** A refusal that has no code of its own for clients is a bad request, with its reason. */
+/** A refusal without its own code for clients is a bad request, with its reason. */
 const ANSWERS: Readonly<
   Record<OperationRefusalCode, 'BAD_REQUEST' | 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS'>
 > = {

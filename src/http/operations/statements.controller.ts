@@ -21,7 +21,7 @@ const statementQuery = z.strictObject({
   unit: text.optional(),
 });
 
-/** For finance: what an account had, and why. */
+/** For finance: statements of accounts. */
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class StatementsController {
@@ -29,7 +29,7 @@ export class StatementsController {
 
   @ApiOperation({
     operationId: 'LedgerController_statement',
-    summary: 'What an account had of each unit, and why: opening, lines, closing',
+    summary: 'The statement of an account: opening, lines and closing of each unit',
   })
   @ApiTextQuery('account')
   @ApiTextQuery('mode', { values: ['live', 'test'] })

@@ -36,7 +36,7 @@ export class ReferralCodesController {
   @ApiOperation({ summary: 'The owner of a code and the reward of the referred side' })
   @Get('open/code/:code')
   @ApiTags('Open Endpoint')
-  @Access('anyone-open', { counted: 'code' })
+  @Access('public-open', { counted: 'code' })
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   openDetails(@Call() call: Call, @Param('code') code: string) {

@@ -185,7 +185,7 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   'key-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
   'user-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
   'visitor-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
-  'anyone-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
+  'public-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
 };
 
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {

@@ -115,7 +115,7 @@ export class OpenUsersController {
 
   @ApiOperation({ summary: 'The public view of the user who owns a code' })
   @Get('open/user')
-  @Access('anyone-open', { counted: 'user-by-code' })
+  @Access('public-open', { counted: 'user-by-code' })
   @ApiTextQuery('referralCode', { required: true })
   @ApiOkResponse({ type: PublicUserResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')

@@ -13,8 +13,8 @@ export interface BalanceFile {
 const HEAD = ['account', 'unit', 'balance'];
 
 /**
- * The text of a CSV file (RFC 4180) with the header `account,unit,balance`.
- * @param source where the text is from, as the operator named it.
+ * Parses a CSV file (RFC 4180) with the header `account,unit,balance`.
+ * @param source the file's name in refusals.
  */
 export function parseBalances(text: string, source: string): Outcome<BalanceFile> {
   const parsed = parseCsv(text, source);
@@ -37,7 +37,7 @@ export function parseBalances(text: string, source: string): Outcome<BalanceFile
   return { accounts, text };
 }
 
-/** A cell that the library takes and RFC 4180 does not, behind so many records. */
+/** A cell that the library accepts and RFC 4180 does not; `records` were read before it. */
 class BareReturn extends Error {
   constructor(readonly records: number) {
     super('a carriage return outside of quotes');

@@ -12,22 +12,22 @@ import type { ChainSeals, StoredSeal } from '../../chain/chain-seals.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 
-/** A chain whose break is looked for. */
+/** A chain that is searched for its break. */
 export interface SearchedChain {
   readonly log: EventLog;
   readonly seals: ChainSeals;
   readonly chain: string;
   readonly isOwn: (stream: string) => boolean;
-  /** Up to where the log is sealed. */
+  /** The end of the sealed part of the log. */
   readonly upTo: Position | null;
   readonly patience: Patience;
 }
 
 /**
- * Finds the first event under a seal that differs from its sealed state. The events are read again
- * for that: keeping them during a verification for this rare case would take half as long again.
+ * Finds the first event under a seal that differs from its sealed state. The events are read a
+ * second time: keeping them during every verification would make it take half as long again.
  * @param since the last link that agreed with its seal.
- * @param otherwise the break to return when the seal does not show more.
+ * @param otherwise the reason when the seal's own list shows no difference.
  */
 export async function findBreak(
   searched: SearchedChain,
@@ -42,7 +42,7 @@ export async function findBreak(
   return breakOf(diverged, await elsewhere(searched, since.position, diverged));
 }
 
-/** As many as the seal has something to say about. */
+/** The events that the seal lists, as the log has them now. */
 async function foundUnder(
   searched: SearchedChain,
   since: ChainLink,

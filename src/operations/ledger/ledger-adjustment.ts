@@ -12,7 +12,7 @@ export interface AdjustmentRequest {
   readonly accountId: string;
   readonly userId: string;
   readonly unit: string;
-  /** Above zero adds, below zero takes away. */
+  /** Positive adds, negative takes away. */
   readonly amount: number;
   readonly reason: string;
   readonly approvedBy: string;
@@ -20,16 +20,16 @@ export interface AdjustmentRequest {
 }
 
 export interface Adjusted {
-  /** The reward's event, or that of the first redemption. */
+  /** The event that granted the reward, or the first redemption's event. */
   readonly eventId: string;
-  /** Of the newest event of the correction. */
+  /** The position of the correction's newest event. */
   readonly position: Position | null;
 }
 
 /**
- * `ledger adjust`: the same command path as for clients. The answer is made from the decision; a
- * read after it could fail, and the correction would be repeated. The same key is the same
- * correction, for any operator.
+ * `ledger adjust`, through the same command path as clients use. The answer is made from the
+ * decision: a read after the append could fail, and the correction would be repeated. With the same
+ * key it is the same correction, for any operator.
  */
 export async function adjustLedger(
   core: Pick<Core, 'commands' | 'names'>,
@@ -51,7 +51,7 @@ export async function adjustLedger(
   );
 }
 
-/** The same with what goes on record of it: a repetition is recorded as one. */
+/** The correction with its audit event; a repetition is recorded as one. */
 export async function adjustOnRecord(
   core: Pick<Core, 'commands' | 'names'>,
   scope: Scope,
@@ -71,7 +71,7 @@ export async function adjustOnRecord(
   return {
     result,
     parameters: { account, user, unit, amount, repeated },
-    stands: 'the correction stands',
+    completed: 'the correction stands',
   };
 }
 
@@ -99,8 +99,8 @@ async function adjust(
       : new NotDone({ code: 'NOT_ADJUSTED', refused, details, accountId, userId });
   }
   const { events, eventIds, position, replayed } = outcome;
-  // What fell due is settled in the same append, maybe with a redemption of its own; the
-  // correction's events say why they are there.
+  // What is due is settled in the same append, maybe with a redemption of its own; only the
+  // correction's events carry an adjustment.
   const first = events.findIndex(
     (event) => 'adjustment' in event && event.adjustment !== undefined,
   );

@@ -15,9 +15,8 @@ export interface DigestOptions {
 }
 
 /**
- * Seals the log up to its head and says what the chain of this tenant and mode holds. The same log
- * gives the same document, to the byte.
- * @throws {EventLogUnavailable}
+ * Seals the log up to its head and returns the digest of the chain of this tenant and mode. The
+ * same log gives the same document, byte for byte. @throws {EventLogUnavailable}
  */
 export async function ledgerDigest(
   core: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,

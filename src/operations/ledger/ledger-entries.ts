@@ -8,13 +8,13 @@ import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { Selection } from './ledger-selection.js';
 
-/** Of an account's stream, what falls into a selection. */
+/** The events of an account's stream that a selection includes. */
 export interface AccountEntries {
-  /** As its clients call it; null: forgotten, or there is no such account. */
+  /** The client's id; null: forgotten, or the account does not exist. */
   readonly accountId: string | null;
-  /** Only those that postings are made of. */
+  /** The events that postings are made of. */
   readonly entries: readonly Entry[];
-  /** Of the newest event that counts, whatever it is; undefined: none does. */
+  /** The newest selected event of any type; undefined: none is selected. */
   readonly newest: RecordedEvent | undefined;
 }
 
@@ -23,8 +23,8 @@ export type LogReads = Pick<Core, 'log' | 'codec'>;
 const PAGE = 500;
 
 /**
- * @throws {UnreadableEvent} when one of them cannot be read: no figure is made of a stream with
- * holes.
+ * @throws {UnreadableEvent} for an event that cannot be read: figures of an incomplete stream would
+ * be wrong.
  */
 export async function readAccountEntries(
   { log, codec }: LogReads,
@@ -68,8 +68,8 @@ export function entryOf({ event, envelope, recorded }: Decoded): Entry {
 }
 
 /**
- * The clock of a selection: of a position, which is a place and no time, that of the newest event
- * that counts.
+ * The time at which a selection is evaluated. A position has no time of its own: the newest
+ * selected event's counts.
  */
 export function clockOf(
   { upTo, until }: Selection,
@@ -91,10 +91,7 @@ async function* selected(
   }
 }
 
-/**
- * Accounts are short and many: what takes time is asking for each, so this many are asked for at
- * once.
- */
+/** Accounts are short and many: the round trips take the time, so this many run in parallel. */
 export const ACCOUNTS_AT_ONCE = 16;
 
 export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIterable<T[]> {
@@ -113,7 +110,7 @@ export interface FoundAccount {
   readonly stream: string;
 }
 
-/** The account that the operator names: anything that ever happened under that id. */
+/** The account that the operator names: any client id with a stream. */
 export async function findAccount(
   { log, names }: Pick<Core, 'log' | 'names'>,
   scope: Scope,
@@ -125,10 +122,7 @@ export async function findAccount(
   return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
 }
 
-/**
- * Where every account of a scope begins, in the order of the log: bounded memory, however many
- * there are.
- */
+/** The first event of every account of a scope, in the order of the log, with bounded memory. */
 export async function* accountsInLog(
   log: EventLog,
   prefix: string,

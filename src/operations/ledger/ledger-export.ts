@@ -8,7 +8,7 @@ import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
 
-/** Secrets of the tenant are no part of its ledger, sealed or not. */
+/** The tenant's secrets are not part of its ledger, not even encrypted. */
 const SECRETS: ReadonlySet<string> = new Set(['ApiKeyIssued', 'SigningSecretIssued']);
 
 export interface Exported {
@@ -19,8 +19,8 @@ export interface Exported {
 
 /**
  * `ledger export`: the events of a tenant and mode, and those of the tenant itself, in the order of
- * the log, a JSON document a line. Values of people are opened; those of people who are forgotten
- * are null. @throws {UnreadableEvent}
+ * the log, a JSON document a line. Personal values are decrypted; those of forgotten people are
+ * null. @throws {UnreadableEvent}
  */
 export async function exportLedger(
   { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
@@ -62,8 +62,7 @@ export async function exportLedger(
 const PAGE = 500;
 
 /**
- * One event as it leaves the ledger: lifted to the schema version of today, personal values as
- * `{subject, value}`.
+ * An exported event: upcast to the current schema version, personal values as `{subject, value}`.
  */
 function exportedEvent({ event, envelope, recorded }: Decoded) {
   const { type, at, ...data } = event;

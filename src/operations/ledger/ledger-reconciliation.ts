@@ -18,7 +18,7 @@ import { parsePeriod } from './ledger-selection.js';
 import { OWED_REWARD_TYPES, OwedRewards, type AccountFact } from './owed-rewards.js';
 
 export interface ReconciliationRequest {
-  /** `YYYY-MM`; left out: everything up to now. */
+  /** `YYYY-MM`; undefined: everything up to now. */
   readonly period?: string;
   readonly against?: BalanceFile;
 }
@@ -31,9 +31,10 @@ export interface Reconciliation {
 
 /**
  * `balance`: the file has another balance, or one side lacks the account (null). `conversion`,
- * `event-reward`: earned by a referral, or by an event of its referred user, and neither given nor
- * withheld; `unit` says what, `ledger` how much credit, `eventIds` which fact. `roll-forward`,
- * `trial-balance`: the ledger's own figures do not hold together.
+ * `event-reward`: a referral, or an event of its referred user, earned a reward that was neither
+ * granted nor withheld; `unit` describes it, `ledger` is the amount of credit, `eventIds` names the
+ * event that earned it. `roll-forward`, `trial-balance`: the ledger's own figures contradict each
+ * other.
  */
 export interface ReconciliationDifference {
   readonly kind: string;
@@ -44,7 +45,7 @@ export interface ReconciliationDifference {
   readonly eventIds: readonly string[];
 }
 
-/** A delay of policies and jobs within this time is normal. */
+/** Policies and jobs may be this late without a difference. */
 const GRACE_MS = 60_000;
 const OVERDUE_MS = 3_600_000;
 
@@ -53,9 +54,7 @@ interface Span {
   readonly to: number;
 }
 
-/**
- * `ledger reconcile`. Reads every account once, one after the other. @throws {UnreadableEvent}
- */
+/** `ledger reconcile`. Reads every account once. @throws {UnreadableEvent} */
 export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
@@ -150,7 +149,7 @@ class ReconciliationRun {
     return { ok: this.differences.length === 0, units, differences: this.differences };
   }
 
-  /** The account as it stood at the end of the span. */
+  /** The account's state at the end of the span. */
   private post(decoded: readonly Decoded[]): AccountPostings {
     const { from, to } = this.span;
     const entries = decoded

@@ -15,14 +15,14 @@ import { READ_MODELS, ReadModelSnapshot, type LiveRow } from './replay/live-rows
 
 export interface ReplayRequest extends Pick<SelectionOptions, 'asOf' | 'position'> {
   readonly accountId?: string;
-  /** Where an earlier run stopped: the accounts up to there are done. */
+  /** The end of an earlier run: the accounts up to it are skipped. */
   readonly resumeFrom?: Position;
 }
 
 export interface Replay {
-  /** Up to where the log was folded; null: there is nothing yet. */
+  /** The end of the folded part of the log; null: the log is empty. */
   readonly position: Position | null;
-  /** How many events of accounts were folded. */
+  /** Number of folded account events. */
   readonly events: number;
   readonly differences: readonly Difference[];
 }
@@ -39,10 +39,10 @@ const CATCH_UP_MS_MAX = 10_000;
 const BATCH = { accounts: 100, events: 5_000 };
 
 /**
- * `ledger replay`: folds every account by the rules that decisions are made on and compares with
- * the rows of the live read models, all of them as of one moment. A read model can be compared
- * where it stands; asked for an earlier place, an account is compared when nothing happened to it
- * since, and only folded otherwise. Writes nothing. @throws {UnreadableEvent}
+ * `ledger replay`: folds every account by the rules that decisions use and compares it with the
+ * rows of the live read models, all read from one snapshot. A read model is compared at its own
+ * position; for an earlier selection, an account is compared when nothing happened to it since, and
+ * otherwise only folded. Writes nothing. @throws {UnreadableEvent}
  */
 export async function replayLedger(
   core: ReplayCore,
@@ -68,7 +68,7 @@ export async function replayLedger(
   }
 }
 
-/** What was just written may not be in the read models yet; while a service runs, it soon is. */
+/** Read models may lag behind the newest events; while a service runs, they soon catch up. */
 async function untilReadModelsReach(
   { log, pool }: ReplayCore,
   position: Position,
@@ -154,7 +154,7 @@ class ReplayRun {
     return this.result();
   }
 
-  /** Where the read models stand, and what was asked for; oldest first. */
+  /** The positions of the read models, and the selected one; oldest first. */
   private positions(): Position[] {
     const { upTo } = this.selection;
     const all = [...this.snapshot.checkpoints.values()].map(({ position }) => position);
@@ -203,7 +203,7 @@ class ReplayRun {
     }
   }
 
-  /** How many of an account's events were asked for; undefined: as many as the read models have. */
+  /** Number of an account's selected events; undefined: as many as each read model has applied. */
   private selectedOf(recorded: readonly RecordedEvent[]): number | undefined {
     const { upTo, until } = this.selection;
     if (upTo !== undefined)
@@ -214,8 +214,8 @@ class ReplayRun {
   }
 
   /**
-   * How many of an account's events each read model has. Most stand at the same place, so each
-   * place is looked for once.
+   * How many of an account's events each read model has applied. Most read models have the same
+   * position, so events are counted once for each position.
    */
   private reachedBy(recorded: readonly RecordedEvent[]): ReadonlyMap<string, number> {
     const counts = new Map<Position | undefined, number>();
@@ -231,7 +231,7 @@ class ReplayRun {
     );
   }
 
-  /** Read models stand at the same place nearly always, so an account is folded once. */
+  /** Read models nearly always have the same position, so an account is folded once. */
   private foldingTo(
     events: readonly KnownEvent[],
     countFor: (readModel: string) => number | undefined,
@@ -267,7 +267,7 @@ class ReplayRun {
     }
   }
 
-  /** A row that belongs to no account of the log was found by none. */
+  /** Rows that no account of the log has are found by the count only. */
   private async countRows(): Promise<void> {
     for (const { readModel, table, rows } of await this.snapshot.counts(this.scope)) {
       const ledger = this.seen.get(JSON.stringify([readModel, table])) ?? 0;

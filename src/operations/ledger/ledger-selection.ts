@@ -3,8 +3,8 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { positionOfOrigin } from './origin-positions.js';
 
 /**
- * What part of the ledger an operator asks for, as typed. Times and positions are inclusive and go
- * by recording.
+ * The part of the ledger that an operator selects, as typed. Times and positions are inclusive and
+ * refer to recording.
  */
 export interface SelectionOptions {
   readonly asOf?: string;
@@ -14,9 +14,9 @@ export interface SelectionOptions {
 }
 
 export interface Selection {
-  /** Of this log. Undefined: whatever the log holds. */
+  /** A position of this log. Undefined: up to the head. */
   readonly upTo: Position | undefined;
-  /** The same as it was typed: it may be of the log where the event was recorded first. */
+  /** The position as typed: it may be one of the log that recorded the event first. */
   readonly asked: Position | undefined;
   /** Epoch milliseconds; undefined: from the beginning. */
   readonly from: number | undefined;
@@ -24,7 +24,7 @@ export interface Selection {
   readonly until: number | undefined;
 }
 
-/** Refuses what cannot be, a time in the future and a position beyond the head among it. */
+/** Refuses invalid selections, among them a time in the future and a position beyond the head. */
 export async function select(
   log: EventLog,
   { asOf, position, from, to }: SelectionOptions,
@@ -66,7 +66,7 @@ function timeOf(
 ): Outcome<number | undefined> {
   if (text === undefined) return undefined;
   const match = ISO.exec(text);
-  // A date alone is its first moment; without a zone it is UTC.
+  // A date without a time is its first moment; a time without a zone is UTC.
   const time =
     match === null
       ? NaN
@@ -77,11 +77,11 @@ function timeOf(
   return time;
 }
 
-/** The 31st of February is none, though a parser takes it for the 3rd of March. */
+/** False for the 31st of February, which a parser takes for the 3rd of March. */
 const isDayOfCalendar = (day: string): boolean =>
   new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 
-/** A month of the ledger, in UTC; both ends included, epoch milliseconds. */
+/** The first and last moment of a month in UTC, in epoch milliseconds. */
 export interface Period {
   readonly name: string;
   readonly from: number;

@@ -26,21 +26,21 @@ export type VerifyPhase = 'sealing' | 'verifying';
 
 export interface VerificationOptions extends Patience {
   readonly scope: Scope;
-  /** What `ledger digest` said some time ago, of the same tenant and mode. */
+  /** An earlier output of `ledger digest` for the same tenant and mode. */
   readonly outside?: DigestDocument | undefined;
-  /** `events` of the whole log; `total` is not known while sealing. */
+  /** `events` of the whole log; `total` is unknown while sealing. */
   readonly onProgress?: (phase: VerifyPhase, events: number, total: number | undefined) => void;
 }
 
-/** What a verification came to; the JSON of `ledger verify`. */
+/** The result of a verification; the JSON of `ledger verify`. */
 export interface Verification extends Scope {
   readonly ok: boolean;
   readonly log: string;
-  /** Events of the chain that were recomputed. */
+  /** Number of recomputed events of the chain. */
   readonly events: number;
-  /** Of the last of them; null: the chain has none. */
+  /** The position of the last recomputed event; null: the chain is empty. */
   readonly position: Position | null;
-  /** Of the recomputed chain, in hex: what `ledger digest` says when the chain is whole. */
+  /** The recomputed digest, in hex: equal to that of `ledger digest` when the chain is intact. */
   readonly digest: string;
   readonly seals: number;
   readonly firstBroken: ChainBreak | null;
@@ -49,8 +49,7 @@ export interface Verification extends Scope {
 /**
  * Seals what is not sealed yet, then recomputes the chain of one tenant and mode from the first
  * event of the log and compares it with every seal, and with a digest from outside. Stops at the
- * first break. Memory: two pages of the log.
- * @throws {EventLogUnavailable}
+ * first break. Memory: two pages of the log. @throws {EventLogUnavailable}
  */
 export const verifyLedger = (
   core: VerificationCore,
@@ -60,7 +59,7 @@ export const verifyLedger = (
 type VerificationCore = Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>;
 
 /** @throws {Stopped} */
-// eslint-disable-next-line max-lines-per-function -- one pass, told from its begin to its end
+// eslint-disable-next-line max-lines-per-function -- one pass over the log, from start to end
 async function verify(core: VerificationCore, options: VerificationOptions): Promise<Verification> {
   const { pool, log, names, chainSigner: signer } = core;
   const { scope, outside, signal, onProgress } = options;
@@ -80,7 +79,7 @@ async function verify(core: VerificationCore, options: VerificationOptions): Pro
       : undefined;
   const upTo = sealedUpTo ?? checkpoint.position ?? null;
   const whole = new WholeLogCheck(isLogSealAuthentic ? logSeal : undefined);
-  // One that is not as it was signed says nothing about the log.
+  // A digest whose signature is wrong proves nothing about the log.
   const isOutsideAuthentic = outside === undefined || isAuthentic(outside, signer);
   const isOwn = chains.membership(scope);
   const searched = { log, seals, chain: chains.of(scope), isOwn, upTo, patience: options };
@@ -107,8 +106,8 @@ async function verify(core: VerificationCore, options: VerificationOptions): Pro
   const ofChain = isForged
     ? ({ position: outside.position, eventId: null, reason: 'digest-signature' } as const)
     : check.firstBroken;
-  // Events without a seal are what is left where the seals of newer ones were removed with them:
-  // the whole log says more then.
+  // Removing the newest seals leaves events without a seal: the check of the whole log is more
+  // specific then.
   const ofLog =
     ofChain === null || check.isOnlyUnsealed || stopped === 'lost'
       ? await whole.end({ log, seals, stopped })
@@ -132,12 +131,12 @@ async function verify(core: VerificationCore, options: VerificationOptions): Pro
 const isAtOrBefore = (log: EventLog, a: ChainBreak, b: ChainBreak): boolean =>
   log.compare(a.position ?? undefined, b.position ?? undefined) <= 0;
 
-/** Which events the whole log holds, as it is recomputed beside the seal of the log. */
+/** Recomputes the chain of the whole log and compares it with the seal of the log. */
 class WholeLogCheck {
   private link: LogLink = LOG_START;
   private isMet: boolean;
 
-  /** @param seal undefined: there is none that was signed here. */
+  /** @param seal undefined: this installation signed none. */
   constructor(private readonly seal: LogSeal | undefined) {
     this.isMet = seal !== undefined && seal.events === 0;
   }
@@ -147,7 +146,7 @@ class WholeLogCheck {
     if (this.seal?.events === this.link.events) this.isMet = this.seal.digest === this.link.digest;
   }
 
-  /** The log is at its end. Null: it is as it was sealed. */
+  /** Called at the end of the log. Null: the log is as it was sealed. */
   async end({ log, seals, stopped }: WholeLog): Promise<ChainBreak | null> {
     const contradicted = (await log.contradiction?.()) ?? null;
     if (this.isMet && stopped === null && contradicted === null) return null;
@@ -166,21 +165,21 @@ interface WholeLog {
   readonly stopped: SealingStop | null;
 }
 
-/** A chain as it is recomputed, beside its seals. */
+/** Recomputes one chain and compares it with its seals. */
 class ChainCheck {
   link: ChainLink = CHAIN_START;
   seals = 0;
   firstBroken: ChainBreak | null = null;
   private readonly stored: AsyncGenerator<StoredSeal, void, undefined>;
   private next: StoredSeal | undefined;
-  /** Where the last event was recorded first. */
+  /** The original position of the last event. */
   private place: Position | null = null;
-  /** The last seal that agreed. */
+  /** The last seal that matched. */
   private last: StoredSeal | undefined;
-  /** The first event behind all seals. */
+  /** The first event after all seals. */
   private unsealed: RecordedEvent | undefined;
   private outsideBreak: ChainBreak | null = null;
-  /** All that is wrong is that events stand behind the last seal. */
+  /** The only break found is events after the last seal. */
   isOnlyUnsealed = false;
 
   private constructor(
@@ -205,7 +204,7 @@ class ChainCheck {
     return this.firstBroken !== null;
   }
 
-  /** True when something is to be compared behind this event. */
+  /** True when a seal or the outside digest has to be compared after this event. */
   add(event: RecordedEvent): boolean {
     this.link = nextLink(this.link, event);
     this.place = firstPosition(event);
@@ -223,19 +222,19 @@ class ChainCheck {
       this.firstBroken = await this.find(next, 'changed');
       return;
     }
-    // The seal agrees with the log, so no seal will say more exactly what the digest from outside
-    // says.
+    // The seal matches the log, so no seal locates the break that the outside digest shows more
+    // precisely.
     this.firstBroken = this.outsideBreak;
     await this.advance();
   }
 
-  /** The log is at its end. */
+  /** Called at the end of the log. */
   async end(): Promise<void> {
     const { next, unsealed, outside, link } = this;
     if (next !== undefined) this.firstBroken = await this.find(next, 'removed');
     this.firstBroken ??= await this.firstUnsigned();
     this.firstBroken ??= this.outsideBreak;
-    // Everything up to the checkpoint was sealed once, so it came in later.
+    // Every event up to the checkpoint was sealed once, so this one was inserted later.
     this.isOnlyUnsealed = this.firstBroken === null && unsealed !== undefined;
     if (unsealed !== undefined)
       this.firstBroken ??= {
@@ -258,8 +257,8 @@ class ChainCheck {
   }
 
   /**
-   * A document of another log: its places count as well where that log recorded the event first,
-   * and not where it had a copy, too.
+   * The digest of another log covers places too when that log recorded the last event first, and
+   * only contents when it had a copy of it.
    */
   private compareOutside(outside: DigestDocument): ChainBreak | null {
     const { link, place, searched } = this;
@@ -272,8 +271,8 @@ class ChainCheck {
   }
 
   /**
-   * Only the newest signature counts for the whole chain: what it covers was recomputed. When that
-   * one is wrong, the first wrong one says from where on somebody made seals anew.
+   * Only the newest signature is checked for an intact chain: it covers everything that was
+   * recomputed. When it is wrong, the first wrong signature shows where forged seals begin.
    */
   private async firstUnsigned(): Promise<ChainBreak | null> {
     if (this.last === undefined || this.isSigned(this.last)) return null;

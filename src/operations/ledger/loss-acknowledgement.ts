@@ -23,21 +23,21 @@ import { LogReader, type Patience } from '../log/log-reader.js';
 
 export interface AcknowledgementOptions extends Patience {
   readonly reason: string;
-  /** Who: a member of staff, by name. */
+  /** The name of a member of staff. */
   readonly by: string;
   readonly warn: (line: string) => void;
 }
 
-/** What was acknowledged; the JSON of `ledger acknowledge-loss`. */
+/** The signed record; the JSON of `ledger acknowledge-loss`. */
 export interface LossAcknowledgement {
   readonly log: string;
-  /** The newest event that was sealed or seen before; null: not known. */
+  /** The newest event that was sealed or seen before; null: unknown. */
   readonly from: Position | null;
-  /** The newest sealed event that still stands where it was; null: none does. */
+  /** The newest sealed event that is still at its position; null: none is. */
   readonly to: Position | null;
   readonly reason: string;
   readonly acknowledgedAt: string;
-  /** Seals that were about events of the lost end, with what they said. */
+  /** The seals of lost events, with their contents. */
   readonly seals: readonly LostSeal[];
   /** Ed25519 over `acknowledgementText`, in base64. */
   readonly signature: string;
@@ -50,10 +50,7 @@ interface LostSeal {
   readonly digest: string;
 }
 
-/**
- * What the signature is made over. The first line keeps it apart from everything else that the key
- * may sign.
- */
+/** The signed text. Its first line distinguishes it from every other text that the key signs. */
 export const acknowledgementText = ({
   log,
   from,
@@ -74,19 +71,19 @@ export const acknowledgementText = ({
   ].join('\n');
 
 /**
- * Puts on record, signed, that the log lost its end and that somebody knows: seals of what is gone
- * are taken out of the chains (and kept in the record), the seal of the log is made anew for what
- * is there, and sealing goes on from that. A loss after this one is found like this one was.
- * @param told puts it on record in the log as well, once it stands.
+ * Records, signed, that the log lost its end and that this is known: seals of lost events are moved
+ * from the chains into the record, the log is sealed anew up to its present end, and sealing
+ * continues from there. A later loss is detected like this one.
+ * @param onAcknowledged appends the audit events, once the acknowledgement is committed.
  * @throws {Stopped} {EventLogUnavailable}
  */
 export async function acknowledgeLoss(
   core: Pick<Core, 'pool' | 'log' | 'chainSigner' | 'names'>,
   options: AcknowledgementOptions,
-  told: (acknowledged: LossAcknowledgement) => Promise<void>,
+  onAcknowledged: (acknowledged: LossAcknowledgement) => Promise<void>,
 ): Promise<Outcome<LossAcknowledgement>> {
   const { pool, log, names, chainSigner: signer } = core;
-  // What is not sealed yet and can be is, so that it is not taken for what was lost.
+  // Seals what can be sealed first: unsealed events would be taken for lost ones.
   const { stopped } = await new ChainSealing({
     pool,
     log,
@@ -94,14 +91,14 @@ export async function acknowledgeLoss(
     signer,
   }).sealToHead({ signal: options.signal });
   const acknowledged = await inTransaction(pool, async (client) => {
-    // Whoever seals at the same time finds the checkpoint moved.
+    // A process that seals at the same time finds the checkpoint moved.
     const { rows } = await client.query<{ from: string | null }>(
       'select from_position as "from" from ledger.log_losses where log_id = $1 and acknowledged_at is null for update',
       [await core.log.id()],
     );
     return acknowledge(client, core, options, { open: rows[0], stopped });
   });
-  if (!(acknowledged instanceof NotDone)) await told(acknowledged);
+  if (!(acknowledged instanceof NotDone)) await onAcknowledged(acknowledged);
   return acknowledged;
 }
 
@@ -120,7 +117,7 @@ async function acknowledge(
   const seals = new ChainSeals(pool, await log.id());
   const logSeal = await seals.logSeal();
   const isAuthentic = logSeal !== undefined && isLogSealed(signer, seals.logId, logSeal);
-  const { standing, firstMissing } = await sealedTail(
+  const { newestIntact, firstMissing } = await sealedTail(
     log,
     seals,
     isAuthentic ? logSeal : undefined,
@@ -129,13 +126,17 @@ async function acknowledge(
   const lost =
     firstMissing === undefined
       ? []
-      : await dropSeals(client, seals, (position) => log.compare(position, standing?.position) > 0);
+      : await dropSeals(
+          client,
+          seals,
+          (position) => log.compare(position, newestIntact?.position) > 0,
+        );
   const link = await linkAt(log, await newestSealed(client, seals, log), patience);
   await setCheckpoint(client, seals, link, signer);
   const unsigned = {
     log: seals.logId,
     from: open?.from ?? (isAuthentic ? logSeal.position : null),
-    to: standing?.position ?? null,
+    to: newestIntact?.position ?? null,
     reason,
     acknowledgedAt: new Date().toISOString(),
     seals: lost,
@@ -146,8 +147,8 @@ async function acknowledge(
 }
 
 /**
- * Takes out the seals that are about anything lost, and all that were made at the same moment or
- * later: the checkpoint stood before them.
+ * Deletes the seals of lost events, and all that were made at the same moment or later, whose
+ * checkpoint was before them.
  */
 async function dropSeals(
   client: PoolClient,
@@ -182,7 +183,7 @@ async function dropSeals(
   }));
 }
 
-/** Of what is left; null: nothing is sealed. */
+/** The newest position among the remaining seals; null: none is left. */
 async function newestSealed(
   client: PoolClient,
   { logId }: ChainSeals,
@@ -198,7 +199,7 @@ async function newestSealed(
   );
 }
 
-/** The whole log as it is now, up to there. */
+/** The link of the whole log up to this position. */
 async function linkAt(
   log: Core['log'],
   upTo: Position | null,
@@ -244,13 +245,13 @@ async function record(
   );
 }
 
-/** Every tenant's part of the log says it, in both modes: each of them may have lost something. */
+/** Recorded for every tenant, in both modes: each of them may have lost events. */
 export async function auditLoss(
   core: Pick<Core, 'commands' | 'names' | 'tenantCommands'>,
   result: LossAcknowledgement,
   { by, warn }: Pick<AcknowledgementOptions, 'by' | 'warn'>,
 ): Promise<void> {
-  // The reason is free text, which may name somebody: it stands in the acknowledgement, whose
+  // The reason is free text and may name a person: it is stored in the acknowledgement only, whose
   // digest is in the event.
   const parameters = { from: result.from ?? 'unknown', to: result.to ?? 'none' };
   for (const { alias: tenant } of await core.tenantCommands.list())
@@ -259,6 +260,6 @@ export async function auditLoss(
         core,
         { tenant, mode },
         { operation: 'ledger acknowledge-loss', by, parameters, result },
-        { stands: 'the loss was acknowledged', warn },
+        { completed: 'the loss was acknowledged', warn },
       );
 }

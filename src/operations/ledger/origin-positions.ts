@@ -4,16 +4,16 @@ import type { EventLog, Position } from '../../event-log/event-log.js';
 const PAGE = 1_000;
 const REMEMBERED_MAX = 1_000;
 
-/** Form of all positions: whatever else is typed is not searched for. */
+/** The form of every position; other texts are not searched for. */
 const POSITION = /^[0-9a-f]{8}-\d{1,20}(-\d{1,20})?$/;
 
-/** Where events of other logs are in this one never changes. */
+/** The position of a copied event in this log never changes. */
 const remembered = new WeakMap<EventLog, LRUCache<Position, Position>>();
 
 /**
- * Where an event is in this log, by its position in the log that recorded it first. Reads the log
- * from its beginning up to that event; what was found is remembered. Undefined: no event has that
- * origin.
+ * Translates the position that an event had in the log that recorded it first into one of this log.
+ * Reads the log from its beginning up to that event and remembers the answer. Undefined: no event
+ * has that origin.
  */
 export async function positionOfOrigin(
   log: EventLog,

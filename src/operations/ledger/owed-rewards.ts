@@ -12,34 +12,37 @@ import {
   type PromisedValue,
 } from '../../domain/program.js';
 
-/** A reward that a fact has earned and that the ledger neither granted nor withheld. */
+/** A reward that an event has earned and that was neither granted nor withheld. */
 export interface RewardMissing {
   /**
    * `conversion`: earned by a referral. `event-reward`: earned by an event of the referred user.
    */
   readonly kind: 'conversion' | 'event-reward';
-  /** Whose reward it is; of somebody whose ids cannot be read, the account of the fact. */
+  /**
+   * The account that the reward belongs to; the account of the earning event when the owner's ids
+   * cannot be read.
+   */
   readonly account: string;
-  /** For people: `referrer reward of …: 1000 CENTS`. */
+  /** For display: `referrer reward of …: 1000 CENTS`. */
   readonly what: string;
-  /** Of credit. */
+  /** The amount of credit. */
   readonly amount: number | null;
-  /** The fact that says so. */
+  /** The event that earned it. */
   readonly eventId: string;
 }
 
-/** An event of an account, and where it stands. */
+/** An event of an account, with where it comes from. */
 export interface AccountFact {
   readonly event: AccountEvent;
   readonly eventId: string;
   readonly recordedAt: number;
-  /** A policy wrote it, on behalf of a fact of another account. */
+  /** A policy wrote it in reaction to an event of another account. */
   readonly byPolicy: boolean;
 }
 
 type Owed = RewardMissing & { readonly person: PersonId; readonly recordedAt: number };
 
-/** The types that `OwedRewards` looks at. */
+/** The types that `OwedRewards` reads. */
 export const OWED_REWARD_TYPES = [
   ...([
     'ReferralStarted',
@@ -53,16 +56,16 @@ export const OWED_REWARD_TYPES = [
 type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'ReferralModerated'>;
 
 /**
- * Compares the rewards that facts have earned with those that were granted or withheld. A fact and
- * its reward may be of two accounts, read in either order: matched pairs are dropped, so memory
- * grows with the open ones.
+ * Compares the earned rewards with those that were granted or withheld. An earning event and its
+ * reward may belong to two accounts, read in either order: matched pairs are dropped, so memory
+ * grows with the unmatched ones.
  */
 export class OwedRewards {
   private readonly owed = new Map<string, Owed>();
   private readonly settled = new Set<string>();
   private readonly forgotten = new Set<PersonId>();
 
-  /** All facts of one account, in order. @param account as its clients call it. */
+  /** All events of one account, in order. @param account the client's id. */
   add(account: string, facts: readonly AccountFact[]): void {
     const read = new AccountRead(account);
     for (const fact of facts) {
@@ -75,8 +78,8 @@ export class OwedRewards {
   }
 
   /**
-   * What was owed before that time and is neither given nor withheld, to somebody who is still
-   * there.
+   * Rewards earned before that time and neither granted nor withheld, of people who are not
+   * forgotten.
    */
   missing(before: number): RewardMissing[] {
     return [...this.owed.values()]
@@ -92,18 +95,18 @@ export class OwedRewards {
 }
 
 /**
- * The facts of one account. A side of a referral earns once, by whichever event; a reward earned by
- * an event is identified by the reward's id.
+ * The events of one account. A side of a referral earns once, whichever event earned it; a reward
+ * earned by an event is identified by the reward's id.
  */
 class AccountRead {
   readonly owed = new Map<string, Owed>();
   private readonly settled = new Set<string>();
-  /** What the referred side has earned, approved or not. */
+  /** The rewards that the referred side has earned, approved or not. */
   private readonly earned = new Map<
     string,
     { readonly terms: GrantTerms; readonly person: PersonId }
   >();
-  /** Who the referred party of a referral is, which only its start says. */
+  /** The referred person of each referral, which only its first event names. */
   private readonly referred = new Map<string, PersonId>();
 
   constructor(private readonly account: string) {}
@@ -127,7 +130,7 @@ class AccountRead {
     }
   }
 
-  /** What is settled here and owed by another account, as far as this one can tell. */
+  /** Rewards granted or withheld here that another account's event may have earned. */
   settledElsewhere(): readonly string[] {
     return [...this.settled].filter((key) => !key.startsWith('referred '));
   }
@@ -137,7 +140,7 @@ class AccountRead {
     { referralId, referrer, referrerStatus, referrerReward }: Earning,
   ): void {
     const key = `referrer ${referralId}`;
-    // Denied or undecided: what was owed before is not given for the time being.
+    // Denied or undecided: a reward earned before is not granted for the time being.
     if (referrerStatus !== 'APPROVED') this.owed.delete(key);
     else if (referrerReward)
       this.owe(key, fact, {
@@ -224,7 +227,7 @@ class AccountRead {
     if (source === 'EVENT' && byPolicy) this.settle(`reward ${rewardId}`);
   }
 
-  /** Facts from before rules were named may be of either side. */
+  /** Events from before rules had names may belong to either side. */
   private withheld(
     { referralId, rule, rewardId }: AccountEventOf<'RewardWithheld'>,
     byPolicy: boolean,

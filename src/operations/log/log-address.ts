@@ -13,15 +13,15 @@ import { PostgresEventLog } from '../../event-log/postgres/postgres-event-log.js
 import { migrateToLatest } from '../../postgres/migrator.js';
 import { NotDone, type Outcome } from '../outcome.js';
 
-/** Where a log is, as an operator names it. Holds passwords. */
+/** The address of a log, as the operator typed it. Contains passwords. */
 export type LogAddress =
   | { readonly kind: 'embedded' }
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'eventstoredb'; readonly address: EventStoreAddress };
 
 /**
- * A refusal quotes no value, which may hold a password.
- * @param argument what the operator gave it as: `from`.
+ * Refusals quote no value, which may contain a password.
+ * @param argument the name of the argument: `from`.
  */
 export function parseLogAddress(argument: string, text: string): Outcome<LogAddress> {
   if (text === 'embedded') return { kind: 'embedded' };
@@ -49,9 +49,8 @@ export interface LogSurroundings {
 }
 
 /**
- * Opens a log for copying, not for following: what the database of the configuration follows is not
- * asked.
- * @param isTarget a Postgres that is to take a log is given our schema.
+ * Opens a log for copying: which log the database of the configuration follows is not checked.
+ * @param isTarget a Postgres that the log is copied to gets the schema.
  */
 export async function openLogAt(
   address: LogAddress,

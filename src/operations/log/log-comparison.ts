@@ -4,9 +4,9 @@ import { firstPosition } from '../../event-log/first-recorded.js';
 import { LogReader, type Patience } from './log-reader.js';
 
 export interface ComparisonOptions extends Patience {
-  /** The last event of the source that counts; null: the source is empty. */
+  /** The last event of the source that is compared; null: the source is empty. */
   readonly upTo: Position | null;
-  /** A position of the source that is wanted as one of the target. */
+  /** A position of the source to translate into one of the target. */
   readonly translate: Position | null;
   readonly onProgress?: (events: number) => void;
 }
@@ -15,28 +15,28 @@ export interface Comparison {
   readonly events: number;
   readonly streams: number;
   /**
-   * SHA-256 over the events of the source in their order, in hex. Recording times and positions are
-   * not in it.
+   * SHA-256 over the events of the source in their order, in hex, without recording times and
+   * positions.
    */
   readonly digest: string;
-  /** Names of streams whose digests differ. A stream that one side lacks is among them. */
+  /** Names of streams whose digests differ, or that one side lacks. */
   readonly differences: readonly string[];
   /** False although no stream differs: the logs hold the same streams in another order. */
   readonly isOrderSame: boolean;
   /**
-   * Events that the target says were recorded first at another place or time than the source says:
-   * one of the two is a copy that an earlier release made, and shows the time of that copy.
+   * Events with different original times or positions in the two logs: one of the logs was copied
+   * by an earlier release, and shows the time of that copy.
    */
   readonly otherOrigins: number;
   readonly targetHead: Position | null;
-  /** Where the event of `translate` stands in the target; null when there is none. */
+  /** The position in the target of the event of `translate`; null: the target has none. */
   readonly translated: Position | null;
 }
 
 /**
- * Reads both logs again, whole, and compares a digest per stream, chained over the bytes as each
- * store gives them back. Memory: a name and two digests per stream.
- * @throws {Stopped} @throws {EventLogUnavailable}
+ * Reads both logs again from the start and compares a digest of each stream over the bytes that
+ * each store returns. Memory: a name and two digests for each stream. @throws {Stopped} @throws
+ * {EventLogUnavailable}
  */
 export async function compareLogs(
   source: EventLog,
@@ -85,14 +85,14 @@ export async function compareLogs(
 const isSameOrigin = (a: RecordedEvent, b: RecordedEvent): boolean =>
   a.recordedAt === b.recordedAt && firstPosition(a) === firstPosition(b);
 
-/** One digest for the log in its order, and one for each stream. */
+/** One digest of the log in its order, and one of each stream. */
 class LogDigests {
   private readonly whole = createHash('sha256');
   private readonly chains = new Map<string, string>();
 
   add({ stream, id, revision, type, data, metadata }: RecordedEvent): void {
     const head = JSON.stringify([stream, id, String(revision), type, Buffer.byteLength(data)]);
-    // As a binary string: a fifth of what a buffer takes, and there is one for every stream.
+    // A binary string takes a fifth of the memory of a buffer, and every stream has one.
     const event = createHash('sha256')
       .update(this.chains.get(stream) ?? '', 'binary')
       .update(head)

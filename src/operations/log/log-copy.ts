@@ -9,14 +9,14 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { LogReader, patiently, Stopped, type Patience } from './log-reader.js';
 
 export interface CopyOptions extends Patience {
-  /** The last event that is copied; null: the source is empty. */
+  /** The last event to copy; null: the source is empty. */
   readonly upTo: Position | null;
-  /** So many events of the source stand in the target. */
+  /** Number of the source's events that the target has. */
   readonly onProgress?: (events: number) => void;
 }
 
 export interface CopyResult {
-  /** Stood in the target before. */
+  /** Number of events that the target had before. */
   readonly found: number;
   readonly appended: number;
 }
@@ -25,11 +25,10 @@ const APPEND_EVENTS_MAX = 500;
 
 /**
  * Makes the target hold the same events as the source, in the order of the whole log: ids, streams,
- * revisions, types and stored bytes, and where and when each was recorded first. What stands in the
- * target already must be the source's beginning, and is left as it is. So a copy that was stopped
- * is gone on with, and one that was made earlier gets what came since, without any notes kept
- * beside the two logs.
- * @throws {Stopped} @throws {EventLogUnavailable}
+ * revisions, types, stored bytes, and original positions and times. Events that the target has
+ * already must be the source's first ones, and are left unchanged. So a stopped copy continues, and
+ * an earlier one gets the new events, without a record beside the two logs. @throws {Stopped}
+ * @throws {EventLogUnavailable}
  */
 export async function copyLog(
   source: EventLog,
@@ -40,8 +39,7 @@ export async function copyLog(
   const from = new LogReader(source, options, upTo);
   const found = await passOverCopied(from, new LogReader(target, options), options);
   if (found instanceof NotDone) return found;
-  // Strictly one after the other: an append that overtook another one would change the order of the
-  // log.
+  // Strictly one after the other: two appends in flight could change the order of the log.
   for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {
     if (options.signal.aborted) throw new Stopped();
     const events = nextAppend(rest);
@@ -53,7 +51,7 @@ export async function copyLog(
   return { found, appended: from.count - found };
 }
 
-/** Reads both side by side until the target ends. */
+/** Reads both logs in parallel until the target ends. */
 async function passOverCopied(
   source: LogReader,
   target: LogReader,
@@ -91,9 +89,7 @@ function isSame(a: RecordedEvent, b: RecordedEvent | undefined): boolean {
   return a.type === b.type && a.data === b.data && a.metadata === b.metadata;
 }
 
-/**
- * The longest beginning that may go in one append: of one stream, within the bounds of the port.
- */
+/** The longest first part that fits in one append: one stream, within the limits of the port. */
 function nextAppend(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const stream = events[0]?.stream;
   let bytes = 0;
@@ -114,7 +110,7 @@ async function appendTo(
   const [first] = events;
   if (first === undefined) return undefined;
   const expected = first.revision === 0n ? 'no-stream' : first.revision - 1n;
-  // Of a copy of a copy, what its first log said.
+  // For a copy of a copy: the origin in its first log.
   const copies = events.map(
     ({ id, type, data, metadata, recordedAt, position, origin = { position, recordedAt } }) => ({
       id,
@@ -124,7 +120,7 @@ async function appendTo(
       origin,
     }),
   );
-  // Repeated as it was after a lost answer: the log recognises it.
+  // Repeated after a lost answer, the append is recognised by the log.
   const result = await patiently(patience, () => target.append(first.stream, expected, copies));
   const { revision, stream } = first;
   return result.kind === 'conflict'

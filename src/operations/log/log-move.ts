@@ -7,32 +7,30 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { copyLog, type CopyResult } from './log-copy.js';
 import { LogReader, unlessStopped, type Patience } from './log-reader.js';
 
-/** What is being done, for the progress that people see. */
+/** The phases that progress shows. */
 export type CopyPhase = 'counting' | 'copying' | 'comparing';
 
 export interface LogMoveOptions extends Patience {
   readonly database: LedgerDatabase;
   readonly source: EventLog;
   readonly target: EventLog;
-  /** A first pass beside the running service; it is never the last one. */
+  /** A first copy beside the running service, never the last one. */
   readonly whileRunning: boolean;
-  /** `total` is not known while counting. */
+  /** `total` is unknown while counting. */
   readonly onProgress?: (phase: CopyPhase, events: number, total: number | undefined) => void;
 }
 
 export interface LogMoveResult extends CopyResult, Comparison {
-  /** Events that the source got after the copy was begun, and the target lacks. */
+  /** Events that were appended to the source during the copy, and that the target lacks. */
   readonly cameSince: number;
-  /**
-   * The source is the log that the database follows, and its next service moves over to the target.
-   */
+  /** The database follows the source, and the next service on it moves over to the target. */
   readonly isRecorded: boolean;
 }
 
 /**
- * Copies a whole log, compares the two, and, when the source is the log that the database follows
- * and nothing can have been appended meanwhile, puts the copy on record, so that the service may be
- * started on the target.
+ * Copies a whole log and compares the two. When the database follows the source and nothing can
+ * have been appended meanwhile, it records the copy, so that the service may be started on the
+ * target.
  * @throws {EventLogUnavailable}
  */
 export async function copyWholeLog(options: LogMoveOptions): Promise<Outcome<LogMoveResult>> {
@@ -101,12 +99,12 @@ async function countEvents(
 
 const COUNTED_MAX = 100_000;
 
-/** As many as that at most, and then there are more. */
+/** Counts up to this many. */
 async function countSince(source: EventLog, position: Position | null): Promise<number> {
   return (await source.readAll(position ?? undefined, COUNTED_MAX)).length;
 }
 
-/** Which of the two logs is not to be used. */
+/** Names the address whose log must not be used. */
 async function named<T>(option: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;

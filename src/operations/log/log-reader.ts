@@ -7,14 +7,14 @@ import {
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 
-/** Stopped while reading; the finished part remains. */
+/** Reading was stopped; the finished part remains. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
 }
 
 type StopCode = Extract<OperationRefusal['code'], 'VERIFICATION_STOPPED' | 'COPY_STOPPED'>;
 
-/** Work that was stopped in the middle of reading was not done. */
+/** Turns a stop in the middle of reading into a refusal. */
 export async function unlessStopped<T>(code: StopCode, work: Promise<T>): Promise<Outcome<T>> {
   try {
     return await work;
@@ -26,15 +26,15 @@ export async function unlessStopped<T>(code: StopCode, work: Promise<T>): Promis
 
 export interface Patience {
   readonly signal: AbortSignal;
-  /** A log that stays away for longer is given up. */
+  /** How long an unreachable log is retried. */
   readonly awayMsMax: number;
 }
 
 const RETRY = { first: 50, max: 2_000 };
 
 /**
- * Repeats work on a log that is away until it is back. @throws {Stopped} @throws
- * {EventLogUnavailable} when it stayed away for too long.
+ * Retries while the log is unreachable. @throws {Stopped} @throws {EventLogUnavailable} when it
+ * stays unreachable for too long.
  */
 export async function patiently<T>(
   { signal, awayMsMax }: Patience,
@@ -55,7 +55,7 @@ export async function patiently<T>(
 
 const PAGE = 1_000;
 
-/** Reads a log page by page; the next page is on its way while one is worked on. */
+/** Reads a log page by page; the next page is fetched while one is processed. */
 export class LogReader {
   private page: readonly RecordedEvent[] = [];
   private next: Promise<readonly RecordedEvent[]> | undefined;
@@ -63,8 +63,8 @@ export class LogReader {
   private taken = 0;
 
   /**
-   * @param upTo the last event that is read; null: none is; default: all there are.
-   * @param after reading begins behind it; default: at the beginning.
+   * @param upTo the last event to read; null: none; default: all.
+   * @param after reading begins after this event; default: at the beginning.
    */
   constructor(
     private readonly log: Pick<EventLog, 'readAll' | 'compare'>,
@@ -75,12 +75,12 @@ export class LogReader {
     this.last = after;
   }
 
-  /** How many events were taken so far. */
+  /** Number of events taken so far. */
   get count(): number {
     return this.taken;
   }
 
-  /** The events that come next, as far as they are at hand; none at the end. */
+  /** The next events that were fetched; empty at the end. */
   async ahead(): Promise<readonly RecordedEvent[]> {
     if (this.page.length === 0) {
       this.page = await (this.next ?? this.read());
@@ -105,7 +105,7 @@ export class LogReader {
     const { last, upTo } = this;
     if (upTo === null || (upTo !== undefined && this.log.compare(last, upTo) >= 0)) return [];
     const events = await patiently(this.patience, () => this.log.readAll(last, PAGE));
-    // Almost every page ends before: only the last event of it is looked at.
+    // Almost every page ends before `upTo`: checking its last event is enough.
     if (upTo === undefined || this.log.compare(events.at(-1)?.position, upTo) <= 0) return events;
     return events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
   }

@@ -12,8 +12,8 @@ import { NotDone, type Outcome } from '../outcome.js';
 export interface ShownParkedReaction {
   readonly id: string;
   /**
-   * Whose reactions wait from this event on; `*`: those of all policies, since the event cannot be
-   * read.
+   * The policy whose reactions wait from this event on; `*`: all policies, since the event cannot
+   * be read.
    */
   readonly policy: string;
   readonly eventId: string;
@@ -25,7 +25,7 @@ export interface ShownParkedReaction {
 export interface RetryResult {
   readonly retried: number;
   readonly done: number;
-  /** Those that are still parked, at the same or a later event. */
+  /** Number of those that are still parked, at the same or a later event. */
   readonly parked: number;
 }
 
@@ -33,7 +33,7 @@ type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands'>;
 
 const PAGE = 500;
 
-/** The oldest ones. */
+/** The oldest entries. */
 export async function showParked(
   { pool }: Pick<PolicyCore, 'pool'>,
   limit: number,
@@ -41,13 +41,13 @@ export async function showParked(
   return (await new ParkedReactions(pool).list({ limit })).map(shown);
 }
 
-/** The refusal of what cannot be the id of a parked reaction. */
+/** The refusal of an id that no parked reaction can have. */
 export const malformedId = (id: string): NotDone | undefined =>
   /^[1-9]\d{0,17}$/.test(id) ? undefined : new NotDone({ code: 'REACTION_ID_MALFORMED', id });
 
 /**
- * Retries one parked reaction, or all. Each stream is processed to its end, once; beside a service
- * that does the same, a repetition has no second effect.
+ * Retries one parked reaction, or all. Each stream is processed to its end, once; a service that
+ * does the same at the same time causes no second effect.
  */
 export async function retryParkedReactions(
   core: PolicyCore,
@@ -59,7 +59,7 @@ export async function retryParkedReactions(
 ): Promise<Outcome<RetryResult>> {
   const malformed = id === undefined ? undefined : malformedId(id);
   if (malformed) return malformed;
-  // The log's identity shows whether this database follows it.
+  // Fails here when this database follows another log.
   await core.log.id();
   const parked = new ParkedReactions(core.pool);
   const retries = retriesOf(core, parked);
@@ -83,7 +83,7 @@ export async function retryParkedReactions(
   return result;
 }
 
-/** Commands go through the one door of this process, jobs into the queue. */
+/** Commands go through this process's command bus, jobs into the queue. */
 function retriesOf({ pool, log, codec, commands }: PolicyCore, parked: ParkedReactions): Retries {
   const carryOut = carryOutReactions(commands, {
     add: (job) => addJob(pool, job),

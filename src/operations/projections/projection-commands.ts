@@ -26,22 +26,20 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
 import { shownDifference, type ShownDifference } from './shown-difference.js';
 
-/**
- * The operations on read models: each returns the document that `--json` prints.
- */
+/** The operations on read models: each returns the document that `--json` prints. */
 
 export interface ShownProjection {
   readonly name: string;
   readonly generation: number;
   readonly position: string | null;
   readonly head: string | null;
-  /** Up to 1000; that number means: as many or more. */
+  /** Up to 1000, which means: 1000 or more. */
   readonly lagEvents: number;
   readonly lagSeconds: number;
-  /** Streams that are parked. */
+  /** Number of parked streams. */
   readonly parked: number;
   readonly lastError: string | null;
-  /** The generation that was built and waits to be swapped in. */
+  /** The generation that is built and waits to be swapped in. */
   readonly ready: number | null;
   /** The generation that `rollback` goes back to. */
   readonly previous: number | null;
@@ -86,7 +84,7 @@ export async function showStatus({
   return shown;
 }
 
-/** What `rebuild --dry-run` says; nothing is changed. */
+/** The answer of `rebuild --dry-run`, which changes nothing. */
 export async function planRebuild(
   { parts, signal }: ProjectionOperator,
   projectors: readonly Projector[],
@@ -117,7 +115,7 @@ export async function planRebuild(
   };
 }
 
-/** Builds new generations; switches nothing. */
+/** Builds new generations and swaps none. */
 export async function rebuildProjections(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
@@ -159,16 +157,16 @@ export interface DiffDocument {
   readonly projection: string;
   readonly liveGeneration: number;
   readonly generation: number;
-  /** Where both stand. */
+  /** The position of both generations. */
   readonly position: string | null;
-  /** Rows of the new one, and rows in which they differ. */
+  /** Number of rows of the new generation, and of rows in which the two differ. */
   readonly rows: number;
   readonly count: number;
-  /** The first of them. */
+  /** The first differing rows. */
   readonly differences: readonly ShownDifference[];
 }
 
-/** Compares the generation that waits with the live one, at one position. */
+/** Compares the waiting generation with the live one, at one position. */
 export async function diffProjection(
   { parts, signal }: ProjectionOperator,
   projector: Projector,
@@ -212,8 +210,8 @@ export async function diffProjection(
 }
 
 /**
- * Makes what was built live. @param all of all projections those that have something that waits;
- * otherwise each must.
+ * Makes new generations live. @param all every projection that has a waiting generation; otherwise
+ * each named one must have one.
  */
 export async function swapProjections(
   operator: ProjectionOperator,
@@ -237,7 +235,7 @@ async function waiting(
   return found;
 }
 
-/** Makes the generation live again that was so before. */
+/** Makes the previous generation live again. */
 export async function rollBackProjection(
   operator: ProjectionOperator,
   projector: Projector,
@@ -263,7 +261,7 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
   };
 }
 
-/** The newest first, times as ISO 8601. */
+/** The newest entries first, times as ISO 8601. */
 export async function showHistory(
   { parts }: ProjectionOperator,
   limit: number,

@@ -21,7 +21,7 @@ import { describeError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 
-/** What the operations on read models are done with. */
+/** The connections and parts that operations on read models use. */
 export interface ProjectionOperator {
   readonly parts: GenerationParts;
   readonly names: Core['names'];
@@ -35,22 +35,22 @@ export interface ProjectionOperator {
 }
 
 interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 'warn'> {
-  /** Other ones than the service's, for tests. */
+  /** Replaces the service's projectors in tests. */
   readonly projectors?: readonly Projector[];
 }
 
 type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'commands' | 'tenants'>;
 
-/** Some statements write or compare whole tables: they have no limit of time. */
+/** Without a statement timeout: some statements write or compare whole tables. */
 export const openOperationsPool = (
   { databaseUrl: url }: Pick<Core, 'databaseUrl'>,
   max: number,
 ): Pool => openPool({ url, max, applicationName: 'ledger-projection' });
 
-/** Of the command line, which does one thing at a time. */
+/** For the command line, which runs one operation at a time. */
 const CONNECTIONS = 10;
 
-/** For a process that does nothing else: with connections of its own. */
+/** For a process of its own, with its own connections. */
 export async function withProjections<T>(
   core: OperationCore & Pick<Core, 'databaseUrl'>,
   caller: OperationCaller,
@@ -71,8 +71,8 @@ export async function onProjections<T>(
   { projectors = accountProjectors, ...caller }: OperationCaller,
   work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
-  // Positions are read below by who the log is: a log that is away says so here, and a database
-  // that follows another one, too.
+  // Fails here, before positions are read, when the log is unreachable or the database follows
+  // another one.
   await log.id();
   await ensureLiveGenerations(pool, projectors);
   const operator = {
@@ -92,8 +92,8 @@ export async function onProjections<T>(
 }
 
 /**
- * Generations refuse by an exception, which rolls a transaction back and frees its locks; from here
- * on the refusal is a value.
+ * Generations refuse by an exception, which rolls the transaction back and frees its locks; here it
+ * becomes a value.
  */
 function refusalBelow(error: unknown): OperationRefusal | undefined {
   if (error instanceof Interrupted) return { code: 'PROJECTIONS_STOPPED' };
@@ -105,13 +105,13 @@ function refusalBelow(error: unknown): OperationRefusal | undefined {
   return undefined;
 }
 
-/** Which projections are meant: one by its name, or all of them. */
+/** The selected projections: one by its name, or all. */
 export interface ProjectionChoice {
   readonly name?: string | undefined;
   readonly all?: boolean;
 }
 
-/** Does the work on the projections that are meant. */
+/** Runs the work on the selected projections. */
 export async function onChosen<T>(
   { parts: { projectors } }: Pick<ProjectionOperator, 'parts'>,
   { name, all = false }: ProjectionChoice,
@@ -125,7 +125,7 @@ export async function onChosen<T>(
   return new NotDone({ code: 'PROJECTION_UNKNOWN', projection: name, known });
 }
 
-/** Does the work on the one projection of this name. */
+/** Runs the work on the projection of this name. */
 export const onNamed = <T>(
   operator: Pick<ProjectionOperator, 'parts'>,
   name: string,
@@ -135,22 +135,23 @@ export const onNamed = <T>(
     projector ? work(projector) : Promise.resolve(new NotDone({ code: 'PROJECTION_NOT_NAMED' })),
   );
 
-/** What an operation comes to: its document, and the line of history of each projection. */
+/** The result of an operation: its document, and the line of history of each projection. */
 export interface OperationResult {
   readonly document: object;
   readonly ends: ReadonlyMap<string, OperationEnd>;
 }
 
-/** What is done, to which projections, and to whose rows. */
+/** The action, its projections, and the part of their rows. */
 export interface RecordedAction {
   readonly action: ProjectionAction;
   readonly projectors: readonly Projector[];
-  /** Left out: to all rows. */
+  /** Undefined: all rows. */
   readonly where?: Pick<ProjectionOperation, 'tenant' | 'mode' | 'accountRef'>;
 }
 
 /**
- * Does it under the lock and leaves a line of history for each projection, whatever becomes of it.
+ * Runs the work under the lock and writes a line of history for each projection, also when it
+ * fails.
  */
 export async function recorded(
   { parts, actor, signal, warn }: ProjectionOperator,

@@ -16,7 +16,7 @@ import { recordDone } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type ProjectionOperator } from './projection-operator.js';
 
-/** Where a repair is to be done, as the operator names it. */
+/** The part that a repair rebuilds, as the operator names it. */
 export interface RepairTarget {
   readonly tenant: string;
   readonly mode: Mode;
@@ -24,8 +24,8 @@ export interface RepairTarget {
 }
 
 /**
- * Builds a part of a live generation anew, in place, and leaves an audit event in the log of the
- * tenant whose part it is.
+ * Rebuilds a part of a live generation in place, and appends an audit event to the log of its
+ * tenant.
  */
 export async function repairProjections(
   operator: ProjectionOperator,
@@ -77,7 +77,7 @@ export async function repairProjections(
     result: document,
   };
   await recordDone(operator, { tenant, mode }, done, {
-    stands: 'the repair stands',
+    completed: 'the repair stands',
     warn: operator.warn,
   });
   return document;
@@ -99,7 +99,7 @@ async function areThere({ log }: GenerationParts, streams: Iterable<string>): Pr
   return true;
 }
 
-/** Tries again what is parked: the accounts concerned are built anew, in place. */
+/** Retries parked streams: their accounts are rebuilt in place. */
 export async function retryParked(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
@@ -145,8 +145,8 @@ export async function retryParked(
 }
 
 /**
- * Rows that the table refuses stay parked, as they are, and keep no other stream back: whose they
- * are, halving finds out.
+ * Streams with rows that the table refuses stay parked and hold no other stream back; halving the
+ * set finds them.
  */
 async function released(
   streams: readonly string[],
@@ -184,8 +184,7 @@ async function parkedStreamsOf(
 function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
   const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);
   const scopes = new Set([...streams].map(textOf));
-  // A stream whose name says nothing of a tenant is of nobody, or of somebody whom only its events
-  // name.
+  // The name of such a stream contains no tenant; its rows may belong to any tenant or to none.
   return {
     part: { kind: 'streams', streams },
     concerns: (stream) => scopes.has('null') || scopes.has(textOf(stream)),

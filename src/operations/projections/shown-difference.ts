@@ -12,7 +12,7 @@ export interface ShownDifference {
   /** `changed`: in both; `missing`: in the live one only; `new`: in the new one only. */
   readonly kind: 'changed' | 'missing' | 'new';
   /**
-   * The columns that differ, with both values; of a row that one side lacks all columns, null on
+   * The columns that differ, with both values; all columns of a row that one side lacks, null on
    * that side.
    */
   readonly columns: readonly {
@@ -22,12 +22,12 @@ export interface ShownDifference {
   }[];
 }
 
-/** What a value shows of a person is not needed to see that a row is wrong. */
+/** Replaces a personal value: that a row is wrong can be seen without it. */
 export const HIDDEN = '(hidden)';
 
 /**
- * Columns of text or JSON that hold no client's words: hashes and ids of ours, states, kinds and
- * counts. The values of all others are hidden; numbers, times and truth values are shown.
+ * Columns of text or JSON without any client's text: hashes, our own ids, states, kinds and counts.
+ * The values of all other such columns are hidden; numbers, times and booleans are shown.
  */
 const SHOWN: ReadonlySet<string> = new Set([
   'tenant',
@@ -57,7 +57,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'referrals',
 ]);
 
-/** Without what identifies people. */
+/** The row without what identifies people. */
 export function shownDifference(
   { tables }: Pick<Projector, 'tables'>,
   { table: name, live, built }: RowDifference,

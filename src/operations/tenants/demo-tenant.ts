@@ -4,8 +4,8 @@ import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 const ALIAS = 'demo';
 
 /**
- * On the first start makes a tenant to try things with. @returns what to print once the service
- * listens; its keys are shown this once.
+ * Creates a tenant for trying things out on the first start. @returns the text to print once the
+ * service listens; its keys are shown only there.
  */
 export async function makeDemoTenant({
   tenants,

@@ -14,7 +14,7 @@ const wholeFrom = (minimum: number) => ({
   minimum,
   maximum: Number.MAX_SAFE_INTEGER,
 });
-// A hundred years: beyond it a date would leave what JSON clients can read as one.
+// A hundred years: a longer time leads to dates that JSON clients cannot parse.
 const days = (minimum: number) => ({ type: 'integer', minimum, maximum: 36_525 });
 
 const terms = {
@@ -153,15 +153,15 @@ export const PROGRAM_SCHEMA = {
 
 let compiled: ValidateFunction<ProgramDocument> | undefined;
 
-/** Compiled by the first who asks: most commands never do, and it takes longer than they. */
+/** Compiled on first use: most commands do not need it, and it takes longer than they do. */
 const validator = (): ValidateFunction<ProgramDocument> =>
   (compiled ??= addFormats
     .default(new Ajv2020({ allErrors: true, strict: false }))
     .compile<ProgramDocument>(PROGRAM_SCHEMA));
 
 /**
- * The program of a file's parsed content, or what is wrong with it: one line each, beginning with
- * the path of the member.
+ * The program in a file's parsed content, or one line for each error, beginning with the path of
+ * the member.
  */
 export function parseProgram(
   content: unknown,
@@ -169,7 +169,7 @@ export function parseProgram(
   const validate = validator();
   if (!validate(content)) {
     const problems = (validate.errors ?? [])
-      // What an alternative or a condition makes of it repeats the error inside.
+      // The errors of an alternative or a condition repeat the one inside it.
       .filter(
         ({ keyword }) =>
           !['anyOf', 'if', 'type'].includes(keyword) || !hasDeeper(validate.errors ?? [], keyword),

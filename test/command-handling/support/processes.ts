@@ -14,6 +14,7 @@ import {
 import type { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
+import type { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../../../src/domain/account/account.state.js';
@@ -89,6 +90,9 @@ export class TestProcess {
   readonly moderations: ModerationProcess;
   readonly erasures: ErasureProcess;
   readonly commands: Commands;
+  readonly tenants: TenantDirectory;
+  /** Tells the other processes that a tenant has changed. */
+  announceTenant: (alias: string) => Promise<void> = () => Promise.resolve();
 
   constructor(
     readonly log: EventLog,
@@ -111,9 +115,10 @@ export class TestProcess {
         this.streams.accounts.forgetSubjects(new Set(subjects));
         return Promise.resolve();
       },
-      announceTenant: () => Promise.resolve(),
+      announceTenant: (alias) => this.announceTenant(alias),
       clock,
     });
+    this.tenants = handling.tenants;
     this.owners = handling.owners;
     this.moderations = handling.moderations;
     this.erasures = handling.erasures;

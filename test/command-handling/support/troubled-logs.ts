@@ -22,8 +22,8 @@ abstract class LogAround implements EventLog {
   onWentBack(listener: (from: SeenEvent) => void) {
     return this.log.onWentBack(listener);
   }
-  look() {
-    return this.log.look();
+  checkNewestSeen() {
+    return this.log.checkNewestSeen();
   }
   holds(event: SeenEvent) {
     return this.log.holds(event);

@@ -13,22 +13,22 @@ import type { ExpectedRow } from './expected-row.js';
 import type { FoldedAccount, KnownEvent } from './folded-account.js';
 import type { LiveRow } from './live-rows.js';
 
-/** Where a read model says something else than the ledger. */
+/** A value that differs between a read model and the ledger. */
 export interface Difference {
-  /** As its clients call it; `anonymous` when that is forgotten. */
+  /** The client's id; `anonymous` when it is forgotten. */
   readonly account: string;
   readonly readModel: string;
   /** `<table>/<key>.<column>`; without a column: the row as a whole. */
   readonly field: string;
   readonly ledger: unknown;
   readonly live: unknown;
-  /** The events that say what the ledger says. */
+  /** The events that the ledger's value follows from. */
   readonly eventIds: readonly string[];
 }
 
 /**
- * An account of a batch, folded for each read model to where that one stands. Undefined: it cannot
- * be compared there.
+ * An account of a batch, folded up to the position of each read model. Undefined: it cannot be
+ * compared at that position.
  */
 export interface AccountInBatch {
   readonly ref: string;
@@ -54,10 +54,7 @@ const EXPECTATIONS: Readonly<
   'reward-balances': expectedBalances,
 };
 
-/**
- * Every difference between what the ledger says of these accounts and the rows that were found for
- * them.
- */
+/** Every difference between the folded accounts and the rows that were found for them. */
 export function compareBatch(
   accounts: readonly AccountInBatch[],
   live: readonly LiveRow[],
@@ -119,7 +116,7 @@ function compareRow(
     }));
 }
 
-/** Rows that no account accounts for. */
+/** Rows without an account in the batch. */
 function surplus(accounts: readonly AccountInBatch[], rows: readonly LiveRow[]): Difference[] {
   const byRef = new Map(accounts.map((account) => [account.ref, account]));
   const byPerson = new Map(
@@ -152,7 +149,7 @@ function surplus(accounts: readonly AccountInBatch[], rows: readonly LiveRow[]):
   });
 }
 
-/** Somebody whose key is destroyed, while the read model has not come to the request yet. */
+/** A person whose key is destroyed, while the read model has not applied the erasure yet. */
 const isUnreadable = ({ state }: FoldedAccount, person: string | undefined): boolean =>
   state.status === 'open' && person !== undefined && state.users.get(person)?.profile === null;
 

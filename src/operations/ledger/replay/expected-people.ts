@@ -13,7 +13,7 @@ import {
 } from './expected-row.js';
 import type { FoldedAccount } from './folded-account.js';
 
-/** What the ledger says that the read models of accounts, users, codes and referrals hold. */
+/** The rows that accounts, users, codes and referrals should have, as the ledger says. */
 
 const ofAccount: ReadonlySet<AccountEvent['type']> = new Set([
   ...([
@@ -34,7 +34,7 @@ export function expectedAccount({ state }: FoldedAccount, accountRef: string): E
     account_id: unlessForgotten(accountId),
     currency,
     subscription,
-    // The code of an owner who is forgotten shows in nobody's account.
+    // A forgotten owner's code shows in no account.
     referral_code: attribution === null ? null : unlessForgotten(attribution.code),
   };
   return [

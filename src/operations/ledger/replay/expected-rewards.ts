@@ -12,7 +12,7 @@ import {
 import { isAboutReward, unlessForgotten, type ExpectedRow } from './expected-row.js';
 import type { FoldedAccount } from './folded-account.js';
 
-/** What the ledger says that the read models of rewards hold. */
+/** The rows that rewards and balances should have, as the ledger says. */
 
 const presentRewards = (state: OpenAccount): RewardState[] =>
   [...state.rewards.values()].filter(({ person }) => !state.remains.forgotten.has(person));
@@ -99,7 +99,7 @@ export function expectedReferralRewards({ state }: FoldedAccount): ExpectedRow[]
 
 type Bucket = 'pending' | 'available' | 'expired' | 'cancelled';
 
-/** As recorded: what the clock is ahead of the log by is added when a balance is read. */
+/** As recorded: the time that has passed since is applied when a balance is read. */
 function bucketOf({ dateCancelled, phase }: RewardState): Bucket {
   if (dateCancelled !== null) return 'cancelled';
   switch (phase) {

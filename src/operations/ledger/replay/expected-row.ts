@@ -6,11 +6,14 @@ export interface ExpectedRow {
   readonly table: ReadModelTable;
   /** In the order of the primary key. */
   readonly key: readonly string[];
-  /** Column → value; undefined, or left out: nothing can be said of it. */
+  /** Column → value; undefined or absent: the ledger cannot tell. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** Whose key is destroyed before the read model has heard of it: the row may be there or not. */
+  /**
+   * The person's key is destroyed and the read model may not have applied the erasure: the row may
+   * exist or not.
+   */
   readonly mayBeMissing?: boolean;
-  /** Which events the row is made of. */
+  /** Selects the events that the row is made of. */
   readonly isAbout: (event: AccountEvent) => boolean;
 }
 
@@ -32,6 +35,6 @@ export const isAboutReferral =
     ('referralId' in event && event.referralId === referralId) ||
     ('persons' in event && event.persons.length > 0);
 
-/** Null stands for a value that nobody can read any more: nothing can be said of it. */
+/** Null marks a value that can no longer be decrypted: it cannot be compared. */
 export const unlessForgotten = <T>(value: T | null | undefined): T | undefined =>
   value ?? undefined;

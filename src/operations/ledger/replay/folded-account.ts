@@ -12,22 +12,22 @@ import {
 } from '../../../domain/account/bulk-redemption.js';
 import { referralOf } from '../../../domain/account/former-referrals.js';
 
-/** A decoded event of an account with its id, as an explanation of what it led to. */
+/** A decoded event of an account, with its id for explanations. */
 export interface KnownEvent {
   readonly eventId: string;
   readonly event: AccountEvent;
 }
 
-/** An account as the deciders see it, and what they need not remember but read models show. */
+/** An account's state, and what read models show and the state does not keep. */
 export interface FoldedAccount {
   readonly state: AccountState;
-  /** Of the account, those from before it was deleted and opened anew among them. */
+  /** All referrals, including those from before the account was deleted and opened again. */
   readonly referrals: ReadonlyMap<string, ReferralState>;
   /** By reward, in order. */
   readonly redemptions: ReadonlyMap<string, readonly Omit<ListedRedemption, 'person'>[]>;
 }
 
-/** By the rules that decisions are made on: nothing here is taken from a projector. */
+/** Folds by the rules that decisions use; no projector is involved. */
 export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
   let state = initialState;
   const referrals = new Map<string, ReferralState>();
@@ -45,7 +45,7 @@ export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
       else redemptions.set(one.rewardId, [one]);
     }
   }
-  // Read models hear of what very many rewards were redeemed by once it is written down.
+  // Read models learn which rewards a large redemption used from the event that lists them.
   return { state: asListed(state), referrals, redemptions };
 }
 
@@ -54,7 +54,7 @@ function redemptionsOf(event: AccountEvent): readonly Omit<ListedRedemption, 'pe
   return event.type === 'RedeemedRewardsListed' ? listedRedemptions(event) : [];
 }
 
-/** What an account's rows may be found by. */
+/** The values that an account's rows can be found by. */
 export interface AccountKeys {
   readonly persons: readonly string[];
   readonly rewardIds: readonly string[];

@@ -14,7 +14,7 @@ import type { ReadModelTable, Row } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
 import type { AccountKeys } from './folded-account.js';
 
-/** What the accounts of one batch may have rows under. */
+/** The values that rows of one batch's accounts are found by. */
 export interface BatchKeys extends AccountKeys {
   readonly accountRefs: readonly string[];
 }
@@ -24,17 +24,14 @@ interface Place {
   readonly table: ReadModelTable;
   readonly column: string;
   readonly values: (keys: BatchKeys) => readonly string[];
-  /**
-   * Every row names the account that it comes from: those that no account accounts for can be
-   * counted.
-   */
+  /** Every row names its account, so rows without an account can be counted. */
   readonly isCounted?: boolean;
 }
 
 const refs = ({ accountRefs }: BatchKeys): readonly string[] => accountRefs;
 const people = ({ persons }: BatchKeys): readonly string[] => persons;
 
-/** Where the rows of an account are, each found by an index. */
+/** The columns that find the rows of an account, each by an index. */
 const PLACES: readonly Place[] = [
   { readModel: 'accounts', table: accounts, column: 'account_ref', values: refs, isCounted: true },
   { readModel: 'users', table: users, column: 'account_ref', values: refs, isCounted: true },
@@ -94,7 +91,7 @@ export const READ_MODELS: readonly string[] = [
   ...new Set(PLACES.map(({ readModel }) => readModel)),
 ];
 
-/** A row as it stands in a live read model. */
+/** A row of a live read model. */
 export interface LiveRow {
   readonly readModel: string;
   readonly table: ReadModelTable;
@@ -122,14 +119,14 @@ async function refusalOf(
     : undefined;
 }
 
-/** The live read models at one moment, rows and checkpoints together; writers are not blocked. */
+/** The live read models in one snapshot, rows and checkpoints together; writers are not blocked. */
 export class ReadModelSnapshot {
   private constructor(
     private readonly client: PoolClient,
     readonly checkpoints: ReadonlyMap<string, Checkpoint>,
   ) {}
 
-  /** Refuses while there is nothing to compare with. */
+  /** Refuses while read models cannot be compared. */
   static async open(pool: Pool): Promise<Outcome<ReadModelSnapshot>> {
     const client = await pool.connect();
     try {
@@ -166,10 +163,7 @@ export class ReadModelSnapshot {
     return found;
   }
 
-  /**
-   * How many rows there are of a tenant and mode, in the tables whose rows can all be laid to an
-   * account.
-   */
+  /** Number of rows of a tenant and mode, in the tables whose rows all name their account. */
   async counts({ tenant, mode }: Scope): Promise<RowCount[]> {
     const counts: RowCount[] = [];
     for (const { readModel, table } of PLACES.filter(({ isCounted }) => isCounted)) {
@@ -182,7 +176,7 @@ export class ReadModelSnapshot {
     return counts;
   }
 
-  /** How many accounts the read model has: what is still to come is estimated by it. */
+  /** Number of accounts in the read model, for estimating the remaining work. */
   async accountsOf(scope: Scope): Promise<number> {
     const { rows } = await this.client.query<{ count: string }>(
       `select count(*) as count from ${this.place('accounts', accounts)} where tenant = $1 and mode = $2`,
