@@ -218,7 +218,7 @@ test("a person is cleaned in pieces: hidden meanwhile, with no larger statement,
   expect((await projected.referrals().list(scope, { referrerUserId: 'u' }, page)).totalCount).toBe(
     REFERRALS,
   );
-  expect(await projected.rewards().byId(scope, 'r0')).toMatchObject({ redeemedCredit: 60 });
+  expect(await projected.rewards().byId(scope, 'r0')).toMatchObject({ redeemed_credit: 60 });
 
   const other = anAccount('other', { tenant: 'elsewhere' });
   let ofOther: string | undefined;

@@ -1,5 +1,5 @@
 import fc, { type Scheduler } from 'fast-check';
-import type { UpsertUserRequest } from '../../src/domain/account/requests/account-request.js';
+import type { UpsertUserRequest } from '../../src/domain/account/requests/upsert-user-request.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
