@@ -203,13 +203,13 @@ const VARIABLES = {
     schema: text.optional(),
     default: '`<DATA_DIR>/master.key`',
     meaning:
-      'File with the master key: 32 random bytes as 64 hex digits, readable for its owner only (mode 0600 or 0400). Required with `DATABASE_URL`; with the embedded Postgres it is made on the first start. Whoever loses it loses every personal field.',
+      'File with the master key: 32 random bytes as 64 hex digits, readable for its owner only (mode 0600 or 0400). Required with `DATABASE_URL`; with the embedded Postgres it is made on the first start. Losing it means losing every personal field.',
   },
   OPERATORS_FILE: {
     schema: text.optional(),
     default: 'none',
     meaning:
-      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it nobody may. Read once, at the start.',
+      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. Read once, at the start.',
   },
   PUBLIC_URL: {
     schema: webAddress().optional(),
@@ -257,7 +257,7 @@ const VARIABLES = {
     schema: wholeNumber(1, 100_000).default(512),
     default: '`512`',
     meaning:
-      'Memory for accounts and other streams as this process has them in mind between commands, in MiB, estimated at twice the bytes of their events. The one used longest ago is dropped and read anew when it is needed; an account that is larger by itself is read anew for each command.',
+      'Memory for accounts and other streams that this process caches between commands, in MiB, estimated at twice the bytes of their events. The least recently used one is dropped and read again when it is needed; an account that is larger by itself is read again for each command.',
   },
   REQUESTS_IN_FLIGHT_MAX: {
     schema: wholeNumber(1, 100_000).default(1000),

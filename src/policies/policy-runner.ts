@@ -62,7 +62,7 @@ const RETRY_FIRST_MS = 2_000;
  * Reacts to the log, each stream in its order, each event at least once: every reaction of a page
  * is carried out or recorded as parked before the checkpoint moves, and has an id made from its
  * cause. Parked reactions are retried until they succeed. One process leads (advisory lock), the
- * others stand by.
+ * others are standby.
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;

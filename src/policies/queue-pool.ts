@@ -34,8 +34,8 @@ class QueueAway extends Error {
 
 /**
  * The pool as the queue's library (graphile-worker) needs it to outlive an outage. It completes and
- * fails jobs by statements that nobody awaits, so that an error of theirs, whatever it is, would
- * end the process; it tries again after 57P03, but not after a connection that broke or was
+ * fails jobs by statements that it does not await, so that any error of theirs would end the
+ * process; it tries again after 57P03, but not after a connection that broke or was
  * refused, and gives up after a hundred tries. So here:
  * - a connection is waited for until there is one;
  * - a statement that completes or fails a job is tried until it succeeds, and never rejects;

@@ -83,8 +83,7 @@ describe('two services that write to the same accounts', () => {
   });
 
   it('a further service becomes ready while nothing is written', async () => {
-    // The last thing written is nothing that anybody reacts to, soon after something that somebody
-    // did react to.
+    // The last event has no reactions, soon after one that has.
     const given = await one.post('/rewards/account/referrer/user/referrer', {
       type: 'PCT_DISCOUNT',
       discountPercent: 5,
@@ -108,7 +107,7 @@ describe('two services that write to the same accounts', () => {
       assignedCredit: 2_000,
     });
     const statuses: number[] = [];
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 3; round++) {
       // One of them has the longer queue, and wins most of the races.
       const asked = Array.from({ length: 128 }, (_, n) =>
         (n % 8 === 0 ? one : other).post(`/credit/${given.body.id}/redeem`, {
@@ -123,7 +122,7 @@ describe('two services that write to the same accounts', () => {
     // so.
     const atLeast = (await services[0]!.head()) ?? '';
     expect((await other.get(`/reward/${given.body.id}`, { atLeast })).body).toMatchObject({
-      redeemedCredit: 6 * 128,
+      redeemedCredit: 3 * 128,
     });
   });
 });

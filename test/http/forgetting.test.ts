@@ -98,6 +98,15 @@ test('the referrer’s side of a referral is moderated after the referred accoun
   });
 });
 
+test('the reservation of a code keeps no plain code of a forgotten person in memory', async () => {
+  const ann = await somebody();
+  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
+  const { names, streams } = running.service.service.core;
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const { state } = await streams.reservations.load(names.codeStream(scope, ann.referralCode));
+  expect(state).toMatchObject({ status: 'held', key: null });
+});
+
 test('a forgotten referrer is in no answer, and the other side keeps its rewards', async () => {
   const ann = await somebody();
   const bob = await somebody(ann.referralCode);
@@ -152,7 +161,7 @@ test('a forgotten referrer is in no answer, and the other side keeps its rewards
   });
   expect(await balancesOf(bob)).toStrictEqual(bobsBalances);
   expect((await api.get(`/account/${bob.accountId}`)).body).toMatchObject({ referral: null });
-  // The account stands, and its owner of before may come back as somebody new.
+  // The account remains, and its former owner may return as another person.
   expect((await api.get(`/account/${ann.accountId}`)).status).toBe(200);
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(NO_USER);
   const again = await api.post<{ dateCreated: number }>('/user', {

@@ -1,5 +1,8 @@
+import type { Pool } from 'pg';
 import { openPool } from '../../src/postgres/database.js';
+import { announceErasure, listenForErasures } from '../../src/postgres/erasure-announcements.js';
 import { KeptConnection } from '../../src/postgres/kept-connection.js';
+import { announceTenant, listenForTenants } from '../../src/postgres/tenant-announcements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
@@ -35,7 +38,7 @@ it('is released when it is opened again during a stop', async () => {
   const stopped = kept.stop();
   prepared[1]?.goOn();
   await stopped;
-  // Waits for connections that somebody still holds.
+  // Waits for connections that are still in use.
   await pool.end();
   expect(pool.totalCount).toBe(0);
 }, 10_000);
@@ -64,4 +67,45 @@ it('is opened again when the line has fallen silent, without an error from eithe
     await pool.end();
     await proxy.close();
   }
+});
+
+describe('announcements', () => {
+  const BACKENDS = `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'listening'`;
+
+  it.each([
+    {
+      what: 'erasures',
+      listen: listenForErasures,
+      announce: (pool: Pool) => announceErasure(pool, ['ann', 'bob']),
+      heard: ['ann', 'bob'],
+    },
+    {
+      what: 'changed tenants',
+      listen: listenForTenants,
+      announce: (pool: Pool) => announceTenant(pool, 'shop'),
+      heard: 'shop',
+    },
+  ])('of $what arrive, and a new connection means all of them', async (announcements) => {
+    const listening = openPool({ url: database.url, max: 1, applicationName: 'listening' });
+    const pool = openPool({ url: database.url, max: 1, applicationName: 'announcing' });
+    const heard: unknown[] = [];
+    const kept = announcements.listen(listening, (about) => heard.push(about));
+    try {
+      await kept.start();
+      expect(heard).toEqual([undefined]);
+      await announcements.announce(pool);
+      await eventually(async () => heard.length > 1);
+      expect(heard).toEqual([undefined, announcements.heard]);
+      await pool.query(BACKENDS);
+      await eventually(async () => heard.length > 2);
+      await announcements.announce(pool);
+      await eventually(async () => heard.length > 3);
+      expect(heard.slice(2)).toEqual([undefined, announcements.heard]);
+    } finally {
+      await kept.stop();
+      await listening.end();
+      await pool.end();
+    }
+  });
 });

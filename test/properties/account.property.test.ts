@@ -73,7 +73,7 @@ it('under any commands no reward is redeemed twice and the balance follows from 
       });
       expect(broken).toEqual([]);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   );
 });
 
@@ -113,7 +113,7 @@ it('an account is referred, converted and ended once, and each side is paid once
       });
       expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(120) },
   );
 });
 
@@ -216,6 +216,6 @@ it('a fold never throws for any events, nor does a decision or an answer from it
       for (const person of state.users.keys()) userFacts(state, ACME.accountRef, person);
       for (const reward of state.rewards.values()) rewardFacts(state, ACME.accountRef, reward);
     }),
-    { numRuns: runs(150) },
+    { numRuns: runs(100) },
   );
 });

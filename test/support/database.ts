@@ -3,7 +3,7 @@ import pg from 'pg';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Also cuts off whoever is still connected. */
+  /** Also closes connections that are still open. */
   drop(): Promise<void>;
 }
 
@@ -26,15 +26,18 @@ export async function createTestDatabase({
   return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
 }
 
-/** One statement in the maintenance database, on a connection of its own. */
+/** One connection to the maintenance database for all test files of a worker. */
+const worker = globalThis as { maintenance?: pg.Pool };
+
+/** Runs one statement in the maintenance database. */
 async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client(serverUrl().href);
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  worker.maintenance ??= new pg.Pool({
+    connectionString: serverUrl().href,
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  }).on('error', () => undefined);
+  await worker.maintenance.query(statement);
 }
 
 function serverUrl(): URL {

@@ -14,6 +14,19 @@ export interface ReceivedAnswer {
 
 const DOCUMENT_ID = 'openapi.json';
 
+/** Validators of this worker's files, by description: compiling their schemas takes seconds. */
+const compiled: Map<string, OpenApiValidator> = ((
+  globalThis as { openApiValidators?: Map<string, OpenApiValidator> }
+).openApiValidators ??= new Map<string, OpenApiValidator>());
+
+/** The validator of a description, the same one in all test files of a worker. */
+export function validatorOf(description: OpenAPIObject): OpenApiValidator {
+  const key = JSON.stringify(description);
+  const found = compiled.get(key) ?? new OpenApiValidator(description);
+  compiled.set(key, found);
+  return found;
+}
+
 /** Holds real answers against the description of the interface. */
 export class OpenApiValidator {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });

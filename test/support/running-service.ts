@@ -13,9 +13,9 @@ import { startService, type Service } from '../../src/process/service.js';
 import { startServiceProcess } from '../../bench/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
-import { OpenApiValidator, type ReceivedAnswer } from './openapi-validator.js';
+import { type OpenApiValidator, type ReceivedAnswer, validatorOf } from './openapi-validator.js';
 
-/** Stands in everything that `personal` makes, and in nothing that a service has reason to log. */
+/** Part of everything that `personal` makes, and of nothing that a service has reason to log. */
 const MARK = 'qzx';
 let made = 0;
 
@@ -143,7 +143,7 @@ export class RunningService {
     lines: string[],
   ) {
     this.lines = lines;
-    this.validator = new OpenApiValidator(description);
+    this.validator = validatorOf(description);
   }
 
   /** `environment` comes on top of what the stores say. */

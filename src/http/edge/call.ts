@@ -59,7 +59,7 @@ export const OperatorCall = createParamDecorator(
   },
 );
 
-/** The call of this request, the same for whoever asks. */
+/** The call of this request; the same object for every caller of this function. */
 export const callOf = (request: FastifyRequest, reply: FastifyReply): Call =>
   (request.call ??= callIn(request, reply));
 

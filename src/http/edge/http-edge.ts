@@ -285,7 +285,7 @@ export class HttpEdge {
   }
 
   /**
-   * Answers preflight requests whoever the user is, and whether or not the open endpoints are
+   * Answers preflight requests without credentials, and whether or not the open endpoints are
    * enabled.
    */
   private async isAnsweredPreflight(

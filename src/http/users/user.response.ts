@@ -314,7 +314,7 @@ export function reducedForOtherParty(user: UserResponse): UserResponse {
     emailHash: null,
     firstSeenIP: null,
     lastSeenIP: null,
-    // Whoever knows the cookie id can write as that visitor.
+    // A person who knows the cookie id can write as that visitor.
     cookieId: null,
     paymentProviderId: null,
     customFields: {},

@@ -67,7 +67,7 @@ interface Turn {
  * delays the others.
  *
  * Promises: rows and checkpoint are one transaction; no event is skipped (a stream that cannot be
- * applied is parked and recorded); of several processes one leads, the others stand by.
+ * applied is parked and recorded); of several processes one leads, the others are standby.
  */
 export class ProjectionRunner {
   private readonly names: readonly string[];
@@ -184,7 +184,7 @@ export class ProjectionRunner {
     try {
       await this.followLog(turn);
     } finally {
-      // Whatever ended the turn: tracks that catch up on their own end by this signal.
+      // However the turn ended: tracks that catch up on their own end by this signal.
       this.leadership.endTurn();
       await Promise.all(turn.catchingUp);
       this.turn = undefined;

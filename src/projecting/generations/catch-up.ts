@@ -29,7 +29,7 @@ export const knownTypesOf = ({
 
 const PAGE = 2_000;
 
-/** A generation that nobody else writes, on its way behind the live one. */
+/** A generation that no other process writes, catching up with the live one. */
 export class Follower {
   private constructor(
     readonly track: ProjectionTrack,
@@ -96,9 +96,7 @@ interface FollowOptions {
   readonly signal?: AbortSignal;
   /** Called after each page with how many events it was. */
   readonly onPage?: (events: number) => void;
-  /**
-   * Rows are compared: nobody who is forgotten may be in some of those of the live ones, either.
-   */
+  /** Rows are compared, so unfinished erasures of the live generations are waited for. */
   readonly compares?: boolean;
 }
 
@@ -111,9 +109,9 @@ const HELD_EVENTS_MAX = 200;
 const PATIENT_ATTEMPTS = 20;
 
 /**
- * Brings each generation to the position of its live one and does the work while all of them stand
- * still, in one transaction on `client`, which holds the rows of the live checkpoints: whoever
- * writes the live generations waits so long, whoever reads does not.
+ * Brings each generation to the position of its live one and does the work while none of
+ * them moves, in one transaction on `client`, which holds the rows of the live checkpoints: their
+ * writers wait meanwhile, their readers do not.
  * @returns what the work returns, and for how long they were held.
  */
 export async function atOnePosition<T>(
@@ -217,7 +215,7 @@ async function livePositions(
 /**
  * Locks the checkpoints of live generations for the rest of the transaction, in the order of their
  * names, as every writer of several does.
- * @returns where they stand. @throws {GenerationRefused} when another one became live meanwhile.
+ * @returns their positions. @throws {GenerationRefused} when another one became live meanwhile.
  */
 export async function holdLive(
   client: PoolClient,

@@ -13,7 +13,7 @@ export interface RowDifference {
 
 export interface Snapshot {
   readonly client: PoolClient;
-  /** From here on the client reads what was there now. */
+  /** Takes the snapshot that the client reads from here on. */
   take(): Promise<void>;
 }
 

@@ -230,7 +230,7 @@ export class LiveGenerations {
   }
 
   /**
-   * Reads the rows anew. Returns what was committed before the call: a read in flight may have
+   * Reads the rows again. Returns what was committed before the call: a read in flight may have
    * begun earlier, so the callers that arrive during it share the next one.
    */
   refresh(): Promise<void> {

@@ -32,7 +32,7 @@ export interface RepairedProjection {
   readonly projection: string;
   readonly generation: number;
   readonly position: Position | null;
-  /** Rows that were put right. */
+  /** Changed rows. */
   readonly added: number;
   readonly changed: number;
   readonly removed: number;
@@ -54,9 +54,9 @@ interface Repair {
 const HELD_EVENTS_MAX = 2_000;
 
 /**
- * Makes a part of the live generations what the log says, in place: folded in memory up to close
- * behind them, then, while they are held, to exactly where they stand, compared and put right in
- * one transaction. Readers see the rows from before or from after. `client` holds the lock on
+ * Rebuilds a part of the live generations in place: folds it in memory until close behind them,
+ * then, while their checkpoints are held, up to their exact positions, compares, and changes the
+ * rows in one transaction. Readers see the old rows or the new ones. `client` holds the lock on
  * generations. @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable} with nothing
  * changed.
  */
@@ -174,8 +174,8 @@ async function repairPart(
     await client.query('drop table fresh');
   }
   const parked = await parkAnew(client, live, fold, scope);
-  // Whoever follows the log live has parked streams in memory: it reads them again when its next
-  // write fails.
+  // The leading process has parked streams in memory: it reads them again when its next write
+  // fails.
   await client.query(
     'update ledger.projection_checkpoints set version = version + 1 where projection = $1 and generation = $2',
     [name, live.generation],

@@ -1,0 +1,83 @@
+import type pg from 'pg';
+import { openPool } from '../../src/postgres/database.js';
+import {
+  inTransaction,
+  inTransactionOf,
+  tryInTransactionOf,
+} from '../../src/postgres/transaction.js';
+import { type TestDatabase, createTestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false });
+  // One connection: the next statement meets what a transaction left behind.
+  pool = openPool({ url: database.url, max: 1, applicationName: 'transaction-test' });
+  await pool.query('create table written (what text)');
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => pool.query('delete from written'));
+
+const write = 'insert into written values ($1)';
+/** What is written, read outside of any transaction that was left open. */
+async function written(client: pg.Pool | pg.PoolClient = pool): Promise<string[]> {
+  await client.query('rollback');
+  const { rows } = await client.query<{ what: string }>('select what from written order by what');
+  return rows.map(({ what }) => what);
+}
+
+async function onOneConnection(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await work(client);
+  } finally {
+    client.release();
+  }
+}
+
+it('a transaction keeps what its work wrote, and returns its result', async () => {
+  const result = await inTransaction(pool, async (client) => {
+    await client.query(write, ['kept']);
+    return 'done';
+  });
+  expect([result, await written()]).toEqual(['done', ['kept']]);
+});
+
+it('a transaction whose work fails is undone, and the next statement of the pool is outside of it', async () => {
+  const failing = inTransaction(pool, async (client) => {
+    await client.query(write, ['lost']);
+    throw new Error('failed');
+  });
+  await expect(failing).rejects.toThrow('failed');
+  await pool.query(write, ['after']);
+  expect(await written()).toEqual(['after']);
+});
+
+it('a kept connection is outside of the transaction whose work failed, and can be used again', () =>
+  onOneConnection(async (client) => {
+    const failing = inTransactionOf(client, async () => {
+      await client.query(write, ['lost']);
+      throw new Error('failed');
+    });
+    await expect(failing).rejects.toThrow('failed');
+    await client.query(write, ['after']);
+    expect(await written(client)).toEqual(['after']);
+    await inTransactionOf(client, () => client.query(write, ['again']));
+    expect(await written(client)).toEqual(['after', 'again']);
+  }));
+
+it('work that was too early is undone, and work with a result is kept', () =>
+  onOneConnection(async (client) => {
+    const attempt = (result: string | undefined) =>
+      tryInTransactionOf(client, async () => {
+        await client.query(write, [result ?? 'too early']);
+        return result;
+      });
+    expect(await attempt(undefined)).toBeUndefined();
+    expect(await written(client)).toEqual([]);
+    expect(await attempt('in time')).toBe('in time');
+    expect(await written(client)).toEqual(['in time']);
+  }));
