@@ -23,8 +23,8 @@ import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
 
 /**
- * Somebody with very many rows is forgotten piece by piece: nobody is shown the person meanwhile,
- * and nobody else waits for it.
+ * A person with very many rows is forgotten piece by piece: hidden meanwhile, and without delaying
+ * other events.
  */
 
 const ALL = accountProjectors.map(({ name }) => name);
