@@ -66,6 +66,12 @@ export class NewestSeen {
     for (const listener of [...this.listeners]) listener({ position, eventId });
   }
 
+  /** An event of this epoch no longer exists. */
+  lost(epoch: number): void {
+    const { newest } = this;
+    if (newest !== undefined) this.wentBack(newest, epoch);
+  }
+
   onWentBack(listener: (from: SeenEvent) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

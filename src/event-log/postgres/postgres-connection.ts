@@ -61,3 +61,11 @@ export async function openDedicatedConnection(
   }
   return connection;
 }
+
+export async function readLogId(connection: pg.Pool | pg.Client): Promise<string> {
+  const { rows } = await connection.query<{ log_id: string }>('select log_id from ledger.log_head');
+  const row = rows[0];
+  if (row === undefined)
+    throw new Error('ledger.log_head has no row: the event log of this database is damaged');
+  return row.log_id;
+}

@@ -1,15 +1,17 @@
 import type { QueryArrayConfig } from 'pg';
-import type { NewestSeen } from '../newest-seen.js';
+import type { NewestSeen, Seen } from '../newest-seen.js';
 
 const COUNT_HELD = `
   select count(*)::int from unnest($1::bigint[], $2::uuid[]) as seen (position, event_id) join ledger.events using (position, event_id)`;
+/** Of several reasons to compare the log with the seen events, one is enough for this long. */
+const COMPARE_AGAIN_MS = 50;
 
 type Ask = (query: QueryArrayConfig<unknown[]>) => Promise<readonly unknown[][]>;
 
 /** How many of these events are at their positions. */
-export async function countHeld(
+async function countHeld(
   ask: Ask,
-  events: readonly { readonly ordinal: bigint; readonly eventId: string }[],
+  events: readonly Pick<Seen, 'ordinal' | 'eventId'>[],
 ): Promise<number> {
   const values = [events.map(({ ordinal }) => ordinal), events.map(({ eventId }) => eventId)];
   const [row] = await ask({
@@ -33,4 +35,46 @@ export async function compareSeen(seen: NewestSeen, ask: Ask): Promise<void> {
   const held = await countHeld(ask, recent);
   if (held === recent.length) seen.confirm(newest, epoch);
   else seen.wentBack(newest, epoch);
+}
+
+/** Compares the log with the seen events also when a position shows that it may have gone back. */
+export class SeenComparison {
+  private scheduled: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly seen: NewestSeen,
+    private readonly ask: Ask,
+    private readonly closing: AbortSignal,
+  ) {}
+
+  run(): Promise<void> {
+    return compareSeen(this.seen, this.ask);
+  }
+
+  async holds(event: Pick<Seen, 'ordinal' | 'eventId'>): Promise<boolean> {
+    return (await countHeld(this.ask, [event])) === 1;
+  }
+
+  appended(event: Seen, { isRepeated, epoch }: { isRepeated: boolean; epoch: number }): void {
+    const { newest } = this.seen;
+    // Mostly another answer overtook this one; a log that went back assigns positions again.
+    if (!isRepeated && newest !== undefined && event.ordinal <= newest.ordinal) this.runSoon();
+    this.seen.note(event.ordinal, event, epoch);
+  }
+
+  /** Another process appended. */
+  heard(position: bigint): void {
+    const { newest } = this.seen;
+    if (newest !== undefined && position < newest.ordinal) this.runSoon();
+  }
+
+  private runSoon(): void {
+    if (this.scheduled !== undefined || this.closing.aborted) return;
+    this.scheduled = setTimeout(() => {
+      this.scheduled = undefined;
+      // An unavailable log is compared when it is back.
+      this.run().catch(() => undefined);
+    }, COMPARE_AGAIN_MS);
+    this.scheduled.unref();
+  }
 }

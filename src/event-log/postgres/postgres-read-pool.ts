@@ -1,0 +1,119 @@
+import type pg from 'pg';
+import { atMost } from '../../foundation/in-time.js';
+import { openPool } from '../../postgres/database.js';
+import { EventLogUnavailable } from '../event-log.js';
+import type { NewestSeen } from '../newest-seen.js';
+import { readLogId } from './postgres-connection.js';
+import { asUnavailable } from './postgres-failures.js';
+import { compareSeen } from './postgres-seen.js';
+
+/**
+ * Plans are made once per connection, maybe while the tables are still tiny; a scan of the whole
+ * table, right at that size, would stay in use until the next analyse, while the table grows a
+ * thousandfold.
+ */
+const NO_SCANS = 'set enable_seqscan = off';
+
+/** How long closing waits for a server that does not answer a regular close. */
+const CLOSE_MS = 2_000;
+
+export interface PostgresReadPoolOptions {
+  readonly url: () => string;
+  readonly connectionsMax: number;
+  /** Of a read, the wait for a connection included. */
+  readonly timeoutMs: number;
+  /** A new connection is compared with these events before its first read. */
+  readonly seen: NewestSeen;
+  /** Reads that begin after it was aborted are refused. */
+  readonly closing: AbortSignal;
+}
+
+/** Statements that read, each within a time limit, on a pool of connections. */
+export class PostgresReadPool {
+  private readonly pool: pg.Pool;
+  private readonly tuned = new WeakSet<pg.ClientBase>();
+
+  constructor(private readonly options: PostgresReadPoolOptions) {
+    this.pool = openPool({
+      url: options.url,
+      max: options.connectionsMax,
+      applicationName: 'ledger-log-reader',
+      statementTimeoutMs: options.timeoutMs,
+    });
+  }
+
+  logId(): Promise<string> {
+    return readLogId(this.pool);
+  }
+
+  close(): Promise<void> {
+    return atMost(CLOSE_MS, this.pool.end());
+  }
+
+  /**
+   * One statement, within the time for reads, the wait for a connection included; abandoned when
+   * the server does not answer.
+   */
+  async read<R extends unknown[]>(query: pg.QueryArrayConfig<unknown[]>): Promise<readonly R[]> {
+    if (this.options.closing.aborted) throw new EventLogUnavailable('the event log is closed');
+    let giveUp: () => void = () => undefined;
+    const late = new Promise<never>((_, reject) => {
+      const timer = setTimeout(
+        () => reject(new EventLogUnavailable(`no answer within ${this.options.timeoutMs} ms`)),
+        this.options.timeoutMs,
+      );
+      giveUp = () => clearTimeout(timer);
+    });
+    try {
+      return await this.readOnConnection<R>(query, late);
+    } catch (error) {
+      throw asUnavailable(error);
+    } finally {
+      giveUp();
+    }
+  }
+
+  /** `late` rejects when the time is over. */
+  private async readOnConnection<R extends unknown[]>(
+    query: pg.QueryArrayConfig<unknown[]>,
+    late: Promise<never>,
+  ): Promise<readonly R[]> {
+    const connecting = this.pool.connect();
+    let client: pg.PoolClient;
+    try {
+      client = await Promise.race([connecting, late]);
+    } catch (error) {
+      // A connection that arrives after its caller gave up is for the next reader.
+      connecting.then(
+        (unused) => unused.release(),
+        () => undefined,
+      );
+      throw error;
+    }
+    let broken = true;
+    try {
+      const answer = this.ask<R>(client, query);
+      const rows = await Promise.race([answer, late]);
+      broken = false;
+      return rows;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  private async ask<R extends unknown[]>(
+    client: pg.PoolClient,
+    query: pg.QueryArrayConfig<unknown[]>,
+  ): Promise<readonly R[]> {
+    if (!this.tuned.has(client)) {
+      await client.query(NO_SCANS);
+      // A new connection may be to a server that lacks events of the previous one.
+      await compareSeen(
+        this.options.seen,
+        async (question) => (await client.query<unknown[]>(question)).rows,
+      );
+      this.tuned.add(client);
+    }
+    return (await client.query<R>(query)).rows;
+  }
+}
