@@ -7,18 +7,15 @@ import { ReferralCodeQueries } from '../projections/referral-codes/queries.js';
 import { ReferralQueries } from '../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../projections/reward-balances/queries.js';
 import { RewardQueries } from '../projections/rewards/queries.js';
+import { rewards as rewardsTable, type RewardContent } from '../projections/rewards/table.js';
 import { UserQueries } from '../projections/users/queries.js';
 import { loadConfig } from '../src/config/config.js';
 import { openCore, type Core } from '../src/core/core.js';
-import {
-  accountFacts,
-  rewardFacts,
-  type RewardFacts,
-  userFacts,
-} from '../src/domain/account/account.facts.js';
+import { accountFacts, rewardFacts, userFacts } from '../src/domain/account/account.facts.js';
 import { amountLeft, type OpenAccount } from '../src/domain/account/account.state.js';
 import type { AccountRef, Scope } from '../src/domain/scope.js';
 import type { EventLog, Position } from '../src/event-log/event-log.js';
+import { rewardJson } from '../src/http/rewards/reward.response.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
 import { liveCheckpoints } from '../src/projecting/checkpoints.js';
 import { LiveGenerations } from '../src/projecting/generations/generations.js';
@@ -211,19 +208,17 @@ function openReadModels(core: Core) {
     state: OpenAccount,
   ): Promise<string[]> => {
     const read = await rewards.list(scope, { accountRef });
-    const withoutList = (facts: RewardFacts) => ({ ...facts, redemptions: null });
-    const byId = (a: RewardFacts, b: RewardFacts) => (a.rewardId < b.rewardId ? -1 : 1);
-    const folded = [...state.rewards.values()]
-      .map((reward) => rewardFacts(state, accountRef, reward))
-      .sort(byId);
-    const faults = unequal(
-      'rewards',
-      [...read].sort(byId).map(withoutList),
-      folded.map(withoutList),
+    const folded = [...state.rewards.values()].map((reward) =>
+      rewardsTable.rowOf<RewardContent>(rewardFacts(state, accountRef, reward)),
     );
-    for (const { redemptions, redeemedCredit } of read) {
+    const shown = (rows: readonly RewardContent[]) =>
+      rows
+        .map((row) => rewardJson({ ...row, redemptions: null }))
+        .sort((a, b) => (a.id < b.id ? -1 : 1));
+    const faults = unequal('rewards', shown(read), shown(folded));
+    for (const { redemptions, redeemed_credit } of read) {
       const sum = redemptions?.reduce((total, { quantityRedeemed }) => total + quantityRedeemed, 0);
-      faults.push(...unequal('sum of a reward’s redemptions', sum ?? null, redeemedCredit));
+      faults.push(...unequal('sum of a reward’s redemptions', sum ?? null, redeemed_credit));
     }
     return faults;
   };

@@ -1,17 +1,22 @@
 import type { ExpressionBuilder } from 'kysely';
 import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
-import type { RewardFacts } from '../../src/domain/account/account.facts.js';
+import type { RedemptionFacts } from '../../src/domain/account/account.facts.js';
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import { present, type LiveReads } from '../../src/projecting/following/live-reads.js';
-import type { RedemptionRow, RewardRow } from './table.js';
+import type { RedemptionRow, RewardContent, RewardRow } from './table.js';
 
 /** A position in the list of an account's rewards. */
 export interface RewardPlace {
   readonly dateGiven: number;
   readonly rewardId: string;
+}
+
+/** A reward with its redemptions, oldest first; null for other types than credit. */
+export interface RewardRead extends RewardContent {
+  readonly redemptions: readonly RedemptionFacts[] | null;
 }
 
 interface Tables {
@@ -44,7 +49,7 @@ export class RewardQueries {
     private readonly clock: () => number = Date.now,
   ) {}
 
-  async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardFacts | undefined> {
+  async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardRead | undefined> {
     const found = await this.reads.first({
       name: 'reward_by_id',
       prepared: true,
@@ -58,14 +63,14 @@ export class RewardQueries {
           .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
           .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
-    return found && rewardFacts(found, this.clock());
+    return found && asOf(found, this.clock());
   }
 
   /** The existing rewards of these ids, by id. */
   async byIds(
     { tenant, mode }: Scope,
     rewardIds: readonly string[],
-  ): Promise<ReadonlyMap<string, RewardFacts>> {
+  ): Promise<ReadonlyMap<string, RewardRead>> {
     if (rewardIds.length === 0) return new Map();
     const found = await this.reads.all({
       name: 'rewards_by_ids',
@@ -80,7 +85,7 @@ export class RewardQueries {
           .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
           .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
-    return new Map(found.map((row) => [row.reward.reward_id, rewardFacts(row, this.clock())]));
+    return new Map(found.map((row) => [row.reward.reward_id, asOf(row, this.clock())]));
   }
 
   /**
@@ -92,7 +97,7 @@ export class RewardQueries {
     { accountRef, person }: { readonly accountRef: AccountRef; readonly person: PersonId },
     after: RewardPlace | undefined,
     limit: number,
-  ): Promise<{ readonly items: readonly RewardFacts[]; readonly next: RewardPlace | undefined }> {
+  ): Promise<{ readonly items: readonly RewardRead[]; readonly next: RewardPlace | undefined }> {
     const rows = await this.reads.all({
       name: after ? 'rewards_of_person_after' : 'rewards_of_person',
       prepared: true,
@@ -133,7 +138,7 @@ export class RewardQueries {
         reward.person === person && !isGone && reward.tenant === tenant && reward.mode === mode,
     );
     return {
-      items: own.map((row) => rewardFacts(row, this.clock())),
+      items: own.map((row) => asOf(row, this.clock())),
       next:
         last && rows.length === limit
           ? { dateGiven: last.date_given, rewardId: last.reward_id }
@@ -151,7 +156,7 @@ export class RewardQueries {
       userId,
       type,
     }: { readonly accountRef: AccountRef; readonly userId?: string; readonly type?: RewardType },
-  ): Promise<RewardFacts[]> {
+  ): Promise<RewardRead[]> {
     const rows = await this.reads.all({
       name: 'rewards_of_account',
       prepared: false,
@@ -175,7 +180,7 @@ export class RewardQueries {
           .orderBy('r.date_given', 'desc')
           .orderBy('r.reward_id'),
     });
-    return rows.map((row) => rewardFacts(row, this.clock()));
+    return rows.map((row) => asOf(row, this.clock()));
   }
 }
 
@@ -186,7 +191,7 @@ export class RewardQueries {
 function redemptionsOf(
   { reward: row, redemptions }: RewardWithRedemptions,
   now: number,
-): NonNullable<RewardFacts['redemptions']> {
+): readonly RedemptionFacts[] {
   const { reward_id, assigned_credit, date_scheduled_for: due } = row;
   if (
     row.redeems_automatically &&
@@ -210,34 +215,8 @@ function redemptionsOf(
   }));
 }
 
-function rewardFacts(found: RewardWithRedemptions, now: number): RewardFacts {
-  const row = found.reward;
-  const redemptions = row.type === 'CREDIT' ? redemptionsOf(found, now) : null;
-  return {
-    rewardId: row.reward_id,
-    accountRef: row.account_ref,
-    person: row.person,
-    accountId: row.account_id,
-    userId: row.user_id,
-    type: row.type,
-    source: row.source,
-    unit: row.unit,
-    name: row.name,
-    description: row.description,
-    cancellable: row.cancellable,
-    dateGiven: row.date_given,
-    dateExpires: row.date_expires,
-    dateCancelled: row.date_cancelled,
-    dateScheduledFor: row.date_scheduled_for,
-    currency: row.currency,
-    discountPercent: row.discount_percent,
-    monthsDiscountIsValid: row.months_discount_is_valid,
-    assignedCredit: row.assigned_credit,
-    redeemedCredit:
-      redemptions && redemptions.reduce((sum, { quantityRedeemed }) => sum + quantityRedeemed, 0),
-    redemptions,
-    amount: row.amount,
-    fuelTankCode: row.fuel_tank_code,
-    fuelTankType: row.fuel_tank_type,
-  };
+function asOf(found: RewardWithRedemptions, now: number): RewardRead {
+  const redemptions = found.reward.type === 'CREDIT' ? redemptionsOf(found, now) : null;
+  const redeemed = redemptions?.reduce((sum, { quantityRedeemed }) => sum + quantityRedeemed, 0);
+  return { ...found.reward, redeemed_credit: redeemed ?? null, redemptions };
 }

@@ -38,6 +38,12 @@ export type RewardRow = {
   readonly date_changed: number;
 };
 
+/** The columns that the state of the account says, too: a write answers from it. */
+export type RewardContent = Omit<
+  RewardRow,
+  'tenant' | 'mode' | 'program_id' | 'redeemed_times' | 'date_changed'
+>;
+
 export const rewards = new TableOf<RewardRow>({
   name: 'rewards',
   columns: {

@@ -1,7 +1,6 @@
 import { decide } from '../domain/account/account.decider.js';
-import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import type { Ids } from '../domain/account/requests/circumstances.js';
-import { decideRequest } from '../domain/account/requests/decide-request.js';
+import { decideRequest, type AccountRequest } from '../domain/account/requests/account-request.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';

@@ -11,6 +11,18 @@ export interface TableDefinition<R extends Row> {
   readonly indexes: ReadModelTable['indexes'];
 }
 
+/** Columns under the names that facts have: `date_given` is `dateGiven`. */
+export type FactsOf<R extends Row> = {
+  readonly [C in keyof R & string as CamelCase<C>]: R[C];
+};
+
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+const camelCase = (column: string): string =>
+  column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
 /** A column of an index of the table; its values are never null. */
 export interface IndexColumnOf<R extends Row> extends IndexColumn {
   readonly column: keyof R & string;
@@ -26,16 +38,26 @@ export class TableOf<R extends Row> implements ReadModelTable {
   readonly columns: Readonly<Record<string, string>>;
   readonly primaryKey: readonly string[];
   readonly indexes: ReadModelTable['indexes'];
+  private readonly facts: readonly (readonly [column: string, fact: string])[];
 
   constructor(definition: TableDefinition<R>) {
     this.name = definition.name;
     this.columns = definition.columns;
     this.primaryKey = definition.primaryKey;
     this.indexes = definition.indexes;
+    this.facts = Object.keys(this.columns).map((column) => [column, camelCase(column)]);
   }
 
   key(...key: readonly string[]): RowKey {
     return { table: this.name, key };
+  }
+
+  /** Facts as a row, as far as they name its columns. */
+  rowOf<Known extends Partial<R>>(facts: FactsOf<Known>): Known {
+    const values = new Map<string, unknown>(Object.entries(facts));
+    const row: Record<string, unknown> = {};
+    for (const [column, fact] of this.facts) if (values.has(fact)) row[column] = values.get(fact);
+    return row as Known;
   }
 
   get(rows: Pick<Rows, 'get'>, ...key: readonly string[]): R | undefined {

@@ -13,7 +13,7 @@ import {
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { copyLog, verifyLedger } from '../support/operations.js';
 
-/** Whoever seals, in whatever steps and of whichever log, comes to the same chain. */
+/** Every sealer computes the same chain, in any steps and from any copy of the log. */
 
 let store: EventStoreUnderTest;
 const opened: ChainedLedger[] = [];

@@ -8,8 +8,8 @@ import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 
 /**
- * Whoever has the database may do anything to it; the chain says what was done, and to which event
- * first.
+ * An attacker with the database may change anything in it; the chain shows the first changed event
+ * and how it was changed.
  */
 
 const TABLES = ['events', 'streams', 'log_head', 'chain_seals', 'chain_checkpoints', 'log_seals'];
@@ -174,7 +174,7 @@ class Forger extends ChainSigner {
   }
 }
 
-/** What somebody can do who has the database and this code, but not the key. */
+/** Reseals like an attacker with the database and this code, but without the key. */
 async function sealWithAnotherKey(): Promise<void> {
   const { pool, log, chains } = ledger;
   const signer = new Forger(Buffer.alloc(32, 66));
@@ -227,10 +227,7 @@ test('seals that were made again with the key for a changed log are found by a d
   });
 });
 
-/**
- * What somebody does who has the database and knows what it holds: no trace is left but for what is
- * signed.
- */
+/** Cuts the log off like an attacker who knows the tables: only signed contents reveal it. */
 async function cutOff(from: number): Promise<RecordedEvent> {
   const first = (await ledger.events()).at(from);
   if (first === undefined) throw new Error('there is nothing to cut off');

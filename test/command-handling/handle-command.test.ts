@@ -205,7 +205,7 @@ describe('an answer that is lost on its way', () => {
     const again = accepted(await process.send('lost', redeem(rewardId, 3), meta));
     const [stored] = (await process.factsOf('lost')).slice(-1);
     expect(again).toMatchObject({ replayed: true, events: [stored] });
-    // What this process remembers is what stands in the log.
+    // The cache of this process equals the log.
     const restarted = await ledger.process();
     expect(plain(await process.account('lost'))).toEqual(plain(await restarted.account('lost')));
     expect(await restarted.rewardsOf('lost')).toMatchObject([{ redeemed: 3 }]);

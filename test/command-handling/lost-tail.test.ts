@@ -35,7 +35,7 @@ async function headOf({ log }: TestProcess): Promise<number> {
 const spend = async (process: TestProcess, account: string, amount: number): Promise<string> =>
   (await process.send(account, { type: 'RedeemAccountCredit', amount, unit: 'CENTS' })).kind;
 
-/** As somebody finds it who remembers nothing. */
+/** The state in a new process without a cache. */
 async function inLog(account: string): Promise<{ assigned: number; redeemed: number }> {
   const fresh = await ledger.process();
   const rewards = await fresh.rewardsOf(account);

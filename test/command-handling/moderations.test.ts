@@ -563,7 +563,7 @@ describe('moderations that share accounts', () => {
 describe('a referral whose referred account was deleted', () => {
   const DELETED = { type: 'ForgetAccount', doNotTrack: false } as const;
 
-  it('is moderated for the referrer, once, also after the account was opened and referred anew', async () => {
+  it('is moderated for the referrer, once, also after the account was opened and referred again', async () => {
     await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
     const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
     accepted(await one.send('gone-0', DELETED));

@@ -91,7 +91,7 @@ it('an automatic redemption leaves nothing to spend or to cancel, by the clock',
     .then(rewardCancelled(scheduled, 500, DUE - 1));
 });
 
-it('an automatic redemption does not stand in the way of other credit of the account', () => {
+it('an automatic redemption leaves other credit of the account redeemable', () => {
   const other = rewardGranted('other', BOB, credit(20), { at: 1 });
   given(...here, other, scheduled)
     .when({ type: 'RedeemAccountCredit', amount: 20, unit: 'CENTS', redemptionId: 'r', now: DUE })
@@ -113,7 +113,7 @@ describe('an automatic redemption with a moderation under way', () => {
       .heldBy('m');
   });
 
-  it('does not happen when it denies: what was held before its time is cancelled', () => {
+  it('does not happen when it denies: a reward that was held before its time is cancelled', () => {
     given(...here, scheduled, held)
       .when({
         type: 'ApplyModeration',

@@ -91,7 +91,7 @@ const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const referred = [...here, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
 
 describe('events', () => {
-  it('are recorded in their order, whatever they are about', () => {
+  it('are recorded in their order, with any key', () => {
     const [first, second] = [
       content({ id: 'a', key: 'visit' }),
       content({ id: 'b', fields: { total: 3 } }),
@@ -196,7 +196,7 @@ describe('a reward for the user', () => {
     given(...here, earlier())
       .when(receive(program))
       .then(received());
-    // Somebody else's event is not this user's first.
+    // Another user's event is not this user's first.
     const cats = earlier(content(), { person: 'cat' });
     given(...here, cats)
       .when(receive(program))

@@ -49,7 +49,7 @@ describe('appends to an EventStoreDB that misbehaves', () => {
         double.faults.next('answer-lost', 1, { ...APPENDS, ...how });
         const events = newEvents(3);
         const pending = appended(log.append(STREAM, 1n, events));
-        // Somebody else is quicker than the repetition.
+        // Another writer is faster than the repetition.
         await eventually(async () => storedIds().length === 5);
         double.storedBehindTheBack(STREAM, [newEvent()]);
 

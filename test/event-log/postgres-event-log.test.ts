@@ -331,7 +331,7 @@ describe('the log on postgres', () => {
   });
 
   describe('the writing session', () => {
-    it('commits to disk and reads committed rows whatever the database has as its default', async () => {
+    it('commits to disk and reads committed rows under any default of the database', async () => {
       const { rows } = await subject.sql.query<{ name: string }>(
         'select current_database() as name',
       );

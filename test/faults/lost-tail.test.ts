@@ -14,8 +14,8 @@ import {
 import { acknowledgeLoss, verifyLedger } from '../support/operations.js';
 
 /**
- * The log loses its end under the service, and while no service runs: over HTTP nobody sees
- * anything of what is gone, and all goes on.
+ * The log loses its end under the service, and while no service runs: lost events are in no answer
+ * over HTTP, and the service continues.
  */
 
 let stores: TestStores;

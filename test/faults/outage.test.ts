@@ -98,7 +98,7 @@ describe('one process on the embedded Postgres', () => {
     return async () => frozen.forEach((pid) => process.kill(pid, 'SIGCONT'));
   };
 
-  /** Gone, and kept from coming back: whoever starts it again must have this lock first. */
+  /** Kills the server, and holds the lock that every starter of it needs. */
   const takeAway = async (): Promise<() => Promise<void>> => {
     const lock = await lockFile(join(dataDir, 'postgres.lock'), 5_000);
     for (const pid of await postgresPids(dataDir)) process.kill(pid, 'SIGKILL');

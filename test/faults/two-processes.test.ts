@@ -109,7 +109,7 @@ describe('two processes on one database', () => {
     },
   );
 
-  it('the one that stands by takes over when the leader is killed', async () => {
+  it('the standby takes over when the leader is killed', async () => {
     const [leader, standby] = services;
     const position = positionOf(await opened(clients[0]!, 'before-the-kill'));
     await leader?.kill();

@@ -83,8 +83,7 @@ describe('two services that write to the same accounts', () => {
   });
 
   it('a further service becomes ready while nothing is written', async () => {
-    // The last thing written is nothing that anybody reacts to, soon after something that somebody
-    // did react to.
+    // The last event has no reactions, soon after one that has.
     const given = await one.post('/rewards/account/referrer/user/referrer', {
       type: 'PCT_DISCOUNT',
       discountPercent: 5,

@@ -1,7 +1,7 @@
+import type { RewardRead } from '../../projections/rewards/queries.js';
 import type {
   BalanceFacts,
   ReferralFacts,
-  RewardFacts,
   UserFacts,
 } from '../../src/domain/account/account.facts.js';
 import { accountJson } from '../../src/http/accounts/account.response.js';
@@ -188,31 +188,33 @@ describe('a user', () => {
 });
 
 describe('a reward', () => {
-  const credit: RewardFacts = {
-    rewardId: 'r',
-    accountRef: 'ref',
+  const credit: RewardRead = {
+    reward_id: 'r',
+    account_ref: 'ref',
     person: 'p',
-    accountId: 'a',
-    userId: 'u',
+    account_id: 'a',
+    user_id: 'u',
     type: 'CREDIT',
     source: 'MANUAL',
     unit: 'CENTS',
     name: null,
     description: null,
     cancellable: true,
-    dateGiven: 1,
-    dateExpires: null,
-    dateCancelled: null,
-    dateScheduledFor: null,
+    date_given: 1,
+    date_expires: null,
+    date_cancelled: null,
+    date_scheduled_for: null,
     currency: null,
-    discountPercent: null,
-    monthsDiscountIsValid: null,
-    assignedCredit: 100,
-    redeemedCredit: 30,
+    discount_percent: null,
+    months_discount_is_valid: null,
+    assigned_credit: 100,
+    redeemed_credit: 30,
     redemptions: [{ id: 'x', dateRedeemed: 2, quantityRedeemed: 30 }],
     amount: null,
-    fuelTankCode: null,
-    fuelTankType: null,
+    fuel_tank_code: null,
+    fuel_tank_type: null,
+    referral_id: null,
+    redeems_automatically: false,
   };
   const ofCredit = {
     id: 'r',
@@ -243,12 +245,13 @@ describe('a reward', () => {
   });
 
   test('of a percentage or of a tank shows the members of its type', () => {
-    const none = { assignedCredit: null, redeemedCredit: null, redemptions: null };
+    const none = { assigned_credit: null, redeemed_credit: null, redemptions: null };
+    const noneShown = { assignedCredit: null, redeemedCredit: null, redemptions: null };
     expect(
-      rewardJson({ ...credit, ...none, type: 'PCT_DISCOUNT', unit: null, discountPercent: 10 }),
+      rewardJson({ ...credit, ...none, type: 'PCT_DISCOUNT', unit: null, discount_percent: 10 }),
     ).toEqual({
       ...ofCredit,
-      ...none,
+      ...noneShown,
       type: 'PCT_DISCOUNT',
       unit: '%',
       discountPercent: 10,
@@ -260,12 +263,12 @@ describe('a reward', () => {
         type: 'FUELTANK',
         unit: null,
         amount: 5,
-        fuelTankCode: 'F',
-        fuelTankType: 'CREDIT',
+        fuel_tank_code: 'F',
+        fuel_tank_type: 'CREDIT',
       }),
     ).toEqual({
       ...ofCredit,
-      ...none,
+      ...noneShown,
       type: 'FUELTANK',
       unit: null,
       amount: 5,

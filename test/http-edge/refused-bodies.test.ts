@@ -258,7 +258,7 @@ describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (conne
     socket.on('drain', more);
     more();
     expect(await ended).toMatch(/^HTTP\/1.1 401 /);
-    // Beside what was read, what stood in the buffers of both sides.
+    // What was read, and the contents of the buffers on both sides.
     expect(socket.bytesWritten).toBeLessThan(REST.restBytesMax + 16 * MIB);
   });
 

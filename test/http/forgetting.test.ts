@@ -161,7 +161,7 @@ test('a forgotten referrer is in no answer, and the other side keeps its rewards
   });
   expect(await balancesOf(bob)).toStrictEqual(bobsBalances);
   expect((await api.get(`/account/${bob.accountId}`)).body).toMatchObject({ referral: null });
-  // The account stands, and its owner of before may come back as somebody new.
+  // The account remains, and its former owner may return as another person.
   expect((await api.get(`/account/${ann.accountId}`)).status).toBe(200);
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(NO_USER);
   const again = await api.post<{ dateCreated: number }>('/user', {

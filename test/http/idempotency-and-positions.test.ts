@@ -743,7 +743,7 @@ describe('a key', () => {
     const key = personal('key');
     const call = (client: ApiClient) =>
       client.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
-    // The head of the log cannot be moved while somebody else holds its row.
+    // The head of the log cannot be moved while another transaction holds its row.
     await sql.query('begin');
     await sql.query('select 1 from ledger.log_head for update');
     const first = call(api);
@@ -770,8 +770,8 @@ describe('a key', () => {
     const key = personal('key');
     const call = () => api.post(`/credit/${id}/redeem`, { amount: 3, unit: 'CENTS' }, { key });
     await call();
-    // As if the first process had died before it did anything: the claim stands, its owner does
-    // not, the effect never came.
+    // As if the first process had died before it did anything: the claim exists, its owner does
+    // not, and there is no effect.
     const gone = await reward();
     const goneKey = personal('key');
     const claim = () =>

@@ -138,7 +138,7 @@ describe('with a token', () => {
     ]) {
       expect([body, (await client.put(at(who), body)).status]).toStrictEqual([body, 400]);
     }
-    // What stands already, and what changes nothing, is fine.
+    // Stored values, and requests without a change, are accepted.
     const same = await client.put(at(who), {
       lastName: null,
       referable: true,

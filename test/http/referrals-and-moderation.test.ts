@@ -812,7 +812,7 @@ describe('programs', () => {
     expect(await scene.referral(friend.referralId)).toStrictEqual(after);
   });
 
-  test('leave a referrer who is blocked before the conversion what was earned at the start', async () => {
+  test('leave a referrer who is blocked before the conversion the reward of the start', async () => {
     const terms = { referredReward: percent, referrerReward: { ...credit, when: 'STARTED' } };
     const { scene, referrer, friend, started } = await referralUnder(terms, { paid: false });
     await scene.api.post(`${referrer.at}/block`);

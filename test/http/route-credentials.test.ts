@@ -14,8 +14,8 @@ import { token } from '../support/user-tokens.js';
  */
 
 /**
- * What stands against a caller, or `-`: nothing, and the row says what the route answers. Of open
- * endpoints, with the switch on.
+ * The refusal of a caller, or `-` for none; then the row has the route's answer. For open endpoints
+ * with the switch on.
  */
 type Verdict = 401 | 403 | '-';
 

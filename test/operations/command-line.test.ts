@@ -11,7 +11,7 @@ import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { adjustLedger } from '../support/operations.js';
 
-/** What a command did stands: nothing that comes after it makes a failure of it. */
+/** Finished work of a command is not reported as a failure because of a later error. */
 
 const failing = () => Promise.reject(new Error('the database is away\nand more'));
 

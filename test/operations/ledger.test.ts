@@ -140,7 +140,7 @@ async function converted(
   return { referrer: referrer.accountId, user: referrer.userId, referred };
 }
 
-/** By the log, whoever wrote to it. */
+/** Read from the log, for events of any process. */
 const creditOf = async (
   tenant: TestTenant,
   { accountId }: { readonly accountId: string },

@@ -151,7 +151,7 @@ test('a copy there and back is the same byte for byte and in the same order', as
   });
   expect((await compared(source, there)).digest).toBe((await compared(back, there)).digest);
 
-  // Whoever goes on in the copy goes on where the source ended.
+  // Appends to the copy continue where the source ended.
   expect(await there.append('referral-a', 2n, [event()])).toMatchObject({
     kind: 'appended',
     revision: 3n,

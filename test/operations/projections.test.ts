@@ -161,7 +161,7 @@ test('a wrong balance is unchanged by a rebuild, shown by the diff, corrected by
       },
     ],
   });
-  // Whoever compares need not learn who the people are.
+  // A comparison does not show personal data.
   for (const word of [account, user]) expect(diff.out).not.toContain(word);
 
   await give(7);

@@ -8,8 +8,8 @@ import { basic } from '../support/api-client.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
 
 /**
- * What operators are told when an operation does not happen: the line and the exit code of the
- * command line, and the status and body of the answer over HTTP, word for word.
+ * The texts of refused operations: the line and the exit code of the command line, and the status
+ * and body of the answer over HTTP, word for word.
  */
 
 let service: RunningService;

@@ -115,7 +115,7 @@ test('first starts at once share one server', async () => {
   ]);
 });
 
-test('a second process attaches, and the last one out stops the server, whoever started it', async () => {
+test('a second process attaches, and the last one to stop stops the server', async () => {
   await copyDatabaseTo();
   const starter = await startInOtherProcess(dataDir);
   const second = await start();

@@ -38,7 +38,7 @@ it('is released when it is opened again during a stop', async () => {
   const stopped = kept.stop();
   prepared[1]?.goOn();
   await stopped;
-  // Waits for connections that somebody still holds.
+  // Waits for connections that are still in use.
   await pool.end();
   expect(pool.totalCount).toBe(0);
 }, 10_000);

@@ -98,7 +98,7 @@ const rewardTextsOf = (index: number) => ({
   description: `Given to ${codeOf(index)}`,
 });
 
-/** Every text that is known of somebody. */
+/** Every text in the data of a person. */
 function textsOf(index: number): readonly string[] {
   const { customFields, segments, ...texts } = profileOf(index);
   const ids = [accountOf(index), userOf(index)];

@@ -23,8 +23,8 @@ import { Rebuilding } from '../support/rebuilding.js';
 import { runs } from '../support/property-runs.js';
 
 /**
- * Somebody with very many rows is forgotten piece by piece: nobody is shown the person meanwhile,
- * and nobody else waits for it.
+ * A person with very many rows is forgotten piece by piece: hidden meanwhile, and without delaying
+ * other events.
  */
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -218,7 +218,7 @@ test("a person is cleaned in pieces: hidden meanwhile, with no larger statement,
   expect((await projected.referrals().list(scope, { referrerUserId: 'u' }, page)).totalCount).toBe(
     REFERRALS,
   );
-  expect(await projected.rewards().byId(scope, 'r0')).toMatchObject({ redeemedCredit: 60 });
+  expect(await projected.rewards().byId(scope, 'r0')).toMatchObject({ redeemed_credit: 60 });
 
   const other = anAccount('other', { tenant: 'elsewhere' });
   let ofOther: string | undefined;

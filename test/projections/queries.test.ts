@@ -316,7 +316,7 @@ describe('the queries of referrals', () => {
       made.push(...page.items.map(({ referralId }) => referralId));
       afterMade = page.next;
       const rewards = await projected.rewards().pageOf(scope, whose, afterGiven, 2);
-      given.push(...rewards.items.map(({ rewardId }) => rewardId));
+      given.push(...rewards.items.map(({ reward_id }) => reward_id));
       afterGiven = rewards.next;
       await start(`later-${number}`, ann, 40 + number);
       await give(`w-later-${number}`, ann, 40 + number);
@@ -360,41 +360,48 @@ describe('the queries of rewards and balances', () => {
       creditRedeemed(reward, 'd1', 5, 20),
       rewardGranted('w2', ann, credit(1), { at: 11 }),
     );
-    const facts = {
-      rewardId: 'w1',
-      accountRef,
+    const read = {
+      reward_id: 'w1',
+      tenant: 'demo',
+      mode: 'live',
+      account_ref: accountRef,
       person: ann.person,
-      accountId: 'acme',
-      userId: 'ann',
+      account_id: 'acme',
+      user_id: 'ann',
       type: 'CREDIT',
       source: 'MANUAL',
       unit: 'CENTS',
       name: 'Thanks',
       description: null,
       cancellable: true,
-      dateGiven: 10,
-      dateExpires: 900,
-      dateCancelled: null,
-      dateScheduledFor: null,
+      date_given: 10,
+      date_expires: 900,
+      date_cancelled: null,
+      date_scheduled_for: null,
       currency: null,
-      discountPercent: null,
-      monthsDiscountIsValid: null,
-      assignedCredit: 100,
-      redeemedCredit: 35,
+      discount_percent: null,
+      months_discount_is_valid: null,
+      assigned_credit: 100,
+      redeemed_credit: 35,
       amount: null,
-      fuelTankCode: null,
-      fuelTankType: null,
+      fuel_tank_code: null,
+      fuel_tank_type: null,
+      referral_id: null,
+      program_id: null,
+      redeemed_times: 2,
+      redeems_automatically: false,
+      date_changed: 20,
       redemptions: [
         { id: 'd2', dateRedeemed: 20, quantityRedeemed: 30 },
         { id: 'd1', dateRedeemed: 20, quantityRedeemed: 5 },
       ],
     };
-    expect(await projected.rewards().byId(scope, 'w1')).toEqual(facts);
+    expect(await projected.rewards().byId(scope, 'w1')).toEqual(read);
     expect(await projected.rewards().byId({ ...scope, mode: 'test' }, 'w1')).toBeUndefined();
     const byIds = await projected.rewards().byIds(scope, ['w1', 'w2', 'w9']);
     expect(byIds.size).toBe(2);
-    expect(byIds.get('w1')).toEqual(facts);
-    expect(byIds.get('w2')).toMatchObject({ redeemedCredit: 0, redemptions: [] });
+    expect(byIds.get('w1')).toEqual(read);
+    expect(byIds.get('w2')).toMatchObject({ redeemed_credit: 0, redemptions: [] });
   });
 
   test('rewards of an account are listed newest first, by user and by type', async () => {
@@ -406,22 +413,22 @@ describe('the queries of rewards and balances', () => {
     );
     const listed = async (filter: object) =>
       (await projected.rewards().list(scope, { accountRef, ...filter })).map(
-        ({ rewardId }) => rewardId,
+        ({ reward_id }) => reward_id,
       );
     expect(await listed({})).toEqual(['w2', 'w3', 'w1']);
     expect(await listed({ userId: 'ann' })).toEqual(['w3', 'w1']);
     expect(await listed({ userId: 'ann', type: 'CREDIT' })).toEqual(['w1']);
     expect(await projected.rewards().byId(scope, 'w3')).toMatchObject({
       unit: '%',
-      discountPercent: 10,
+      discount_percent: 10,
       redemptions: null,
-      redeemedCredit: null,
+      redeemed_credit: null,
     });
     expect(await projected.rewards().byId(scope, 'w2')).toMatchObject({
       unit: null,
       amount: 5,
-      fuelTankCode: 'T-1',
-      fuelTankType: 'CREDIT',
+      fuel_tank_code: 'T-1',
+      fuel_tank_type: 'CREDIT',
     });
   });
   test('a balance sums over people, compares units without case and shows the first spelling', async () => {

@@ -158,7 +158,7 @@ describeProjector(rewardBalancesProjector, (given) => {
       reward_balances: [balance({ count: 1, available_credit: 40, redeemed_credit: 60 })],
     }));
 
-  test('credit goes from pending to available to expired, what was redeemed stays redeemed', async () => {
+  test('credit goes from pending to available to expired, and redeemed credit stays redeemed', async () => {
     const granted = given(ACME, scheduled);
     await granted.then({
       balance_items: [item('w1', { ...dates, bucket: 'pending', phase: 'PENDING', due_at: 3_000 })],

@@ -143,7 +143,7 @@ describeProjector(rewardsProjector, (given) => {
     ).then({});
   });
 
-  test('a second grant of a reward changes nothing of what was redeemed', () => {
+  test('a second grant of a reward does not change its redemptions', () => {
     const granted = ofAnn('w1');
     return given(
       ACME,

@@ -1,5 +1,5 @@
 import fc, { type Scheduler } from 'fast-check';
-import type { UpsertUserRequest } from '../../src/domain/account/requests/account-request.js';
+import type { UpsertUserRequest } from '../../src/domain/account/requests/upsert-user-request.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
@@ -12,9 +12,8 @@ import {
 import { runs } from '../support/property-runs.js';
 
 /**
- * Whatever commands are under way at once in two processes, in whatever order their reads and
- * appends reach the log, whichever process dies in between, however late an append comes and
- * whoever is forgotten: nobody can claim what somebody else shows.
+ * For any commands in flight in two processes, any order of their reads and appends, any crash in
+ * between, late appends and erasures: no account can claim a code that another one shows.
  */
 const CODES = ['FOO', 'BAR'] as const;
 const PROVIDER_ID = 'cus_1';

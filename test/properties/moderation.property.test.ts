@@ -69,8 +69,8 @@ type Step =
   | { readonly kind: 'wait'; readonly days: number }
   | { readonly kind: 'react' }
   /**
-   * The account as a whole, or its user alone; whoever comes back begins anew, and may be referred
-   * again.
+   * The account as a whole, or its user only; a new one under the id starts empty and may be
+   * referred again.
    */
   | { readonly kind: 'forget'; readonly accountId: string; readonly whole: boolean }
   | { readonly kind: 'comeBack'; readonly accountId: string };

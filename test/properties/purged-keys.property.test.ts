@@ -19,9 +19,9 @@ import {
 import { runs } from '../support/property-runs.js';
 
 /**
- * Requests with keys, in whichever process, dying before or after their effect, while rows of keys
- * are purged or lost and time goes on: a key has one effect in seven days, no request is told of
- * another one's effect, and every effect is in the balance.
+ * Requests with keys, in any process, dying before or after their effect, while rows of keys are
+ * purged or lost and time passes: a key has one effect in seven days, no request gets another one's
+ * effect, and every effect is in the balance.
  */
 const HOUR_MS = 60 * 60 * 1000;
 const WEEK_MS = 7 * 24 * HOUR_MS;

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
-import type {
-  AccountRequest,
-  UpsertUserRequest,
-} from '../../src/domain/account/requests/account-request.js';
+import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import type { UpsertUserRequest } from '../../src/domain/account/requests/upsert-user-request.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import {
   MODERATION_ACTIONS,

@@ -3,7 +3,7 @@ import pg from 'pg';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Also cuts off whoever is still connected. */
+  /** Also closes connections that are still open. */
   drop(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export async function loseTail(sql: pg.Client | pg.Pool, keep: bigint | number):
   const client = sql instanceof pg.Client ? sql : await sql.connect();
   try {
     await client.query('begin');
-    // As a server that comes back without it: nobody appends in between.
+    // Like a server that returns without it: no append happens in between.
     await client.query(
       'lock table ledger.log_head, ledger.streams, ledger.events in exclusive mode',
     );

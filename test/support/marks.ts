@@ -2,19 +2,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Marks: words that stand in everything that is known of somebody and nowhere else, so that what is
- * left of it can be searched for.
+ * Marks: words that are in all data of a person and nowhere else, so that leftovers of it can be
+ * searched for.
  */
 
-/** A sequence of bytes that is looked for, and what to call it. */
+/** A sequence of bytes to search for, and its name. */
 export interface Form {
   readonly form: string;
   readonly bytes: Buffer;
 }
 
 /**
- * The characters of base64 that a text alone decides, wherever in a group of three bytes it begins:
- * its ends mix with what stands beside it.
+ * The characters of base64 that a text alone decides, at any offset in a group of three bytes: its
+ * first and last characters depend on its neighbours.
  */
 function base64At(offset: number, text: Buffer): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), text]).toString('base64');

@@ -54,7 +54,7 @@ export class ProjectedLedger {
     return new ProjectedLedger(await createTestDatabase());
   }
 
-  /** A pool of a process that is going to be killed: nobody ends it. */
+  /** A pool of a process that is going to be killed: it is never ended. */
   openDoomedPool(applicationName: string): pg.Pool {
     return openPool({ url: this.database.url, max: 10, applicationName });
   }

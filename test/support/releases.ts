@@ -14,8 +14,8 @@ const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 
 /**
- * A fact that policies of both releases react to, one that only the newer release knows, and one
- * that nobody reacts to.
+ * An event type that policies of both releases react to, one that only the newer release knows, and
+ * one without reactions.
  */
 export const OLD_FACT = 'UserBlocked';
 export const NEW_FACT = 'UserUnblocked';

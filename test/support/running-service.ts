@@ -15,7 +15,7 @@ import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
 import { type OpenApiValidator, type ReceivedAnswer, validatorOf } from './openapi-validator.js';
 
-/** Stands in everything that `personal` makes, and in nothing that a service has reason to log. */
+/** Part of everything that `personal` makes, and of nothing that a service has reason to log. */
 const MARK = 'qzx';
 let made = 0;
 

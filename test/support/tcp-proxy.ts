@@ -18,10 +18,7 @@ export interface TcpProxy {
    * nowhere.
    */
   freeze(): void;
-  /**
-   * Nothing comes through any more on the connections that there are, and nobody is told; new ones
-   * work.
-   */
+  /** Drops all data of the present connections without closing them; new ones work. */
   forget(): void;
   /** Everything goes on, what was sent meanwhile included. */
   thaw(): void;

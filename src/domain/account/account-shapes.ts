@@ -1,6 +1,6 @@
 import type { List, Map, OrderedMap, Set } from 'immutable';
 import type { SubjectId } from '../personal.js';
-import type { RewardTerms, RewardValue, SideStatus } from '../program.js';
+import type { RewardTerms, SideStatus } from '../program.js';
 import type {
   AnnouncedReferral,
   Erased,
@@ -8,12 +8,11 @@ import type {
   Party,
   PersonId,
   Profile,
-  RewardRef,
-  RewardSource,
   Subscription,
 } from './account.events.js';
 import type { EventsSeen } from './events-seen.js';
 import type { Spendable } from './ordered-credit.js';
+import type { RewardPhase, RewardState } from './reward-state.js';
 import type { GrantedOfRule } from './rule-counts.js';
 
 /**
@@ -164,28 +163,6 @@ export interface UserState {
   readonly primaryCodes: Map<string, string>;
 }
 
-export type RewardPhase = 'PENDING' | 'AVAILABLE' | 'EXPIRED';
-
-export interface RewardState {
-  readonly rewardId: string;
-  readonly person: PersonId;
-  readonly source: RewardSource;
-  readonly value: RewardValue;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly cancellable: boolean;
-  readonly dateGiven: number;
-  readonly dateScheduledFor: number | null;
-  readonly dateExpires: number | null;
-  readonly referralId: string | null;
-  readonly redeemed: number;
-  /** The recorded state; a command first records what is due by its clock. */
-  readonly phase: RewardPhase;
-  readonly dateCancelled: number | null;
-  readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
-  readonly redeemsAutomatically: boolean;
-}
-
 /**
  * A referral from before the account was deleted. The account may have been opened and referred
  * again. The referrer's reward remains, so the referral can be moderated. One for each deletion,
@@ -199,20 +176,6 @@ export interface FormerReferral extends ReferralState {
 export type FormerReferrals = Map<string, FormerReferral>;
 
 export const unitKey = (unit: string): string => unit.toLowerCase();
-
-/** The remaining amount of a credit reward; 0 for other types. */
-export const amountLeft = (reward: RewardState): number =>
-  reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
-
-export const unitOf = (value: RewardValue): string | null =>
-  value.type === 'PCT_DISCOUNT' ? '%' : value.unit;
-
-export const rewardRef = (reward: RewardState): RewardRef => ({
-  rewardId: reward.rewardId,
-  person: reward.person,
-  rewardType: reward.value.type,
-  unit: unitOf(reward.value),
-});
 
 /**
  * A reward that can still be used or shown: the rewards of deleted people stay in the ledger and in

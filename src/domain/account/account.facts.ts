@@ -1,20 +1,14 @@
 import type { RewardType, SideStatus } from '../program.js';
 import type { AccountRef } from '../scope.js';
-import type {
-  FraudSignal,
-  PersonId,
-  Profile,
-  RewardSource,
-  Subscription,
-} from './account.events.js';
+import type { FraudSignal, PartyIds, PersonId, Profile, Subscription } from './account.events.js';
 import { unitOf, type OpenAccount, type RewardState } from './account.state.js';
 import { emptyProfile } from './identify-user.js';
 import { automaticRedemptionId, partyIds } from './rewards.js';
 
 /**
  * The visible facts of an account, from the state right after a decision or from a read model. One
- * shape for both, so that the answer to a write and the next read agree. Times are epoch
- * milliseconds.
+ * shape for both, so that the answer to a write and the next read agree; of a reward that is the
+ * row of its read model. Times are epoch milliseconds.
  */
 
 export interface AccountFacts {
@@ -41,34 +35,23 @@ export interface UserFacts extends Omit<Profile, 'id'> {
   readonly referredBy: { readonly code: string | null; readonly isConverted: boolean } | null;
 }
 
-export interface RewardFacts {
-  readonly rewardId: string;
+export interface RedemptionFacts {
+  readonly id: string;
+  readonly dateRedeemed: number;
+  readonly quantityRedeemed: number;
+}
+
+/** The reward of a state with the members of its value; those of other types are null. */
+export interface RewardFacts extends RewardState, PartyIds {
   readonly accountRef: AccountRef;
-  readonly person: PersonId;
-  readonly accountId: string;
-  readonly userId: string;
   readonly type: RewardType;
-  readonly source: RewardSource;
   readonly unit: string | null;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly cancellable: boolean;
-  readonly dateGiven: number;
-  readonly dateExpires: number | null;
-  readonly dateCancelled: number | null;
-  readonly dateScheduledFor: number | null;
   readonly currency: string | null;
   readonly discountPercent: number | null;
   readonly monthsDiscountIsValid: number | null;
   readonly assignedCredit: number | null;
   readonly redeemedCredit: number | null;
-  readonly redemptions:
-    | readonly {
-        readonly id: string;
-        readonly dateRedeemed: number;
-        readonly quantityRedeemed: number;
-      }[]
-    | null;
+  readonly redemptions: readonly RedemptionFacts[] | null;
   readonly amount: number | null;
   readonly fuelTankCode: string | null;
   readonly fuelTankType: string | null;
@@ -165,20 +148,11 @@ export function rewardFacts(
   const isTank = value.type === 'FUELTANK';
   const isPercent = value.type === 'PCT_DISCOUNT';
   return {
-    rewardId: reward.rewardId,
+    ...reward,
     accountRef,
-    person: reward.person,
     ...partyIds(state, reward.person),
     type: value.type,
-    source: reward.source,
     unit: unitOf(value),
-    name: reward.name,
-    description: reward.description,
-    cancellable: reward.cancellable,
-    dateGiven: reward.dateGiven,
-    dateExpires: reward.dateExpires,
-    dateCancelled: reward.dateCancelled,
-    dateScheduledFor: reward.dateScheduledFor,
     currency: isCredit ? value.currency : null,
     discountPercent: isPercent ? value.discountPercent : null,
     monthsDiscountIsValid: isPercent ? value.monthsDiscountIsValid : null,
@@ -191,7 +165,7 @@ export function rewardFacts(
   };
 }
 
-function automaticRedemption(reward: RewardState): NonNullable<RewardFacts['redemptions']> {
+function automaticRedemption(reward: RewardState): readonly RedemptionFacts[] {
   if (!reward.redeemsAutomatically || reward.redeemed === 0) return [];
   const dateRedeemed = reward.dateScheduledFor ?? reward.dateGiven;
   return [

@@ -7,7 +7,6 @@ import {
   type OpenAccount,
   type ReferralState,
   type Remains,
-  type RewardState,
   type UnlistedRedemption,
   type UserState,
 } from './account-shapes.js';
@@ -21,11 +20,14 @@ import type {
 import { noteListed, redeemFromMany } from './bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
+import { grantedReward, type RewardState } from './reward-state.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { reindexed, withoutPersons } from './spendable.js';
 
 export type * from './account-shapes.js';
-export { amountLeft, presentReward, rewardRef, unitKey, unitOf } from './account-shapes.js';
+export type { RewardPhase, RewardState } from './reward-state.js';
+export { presentReward, unitKey } from './account-shapes.js';
+export { amountLeft, rewardRef, unitOf } from './reward-state.js';
 
 /** Folds an account from its events. */
 
@@ -314,38 +316,10 @@ function started(event: AccountEventOf<'ReferralStarted'>): ReferralState {
 }
 
 function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): OpenAccount {
-  const {
-    rewardId,
-    person,
-    source,
-    value,
-    cancellable,
-    dateScheduledFor,
-    dateExpires,
-    referralId,
-  } = event;
+  const { rewardId, value, referralId } = event;
   // Granted once for any log: a second grant would undo redemptions of the first.
   if (state.rewards.has(rewardId)) return state;
-  const { redeemsAutomatically, texts } = event;
-  const { name, description } = texts.value ?? { name: null, description: null };
-  const reward: RewardState = {
-    rewardId,
-    person,
-    source,
-    value,
-    name,
-    description,
-    cancellable,
-    dateScheduledFor,
-    dateExpires,
-    referralId,
-    redeemsAutomatically,
-    dateGiven: event.at,
-    redeemed: 0,
-    phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
-    dateCancelled: null,
-    cancelledBy: null,
-  };
+  const reward = grantedReward(event);
   return {
     ...state,
     rewards: state.rewards.set(rewardId, reward),

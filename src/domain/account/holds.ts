@@ -1,4 +1,5 @@
-import type { OpenAccount, RewardState } from './account-shapes.js';
+import type { OpenAccount } from './account-shapes.js';
+import type { RewardState } from './reward-state.js';
 import type { AccountEvent } from './account.events.js';
 
 /**

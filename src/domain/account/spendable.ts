@@ -1,5 +1,5 @@
 import { Map } from 'immutable';
-import { amountLeft, unitKey, type RewardState } from './account-shapes.js';
+import { unitKey } from './account-shapes.js';
 import type { PersonId } from './account.events.js';
 import {
   bySchedule,
@@ -16,6 +16,7 @@ import {
   type Spendable,
   type SpendableOfPerson,
 } from './ordered-credit.js';
+import { amountLeft, type RewardState } from './reward-state.js';
 
 /** Maintains the order of spending, and selects the credits of an amount. */
 

@@ -1,6 +1,5 @@
 import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import type { Operator } from '../../config/operators.js';
 import { isIdempotencyKey } from '../../kept-answers/idempotency-key.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
@@ -11,17 +10,8 @@ import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
-import { mode, parsed, text } from './operator-answers.js';
-
-const adjustmentRequest = z.strictObject({
-  mode,
-  account: text,
-  user: text,
-  unit: text.max(64),
-  reason: text,
-  approvedBy: text,
-  amount: z.int().refine((amount) => amount !== 0, 'must not be 0'),
-});
+import { parsed } from './operator-request.js';
+import { adjustmentRequest } from './adjustment.request.js';
 
 /** For finance: corrections of a user's credit. */
 @ApiTags('Operations: ledger')

@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import { asDigestDocument } from '../../chain/digest-document.js';
 import { ledgerDigest } from '../../operations/ledger/ledger-digest.js';
 import { verifyLedger } from '../../operations/ledger/ledger-verification.js';
@@ -11,10 +10,8 @@ import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
-import { mode, parsed } from './operator-answers.js';
-
-const digestRequest = z.strictObject({ mode, sign: z.boolean().default(false) });
-const verificationRequest = z.strictObject({ mode, digest: z.unknown().optional() });
+import { parsed } from './operator-request.js';
+import { digestRequest, verificationRequest } from './chain.request.js';
 
 /** How long an unreachable log is retried; the operation can be started again. */
 const AWAY_MS_MAX = 60_000;

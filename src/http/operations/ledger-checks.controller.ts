@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { reconcileLedger } from '../../operations/ledger/ledger-reconciliation.js';
@@ -11,21 +10,9 @@ import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
-import { mode, parsed, text } from './operator-answers.js';
+import { parsed } from './operator-request.js';
+import { reconciliationRequest, replayRequest } from './ledger-checks.request.js';
 import { done } from './refusals.js';
-
-const replayRequest = z.strictObject({
-  mode,
-  account: text.optional(),
-  asOf: text.optional(),
-  position: text.optional(),
-  resumeFrom: text.optional(),
-});
-const reconciliationRequest = z.strictObject({
-  mode,
-  period: text.optional(),
-  against: z.string().max(900_000).optional(),
-});
 
 /** For finance: compares read models and outside books with the ledger. */
 @ApiTags('Operations: ledger')

@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import * as z from 'zod';
 import type { Outcome } from '../../operations/outcome.js';
-import { ApiError, unavailable } from '../edge/api-error.js';
+import { unavailable } from '../edge/api-error.js';
 import type { OperatorCall } from '../edge/call.js';
 import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
 import { done } from './refusals.js';
@@ -43,17 +42,3 @@ export function answerRun(reply: FastifyReply, run: ShownRun): ShownRun {
 
 /** The document of an operation. @throws {ApiError} for a refused one. */
 export const answered = async <T>(work: Promise<Outcome<T>>): Promise<T> => done(await work);
-
-/** @throws {ApiError} BAD_REQUEST with one line for each member. */
-export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
-  const outcome = schema.safeParse(given ?? {});
-  if (outcome.success) return outcome.data;
-  throw new ApiError('BAD_REQUEST', {
-    validationErrors: outcome.error.issues.map(
-      ({ path, message }) => `${path.length === 0 ? 'the request' : path.join('.')}: ${message}`,
-    ),
-  });
-}
-
-export const mode = z.enum(['live', 'test']).default('live');
-export const text = z.string().min(1).max(1_000);

@@ -1,6 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import { changePeriod } from '../../operations/ledger/ledger-periods.js';
 import { NotDone } from '../../operations/outcome.js';
 import { Access } from '../edge/access.js';
@@ -8,9 +7,8 @@ import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
-import { mode, parsed, text } from './operator-answers.js';
-
-const periodRequest = z.strictObject({ mode, period: text, comment: text });
+import { parsed } from './operator-request.js';
+import { periodRequest } from './period.request.js';
 
 /** For finance: closed months. */
 @ApiTags('Operations: ledger')

@@ -1,18 +1,14 @@
 import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import { retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
-import { answered, answerWithRun, parsed, text } from './operator-answers.js';
-
-const limitOf = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
-});
-const retryRequest = z.strictObject({ id: text.optional() });
+import { answered, answerWithRun } from './operator-answers.js';
+import { limitRequest, parsed } from './operator-request.js';
+import { retryRequest } from './policies.request.js';
 
 /** For support: parked reactions to events. */
 @ApiTags('Operations: policies')
@@ -30,7 +26,7 @@ export class PoliciesController {
   @Get('parked')
   @Access('operator', { roles: ['support'] })
   parked(@QueryParameters() query: unknown) {
-    const { limit } = parsed(limitOf, query);
+    const { limit } = parsed(limitRequest, query);
     return answered(showParked(this.operations.core, limit));
   }
 

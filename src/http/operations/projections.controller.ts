@@ -8,7 +8,6 @@ import {
   Query as QueryParameters,
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import {
   diffProjection,
   planRebuild,
@@ -32,20 +31,9 @@ import { OperatorCall } from '../edge/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns, type RunContext } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
-import { answered, answerWithRun, mode, parsed, text } from './operator-answers.js';
-
-const limitOf = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
-});
-const choice = z.strictObject({ projection: text.optional(), all: z.boolean().default(false) });
-const rebuildRequest = choice.extend({
-  dryRun: z.boolean().default(false),
-  resume: z.boolean().default(false),
-  tenant: text.optional(),
-  account: text.optional(),
-  mode,
-});
-const retryRequest = z.strictObject({ projection: text.optional() });
+import { answered, answerWithRun } from './operator-answers.js';
+import { limitRequest, parsed } from './operator-request.js';
+import { choiceRequest, rebuildRequest, retryRequest } from './projections.request.js';
 
 /** For support: status and rebuilds of the read models while the service runs. */
 @ApiTags('Operations: projections')
@@ -69,7 +57,7 @@ export class ProjectionsController {
   @Get('history')
   @Access('operator', { roles: ['support'] })
   history(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
-    const { limit } = parsed(limitOf, query);
+    const { limit } = parsed(limitRequest, query);
     return answered(
       this.operate(call, new AbortController().signal, (projections) =>
         showHistory(projections, limit),
@@ -124,7 +112,7 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/diff')
-  @ApiRequest(limitOf)
+  @ApiRequest(limitRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   diff(
@@ -132,7 +120,7 @@ export class ProjectionsController {
     @Param('projection') name: string,
     @Body() body: unknown,
   ) {
-    const { limit } = parsed(limitOf, body);
+    const { limit } = parsed(limitRequest, body);
     return this.run('projection diff', call, (projections) =>
       onNamed(projections, name, (projector) => diffProjection(projections, projector, limit)),
     );
@@ -145,11 +133,11 @@ export class ProjectionsController {
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('swap')
-  @ApiRequest(choice)
+  @ApiRequest(choiceRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   swap(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
-    const { projection, all } = parsed(choice, body);
+    const { projection, all } = parsed(choiceRequest, body);
     return this.run('projection swap', call, (projections) =>
       onChosen(projections, { name: projection, all }, (chosen) =>
         swapProjections(projections, chosen, all),

@@ -1,6 +1,5 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import * as z from 'zod';
 import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
 import { NotDone } from '../../operations/outcome.js';
 import { Access } from '../edge/access.js';
@@ -9,17 +8,8 @@ import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
-import { mode, parsed, text } from './operator-answers.js';
-
-const statementQuery = z.strictObject({
-  account: text,
-  mode,
-  asOf: text.optional(),
-  position: text.optional(),
-  from: text.optional(),
-  to: text.optional(),
-  unit: text.optional(),
-});
+import { parsed } from './operator-request.js';
+import { statementQuery } from './statement.request.js';
 
 /** For finance: statements of accounts. */
 @ApiTags('Operations: ledger')

@@ -1,6 +1,7 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { RewardSource } from '../../domain/account/account.events.js';
-import type { BalanceFacts, RewardFacts } from '../../domain/account/account.facts.js';
+import type { RewardRead } from '../../../projections/rewards/queries.js';
+import type { BalanceFacts, RedemptionFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES, type RewardType } from '../../domain/program.js';
 import {
   Integer,
@@ -22,6 +23,14 @@ class RedemptionResponse {
   @Integer()
   quantityRedeemed: number;
 }
+
+/** Members of a reward's answer that are about its user: see `personal-fields.ts`. */
+export const PERSONAL_MEMBERS_OF_REWARD = [
+  'userId',
+  'name',
+  'description',
+  'fuelTankCode',
+] as const satisfies readonly (keyof RewardResponse)[];
 
 /** Members of other types are null. */
 export class RewardResponse {
@@ -145,40 +154,38 @@ export class RewardBalanceResponse {
 }
 
 /** Members of other types are null; percentages have the unit `%`. */
-export function rewardJson(facts: RewardFacts): RewardResponse {
+export function rewardJson(reward: RewardRead): RewardResponse {
   return {
-    id: facts.rewardId,
-    type: facts.type,
-    dateGiven: facts.dateGiven,
-    dateExpires: facts.dateExpires,
-    dateCancelled: facts.dateCancelled,
-    dateScheduledFor: facts.dateScheduledFor,
-    cancellable: facts.cancellable,
-    rewardSource: facts.source,
-    accountId: facts.accountId,
-    userId: facts.userId,
-    unit: facts.type === 'PCT_DISCOUNT' ? '%' : facts.unit,
-    discountPercent: facts.discountPercent,
-    name: facts.name,
-    description: facts.description,
-    assignedCredit: facts.assignedCredit,
-    redeemedCredit: facts.redeemedCredit,
-    redemptions: facts.redemptions === null ? null : facts.redemptions.map(redemptionJson),
-    currency: facts.currency,
-    amount: facts.amount,
-    fuelTankCode: facts.fuelTankCode,
+    id: reward.reward_id,
+    type: reward.type,
+    dateGiven: reward.date_given,
+    dateExpires: reward.date_expires,
+    dateCancelled: reward.date_cancelled,
+    dateScheduledFor: reward.date_scheduled_for,
+    cancellable: reward.cancellable,
+    rewardSource: reward.source,
+    accountId: reward.account_id,
+    userId: reward.user_id,
+    unit: reward.type === 'PCT_DISCOUNT' ? '%' : reward.unit,
+    discountPercent: reward.discount_percent,
+    name: reward.name,
+    description: reward.description,
+    assignedCredit: reward.assigned_credit,
+    redeemedCredit: reward.redeemed_credit,
+    redemptions: reward.redemptions === null ? null : reward.redemptions.map(redemptionJson),
+    currency: reward.currency,
+    amount: reward.amount,
+    fuelTankCode: reward.fuel_tank_code,
     // The request spells it differently.
-    fueltankType: facts.fuelTankType,
+    fueltankType: reward.fuel_tank_type,
   };
 }
-
-type Redemption = NonNullable<RewardFacts['redemptions']>[number];
 
 const redemptionJson = ({
   id,
   dateRedeemed,
   quantityRedeemed,
-}: Redemption): RedemptionResponse => ({
+}: RedemptionFacts): RedemptionResponse => ({
   id,
   dateRedeemed,
   quantityRedeemed,

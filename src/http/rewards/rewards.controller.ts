@@ -11,6 +11,7 @@ import {
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
+import { rewards, type RewardContent } from '../../../projections/rewards/table.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { presentReward, type OpenAccount } from '../../domain/account/account.state.js';
 import { rewardFacts } from '../../domain/account/account.facts.js';
@@ -213,7 +214,11 @@ function rewardShown(
 ): WrittenRewardResponse {
   const reward = rewardId === undefined ? undefined : presentReward(state, rewardId);
   if (!reward) throw new ApiError('REWARD_NOT_FOUND');
-  return rewardJson(rewardFacts(state, account, reward));
+  const facts = rewardFacts(state, account, reward);
+  return rewardJson({
+    ...rewards.rowOf<RewardContent>(facts),
+    redemptions: facts.redemptions,
+  });
 }
 
 const granted = (events: readonly AccountEvent[]): string | undefined =>

@@ -4,7 +4,6 @@ import type { TenantDirectory } from '../../command-handling/tenant-directory.js
 import type { PersonId } from '../../domain/account/account.events.js';
 import {
   type ReferralFacts,
-  type RewardFacts,
   userFacts,
   type UserFacts,
 } from '../../domain/account/account.facts.js';
@@ -162,9 +161,7 @@ export class Presentation {
         return isOther ? reducedForOtherParty(user) : user;
       });
     const rewardOf = (id: string | null) =>
-      presentOrNull(id === null ? undefined : rewards.get(id), (facts: RewardFacts) =>
-        rewardJson(facts),
-      );
+      presentOrNull(id === null ? undefined : rewards.get(id), rewardJson);
     return referrals.map((referral) =>
       referralJson(referral, {
         referredUser: userOf(referral.referredPerson),

@@ -1,5 +1,6 @@
 import type { PersonId } from '../../domain/account/account.events.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
+import { PERSONAL_MEMBERS_OF_REWARD } from '../rewards/reward.response.js';
 import type { Written } from './command-gateway.js';
 
 /**
@@ -61,9 +62,7 @@ export function personalFieldsOfReward(
   const reward = rewardId === undefined ? undefined : state.rewards.get(rewardId);
   return [
     { subject: state.account, members: ['accountId'] },
-    ...(reward
-      ? [{ subject: reward.person, members: ['userId', 'name', 'description', 'fuelTankCode'] }]
-      : []),
+    ...(reward ? [{ subject: reward.person, members: PERSONAL_MEMBERS_OF_REWARD }] : []),
   ];
 }
 

@@ -93,8 +93,8 @@ export class CountingLog extends LogAround {
 }
 
 /**
- * A process that dies right after its n-th append: the append happened, nobody heard of it, and
- * nothing comes after.
+ * A process that dies right after its n-th append: the append is recorded, its answer is lost, and
+ * nothing follows.
  */
 export class DyingLog extends LogAround {
   appends = 0;

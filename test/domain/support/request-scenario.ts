@@ -1,7 +1,9 @@
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
-import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import type { Circumstances, Ids } from '../../../src/domain/account/requests/circumstances.js';
-import { decideRequest } from '../../../src/domain/account/requests/decide-request.js';
+import {
+  decideRequest,
+  type AccountRequest,
+} from '../../../src/domain/account/requests/account-request.js';
 import {
   codesKey,
   reservationKey,

@@ -17,17 +17,15 @@ import {
   type EventStoreDbDouble,
 } from '../../support/eventstoredb-double/double.js';
 
-/** How streams of these logs begin; everything else in the store is somebody else's. */
+/** The prefix of these logs' streams; all other streams in the store are foreign. */
 export const PREFIX = 'ours-';
 
-/**
- * A tail that nobody wakes does not look by itself while a test runs: what it shows it was told of.
- */
+/** A tail without a wake-up does not poll during a test: it delivers only what it was woken for. */
 export const NEVER_BY_ITSELF = { pollIntervalMs: 600_000 };
 
 export type LogOptions = Partial<Omit<EventStoreDbEventLogOptions, 'address'>>;
 
-/** What a log told its observer. */
+/** The calls of a log's observer. */
 export class Observed implements EventLogObserver {
   readonly outcomes: string[] = [];
   retries = 0;
@@ -41,8 +39,8 @@ export class Observed implements EventLogObserver {
 }
 
 /**
- * Opens logs with times that are short, and no shorter than a busy machine needs, and closes them
- * all, and notes every rejection in the process that nobody handled.
+ * Opens logs with short time limits that a busy machine can still meet, closes them all, and
+ * collects every unhandled rejection of the process.
  */
 export class LogsOfATest {
   private readonly logs: EventStoreDbEventLog[] = [];

@@ -102,7 +102,7 @@ export class EventStoreDbCluster {
     this.#tellWaiting();
   }
 
-  /** Starts a node again that was killed; it follows whoever leads. */
+  /** Starts a killed node again; it follows the present leader. */
   async restart(node: EventStoreDbDouble): Promise<void> {
     this.#hung.delete(node);
     await node.restart();

@@ -45,7 +45,7 @@ export interface ServedNode {
   /** False after a kill: what still arrives is not carried out. */
   alive(): boolean;
   cutConnections(): void;
-  /** Told of every read and subscription that is being answered. */
+  /** Called with every read and subscription in progress. */
   opened(out: OutgoingEvents): void;
   record(call: IncomingCall): void;
 }

@@ -18,12 +18,12 @@ export class OutgoingEvents {
     call.on('cancelled', () => this.#finish());
   }
 
-  /** Nobody reads on: ended, failed, or cancelled by the client. */
+  /** The reader is gone: ended, failed, or cancelled by the client. */
   get over(): boolean {
     return this.#over || this.call.cancelled;
   }
 
-  /** Calls back when nobody reads on. */
+  /** Calls back when the reader is gone. */
   onOver(callback: () => void): void {
     if (this.over) callback();
     else this.#whenOver.push(callback);

@@ -95,7 +95,7 @@ export const accessDenied = (): ServiceError =>
 export const unauthenticated = (): ServiceError =>
   rpcError(status.UNAUTHENTICATED, 'Unauthenticated');
 
-/** What any exception that nobody foresaw comes to. */
+/** The error of an unexpected exception. */
 export const unknown = (details = 'Exception was thrown by handler.'): ServiceError =>
   rpcError(status.UNKNOWN, details);
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A certificate for 127.0.0.1 that nobody trusts but who is given `certFile`. PEM texts. */
+/** A certificate for 127.0.0.1 that only clients with `certFile` trust. PEM texts. */
 export interface SelfSigned {
   readonly cert: string;
   readonly key: string;

@@ -14,7 +14,7 @@ export interface ProposedEvent {
   readonly metadata: Uint8Array;
 }
 
-/** An event as it stands in the log. */
+/** An event as stored in the log. */
 export interface StoredEvent extends ProposedEvent {
   /** Its place among all events of the log: 0, 1, 2, … */
   readonly index: number;

@@ -13,7 +13,7 @@ import { caughtUp, checkpoint, confirmation, filterOf } from './wire.js';
 const LIVE_BUFFER = 32;
 const LOOK_AT_ONCE = 5_000;
 
-/** Where a subscription stands, and how it finds what comes next. */
+/** The position of a subscription, and how it finds the next events. */
 interface Source {
   /**
    * The next event to look at, and whether it is to be sent; undefined when there is none by now.

@@ -72,7 +72,7 @@ export function append(
     failed = true;
   });
   call.on('end', () => {
-    // A connection that breaks ends the call like a client that has said everything, and is told a
+    // A broken connection ends the call like a client that has sent everything, and is reported a
     // moment later: no server takes half an append for a whole one.
     setImmediate(() => {
       if (failed || call.cancelled || !options) return;

@@ -1,8 +1,19 @@
+import type { Decision } from '../../decision.js';
 import type { Personal } from '../../personal.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../../program.js';
-import type { EventField, PersonId, Subscription } from '../account.events.js';
+import { programOf } from '../../tenant/program-document.js';
+import { decide } from '../account.decider.js';
+import type { AccountEvent, PersonId, Subscription } from '../account.events.js';
+import type { AccountState } from '../account.state.js';
 import type { Seen } from '../seen.js';
-import type { UserFields } from '../user-grant.js';
+import type { Circumstances } from './circumstances.js';
+import {
+  requestReceiveUserEvents,
+  type ReceiveUserEventsRequest,
+} from './receive-user-events-request.js';
+import { contextOfCodes, referralContext } from './referral-context.js';
+import { accountSubject } from './subjects.js';
+import { requestUpsertUser, type UpsertUserRequest } from './upsert-user-request.js';
 
 /**
  * Requests of an account before any look-up. Codes are as sent, in order of precedence. Times, ids
@@ -42,19 +53,7 @@ export type AccountRequest =
       readonly preserveEmptyAccount: boolean;
     }
   | { readonly type: 'ForgetAccount'; readonly doNotTrack: boolean }
-  | {
-      readonly type: 'ReceiveUserEvents';
-      readonly userId: string;
-      readonly seen?: Seen | undefined;
-      /** `id` and `dateTriggered` undefined: assigned here. */
-      readonly events: readonly {
-        readonly id: string | undefined;
-        readonly key: string;
-        readonly fields: Readonly<Record<string, EventField>>;
-        readonly dateTriggered: number | undefined;
-      }[];
-      readonly idempotencyKey: string | undefined;
-    }
+  | ReceiveUserEventsRequest
   | { readonly type: 'CancelReward' | 'SettleReward'; readonly rewardId: string }
   | {
       readonly type: 'RedeemCredit';
@@ -96,14 +95,121 @@ export type AccountRequest =
   | { readonly type: 'ListRedeemedRewards' }
   | { readonly type: 'FlagReferral'; readonly referralId: string };
 
-export interface UpsertUserRequest extends UserFields {
-  readonly type: 'UpsertUser';
-  readonly userId: string;
-  /** The account's id, to open a missing account. */
-  readonly openAccount?: string;
-  readonly mustBeNew?: boolean;
-  /** The fields that the caller may write; undefined: all. */
-  readonly granted?: UserFields | undefined;
-  /** The user's address, when the user called. */
-  readonly seen?: Seen | undefined;
+type Request<Type extends AccountRequest['type']> = Extract<AccountRequest, { type: Type }>;
+
+/** Decides a request of an account, or returns the needs of the decision. */
+export function decideRequest(
+  state: AccountState,
+  request: AccountRequest,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { now, provided, commandId, ids } = given;
+  switch (request.type) {
+    case 'SyncAccount':
+      return syncAccount(state, request, given);
+    case 'UpsertUser':
+      return requestUpsertUser(state, request, given);
+    case 'ApplyCode':
+      return applyCode(state, request, given);
+    case 'ForgetUser':
+      return forgetUser(state, request, given);
+    case 'ForgetAccount':
+      return forgetAccount(state, request, given);
+    case 'CreateReward':
+      return createReward(state, request, given);
+    case 'ReceiveUserEvents':
+      return requestReceiveUserEvents(state, request, given);
+    case 'ListRedeemedRewards':
+      return decide(state, request);
+    case 'RedeemCredit':
+    case 'RedeemAccountCredit':
+      return decide(state, { ...request, redemptionId: ids.uuid(commandId, 'redemption'), now });
+    case 'AdjustCredit': {
+      const rewardId = ids.within(`${commandId}/adjustment`);
+      return decide(state, {
+        ...request,
+        rewardId,
+        redemptionId: ids.uuid(commandId, 'adjustment'),
+        now,
+      });
+    }
+    case 'GrantReferrerReward':
+      return decide(state, {
+        ...request,
+        rewardId: ids.within(`${request.referralId}/referrer`),
+        provided,
+      });
+    case 'GrantEventReward': {
+      const { userEventId, programId, rule } = request;
+      return decide(state, {
+        ...request,
+        rewardId: ids.rewardOfEvent(userEventId, programId, rule),
+        provided,
+      });
+    }
+    case 'FlagReferral':
+    case 'BlockUser':
+    case 'UnblockUser':
+    case 'CancelReward':
+    case 'SettleReward':
+      return decide(state, { ...request, now });
+  }
+}
+
+function syncAccount(
+  state: AccountState,
+  request: Request<'SyncAccount'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const newAccount = accountSubject(state, given);
+  if (typeof newAccount === 'object') return newAccount;
+  const context = referralContext(state, request.codes, given);
+  return 'needs' in context ? context : decide(state, { ...request, newAccount, context });
+}
+
+function applyCode(
+  state: AccountState,
+  request: Request<'ApplyCode'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const { type, userId, seen, code } = request;
+  const context = contextOfCodes([code], given);
+  return 'needs' in context ? context : decide(state, { type, userId, seen, context });
+}
+
+function forgetUser(
+  state: AccountState,
+  { type, userId, preserveEmptyAccount, doNotTrack }: Request<'ForgetUser'>,
+  { now, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const suppressed = doNotTrack ? ids.userRef(userId) : null;
+  const erasureId = ids.uuid(commandId, 'erasure');
+  return decide(state, { type, userId, preserveEmptyAccount, suppressed, erasureId, now });
+}
+
+function forgetAccount(
+  state: AccountState,
+  { type, doNotTrack }: Request<'ForgetAccount'>,
+  { now, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const users = doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
+  const suppressed = Object.fromEntries(
+    users.map(([userId, person]) => [person, ids.userRef(userId)]),
+  );
+  return decide(state, { type, suppressed, erasureId: ids.uuid(commandId, 'erasure'), now });
+}
+
+function createReward(
+  state: AccountState,
+  request: Request<'CreateReward'>,
+  { now, tenant, commandId, ids }: Circumstances,
+): Decision<AccountEvent> {
+  const program = programOf(tenant, tenant.defaultProgramId);
+  const redeemsAutomatically = program?.automaticRedemption.includes(request.value.type) ?? false;
+  return decide(state, {
+    ...request,
+    rewardId: ids.within(`${commandId}/reward`),
+    redeemsAutomatically,
+    now,
+  });
 }

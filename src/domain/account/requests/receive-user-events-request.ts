@@ -1,13 +1,25 @@
 import type { Decision } from '../../decision.js';
 import { programsOf } from '../../tenant/program-document.js';
-import type { AccountEvent } from '../account.events.js';
+import type { AccountEvent, EventField } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
+import type { Seen } from '../seen.js';
 import { receiveUserEvents, type ReceivedEvent } from '../user-events.js';
-import type { AccountRequest } from './account-request.js';
 import type { Circumstances } from './circumstances.js';
 import { contextOfReferral } from './referral-context.js';
 
-type ReceiveUserEventsRequest = Extract<AccountRequest, { type: 'ReceiveUserEvents' }>;
+export interface ReceiveUserEventsRequest {
+  readonly type: 'ReceiveUserEvents';
+  readonly userId: string;
+  readonly seen?: Seen | undefined;
+  /** `id` and `dateTriggered` undefined: assigned here. */
+  readonly events: readonly {
+    readonly id: string | undefined;
+    readonly key: string;
+    readonly fields: Readonly<Record<string, EventField>>;
+    readonly dateTriggered: number | undefined;
+  }[];
+  readonly idempotencyKey: string | undefined;
+}
 
 /** The referrer is looked up only when a program depends on one. */
 export function requestReceiveUserEvents(

@@ -12,11 +12,23 @@ import {
   type AccountOfUser,
   type ProfileChanges,
 } from '../identify-user.js';
+import type { Seen } from '../seen.js';
 import { fieldsNotGranted, type UserFields } from '../user-grant.js';
-import type { UpsertUserRequest } from './account-request.js';
 import type { Circumstances } from './circumstances.js';
 import { referralContext } from './referral-context.js';
 import { accountSubject, newPerson } from './subjects.js';
+
+export interface UpsertUserRequest extends UserFields {
+  readonly type: 'UpsertUser';
+  readonly userId: string;
+  /** The account's id, to open a missing account. */
+  readonly openAccount?: string;
+  readonly mustBeNew?: boolean;
+  /** The fields that the caller may write; undefined: all. */
+  readonly granted?: UserFields | undefined;
+  /** The user's address, when the user called. */
+  readonly seen?: Seen | undefined;
+}
 
 /**
  * Order of refusals: the request itself, the caller's rights, the account's state; all before

@@ -1,7 +1,12 @@
 import { referralRewards } from '../../../../projections/referrals/table.js';
 import { balanceItems, balances } from '../../../../projections/reward-balances/table.js';
-import { redemptions as redemptionsTable, rewards } from '../../../../projections/rewards/table.js';
+import {
+  redemptions as redemptionsTable,
+  rewards,
+  type RewardContent,
+} from '../../../../projections/rewards/table.js';
 import type { AccountEvent } from '../../../domain/account/account.events.js';
+import { rewardFacts } from '../../../domain/account/account.facts.js';
 import {
   amountLeft,
   unitKey,
@@ -17,12 +22,15 @@ import type { FoldedAccount } from './folded-account.js';
 const presentRewards = (state: OpenAccount): RewardState[] =>
   [...state.rewards.values()].filter(({ person }) => !state.remains.forgotten.has(person));
 
-export function expectedRewards({ state, redemptions }: FoldedAccount): ExpectedRow[] {
+export function expectedRewards(
+  { state, redemptions }: FoldedAccount,
+  accountRef: string,
+): ExpectedRow[] {
   if (state.status === 'absent') return [];
   return presentRewards(state).flatMap((reward) => {
     const times = redemptions.get(reward.rewardId) ?? [];
     return [
-      rewardRow(state, reward, times.length),
+      rewardRow(state, accountRef, reward, times.length),
       ...times.map(({ rewardId, redemptionId, amount, at }, index) => ({
         table: redemptionsTable,
         key: [rewardId, redemptionId],
@@ -33,11 +41,14 @@ export function expectedRewards({ state, redemptions }: FoldedAccount): Expected
   });
 }
 
-function rewardRow(state: OpenAccount, reward: RewardState, redeemedTimes: number): ExpectedRow {
-  const { rewardId, value } = reward;
-  const credit = value.type === 'CREDIT' ? value : undefined;
-  const discount = value.type === 'PCT_DISCOUNT' ? value : undefined;
-  const tank = value.type === 'FUELTANK' ? value : undefined;
+function rewardRow(
+  state: OpenAccount,
+  accountRef: string,
+  reward: RewardState,
+  redeemedTimes: number,
+): ExpectedRow {
+  const { rewardId } = reward;
+  const content = rewards.rowOf<RewardContent>(rewardFacts(state, accountRef, reward));
   const userId = unlessForgotten(state.users.get(reward.person)?.profile?.id);
   return {
     table: rewards,
@@ -45,30 +56,10 @@ function rewardRow(state: OpenAccount, reward: RewardState, redeemedTimes: numbe
     isAbout: isAboutReward(rewardId),
     mayBeMissing: userId === undefined,
     values: {
-      person: reward.person,
+      ...content,
       account_id: unlessForgotten(state.accountId),
       user_id: userId,
-      type: value.type,
-      source: reward.source,
-      unit: unitOf(value),
-      name: reward.name,
-      description: reward.description,
-      cancellable: reward.cancellable,
-      redeems_automatically: reward.redeemsAutomatically,
-      referral_id: reward.referralId,
-      currency: credit?.currency ?? null,
-      assigned_credit: credit?.assignedCredit ?? null,
-      redeemed_credit: credit ? reward.redeemed : null,
       redeemed_times: redeemedTimes,
-      discount_percent: discount?.discountPercent ?? null,
-      months_discount_is_valid: discount?.monthsDiscountIsValid ?? null,
-      amount: tank?.amount ?? null,
-      fuel_tank_code: tank?.fuelTankCode ?? null,
-      fuel_tank_type: tank?.fuelTankType ?? null,
-      date_given: reward.dateGiven,
-      date_scheduled_for: reward.dateScheduledFor,
-      date_expires: reward.dateExpires,
-      date_cancelled: reward.dateCancelled,
     },
   };
 }

@@ -1,0 +1,66 @@
+import type { RewardValue } from '../program.js';
+import type { AccountEventOf, PersonId, RewardRef, RewardSource } from './account.events.js';
+
+/** A reward in the state of its account. */
+
+export type RewardPhase = 'PENDING' | 'AVAILABLE' | 'EXPIRED';
+
+export interface RewardState {
+  readonly rewardId: string;
+  readonly person: PersonId;
+  readonly source: RewardSource;
+  readonly value: RewardValue;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly cancellable: boolean;
+  readonly dateGiven: number;
+  readonly dateScheduledFor: number | null;
+  readonly dateExpires: number | null;
+  readonly referralId: string | null;
+  readonly redeemed: number;
+  /** The recorded state; a command first records what is due by its clock. */
+  readonly phase: RewardPhase;
+  readonly dateCancelled: number | null;
+  readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
+  readonly redeemsAutomatically: boolean;
+}
+
+/**
+ * Member by member: a copy of the event without its names took twenty times as long, and four times
+ * the memory.
+ */
+export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardState {
+  const { name, description } = event.texts.value ?? { name: null, description: null };
+  return {
+    rewardId: event.rewardId,
+    person: event.person,
+    source: event.source,
+    value: event.value,
+    name,
+    description,
+    cancellable: event.cancellable,
+    dateScheduledFor: event.dateScheduledFor,
+    dateExpires: event.dateExpires,
+    referralId: event.referralId,
+    redeemsAutomatically: event.redeemsAutomatically,
+    dateGiven: event.at,
+    redeemed: 0,
+    phase: event.dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
+    dateCancelled: null,
+    cancelledBy: null,
+  };
+}
+
+/** The remaining amount of a credit reward; 0 for other types. */
+export const amountLeft = (reward: RewardState): number =>
+  reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
+
+export const unitOf = (value: RewardValue): string | null =>
+  value.type === 'PCT_DISCOUNT' ? '%' : value.unit;
+
+export const rewardRef = (reward: RewardState): RewardRef => ({
+  rewardId: reward.rewardId,
+  person: reward.person,
+  rewardType: reward.value.type,
+  unit: unitOf(reward.value),
+});

@@ -1,0 +1,12 @@
+import * as z from 'zod';
+import { mode, text } from './operator-request.js';
+
+export const adjustmentRequest = z.strictObject({
+  mode,
+  account: text,
+  user: text,
+  unit: text.max(64),
+  reason: text,
+  approvedBy: text,
+  amount: z.int().refine((amount) => amount !== 0, 'must not be 0'),
+});

@@ -1,0 +1,21 @@
+import * as z from 'zod';
+import { ApiError } from '../edge/api-error.js';
+
+/** @throws {ApiError} BAD_REQUEST with one line for each member. */
+export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
+  const outcome = schema.safeParse(given ?? {});
+  if (outcome.success) return outcome.data;
+  throw new ApiError('BAD_REQUEST', {
+    validationErrors: outcome.error.issues.map(
+      ({ path, message }) => `${path.length === 0 ? 'the request' : path.join('.')}: ${message}`,
+    ),
+  });
+}
+
+export const mode = z.enum(['live', 'test']).default('live');
+export const text = z.string().min(1).max(1_000);
+
+/** The number of entries to return. */
+export const limitRequest = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+});
