@@ -1,9 +1,11 @@
+import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { ChainSigner } from '../chain/chain-signer.js';
 import { beginLogSeal } from '../chain/log-seal.js';
 import type { Position } from '../event-log/event-log.js';
 import { replacePolicyCheckpoint } from '../policies/policy-checkpoint.js';
 import { CommandPresence, ProcessPresence } from '../postgres/process-presence.js';
+import { fetchRow, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import { replaceLiveGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
@@ -28,7 +30,16 @@ export interface LogCopy {
   readonly policiesPosition: Position | null;
 }
 
-const LIVE = `select string_agg(projection || ' ' || generation, ',' order by projection) as live from ledger.projection_generations where state = 'live'`;
+const LIVE = tables
+  .selectFrom('ledger.projection_generations')
+  .where('state', '=', 'live')
+  .select((eb) =>
+    sql<
+      string | null
+    >`string_agg(${eb.ref('projection')} || ' ' || ${eb.ref('generation')}, ',' order by ${eb.ref('projection')})`.as(
+      'live',
+    ),
+  );
 const NOT_COPIED =
   'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
 const NOT_MOVED_YET =
@@ -76,8 +87,7 @@ export class FollowedLog {
 
   /** The live generation of each read model. */
   async liveGenerations(): Promise<string> {
-    const { rows } = await this.pool.query<{ live: string | null }>(LIVE);
-    return rows[0]?.live ?? '';
+    return (await fetchRow(this.pool, LIVE))?.live ?? '';
   }
 
   /**
@@ -94,9 +104,15 @@ export class FollowedLog {
    * `liveGenerations` before the check: there may be others by now.
    */
   async markRebuilt(live: string): Promise<void> {
-    await this.pool.query(
-      `update ledger.followed_log set rebuilt = true, shown = true where log_id = $1 and not (rebuilt and shown) and (${LIVE}) is not distinct from nullif($2, '')`,
-      [this.accepted, live],
+    if (this.accepted === undefined) return;
+    await run(
+      this.pool,
+      tables
+        .updateTable('ledger.followed_log')
+        .set({ rebuilt: true, shown: true })
+        .where('log_id', '=', this.accepted)
+        .where((eb) => eb.not(eb.and({ rebuilt: true, shown: true })))
+        .where((eb) => eb(LIVE, 'is not distinct from', live === '' ? null : live)),
     );
   }
 
@@ -106,18 +122,25 @@ export class FollowedLog {
    * check again.
    */
   async hideUntilCaughtUp(): Promise<void> {
-    await this.pool.query(
-      `update ledger.followed_log set rebuilt = false where not ${ProcessPresence.isAnyRunning}`,
+    await run(
+      this.pool,
+      tables
+        .updateTable('ledger.followed_log')
+        .set({ rebuilt: false })
+        .where((eb) => eb.not(ProcessPresence.isAnyRunning)),
     );
   }
 
   private async settle(logId: string, mayBegin: boolean): Promise<void> {
     await inTransaction(this.pool, async (client) => {
-      const { rowCount } = await client.query(
-        'insert into ledger.followed_log (log_id) values ($1) on conflict do nothing',
-        [logId],
+      const adopted = await run(
+        client,
+        tables
+          .insertInto('ledger.followed_log')
+          .values({ log_id: logId })
+          .onConflict((conflict) => conflict.doNothing()),
       );
-      if (rowCount === 1 && mayBegin && this.signer) await beginLogSeal(client, logId, this.signer);
+      if (adopted === 1 && mayBegin && this.signer) await beginLogSeal(client, logId, this.signer);
       const followed = await lockFollowedLog(client);
       if (followed === logId) return forgetCopiesOf(client, logId);
       const copy = await copyBetween(client, followed ?? '', logId);
@@ -129,26 +152,25 @@ export class FollowedLog {
   }
 }
 
+const FOLLOWED = tables.selectFrom('ledger.followed_log').select('log_id');
+
 /** The identity of the log that this database follows; undefined: none yet. */
 export async function followedLogId(db: Pool): Promise<string | undefined> {
-  const { rows } = await db.query<{ log_id: string }>('select log_id from ledger.followed_log');
-  return rows[0]?.log_id;
+  return (await fetchRow(db, FOLLOWED))?.log_id;
 }
 
 /** Whether a service runs on this database. */
 export async function isServiceRunning(db: Pool | PoolClient): Promise<boolean> {
-  const { rows } = await db.query<{ running: boolean }>(
-    `select ${ProcessPresence.isAnyRunning} as running`,
-  );
-  return rows[0]?.running ?? false;
+  const running = tables.selectNoFrom(ProcessPresence.isAnyRunning.as('running'));
+  return (await fetchRow(db, running))?.running ?? false;
 }
 
 /** Whether a service or an operator's command runs on this database, so that its log may grow. */
 export async function mayLogGrow(db: Pool | PoolClient): Promise<boolean> {
-  const { rows } = await db.query<{ mayGrow: boolean }>(
-    `select ${ProcessPresence.isAnyRunning} or ${CommandPresence.isAnyRunning} as "mayGrow"`,
+  const mayGrow = tables.selectNoFrom((eb) =>
+    eb.or([ProcessPresence.isAnyRunning, CommandPresence.isAnyRunning]).as('mayGrow'),
   );
-  return rows[0]?.mayGrow ?? false;
+  return (await fetchRow(db, mayGrow))?.mayGrow === true;
 }
 
 /**
@@ -160,13 +182,20 @@ export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     if ((await lockFollowedLog(client)) !== copy.sourceId || (await mayLogGrow(client)))
       return false;
-    const { sourceId, targetId, sourceHead, targetHead, events, policiesPosition } = copy;
-    await client.query(
-      `insert into ledger.log_copies (source_id, target_id, source_head, target_head, events, policies_position)
-       values ($1, $2, $3, $4, $5, $6)
-       on conflict (source_id, target_id) do update set source_head = excluded.source_head, target_head = excluded.target_head,
-         events = excluded.events, policies_position = excluded.policies_position, copied_at = now()`,
-      [sourceId, targetId, sourceHead, targetHead, events, policiesPosition],
+    const copied = {
+      source_head: copy.sourceHead,
+      target_head: copy.targetHead,
+      events: copy.events,
+      policies_position: copy.policiesPosition,
+    };
+    await run(
+      client,
+      tables
+        .insertInto('ledger.log_copies')
+        .values({ source_id: copy.sourceId, target_id: copy.targetId, ...copied })
+        .onConflict((conflict) =>
+          conflict.columns(['source_id', 'target_id']).doUpdateSet({ ...copied, copied_at: now }),
+        ),
     );
     return true;
   });
@@ -177,14 +206,11 @@ export function recordCopy(pool: Pool, copy: LogCopy): Promise<boolean> {
  * exclude each other.
  */
 async function lockFollowedLog(client: PoolClient): Promise<string | undefined> {
-  const { rows } = await client.query<{ log_id: string }>(
-    'select log_id from ledger.followed_log for update',
-  );
-  return rows[0]?.log_id;
+  return (await fetchRow(client, FOLLOWED.forUpdate()))?.log_id;
 }
 
 async function forgetCopiesOf(client: PoolClient, logId: string): Promise<void> {
-  await client.query('delete from ledger.log_copies where source_id = $1', [logId]);
+  await run(client, tables.deleteFrom('ledger.log_copies').where('source_id', '=', logId));
 }
 
 type CopyToFollow = Pick<LogCopy, 'targetId' | 'policiesPosition'>;
@@ -194,11 +220,16 @@ async function copyBetween(
   sourceId: string,
   targetId: string,
 ): Promise<CopyToFollow | undefined> {
-  const { rows } = await client.query<{ policies_position: Position | null }>(
-    'select policies_position from ledger.log_copies where source_id::text = $1 and target_id::text = $2',
-    [sourceId, targetId],
+  const copy = await fetchRow(
+    client,
+    tables
+      .selectFrom('ledger.log_copies')
+      .select('policies_position')
+      // As texts: an unknown identity need not be a UUID.
+      .where(sql`source_id::text`, '=', sourceId)
+      .where(sql`target_id::text`, '=', targetId),
   );
-  return rows[0] && { targetId, policiesPosition: rows[0].policies_position };
+  return copy && { targetId, policiesPosition: copy.policies_position };
 }
 
 /**
@@ -212,10 +243,17 @@ async function moveTo(
 ): Promise<void> {
   for (const projector of projectors) await replaceLiveGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
-  await client.query('delete from ledger.log_copies');
+  await run(client, tables.deleteFrom('ledger.log_copies'));
   // Positions of the other log mean nothing in this one.
-  await client.query(
-    'update ledger.idempotency_keys set log_position = null where log_position is not null',
+  await run(
+    client,
+    tables
+      .updateTable('ledger.idempotency_keys')
+      .set({ log_position: null })
+      .where('log_position', 'is not', null),
   );
-  await client.query('update ledger.followed_log set log_id = $1, rebuilt = false', [targetId]);
+  await run(
+    client,
+    tables.updateTable('ledger.followed_log').set({ log_id: targetId, rebuilt: false }),
+  );
 }

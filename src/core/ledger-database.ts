@@ -8,6 +8,7 @@ import {
 } from '../embedded-postgres/embedded-postgres.js';
 import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
+import { fetchRow, run, tables } from '../postgres/statements.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { loadMasterKey, purposeKey } from '../privacy/master-key.js';
 import { connectionBudget } from './connection-budget.js';
@@ -88,14 +89,16 @@ export async function openLedgerDatabase({
  */
 async function checkMasterKey(pool: pg.Pool, names: KeyedNames): Promise<void> {
   const digest = names.digest('master-key-check');
-  await pool.query(
-    'insert into ledger.identity (master_key_check) values ($1) on conflict do nothing',
-    [digest],
+  await run(
+    pool,
+    tables
+      .insertInto('ledger.identity')
+      .values({ master_key_check: digest })
+      .onConflict((conflict) => conflict.doNothing()),
   );
-  const { rows } = await pool.query<{ master_key_check: string }>(
-    'select master_key_check from ledger.identity',
-  );
-  const known = Buffer.from(rows[0]?.master_key_check ?? '');
+  const identity = tables.selectFrom('ledger.identity').select('master_key_check');
+  const row = await fetchRow(pool, identity);
+  const known = Buffer.from(row?.master_key_check ?? '');
   const mine = Buffer.from(digest);
   if (known.length !== mine.length || !timingSafeEqual(known, mine)) throw new WrongMasterKey();
 }

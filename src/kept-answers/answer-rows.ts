@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import { sql, type ExpressionBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { LedgerTables } from '../postgres/ledger-tables.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
+import { compiledOnce, fetchRow, run, tables, type Given } from '../postgres/statements.js';
 import { nameOf, type ClaimedCommand, type KeyedRequest } from './idempotency-key.js';
+
+const TABLE = 'ledger.idempotency_keys';
 
 /**
  * The owner of a released claim: no process has this id, so the next request takes it over. The row
  * stays, since the effect may be recorded although its answer was lost: a different request with
  * the key must not receive that effect as its own.
  */
-const NOBODY = 0;
-
-/** As long as a recorded effect answers for its key: after that, the key is free. */
-const IS_OLD = "known.created_at < now() - interval '7 days'";
+const NOBODY = 0n;
 
 /** The row of a key: its request's fingerprint and its sealed answer. */
 export interface AnswerRow {
@@ -21,8 +23,8 @@ export interface AnswerRow {
 }
 
 /**
- * The rows of `ledger.idempotency_keys`, one per key. Raw SQL: claims and answers are single
- * statements that race each other.
+ * The rows of `ledger.idempotency_keys`, one per key. Claims and answers are single statements that
+ * race each other.
  */
 export class AnswerRows {
   constructor(
@@ -41,35 +43,19 @@ export class AnswerRows {
    * never longer than an effect answers for its key.
    */
   async take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
-    const { scope, key, fingerprint } = request;
-    const { rows } = await this.pool.query<{ commandId: string | null; askedAt: string }>(
-      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, command_id)
-       values ($1, $2, $3, $4, $5, $6)
-       on conflict (tenant, mode, key) do update set
-         owner = excluded.owner,
-         command_id = case when ${IS_OLD} then excluded.command_id else known.command_id end,
-         created_at = case when ${IS_OLD} then excluded.created_at else known.created_at end
-       where known.answer is null and known.fingerprint = excluded.fingerprint
-         and (known.owner = excluded.owner or ${ProcessPresence.isGone('known.owner')})
-       returning command_id as "commandId", extract(epoch from clock_timestamp()) * 1000 as "askedAt"`,
-      [scope.tenant, scope.mode, key, fingerprint, this.presence.id, randomUUID()],
-    );
-    const [row] = rows;
+    const claim = { ...claimOf(request), owner: this.presence.id, commandId: randomUUID() };
+    const row = await fetchRow(this.pool, TAKE(claim));
     // Earlier releases derived the command id from the key and stored none.
     return (
       row && {
-        commandId: row.commandId ?? deterministicId(nameOf(request), 'request'),
-        askedAt: Number(row.askedAt),
+        commandId: row.command_id ?? deterministicId(nameOf(request), 'request'),
+        askedAt: row.askedAt,
       }
     );
   }
 
-  async find({ scope, key }: KeyedRequest): Promise<AnswerRow | undefined> {
-    const { rows } = await this.pool.query<AnswerRow>(
-      'select fingerprint, answer from ledger.idempotency_keys where tenant = $1 and mode = $2 and key = $3',
-      [scope.tenant, scope.mode, key],
-    );
-    return rows[0];
+  find(request: KeyedRequest): Promise<AnswerRow | undefined> {
+    return fetchRow(this.pool, FIND(keyOf(request)));
   }
 
   /**
@@ -77,45 +63,142 @@ export class AnswerRows {
    * time from now.
    * @param logPosition the log's position as a number; undefined: unknown.
    */
-  async keep(
-    { scope, key, fingerprint }: KeyedRequest,
-    answer: Buffer,
-    logPosition?: bigint,
-  ): Promise<void> {
-    await this.pool.query(
-      `insert into ledger.idempotency_keys as known (tenant, mode, key, fingerprint, owner, answer, log_position)
-       values ($1, $2, $3, $4, $5, $6, $7)
-       on conflict (tenant, mode, key) do update set
-         answer = excluded.answer, created_at = excluded.created_at, log_position = excluded.log_position
-       where known.fingerprint = excluded.fingerprint`,
-      [scope.tenant, scope.mode, key, fingerprint, this.presence.id, answer, logPosition ?? null],
-    );
+  async keep(request: KeyedRequest, answer: Buffer, logPosition?: bigint): Promise<void> {
+    const { id: owner } = this.presence;
+    const kept = { ...claimOf(request), owner, answer, logPosition: logPosition ?? null };
+    await run(this.pool, KEEP(kept));
   }
 
   /** Leaves the claim without an owner: the next request with the key runs. */
-  async forgetAnswer({ scope, key }: KeyedRequest): Promise<void> {
-    await this.pool.query(
-      `update ledger.idempotency_keys set answer = null, owner = $4
-       where tenant = $1 and mode = $2 and key = $3 and answer is not null`,
-      [scope.tenant, scope.mode, key, NOBODY],
+  async forgetAnswer(request: KeyedRequest): Promise<void> {
+    await run(
+      this.pool,
+      tables
+        .updateTable(TABLE)
+        .set({ answer: null, owner: NOBODY })
+        .where((eb) => eb.and(keyOf(request)))
+        .where('answer', 'is not', null),
     );
   }
 
   /** Deletes a claim of this process. */
-  async drop({ scope, key, fingerprint }: KeyedRequest): Promise<void> {
-    await this.pool.query(
-      `delete from ledger.idempotency_keys
-       where tenant = $1 and mode = $2 and key = $3 and fingerprint = $4 and owner = $5 and answer is null`,
-      [scope.tenant, scope.mode, key, fingerprint, this.presence.id],
+  async drop(request: KeyedRequest): Promise<void> {
+    await run(
+      this.pool,
+      tables
+        .deleteFrom(TABLE)
+        .where((eb) => eb.and(claimOf(request)))
+        .where('owner', '=', BigInt(this.presence.id))
+        .where('answer', 'is', null),
     );
   }
 
   /** Releases a claim of this process. */
-  async release({ scope, key }: KeyedRequest): Promise<void> {
-    await this.pool.query(
-      `update ledger.idempotency_keys set owner = $5
-       where tenant = $1 and mode = $2 and key = $3 and answer is null and owner = $4`,
-      [scope.tenant, scope.mode, key, this.presence.id, NOBODY],
+  async release(request: KeyedRequest): Promise<void> {
+    await run(
+      this.pool,
+      tables
+        .updateTable(TABLE)
+        .set({ owner: NOBODY })
+        .where((eb) => eb.and(keyOf(request)))
+        .where('owner', '=', BigInt(this.presence.id))
+        .where('answer', 'is', null),
     );
   }
 }
+
+interface Key {
+  readonly tenant: string;
+  readonly mode: string;
+  readonly key: string;
+}
+type Claim = Key & { readonly fingerprint: string; readonly owner: number };
+
+const keyOf = ({ scope: { tenant, mode }, key }: KeyedRequest): Key => ({ tenant, mode, key });
+const claimOf = (request: KeyedRequest): Omit<Claim, 'owner'> => ({
+  ...keyOf(request),
+  fingerprint: request.fingerprint,
+});
+
+/** As long as a recorded effect answers for its key: after that, the key is free. */
+const isOld = (eb: ExpressionBuilder<LedgerTables, typeof TABLE>) =>
+  sql<boolean>`${eb.ref(`${TABLE}.created_at`)} < now() - interval '7 days'`;
+
+const TAKE = compiledOnce(
+  'idempotency_keys.take',
+  (given: Given<Claim & { readonly commandId: string }>) =>
+    tables
+      .insertInto(TABLE)
+      .values({
+        tenant: given.tenant,
+        mode: given.mode,
+        key: given.key,
+        fingerprint: given.fingerprint,
+        owner: given.owner,
+        command_id: given.commandId,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['tenant', 'mode', 'key'])
+          .doUpdateSet((eb) => ({
+            owner: eb.ref('excluded.owner'),
+            command_id: eb
+              .case()
+              .when(isOld(eb))
+              .then(eb.ref('excluded.command_id'))
+              .else(eb.ref(`${TABLE}.command_id`))
+              .end(),
+            created_at: eb
+              .case()
+              .when(isOld(eb))
+              .then(eb.ref('excluded.created_at'))
+              .else(eb.ref(`${TABLE}.created_at`))
+              .end(),
+          }))
+          .where(`${TABLE}.answer`, 'is', null)
+          .whereRef(`${TABLE}.fingerprint`, '=', 'excluded.fingerprint')
+          .where((eb) =>
+            eb.or([
+              eb(`${TABLE}.owner`, '=', eb.ref('excluded.owner')),
+              ProcessPresence.isGone(eb.ref(`${TABLE}.owner`)),
+            ]),
+          ),
+      )
+      .returning([
+        'command_id',
+        sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`.as('askedAt'),
+      ]),
+);
+
+const FIND = compiledOnce('idempotency_keys.find', (given: Given<Key>) =>
+  tables
+    .selectFrom(TABLE)
+    .select(['fingerprint', 'answer'])
+    .where((eb) => eb.and({ tenant: given.tenant, mode: given.mode, key: given.key })),
+);
+
+const KEEP = compiledOnce(
+  'idempotency_keys.keep',
+  (given: Given<Claim & { readonly answer: Buffer; readonly logPosition: bigint | null }>) =>
+    tables
+      .insertInto(TABLE)
+      .values({
+        tenant: given.tenant,
+        mode: given.mode,
+        key: given.key,
+        fingerprint: given.fingerprint,
+        owner: given.owner,
+        answer: given.answer,
+        log_position: given.logPosition,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['tenant', 'mode', 'key'])
+          .doUpdateSet((eb) => ({
+            answer: eb.ref('excluded.answer'),
+            created_at: eb.ref('excluded.created_at'),
+            log_position: eb.ref('excluded.log_position'),
+          }))
+          .whereRef(`${TABLE}.fingerprint`, '=', 'excluded.fingerprint'),
+      ),
+);

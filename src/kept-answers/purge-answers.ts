@@ -1,10 +1,13 @@
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
+import { run, tables } from '../postgres/statements.js';
 
 /** Deletes answers older than seven days, the promised time. @returns how many. */
-export async function purgeAnswers(pool: Pool, olderThanDays = 8): Promise<number> {
-  const { rowCount } = await pool.query(
-    'delete from ledger.idempotency_keys where created_at < now() - make_interval(days => $1)',
-    [olderThanDays],
+export function purgeAnswers(pool: Pool, olderThanDays = 8): Promise<number> {
+  return run(
+    pool,
+    tables
+      .deleteFrom('ledger.idempotency_keys')
+      .where('created_at', '<', sql<Date>`now() - make_interval(days => ${olderThanDays})`),
   );
-  return rowCount ?? 0;
 }

@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { ClientBase, Pool } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import { anyOf, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 
 /** Parks every policy: the event is unreadable here, so its policies are unknown. */
@@ -60,9 +62,24 @@ export type ParkedStreams = Map<string, Set<string>>;
 
 const REASON_LENGTH_MAX = 500;
 /** Exponential back-off, limited so that the end of any cause is noticed well within 45 s. */
-const NEXT_TRY = `now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
+const NEXT_TRY = sql<Date>`now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
 
-const COLUMNS = `id::text as id, policy, event_id as "eventId", stream, revision, position, reason, parked_at as since, tries, passed_over as "passedOver"`;
+const TABLE = 'ledger.parked_reactions';
+const STREAMS = ['stream', 'policy'] as const;
+const REACTIONS = tables
+  .selectFrom(TABLE)
+  .select((eb) => [
+    eb.cast<string>('id', 'text').as('id'),
+    'policy',
+    'event_id as eventId',
+    'stream',
+    'revision',
+    'position',
+    'reason',
+    'parked_at as since',
+    'tries',
+    'passed_over as passedOver',
+  ]);
 
 /**
  * The parked reactions, recorded with all that a retry needs. A runner that passes over events of
@@ -74,20 +91,17 @@ export class ParkedReactions {
 
   /** @throws when it cannot be recorded: its event must not be passed over then. */
   async park({ policy, event, reason, unknown }: ParkedAt): Promise<void> {
-    await this.pool.query(INSERT, valuesOf({ policy, event, reason, unknown }));
+    await run(this.pool, insertion({ policy, event, reason, unknown }));
   }
 
   async isEmpty(): Promise<boolean> {
-    const { rows } = await this.pool.query('select from ledger.parked_reactions limit 1');
-    return rows.length === 0;
+    const first = tables.selectFrom(TABLE).select('id').limit(1);
+    return (await fetchRow(this.pool, first)) === undefined;
   }
 
   /** All parked streams and policies. */
   async streams(): Promise<ParkedStreams> {
-    const { rows } = await this.pool.query<{ stream: string; policy: string }>(
-      'select stream, policy from ledger.parked_reactions',
-    );
-    return byStream(rows);
+    return byStream(await fetchRows(this.pool, tables.selectFrom(TABLE).select(STREAMS)));
   }
 
   /**
@@ -97,81 +111,122 @@ export class ParkedReactions {
   async passOver(streams: readonly string[]): Promise<ParkedStreams> {
     return inTransaction(this.pool, async (client) => {
       // An update that waits for a settlement would not see the rows that the settlement adds.
-      await client.query(
-        'select from ledger.parked_reactions where stream = any($1) order by id for update',
-        [streams],
+      await fetchRows(
+        client,
+        tables
+          .selectFrom(TABLE)
+          .select('id')
+          .where('stream', '=', anyOf(streams))
+          .orderBy('id')
+          .forUpdate(),
       );
-      const { rows } = await client.query<{ stream: string; policy: string }>(
-        'update ledger.parked_reactions set passed_over = passed_over + 1 where stream = any($1) returning stream, policy',
-        [streams],
+      return byStream(
+        await fetchRows(
+          client,
+          tables
+            .updateTable(TABLE)
+            .set((eb) => ({ passed_over: eb('passed_over', '+', 1n) }))
+            .where('stream', '=', anyOf(streams))
+            .returning(STREAMS),
+        ),
       );
-      return byStream(rows);
     });
   }
 
-  async ofStream(stream: string): Promise<readonly ParkedReaction[]> {
-    const { rows } = await this.pool.query<ParkedReaction>(
-      `select ${COLUMNS} from ledger.parked_reactions where stream = $1 order by revision nulls first, id`,
-      [stream],
+  ofStream(stream: string): Promise<readonly ParkedReaction[]> {
+    return fetchRows(
+      this.pool,
+      REACTIONS.where('stream', '=', stream)
+        .orderBy('revision', (order) => order.asc().nullsFirst())
+        .orderBy(`${TABLE}.id`),
     );
-    return rows;
   }
 
   /** The streams to retry next; longest waiting first. */
   async dueStreams(limit: number): Promise<readonly string[]> {
-    const { rows } = await this.pool.query<{ stream: string }>(
-      'select stream from ledger.parked_reactions where next_try_at <= now() group by stream order by min(next_try_at) limit $1',
-      [limit],
+    const rows = await fetchRows(
+      this.pool,
+      tables
+        .selectFrom(TABLE)
+        .select('stream')
+        .where('next_try_at', '<=', now)
+        .groupBy('stream')
+        .orderBy((eb) => eb.fn.min('next_try_at'))
+        .limit(limit),
     );
     return rows.map(({ stream }) => stream);
   }
 
   /** The types and versions of events that wait for a release that can read them. */
-  async unknownEvents(): Promise<readonly UnknownEvent[]> {
-    const { rows } = await this.pool.query<UnknownEvent>(
-      'select distinct event_type as type, schema_version as version from ledger.parked_reactions where event_type is not null limit 1000',
+  unknownEvents(): Promise<readonly UnknownEvent[]> {
+    return fetchRows(
+      this.pool,
+      tables
+        .selectFrom(TABLE)
+        .select(['event_type as type', 'schema_version as version'])
+        .distinct()
+        .where('event_type', 'is not', null)
+        .$narrowType<{ type: string }>()
+        .limit(1_000),
     );
-    return rows;
   }
 
-  /** Streams that wait for such events; longest waiting first. */
+  /**
+   * Streams that wait for such events; longest waiting first. Raw SQL: the builder has no
+   * `unnest` of two lists.
+   */
   async heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
-    const { rows } = await this.pool.query<{ stream: string }>(
-      `select stream from ledger.parked_reactions p join unnest($1::text[], $2::int[]) as known(type, version)
-         on p.event_type = known.type and p.schema_version is not distinct from known.version
-       group by stream order by min(p.id) limit $3`,
-      [events.map(({ type }) => type), events.map(({ version }) => version), limit],
+    const types = events.map(({ type }) => type);
+    const versions = events.map(({ version }) => version);
+    const rows = await fetchRows(
+      this.pool,
+      sql<{ stream: string }>`
+        select stream from ledger.parked_reactions p
+        join unnest(${types}::text[], ${versions}::int[]) as known(type, version)
+          on p.event_type = known.type and p.schema_version is not distinct from known.version
+        group by stream order by min(p.id) limit ${limit}`,
     );
     return rows.map(({ stream }) => stream);
   }
 
   /** A new leader's release may be able to do what the previous one could not: all are due now. */
   async tryAllSoon(): Promise<void> {
-    await this.pool.query(
-      'update ledger.parked_reactions set next_try_at = now() where next_try_at > now()',
+    await run(
+      this.pool,
+      tables.updateTable(TABLE).set({ next_try_at: now }).where('next_try_at', '>', now),
     );
   }
 
   /** A retry that failed before it began: the next one is postponed. */
   async postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void> {
-    await this.pool.query(
-      `update ledger.parked_reactions set tries = tries + 1, next_try_at = ${NEXT_TRY}, reason = $2 where id = any($1::bigint[])`,
-      [rows.map(({ id }) => id), reason.slice(0, REASON_LENGTH_MAX)],
+    await run(
+      this.pool,
+      tables
+        .updateTable(TABLE)
+        .set((eb) => ({
+          tries: eb('tries', '+', 1),
+          next_try_at: NEXT_TRY,
+          reason: reason.slice(0, REASON_LENGTH_MAX),
+        }))
+        .where('id', '=', anyOf(idsOf(rows))),
     );
   }
 
   /** In one transaction. @returns whether all finished rows were deleted. */
   async settle(stream: string, { stopped, added, done }: Settlement): Promise<boolean> {
     return inTransaction(this.pool, async (client) => {
-      const { rows: present } = await client.query<Present>(LOCK, [stream]);
+      const present = await fetchRows(client, lockOf(stream));
       for (const { rows, to } of stopped) await this.stop(client, present, rows, to);
-      for (const parkedAt of added) await client.query(INSERT, valuesOf(parkedAt));
-      const { rowCount } = await client.query(
-        `delete from ledger.parked_reactions p using unnest($1::bigint[], $2::bigint[]) as seen(id, passed_over)
-         where p.id = seen.id and p.passed_over = seen.passed_over`,
-        [done.map(({ id }) => id), done.map(({ passedOver }) => passedOver)],
+      for (const parkedAt of added) await run(client, insertion(parkedAt));
+      // Raw SQL: the builder has no `unnest` of two lists.
+      const deleted = await run(
+        client,
+        sql`delete from ledger.parked_reactions p
+            using unnest(${idsOf(done)}::bigint[], ${done.map(({ passedOver }) => passedOver)}::bigint[])
+              as seen(id, passed_over)
+            where p.id = seen.id and p.passed_over = seen.passed_over`,
       );
-      return rowCount === done.length;
+      return deleted === done.length;
     });
   }
 
@@ -190,14 +245,13 @@ export class ParkedReactions {
     const kept =
       present.find(({ policy, eventId }) => policy === to.policy && eventId === to.event.id) ??
       own[0];
-    await client.query('delete from ledger.parked_reactions where id = any($1::bigint[])', [
-      own.filter((row) => row !== kept).map(({ id }) => id),
-    ]);
-    if (kept) await client.query(MOVE, [...valuesOf(to), kept.id]);
+    const others = idsOf(own.filter((row) => row !== kept));
+    await run(client, tables.deleteFrom(TABLE).where('id', '=', anyOf(others)));
+    if (kept) await run(client, move(kept.id, to));
   }
 
   /** Oldest first. */
-  async list({
+  list({
     id,
     after = '0',
     limit,
@@ -206,34 +260,44 @@ export class ParkedReactions {
     readonly after?: string;
     readonly limit: number;
   }): Promise<readonly ParkedReaction[]> {
-    const { rows } = await this.pool.query<ParkedReaction>(
-      `select ${COLUMNS} from ledger.parked_reactions where id > $1 and ($2::bigint is null or id = $2) order by ledger.parked_reactions.id limit $3`,
-      [after, id ?? null, limit],
+    return fetchRows(
+      this.pool,
+      REACTIONS.where(`${TABLE}.id`, '>', BigInt(after))
+        .$if(id !== undefined, (only) => only.where(`${TABLE}.id`, '=', BigInt(id ?? 0)))
+        .orderBy(`${TABLE}.id`)
+        .limit(limit),
     );
-    return rows;
   }
 
   /** How many of these still exist. */
   async present(ids: readonly string[]): Promise<number> {
-    const { rows } = await this.pool.query<{ present: bigint }>(
-      'select count(*) as present from ledger.parked_reactions where id = any($1::bigint[])',
-      [ids],
+    const row = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom(TABLE)
+        .select((eb) => eb.fn.countAll<bigint>().as('present'))
+        .where('id', '=', anyOf(ids.map(BigInt))),
     );
-    return Number(rows[0]?.present ?? 0n);
+    return Number(row?.present ?? 0n);
   }
 
   async counts(): Promise<ParkedCounts> {
-    const { rows } = await this.pool.query<{
-      parked: bigint;
-      heldBack: bigint;
-      oldestSeconds: number | null;
-    }>(
-      `select count(*) filter (where policy <> $1) as parked, count(distinct stream) filter (where policy = $1) as "heldBack",
-         extract(epoch from now() - min(parked_at))::float8 as "oldestSeconds"
-       from ledger.parked_reactions`,
-      [ALL_POLICIES],
+    const row = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom(TABLE)
+        .select((eb) => [
+          eb.fn.countAll<bigint>().filterWhere('policy', '<>', ALL_POLICIES).as('parked'),
+          eb.fn
+            .count<bigint>('stream')
+            .distinct()
+            .filterWhere('policy', '=', ALL_POLICIES)
+            .as('heldBack'),
+          sql<number | null>`extract(epoch from now() - min(${eb.ref('parked_at')}))::float8`.as(
+            'oldestSeconds',
+          ),
+        ]),
     );
-    const [row] = rows;
     return {
       parked: Number(row?.parked ?? 0n),
       heldBack: Number(row?.heldBack ?? 0n),
@@ -242,37 +306,67 @@ export class ParkedReactions {
   }
 }
 
+const idsOf = (rows: readonly Pick<ParkedReaction, 'id'>[]): bigint[] =>
+  rows.map(({ id }) => BigInt(id));
+
 /** In the order in which `passOver` locks. */
-const LOCK = `
-  select id::text as id, policy, event_id as "eventId" from ledger.parked_reactions where stream = $1
-  order by id for update`;
+const lockOf = (stream: string) =>
+  tables
+    .selectFrom(TABLE)
+    .select((eb) => [eb.cast<string>('id', 'text').as('id'), 'policy', 'event_id as eventId'])
+    .where('stream', '=', stream)
+    .orderBy(`${TABLE}.id`)
+    .forUpdate();
 
 type Present = Pick<ParkedReaction, 'id' | 'policy' | 'eventId'>;
 
 /** The mark of a row that exists grows: its policy passes over what follows once more. */
-const INSERT = `
-  insert into ledger.parked_reactions (event_id, policy, stream, revision, position, reason, event_type, schema_version, tries, next_try_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, 1, now() + interval '1 second')
-  on conflict (event_id, policy) do update set revision = excluded.revision, reason = excluded.reason,
-    passed_over = parked_reactions.passed_over + 1`;
+const insertion = (parkedAt: ParkedAt) =>
+  tables
+    .insertInto(TABLE)
+    .values({
+      ...rowOf(parkedAt),
+      tries: 1,
+      next_try_at: sql<Date>`now() + interval '1 second'`,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['event_id', 'policy']).doUpdateSet((eb) => ({
+        revision: eb.ref('excluded.revision'),
+        reason: eb.ref('excluded.reason'),
+        passed_over: eb(`${TABLE}.passed_over`, '+', 1n),
+      })),
+    );
 
 /** The age counts from the event at which the reactions stopped. */
-const MOVE = `
-  update ledger.parked_reactions set event_id = $1, policy = $2, stream = $3, revision = $4, position = $5, reason = $6, event_type = $7,
-    schema_version = $8, tries = case when event_id = $1 then tries + 1 else 1 end, next_try_at = ${NEXT_TRY},
-    parked_at = case when event_id = $1 then parked_at else now() end
-  where id = $9`;
+const move = (id: string, to: ParkedAt) =>
+  tables
+    .updateTable(TABLE)
+    .set((eb) => {
+      const isSame = eb('event_id', '=', to.event.id);
+      return {
+        ...rowOf(to),
+        tries: eb
+          .case()
+          .when(isSame)
+          .then(eb('tries', '+', 1))
+          .else(1)
+          .end(),
+        next_try_at: NEXT_TRY,
+        parked_at: eb.case().when(isSame).then(eb.ref('parked_at')).else(now).end(),
+      };
+    })
+    .where('id', '=', BigInt(id));
 
-const valuesOf = ({ policy, event, reason, unknown }: ParkedAt): unknown[] => [
-  event.id,
+const rowOf = ({ policy, event, reason, unknown }: ParkedAt) => ({
+  event_id: event.id,
   policy,
-  event.stream,
-  event.revision,
-  event.position,
-  reason.slice(0, REASON_LENGTH_MAX),
-  unknown?.type.slice(0, REASON_LENGTH_MAX) ?? null,
-  unknown?.version ?? null,
-];
+  stream: event.stream,
+  revision: event.revision,
+  position: event.position,
+  reason: reason.slice(0, REASON_LENGTH_MAX),
+  event_type: unknown?.type.slice(0, REASON_LENGTH_MAX) ?? null,
+  schema_version: unknown?.version ?? null,
+});
 
 function byStream(
   rows: readonly { readonly stream: string; readonly policy: string }[],

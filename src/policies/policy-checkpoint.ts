@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness, witnessText } from '../event-log/witness.js';
+import { fetchRow, now, run, tables } from '../postgres/statements.js';
 
 /** All policies share one checkpoint. */
 const NAME = 'policies';
@@ -41,15 +43,13 @@ export async function readPolicyCheckpoint(db: Pool | PoolClient): Promise<Posit
 
 /** @throws while the database is unavailable. */
 export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<PolicyCheckpoint> {
-  const { rows } = await db.query<{
-    position: string | null;
-    witness: string | null;
-    trail: readonly StoredPoint[];
-    losses: number;
-  }>('select position, witness, trail, losses from ledger.policy_checkpoints where name = $1', [
-    NAME,
-  ]);
-  const [row] = rows;
+  const row = await fetchRow(
+    db,
+    tables
+      .selectFrom('ledger.policy_checkpoints')
+      .select(['position', 'witness', 'trail', 'losses'])
+      .where('name', '=', NAME),
+  );
   if (row === undefined) return { position: null, witness: undefined, trail: [], losses: 0 };
   const trail = row.trail.flatMap(({ reached, witness: text }) => {
     const witness = parseWitness(text);
@@ -76,21 +76,40 @@ export async function writePolicyCheckpoint(
     readonly trail: readonly TrailPoint[] | undefined;
   },
 ): Promise<void> {
-  const { rowCount } = await pool.query(
-    `with asynchronous as (select set_config('synchronous_commit', 'off', true))
-     insert into ledger.policy_checkpoints as known (name, position, witness, trail) select $1, $2, $3, coalesce($4::jsonb, '[]') from asynchronous
-     on conflict (name) do update set position = excluded.position, witness = excluded.witness, trail = coalesce($4::jsonb, known.trail),
-       updated_at = now()
-     where $5::integer is null or known.losses = $5`,
-    [
-      NAME,
-      position,
-      known?.witness ? witnessText(known.witness) : null,
-      known?.trail ? trailText(known.trail) : null,
-      known?.losses ?? null,
-    ],
+  const values = {
+    position,
+    witness: known?.witness ? witnessText(known.witness) : null,
+    trail: known?.trail && trailText(known.trail),
+  };
+  const written = await run(
+    pool,
+    tables
+      .with('asynchronous', (db) =>
+        db.selectNoFrom(sql`set_config('synchronous_commit', 'off', true)`.as('setting')),
+      )
+      .insertInto('ledger.policy_checkpoints')
+      .columns(['name', 'position', 'witness', 'trail'])
+      .expression((eb) =>
+        eb
+          .selectFrom('asynchronous')
+          .select([
+            sql<string>`${NAME}`.as('name'),
+            sql<string>`${position}`.as('position'),
+            sql<string | null>`${values.witness}`.as('witness'),
+            sql<string>`${values.trail ?? '[]'}::jsonb`.as('trail'),
+          ]),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          // Undefined: stays.
+          .doUpdateSet({ ...values, updated_at: now })
+          .where((eb) =>
+            known ? eb('ledger.policy_checkpoints.losses', '=', known.losses) : eb.lit(true),
+          ),
+      ),
   );
-  if (rowCount !== 1) throw new PoliciesMovedBack();
+  if (written !== 1) throw new PoliciesMovedBack();
 }
 
 const trailText = (trail: readonly TrailPoint[]): string =>
@@ -107,9 +126,18 @@ export async function movePoliciesBack(
   to: TrailPoint | undefined,
   trail: readonly TrailPoint[],
 ): Promise<void> {
-  await client.query(
-    `update ledger.policy_checkpoints set position = $2, witness = $3, trail = $4, losses = losses + 1, updated_at = now() where name = $1`,
-    [NAME, to?.reached ?? null, to ? witnessText(to.witness) : null, trailText(trail)],
+  await run(
+    client,
+    tables
+      .updateTable('ledger.policy_checkpoints')
+      .set((eb) => ({
+        position: to?.reached ?? null,
+        witness: to ? witnessText(to.witness) : null,
+        trail: trailText(trail),
+        losses: eb('losses', '+', 1),
+        updated_at: now,
+      }))
+      .where('name', '=', NAME),
   );
 }
 
@@ -121,10 +149,10 @@ export async function replacePolicyCheckpoint(
   client: PoolClient,
   position: Position | null,
 ): Promise<void> {
-  await client.query('delete from ledger.policy_checkpoints where name = $1', [NAME]);
+  await run(client, tables.deleteFrom('ledger.policy_checkpoints').where('name', '=', NAME));
   if (position !== null)
-    await client.query('insert into ledger.policy_checkpoints (name, position) values ($1, $2)', [
-      NAME,
-      position,
-    ]);
+    await run(
+      client,
+      tables.insertInto('ledger.policy_checkpoints').values({ name: NAME, position }),
+    );
 }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import { KeptConnection } from './kept-connection.js';
 
@@ -9,9 +10,12 @@ const COMMAND_LOCK_CLASS = 720_252;
  * SQL that is true while any process holds a lock of the class in this database for which the
  * further condition holds.
  */
-const isHeld = (lockClass: number, further: string): string => `exists (
+const isHeld = (
+  lockClass: number,
+  further: RawBuilder<boolean>,
+): RawBuilder<boolean> => sql`exists (
     select from pg_locks
-    where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted ${further}
+    where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and ${further}
       and database = (select oid from pg_database where datname = current_database()))`;
 
 /**
@@ -55,23 +59,19 @@ export class ProcessPresence extends Presence {
    * SQL that is true while any process shows its presence in this database. A query with `isGone`
    * holds a share for a moment.
    */
-  static readonly isAnyRunning = isHeld(LOCK_CLASS, "and mode = 'ExclusiveLock'");
+  static readonly isAnyRunning = isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock'`);
 
-  /**
-   * SQL that is true while any process other than the one of this id does. `id`: an expression of
-   * this code, never a value from outside.
-   */
-  static isAnyOtherRunning(id: string): string {
-    return isHeld(LOCK_CLASS, `and mode = 'ExclusiveLock' and objid::bigint <> (${id})::bigint`);
+  /** SQL that is true while any process other than the one of this id does. */
+  static isAnyOtherRunning(id: number): RawBuilder<boolean> {
+    return isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock' and objid::bigint <> ${id}`);
   }
 
   /**
-   * SQL that is true when the process of that id is gone. `owner`: an expression of this code,
-   * never a value from outside. It takes a share of the lock: after a crash many check the same
-   * process at once, and must not take each other for it.
+   * SQL that is true when the process of that id is gone. It takes a share of the lock: after a
+   * crash many check the same process at once, and must not take each other for it.
    */
-  static isGone(owner: string): string {
-    return `pg_try_advisory_xact_lock_shared(${LOCK_CLASS}, (${owner})::int)`;
+  static isGone(owner: Expression<unknown>): RawBuilder<boolean> {
+    return sql`pg_try_advisory_xact_lock_shared(${LOCK_CLASS}, (${owner})::int)`;
   }
 }
 
@@ -85,5 +85,5 @@ export class CommandPresence extends Presence {
   }
 
   /** SQL that is true while any command shows its presence in this database. */
-  static readonly isAnyRunning = isHeld(COMMAND_LOCK_CLASS, '');
+  static readonly isAnyRunning = isHeld(COMMAND_LOCK_CLASS, sql`true`);
 }

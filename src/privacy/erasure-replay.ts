@@ -3,6 +3,7 @@ import type { SubjectId } from '../domain/personal.js';
 import { erasedSubjects } from '../event-log/codec.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import type { EventData } from '../event-log/event-schemas.js';
+import { anyOf, fetchRow, run, tables } from '../postgres/statements.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 export interface ReplayedErasures {
@@ -55,28 +56,35 @@ async function destroyAlive(
   erased: readonly SubjectId[],
 ): Promise<number> {
   if (erased.length === 0) return 0;
-  const { rows } = await pool.query<{ alive: bigint }>(
-    'select count(*) as alive from vault.subject_keys where subject = any ($1::uuid[]) and wrapped is not null',
-    [erased],
+  const row = await fetchRow(
+    pool,
+    tables
+      .selectFrom('vault.subject_keys')
+      .select((eb) => eb.fn.countAll<bigint>().as('alive'))
+      .where('subject', '=', anyOf(erased))
+      .where('wrapped', 'is not', null),
   );
   // Also subjects without a row: no key is made for them later.
   await keys.destroy(erased);
-  return Number(rows[0]?.alive ?? 0);
+  return Number(row?.alive ?? 0);
 }
 
 async function readMark(pool: Pool, logId: string): Promise<Position | undefined> {
-  const { rows } = await pool.query<{ log_id: string; position: string | null }>(
-    'select log_id, position from vault.erasures_checked',
+  const mark = await fetchRow(
+    pool,
+    tables.selectFrom('vault.erasures_checked').select(['log_id', 'position']),
   );
-  const [mark] = rows;
   return mark?.log_id === logId ? (mark.position ?? undefined) : undefined;
 }
 
 async function writeMark(pool: Pool, logId: string, position: Position | undefined): Promise<void> {
-  await pool.query(
-    `insert into vault.erasures_checked (log_id, position) values ($1, $2)
-     on conflict (one) do update set log_id = excluded.log_id, position = excluded.position`,
-    [logId, position ?? null],
+  const mark = { log_id: logId, position: position ?? null };
+  await run(
+    pool,
+    tables
+      .insertInto('vault.erasures_checked')
+      .values(mark)
+      .onConflict((conflict) => conflict.column('one').doUpdateSet(mark)),
   );
 }
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
+import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 
 /**
  * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
@@ -62,22 +64,19 @@ export async function scrub(
   try {
     await client.query(`set statement_timeout = 0`);
     await client.query('select pg_advisory_lock($1)', [SCRUB_LOCK]);
-    const { rows: began } = await client.query<{ at: Date }>('select clock_timestamp() as at');
+    const began = await fetchRow(client, sql<{ at: Date }>`select clock_timestamp() as at`);
     await dropAllButLive(client);
     await oldTransactionsEnd(client);
-    const tables = await tablesToRewrite(client);
-    for (const table of tables) {
+    const rewritten = await tablesToRewrite(client);
+    for (const table of rewritten) {
       await rewrite(client, table);
       progress(`rewrote ${table}`);
     }
     // The planner's statistics contain samples of the old content.
     await rewrite(client, 'pg_catalog.pg_statistic');
     const walRemoved = await removeOldWal(client);
-    await client.query(
-      'insert into vault.scrubbed (until) values ($1) on conflict (one) do update set until = greatest(vault.scrubbed.until, excluded.until)',
-      [began[0]?.at],
-    );
-    return { tables: tables.length, walRemoved };
+    if (began) await recordScrubbed(client, began.at);
+    return { tables: rewritten.length, walRemoved };
   } finally {
     // The connection's settings and lock end with it.
     client.release(true);
@@ -89,10 +88,35 @@ export async function scrubIfNeeded(
   pool: Pool,
   options: ScrubOptions,
 ): Promise<Scrubbed | undefined> {
-  const { rows } = await pool.query<{ needed: boolean }>(
-    `select exists (select from vault.subject_keys where destroyed_at > coalesce((select until from vault.scrubbed), '-infinity')) as needed`,
+  const destroyed = await fetchRow(
+    pool,
+    tables
+      .selectFrom('vault.subject_keys')
+      .select('subject')
+      .where('destroyed_at', '>', (eb) =>
+        eb.fn.coalesce(
+          eb.selectFrom('vault.scrubbed').select('until'),
+          sql<Date>`'-infinity'::timestamptz`,
+        ),
+      )
+      .limit(1),
   );
-  return rows[0]?.needed ? scrub(pool, options) : undefined;
+  return destroyed ? scrub(pool, options) : undefined;
+}
+
+/** Everything that was erased before this time has left the files. */
+async function recordScrubbed(client: PoolClient, until: Date): Promise<void> {
+  await run(
+    client,
+    tables
+      .insertInto('vault.scrubbed')
+      .values({ until })
+      .onConflict((conflict) =>
+        conflict.column('one').doUpdateSet((eb) => ({
+          until: sql<Date>`greatest(${eb.ref('vault.scrubbed.until')}, ${eb.ref('excluded.until')})`,
+        })),
+      ),
+  );
 }
 
 /**
@@ -119,15 +143,26 @@ async function dropAllButLive(client: PoolClient): Promise<void> {
     throw new ScrubNotPossible(
       'projections are being rebuilt or repaired: scrub again when that has ended',
     );
-  const { rows } = await client.query<{ projection: string; generation: number; schema: string }>(
-    `select projection, generation, format('rm_%s_%s', replace(projection, '-', '_'), generation) as schema
-     from ledger.projection_generations where state <> 'live'`,
+  const generations = await fetchRows(
+    client,
+    tables
+      .selectFrom('ledger.projection_generations')
+      .where('state', '<>', 'live')
+      .select(['projection', 'generation'])
+      .select((eb) =>
+        sql<string>`format('rm_%s_%s', replace(${eb.ref('projection')}, '-', '_'), ${eb.ref('generation')})`.as(
+          'schema',
+        ),
+      ),
   );
-  for (const { projection, generation, schema } of rows) {
-    await client.query(`drop schema if exists ${client.escapeIdentifier(schema)} cascade`);
-    await client.query(
-      'delete from ledger.projection_generations where projection = $1 and generation = $2',
-      [projection, generation],
+  for (const { projection, generation, schema } of generations) {
+    await run(client, sql`drop schema if exists ${sql.id(schema)} cascade`);
+    await run(
+      client,
+      tables
+        .deleteFrom('ledger.projection_generations')
+        .where('projection', '=', projection)
+        .where('generation', '=', generation),
     );
   }
 }

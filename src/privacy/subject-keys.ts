@@ -1,7 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { sql, type RawBuilder } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
+import { compiledOnce, fetchRows, run, tables, type Given } from '../postgres/statements.js';
 
 /**
  * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key
@@ -30,6 +32,31 @@ export interface SubjectKeys {
 
 const CACHED_KEYS_MAX = 50_000;
 
+const FIND = compiledOnce(
+  'subject_keys.find',
+  ({ subjects }: Given<{ readonly subjects: readonly SubjectId[] }>) =>
+    tables
+      .selectFrom('vault.subject_keys')
+      .select(['subject', 'wrapped'])
+      .where((eb) => eb('subject', '=', eb.fn.any(subjects))),
+);
+
+/** Raw SQL: the builder has no `unnest` of two lists. */
+const creation = (
+  subjects: readonly SubjectId[],
+  wrapped: readonly Buffer[],
+): RawBuilder<unknown> =>
+  sql`insert into vault.subject_keys (subject, wrapped)
+      select * from unnest(${subjects}::uuid[], ${wrapped}::bytea[])
+      on conflict (subject) do nothing`;
+
+/** Raw SQL: one row per element of a list. */
+const destruction = (subjects: readonly SubjectId[]): RawBuilder<unknown> =>
+  sql`insert into vault.subject_keys as known (subject, wrapped, destroyed_at)
+      select subject, null, now() from unnest(${subjects}::uuid[]) as gone (subject) order by subject
+      on conflict (subject) do update set wrapped = null, destroyed_at = now()
+      where known.wrapped is not null`;
+
 export class PostgresSubjectKeys implements SubjectKeys {
   // Only existing keys: another process may make a missing one at any moment.
   private readonly cache = new LRUCache<SubjectId, Buffer>({ max: CACHED_KEYS_MAX });
@@ -47,10 +74,7 @@ export class PostgresSubjectKeys implements SubjectKeys {
     const missing = [...keys].filter(([, key]) => key === null).map(([subject]) => subject);
     if (missing.length === 0) return keys;
     const before = this.forgets;
-    const { rows } = await this.pool.query<{ subject: string; wrapped: Buffer | null }>(
-      'select subject, wrapped from vault.subject_keys where subject = any($1::uuid[])',
-      [missing],
-    );
+    const rows = await fetchRows(this.pool, FIND({ subjects: missing }));
     for (const { subject, wrapped } of rows) {
       if (wrapped === null) continue;
       const key = openBytes(this.wrappingKey, wrapped, subject);
@@ -71,22 +95,14 @@ export class PostgresSubjectKeys implements SubjectKeys {
       .sort();
     if (missing.length === 0) return known;
     const wrapped = missing.map((subject) => sealBytes(this.wrappingKey, randomBytes(32), subject));
-    await this.pool.query(
-      'insert into vault.subject_keys (subject, wrapped) select * from unnest($1::uuid[], $2::bytea[]) on conflict (subject) do nothing',
-      [missing, wrapped],
-    );
+    await run(this.pool, creation(missing, wrapped));
     // Read back: another process may have been first, and a destroyed key must stay destroyed.
     return this.load(known.keys());
   }
 
   async destroy(subjects: readonly SubjectId[]): Promise<void> {
     // In the same order as when they are made.
-    await this.pool.query(
-      `insert into vault.subject_keys as known (subject, wrapped, destroyed_at)
-       select subject, null, now() from unnest($1::uuid[]) as gone (subject) order by subject
-       on conflict (subject) do update set wrapped = null, destroyed_at = now() where known.wrapped is not null`,
-      [[...new Set(subjects)].sort()],
-    );
+    await run(this.pool, destruction([...new Set(subjects)].sort()));
     this.forget(subjects);
   }
 

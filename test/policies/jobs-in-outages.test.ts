@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { Jobs } from '../../src/policies/jobs.js';
 import { StrandedJobs } from '../../src/policies/stranded-jobs.js';
 import { isUnavailable, openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { fetchRow } from '../../src/postgres/statements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -208,11 +210,11 @@ describe('abandoned locked jobs', () => {
 
       await alive.stop();
       await eventually(async () => {
-        const { rows } = await direct.query<{ gone: boolean }>(
-          `select not ${ProcessPresence.isAnyOtherRunning('$1')} as gone`,
-          [here.id],
+        const row = await fetchRow(
+          direct,
+          sql<{ gone: boolean }>`select not ${ProcessPresence.isAnyOtherRunning(here.id)} as gone`,
         );
-        return rows[0]?.gone === true;
+        return row?.gone === true;
       });
       await stranded.unlock(6_000);
       expect((await locked()).length).toBe(3);

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { fetchRow } from '../../src/postgres/statements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 
@@ -18,11 +20,11 @@ describe('the presence of a process', () => {
   });
 
   const isGone = async (client: pg.Pool | pg.PoolClient, id: number): Promise<boolean> => {
-    const { rows } = await client.query<{ gone: boolean }>(
-      `select ${ProcessPresence.isGone('$1::bigint')} as gone`,
-      [id],
+    const row = await fetchRow(
+      client,
+      sql<{ gone: boolean }>`select ${ProcessPresence.isGone(sql.val(id))} as gone`,
     );
-    return rows[0]?.gone ?? false;
+    return row?.gone ?? false;
   };
 
   it('is visible while the process runs, and no longer', async () => {

@@ -1,7 +1,9 @@
+import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
+import { compiledOnce, fetchRow, now, run, tables, type Given } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
 /** One client's call of one tenant. `address`: the client's, as text; stored as a keyed hash. */
@@ -39,15 +41,11 @@ export class RateLimits {
     const limit = tenant.openRules.rateLimits[call] ?? byDefault;
     const client = this.names.digest('client', tenant.alias, address);
     // Calls beyond the limit are not counted, so that the number cannot overflow.
-    const { rows } = await this.pool.query<{ calls: number; left_seconds: number }>(
-      `insert into ledger.call_counts as known (tenant, call, client, began, calls) values ($1, $2, $3, now(), 1)
-       on conflict (tenant, call, client) do update set
-         calls = case when known.began <= now() - make_interval(secs => $4) then 1 else least(known.calls, $5) + 1 end,
-         began = case when known.began <= now() - make_interval(secs => $4) then now() else known.began end
-       returning calls, ceil(extract(epoch from began + make_interval(secs => $4) - now()))::integer as left_seconds`,
-      [tenant.alias, call, client, windowSeconds, limit],
+    const counted = await fetchRow(
+      this.pool,
+      COUNT({ tenant: tenant.alias, call, client, windowSeconds, limit }),
     );
-    const [{ calls, left_seconds: leftSeconds } = { calls: 1, left_seconds: windowSeconds }] = rows;
+    const { calls, leftSeconds } = counted ?? { calls: 1, leftSeconds: windowSeconds };
     return {
       limit,
       windowSeconds,
@@ -70,10 +68,47 @@ export class RateLimits {
     const longest = Math.max(
       ...Object.values(CALL_WINDOWS).map(({ windowSeconds }) => windowSeconds),
     );
-    const { rowCount } = await this.pool.query(
-      'delete from ledger.call_counts where began < now() - make_interval(secs => $1)',
-      [longest],
+    return run(
+      this.pool,
+      tables
+        .deleteFrom('ledger.call_counts')
+        .where('began', '<', sql<Date>`now() - ${seconds(longest)}`),
     );
-    return rowCount ?? 0;
   }
 }
+
+const seconds = (count: number | Expression<number>): RawBuilder<unknown> =>
+  sql`make_interval(secs => ${count})`;
+
+interface Counting {
+  readonly tenant: string;
+  readonly call: string;
+  readonly client: string;
+  readonly windowSeconds: number;
+  readonly limit: number;
+}
+
+const COUNT = compiledOnce('call_counts.count', (given: Given<Counting>) => {
+  const { tenant, call, client, limit } = given;
+  const window = seconds(given.windowSeconds);
+  return tables
+    .insertInto('ledger.call_counts')
+    .values({ tenant, call, client, began: now, calls: 1 })
+    .onConflict((conflict) =>
+      conflict.columns(['tenant', 'call', 'client']).doUpdateSet((eb) => {
+        const began = eb.ref('ledger.call_counts.began');
+        const calls = eb.ref('ledger.call_counts.calls');
+        const isOver = sql<boolean>`${began} <= now() - ${window}`;
+        return {
+          calls: sql<number>`case when ${isOver} then 1 else least(${calls}, ${limit}) + 1 end`,
+          began: sql<Date>`case when ${isOver} then now() else ${began} end`,
+        };
+      }),
+    )
+    .returning((eb) => [
+      'calls',
+      sql<number>`ceil(extract(epoch from ${eb.ref('began')} + ${window} - now()))::integer`.as(
+        'leftSeconds',
+      ),
+    ]);
+});

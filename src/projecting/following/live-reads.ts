@@ -1,26 +1,8 @@
-import {
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-  type Compilable,
-  type Expression,
-  type RawBuilder,
-} from 'kysely';
+import { sql, type Compilable, type Expression, type Kysely, type RawBuilder } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
+import { builder, StatementText, type Given, type Values } from '../../postgres/statements.js';
 import type { LiveGenerations } from '../generations/generations.js';
-
-type Values = Readonly<Record<string, unknown>>;
-
-/** The parameters of a query, by the names of their values; undefined: no value. */
-export type Given<V extends Values> = {
-  readonly [N in keyof V]: undefined extends V[N]
-    ? RawBuilder<Exclude<V[N], undefined>> | undefined
-    : RawBuilder<V[N]>;
-};
 
 /**
  * A query of a read model with these tables. Its text depends on which values are present, not on
@@ -49,16 +31,6 @@ export interface Gone {
   readonly anybody: RawBuilder<boolean>;
 }
 
-interface Compiled {
-  readonly text: string;
-  readonly parameters: readonly unknown[];
-}
-
-/** A placeholder in a text that is compiled before there are values. */
-class Parameter {
-  constructor(readonly name: string) {}
-}
-
 /** Clients choose the filters, so the number of cached texts is limited. */
 const TEXTS_MAX = 200;
 
@@ -69,7 +41,7 @@ const TEXTS_MAX = 200;
  * (docs/adr/0028-queries-are-built-once.md).
  */
 export class LiveReads<Tables> {
-  private readonly texts = new LRUCache<string, Compiled>({ max: TEXTS_MAX });
+  private readonly texts = new LRUCache<string, StatementText>({ max: TEXTS_MAX });
 
   constructor(
     private readonly pool: Pool,
@@ -82,13 +54,14 @@ export class LiveReads<Tables> {
     const { schema, generation } = await this.generations.liveGeneration(this.projection);
     const names = Object.keys(query.values).filter((name) => query.values[name] !== undefined);
     const key = [schema, query.name, ...names].join(' ');
-    const { text, parameters } =
+    const compiled =
       this.texts.get(key) ?? this.compiled(query, names, { schema, generation, key });
-    const values = parameters.map((value) =>
-      value instanceof Parameter ? query.values[value.name] : value,
-    );
     const name = query.prepared ? { name: `${schema}.${query.name}` } : {};
-    const { rows } = await this.pool.query<{ json: T }>({ ...name, text, values });
+    const { rows } = await this.pool.query<{ json: T }>({
+      ...name,
+      text: compiled.text,
+      values: compiled.valuesFrom(query.values),
+    });
     return rows.map((row) => row.json);
   }
 
@@ -104,31 +77,14 @@ export class LiveReads<Tables> {
       generation,
       key,
     }: { readonly schema: string; readonly generation: number; readonly key: string },
-  ): Compiled {
-    const given = Object.fromEntries(
-      names.map((name) => [name, sql`${new Parameter(name)}`]),
-    ) as Given<V>;
-    const rm = compiler.withSchema(schema) as unknown as Kysely<Tables>;
-    const { sql: text, parameters } = build(
-      rm,
-      given,
-      goneFrom(this.projection, generation),
-    ).compile();
-    const compiled: Compiled = { text, parameters };
+  ): StatementText {
+    const rm = builder.withSchema(schema) as unknown as Kysely<Tables>;
+    const gone = goneFrom(this.projection, generation);
+    const compiled = StatementText.of<V>(names, (given) => build(rm, given, gone));
     this.texts.set(key, compiled);
     return compiled;
   }
 }
-
-/** Builds texts, without a connection: the driver runs them. */
-const compiler = new Kysely<unknown>({
-  dialect: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
-});
 
 /** Built once per statement; nearly always empty. */
 function goneFrom(projection: string, generation: number): Gone {

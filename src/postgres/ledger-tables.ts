@@ -1,0 +1,231 @@
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+
+/** Read as `BigInt`, see `openPool`. */
+type Int8 = ColumnType<bigint, bigint | number, bigint | number>;
+type Int8WithDefault = ColumnType<bigint, bigint | number | undefined, bigint | number>;
+/** Written as JSON text: pg would write an array as one of Postgres. */
+type Json<T> = ColumnType<T, string, string>;
+type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
+
+/**
+ * The small tables, as the migrations leave them (test/postgres/ledger-tables.test.ts compares
+ * them). Not here: the log's, which only its adapter uses, and those of read models.
+ */
+export interface LedgerTables {
+  'ledger.call_counts': CallCounts;
+  'ledger.chain_checkpoints': ChainCheckpoints;
+  'ledger.chain_seals': ChainSeals;
+  'ledger.followed_log': FollowedLog;
+  'ledger.idempotency_keys': IdempotencyKeys;
+  'ledger.identity': Identity;
+  'ledger.log_copies': LogCopies;
+  'ledger.log_losses': LogLosses;
+  'ledger.log_seals': LogSeals;
+  'ledger.parked_events': ParkedEvents;
+  'ledger.parked_reactions': ParkedReactions;
+  'ledger.parked_streams': ParkedStreams;
+  'ledger.policy_checkpoints': PolicyCheckpoints;
+  'ledger.projection_checkpoints': ProjectionCheckpoints;
+  'ledger.projection_erasures': ProjectionErasures;
+  'ledger.projection_generations': ProjectionGenerations;
+  'ledger.projection_history': ProjectionHistory;
+  'vault.erasures_checked': ErasuresChecked;
+  'vault.scrubbed': Scrubbed;
+  'vault.subject_keys': SubjectKeys;
+}
+
+interface CallCounts {
+  tenant: string;
+  call: string;
+  client: string;
+  began: Date;
+  calls: number;
+}
+
+interface ChainCheckpoints {
+  log_id: string;
+  position: string | null;
+  events: Int8WithDefault;
+  version: Int8WithDefault;
+  updated_at: Generated<Date>;
+}
+
+interface ChainSeals {
+  log_id: string;
+  chain: string;
+  events: Int8;
+  position: string;
+  digest: Buffer;
+  places: Buffer;
+  signature: Buffer;
+  sealed_at: Generated<Date>;
+  event_ids: readonly string[];
+  positions: readonly string[];
+  marks: Buffer;
+}
+
+interface FollowedLog {
+  only_row: Generated<boolean>;
+  log_id: string;
+  rebuilt: Generated<boolean>;
+  shown: Generated<boolean>;
+}
+
+interface IdempotencyKeys {
+  tenant: string;
+  mode: string;
+  key: string;
+  fingerprint: string;
+  owner: Int8;
+  created_at: Generated<Date>;
+  answer: Buffer | null;
+  command_id: string | null;
+  log_position: ColumnType<string | null, bigint | null | undefined, bigint | null>;
+}
+
+interface Identity {
+  one: Generated<boolean>;
+  master_key_check: string;
+}
+
+interface LogCopies {
+  source_id: string;
+  target_id: string;
+  source_head: string | null;
+  target_head: string | null;
+  events: Int8;
+  policies_position: string | null;
+  copied_at: Generated<Date>;
+}
+
+interface LogLosses {
+  id: GeneratedAlways<bigint>;
+  log_id: string;
+  from_position: string | null;
+  to_position: string | null;
+  noticed_at: Generated<Date>;
+  acknowledged_at: ColumnType<Date | null, Date | string | null | undefined, Date | string | null>;
+  acknowledged_by: string | null;
+  reason: string | null;
+  acknowledgement: JsonWithDefault<unknown>;
+  signature: string | null;
+}
+
+interface LogSeals {
+  log_id: string;
+  position: string | null;
+  event_id: string | null;
+  events: Int8;
+  digest: string;
+  signature: string;
+  sealed_at: Generated<Date>;
+}
+
+interface ParkedEvents {
+  projection: string;
+  generation: number;
+  stream: string;
+  revision: Int8;
+  position: string;
+  reason: string;
+  parked_at: Generated<Date>;
+}
+
+interface ParkedReactions {
+  id: GeneratedAlways<bigint>;
+  event_id: string;
+  policy: string;
+  stream: string;
+  revision: bigint | null;
+  position: string;
+  reason: string;
+  parked_at: Generated<Date>;
+  event_type: string | null;
+  schema_version: number | null;
+  tries: Generated<number>;
+  next_try_at: Generated<Date>;
+  passed_over: Int8WithDefault;
+}
+
+interface ParkedStreams {
+  projection: string;
+  generation: number;
+  stream: string;
+  position: string;
+  reason: string;
+  parked_at: Generated<Date>;
+}
+
+interface PolicyCheckpoints {
+  name: string;
+  position: string | null;
+  updated_at: Generated<Date>;
+  witness: string | null;
+  trail: JsonWithDefault<readonly { readonly reached: string; readonly witness: string }[]>;
+  losses: Generated<number>;
+}
+
+interface ProjectionCheckpoints {
+  projection: string;
+  generation: number;
+  position: string | null;
+  version: Int8WithDefault;
+  updated_at: Generated<Date>;
+  last_error: string | null;
+  witness: string | null;
+}
+
+interface ProjectionErasures {
+  projection: string;
+  generation: number;
+  account_ref: string;
+  erasure_id: string;
+  tenant: string;
+  mode: string;
+  persons: readonly string[];
+  next_piece: Json<unknown>;
+  begun_at: Generated<Date>;
+}
+
+interface ProjectionGenerations {
+  projection: string;
+  generation: number;
+  state: 'live' | 'building' | 'ready' | 'retired';
+  created_at: Generated<Date>;
+  definition: string | null;
+  retired_at: Date | null;
+}
+
+interface ProjectionHistory {
+  id: GeneratedAlways<bigint>;
+  action: 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked';
+  projection: string;
+  generation: number | null;
+  previous: number | null;
+  tenant: string | null;
+  mode: 'live' | 'test' | null;
+  account_ref: string | null;
+  actor: string;
+  started_at: Generated<Date>;
+  finished_at: Date | null;
+  outcome: Generated<'running' | 'done' | 'failed' | 'cancelled' | 'crashed'>;
+  details: JsonWithDefault<Readonly<Record<string, unknown>>>;
+}
+
+interface ErasuresChecked {
+  one: Generated<boolean>;
+  log_id: string;
+  position: string | null;
+}
+
+interface Scrubbed {
+  one: Generated<boolean>;
+  until: Date;
+}
+
+interface SubjectKeys {
+  subject: string;
+  wrapped: Buffer | null;
+  created_at: Generated<Date>;
+  destroyed_at: Date | null;
+}

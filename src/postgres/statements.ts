@@ -1,0 +1,139 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+  type Compilable,
+  type Expression,
+  type RawBuilder,
+} from 'kysely';
+import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import type { LedgerTables } from './ledger-tables.js';
+
+/** Builds statements, without a connection: `fetchRows` and `run` send them. */
+export const builder = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** Builds statements on the small tables. */
+export const tables = builder as Kysely<LedgerTables>;
+
+/**
+ * A statement with its values: built, or written with the tag `sql` where the builder has no word
+ * (docs/adr/0028-queries-are-built-once.md).
+ */
+export type Statement<T> = Compilable<T> | RawBuilder<T> | CompiledStatement<T>;
+
+/** A text of SQL with the values of its parameters, in their order. */
+interface CompiledStatement<T> {
+  /** The name it is prepared under, once per connection. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+  /** The type of its rows; no value. */
+  readonly row?: T;
+}
+
+/** A pool, or a connection with its transaction. */
+export interface Connection {
+  query<R extends QueryResultRow>(
+    statement: string | QueryConfig,
+    values?: unknown[],
+  ): Promise<QueryResult<R>>;
+}
+
+/** @throws the database's errors. */
+export async function fetchRows<T>(db: Connection, statement: Statement<T>): Promise<T[]> {
+  return (await send(db, statement)).rows as T[];
+}
+
+/** The first row; undefined: none. @throws the database's errors. */
+export async function fetchRow<T>(db: Connection, statement: Statement<T>): Promise<T | undefined> {
+  return (await fetchRows(db, statement))[0];
+}
+
+/** @returns how many rows it changed. @throws the database's errors. */
+export async function run(db: Connection, statement: Statement<unknown>): Promise<number> {
+  return (await send(db, statement)).rowCount ?? 0;
+}
+
+function send(db: Connection, statement: Statement<unknown>): Promise<QueryResult> {
+  if ('text' in statement) return db.query(statement);
+  const { sql: text, parameters } = statement.compile(tables);
+  return db.query(text, [...parameters]);
+}
+
+/** The values of a statement, by name. */
+export type Values = Readonly<Record<string, unknown>>;
+
+/** The parameters of a statement, by the names of their values; undefined: no value. */
+export type Given<V extends object> = {
+  readonly [N in keyof V]: undefined extends V[N]
+    ? RawBuilder<Exclude<V[N], undefined>> | undefined
+    : RawBuilder<V[N]>;
+};
+
+/** A placeholder in a text that is compiled before there are values. */
+class Parameter {
+  constructor(readonly name: string) {}
+}
+
+/** The text of a statement, compiled before there are values. */
+export class StatementText {
+  private constructor(
+    readonly text: string,
+    private readonly parameters: readonly unknown[],
+  ) {}
+
+  /** @param names of the values that are present. */
+  static of<V extends object>(
+    names: readonly string[],
+    build: (given: Given<V>) => Compilable,
+  ): StatementText {
+    const given = Object.fromEntries(names.map((name) => [name, sql`${new Parameter(name)}`]));
+    const { sql: text, parameters } = build(given as Given<V>).compile();
+    return new StatementText(text, parameters);
+  }
+
+  /** Its parameters' values, in their order. */
+  valuesFrom(values: object): unknown[] {
+    const byName = values as Values;
+    return this.parameters.map((value) =>
+      value instanceof Parameter ? byName[value.name] : value,
+    );
+  }
+}
+
+/**
+ * A statement for what runs with every request: compiled at its first use only, and prepared once
+ * per connection under this name.
+ */
+export function compiledOnce<V extends object, T>(
+  name: string,
+  build: (given: Given<V>) => Compilable<T>,
+): (values: V) => Statement<T> {
+  let compiled: StatementText | undefined;
+  return (values) => {
+    compiled ??= StatementText.of(Object.keys(values), build);
+    return { name, text: compiled.text, values: compiled.valuesFrom(values) };
+  };
+}
+
+/** For `column = any(...)`: one parameter for any number of values. */
+export const anyOf = <T>(values: readonly T[]): RawBuilder<T> => sql<T>`any(${values})`;
+
+/** The database's time at the beginning of the transaction. */
+export const now = sql<Date>`now()`;
+
+/** A time in epoch milliseconds; null stays null. */
+export const epochMs = <T extends Date | null>(
+  time: Expression<T>,
+): RawBuilder<T extends null ? number | null : number> =>
+  sql`(extract(epoch from ${time}) * 1000)::float8`;

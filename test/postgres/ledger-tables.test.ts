@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import ts from 'typescript';
+import { openPool } from '../../src/postgres/database.js';
+import { fetchRows } from '../../src/postgres/statements.js';
+import { createTestDatabase } from '../support/database.js';
+
+/** The columns that the interfaces name, with whether they may be null: `table.column?`. */
+async function namedColumns(): Promise<string[]> {
+  const path = join(__dirname, '../../src/postgres/ledger-tables.ts');
+  const file = ts.createSourceFile(path, await readFile(path, 'utf8'), ts.ScriptTarget.Latest);
+  const members = new Map<string, [name: string, type: string][]>();
+  for (const each of file.statements)
+    if (ts.isInterfaceDeclaration(each))
+      members.set(
+        each.name.text,
+        each.members.filter(ts.isPropertySignature).map((member) => {
+          if (!ts.isIdentifier(member.name) && !ts.isStringLiteral(member.name))
+            throw new Error('a column without a plain name');
+          return [member.name.text, member.type?.getText(file) ?? ''];
+        }),
+      );
+  return (members.get('LedgerTables') ?? []).flatMap(([table, row]) =>
+    (members.get(row) ?? []).map(
+      ([column, type]) => `${table}.${column}${isNullable(type) ? '?' : ''}`,
+    ),
+  );
+}
+
+const isNullable = (type: string): boolean =>
+  (type.split(',')[0] ?? '').includes('| null') || type === 'JsonWithDefault<unknown>';
+
+test('the types of the small tables name the columns that the migrations make', async () => {
+  const database = await createTestDatabase();
+  const pool = openPool({ url: database.url, max: 1, applicationName: 'ledger-tables' });
+  try {
+    const named = await namedColumns();
+    const found = await fetchRows(
+      pool,
+      sql<{ name: string }>`
+        select table_schema || '.' || table_name || '.' || column_name
+          || case is_nullable when 'YES' then '?' else '' end as name
+        from information_schema.columns where table_schema in ('ledger', 'vault') and table_name not like 'migration%'
+          and (table_schema, table_name) not in
+            (('ledger', 'events'), ('ledger', 'streams'), ('ledger', 'log_head'))`,
+    );
+    expect(named.sort()).toEqual(found.map(({ name }) => name).sort());
+  } finally {
+    await pool.end();
+    await database.drop();
+  }
+});
