@@ -1,5 +1,7 @@
+import { sql, type Expression } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
+import { fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import { MARK_DIGITS, type ChainLink } from './chain-link.js';
 import { readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
@@ -44,21 +46,24 @@ interface SealRow {
   readonly chain: string;
   readonly events: bigint;
   readonly position: string;
-  readonly digest: string;
-  readonly places: string;
-  readonly signature: string;
+  readonly digest: Buffer;
+  readonly places: Buffer;
+  readonly signature: Buffer;
   readonly count: number;
 }
 
-/** The seals of one moment, as Postgres stores them. */
-interface SealedAt {
-  readonly at: string;
-  readonly ids: readonly string[];
-  readonly positions: readonly string[];
-}
-
-const SEAL_COLUMNS = `chain, events, position, encode(digest, 'hex') as digest, encode(places, 'hex') as places,
-  encode(signature, 'base64') as signature, cardinality(event_ids) as count`;
+const TABLE = 'ledger.chain_seals';
+const SEALS = tables
+  .selectFrom(TABLE)
+  .select((eb) => [
+    'chain',
+    'events',
+    'position',
+    'digest',
+    'places',
+    'signature',
+    sql<number>`cardinality(${eb.ref('event_ids')})`.as('count'),
+  ]);
 
 const PAGE = 500;
 
@@ -70,14 +75,13 @@ export class ChainSeals {
   ) {}
 
   async checkpoint(): Promise<ChainCheckpoint> {
-    const { rows } = await this.pool.query<{
-      position: string | null;
-      events: bigint;
-      version: bigint;
-    }>('select position, events, version from ledger.chain_checkpoints where log_id = $1', [
-      this.logId,
-    ]);
-    const [row] = rows;
+    const row = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom('ledger.chain_checkpoints')
+        .select(['position', 'events', 'version'])
+        .where('log_id', '=', this.logId),
+    );
     return {
       position: row?.position ?? undefined,
       events: Number(row?.events ?? 0n),
@@ -87,11 +91,15 @@ export class ChainSeals {
 
   /** The newest seal of each of these chains, where there is one. */
   async newest(chains: readonly string[]): Promise<readonly StoredSeal[]> {
-    const { rows } = await this.pool.query<SealRow>(
-      `select seal.* from unnest($2::text[]) as wanted (name) cross join lateral (
-         select ${SEAL_COLUMNS} from ledger.chain_seals where log_id = $1 and chain = wanted.name order by events desc limit 1
-       ) as seal`,
-      [this.logId, chains],
+    const ofChain = SEALS.where('log_id', '=', this.logId)
+      .where('chain', '=', sql<string>`wanted.name`)
+      .orderBy('events', 'desc')
+      .limit(1);
+    const rows = await fetchRows(
+      this.pool,
+      sql<SealRow>`
+        select seal.* from unnest(${chains}::text[]) as wanted (name)
+        cross join lateral ${ofChain} as seal`,
     );
     return rows.map(asSeal);
   }
@@ -99,9 +107,12 @@ export class ChainSeals {
   /** All seals of a chain, from the first on. */
   async *all(chain: string): AsyncGenerator<StoredSeal, void, undefined> {
     for (let after = 0; ;) {
-      const { rows } = await this.pool.query<SealRow>(
-        `select ${SEAL_COLUMNS} from ledger.chain_seals where log_id = $1 and chain = $2 and events > $3 order by events limit $4`,
-        [this.logId, chain, after, PAGE],
+      const rows = await fetchRows(
+        this.pool,
+        SEALS.where((eb) => eb.and({ log_id: this.logId, chain }))
+          .where('events', '>', BigInt(after))
+          .orderBy('events')
+          .limit(PAGE),
       );
       const seals = rows.map(asSeal);
       yield* seals;
@@ -112,38 +123,47 @@ export class ChainSeals {
 
   /** The marks of each event under the seal; empty when the seal is missing. */
   async eventsUnder({ chain, events }: ChainSeal): Promise<SealedEvents> {
-    const { rows } = await this.pool.query<{ ids: string[]; positions: string[]; marks: string }>(
-      `select event_ids::text[] as ids, positions, encode(marks, 'hex') as marks
-         from ledger.chain_seals where log_id = $1 and chain = $2 and events = $3`,
-      [this.logId, chain, events],
+    const row = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom(TABLE)
+        .select((eb) => [idsOf(eb.ref('event_ids')).as('ids'), 'positions', 'marks'])
+        .where((eb) => eb.and({ log_id: this.logId, chain }))
+        .where('events', '=', BigInt(events)),
     );
-    const { ids = [], positions = [], marks = '' } = rows[0] ?? {};
-    return { ids, positions, marks: marks.match(new RegExp(`.{${MARK_DIGITS}}`, 'g')) ?? [] };
+    const { ids = [], positions = [], marks = Buffer.alloc(0) } = row ?? {};
+    const digits = marks.toString('hex');
+    return { ids, positions, marks: digits.match(new RegExp(`.{${MARK_DIGITS}}`, 'g')) ?? [] };
   }
 
   /** Whether the event was ever sealed in this chain. */
   async isSealed(chain: string, eventId: string): Promise<boolean> {
-    const { rows } = await this.pool.query<{ sealed: boolean }>(
-      'select exists (select from ledger.chain_seals where log_id = $1 and chain = $2 and $3::uuid = any (event_ids)) as sealed',
-      [this.logId, chain, eventId],
+    const seal = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom(TABLE)
+        .select('events')
+        .where((eb) => eb.and({ log_id: this.logId, chain }))
+        .where((eb) => sql<boolean>`${eventId}::uuid = any (${eb.ref('event_ids')})`)
+        .limit(1),
     );
-    return rows[0]?.sealed ?? false;
+    return seal !== undefined;
   }
 
   /** Whether there is an unacknowledged loss of the log's end. */
   async isLossOpen(): Promise<boolean> {
-    const { rows } = await this.pool.query(
-      'select from ledger.log_losses where log_id = $1 and acknowledged_at is null',
-      [this.logId],
-    );
-    return rows.length > 0;
+    const open = tables
+      .selectFrom('ledger.log_losses')
+      .select('id')
+      .where('log_id', '=', this.logId)
+      .where('acknowledged_at', 'is', null);
+    return (await fetchRow(this.pool, open)) !== undefined;
   }
 
   /** The sealed events of all chains, grouped by moment, newest first. */
   async *eventsBackwards(): AsyncGenerator<readonly SeenEvent[], void, undefined> {
-    let before: string | null = null;
-    for (;;) {
-      const sealed: readonly SealedAt[] = await this.newestBefore(before);
+    for (let before: string | undefined; ;) {
+      const sealed = await fetchRows(this.pool, this.newestBefore(before));
       const [first] = sealed;
       if (first === undefined) return;
       yield sealed.flatMap(({ ids, positions }) =>
@@ -153,14 +173,24 @@ export class ChainSeals {
     }
   }
 
-  private async newestBefore(moment: string | null): Promise<readonly SealedAt[]> {
-    const { rows } = await this.pool.query<SealedAt>(
-      `select sealed_at::text as at, event_ids::text[] as ids, positions from ledger.chain_seals
-        where log_id = $1 and sealed_at = (
-          select max(sealed_at) from ledger.chain_seals where log_id = $1 and ($2::timestamptz is null or sealed_at < $2))`,
-      [this.logId, moment],
-    );
-    return rows;
+  /** @param moment as text, which keeps its microseconds; undefined: now. */
+  private newestBefore(moment: string | undefined) {
+    const newest = tables
+      .selectFrom(TABLE)
+      .select((eb) => eb.fn.max('sealed_at').as('at'))
+      .where('log_id', '=', this.logId)
+      .$if(moment !== undefined, (all) =>
+        all.where('sealed_at', '<', sql<Date>`${moment}::timestamptz`),
+      );
+    return tables
+      .selectFrom(TABLE)
+      .select((eb) => [
+        eb.cast<string>('sealed_at', 'text').as('at'),
+        idsOf(eb.ref('event_ids')).as('ids'),
+        'positions',
+      ])
+      .where('log_id', '=', this.logId)
+      .where('sealed_at', '=', newest);
   }
 
   logSeal(): Promise<LogSeal | undefined> {
@@ -193,16 +223,26 @@ export class ChainSeals {
     { version }: ChainCheckpoint,
     { position, events }: Pick<ChainCheckpoint, 'position' | 'events'>,
   ): Promise<boolean> {
-    await client.query(
-      'insert into ledger.chain_checkpoints (log_id) values ($1) on conflict do nothing',
-      [this.logId],
+    await run(
+      client,
+      tables
+        .insertInto('ledger.chain_checkpoints')
+        .values({ log_id: this.logId })
+        .onConflict((conflict) => conflict.doNothing()),
     );
-    const { rowCount } = await client.query(
-      `update ledger.chain_checkpoints set position = $3, events = $4, version = version + 1, updated_at = now()
-        where log_id = $1 and version = $2`,
-      [this.logId, version, position, events],
+    const moved = await run(
+      client,
+      tables
+        .updateTable('ledger.chain_checkpoints')
+        .set((eb) => ({
+          position: position ?? null,
+          events,
+          version: eb('version', '+', 1n),
+          updated_at: now,
+        }))
+        .where((eb) => eb.and({ log_id: this.logId, version })),
     );
-    return rowCount === 1;
+    return moved === 1;
   }
 
   private async insert(
@@ -210,7 +250,7 @@ export class ChainSeals {
     seals: readonly (ChainSeal & SealedEvents)[],
   ): Promise<void> {
     const rows = seals.map(({ marks, ...seal }) => ({ ...seal, marks: marks.join('') }));
-    // One statement for any number of chains.
+    // Raw SQL: one statement for any number of chains.
     await client.query(
       `insert into ledger.chain_seals (log_id, chain, events, position, digest, places, signature, event_ids, positions, marks)
        select $1, chain, events, position, decode(digest, 'hex'), decode(places, 'hex'), decode(signature, 'base64'), ids, positions, decode(marks, 'hex')
@@ -221,9 +261,13 @@ export class ChainSeals {
   }
 }
 
-const asSeal = ({ events, signature, ...row }: SealRow): StoredSeal => ({
+const idsOf = (eventIds: Expression<readonly string[]>) =>
+  sql<readonly string[]>`${eventIds}::text[]`;
+
+const asSeal = ({ events, digest, places, signature, ...row }: SealRow): StoredSeal => ({
   ...row,
   events: Number(events),
-  // Postgres breaks base64 into lines.
-  signature: signature.replaceAll('\n', ''),
+  digest: digest.toString('hex'),
+  places: places.toString('hex'),
+  signature: signature.toString('base64'),
 });

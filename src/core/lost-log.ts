@@ -7,7 +7,9 @@ import {
   movePoliciesBack,
   type PolicyCheckpoint,
 } from '../policies/policy-checkpoint.js';
+import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
+import { GENERATIONS } from '../projecting/checkpoints.js';
 import { replaceLiveGeneration } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
@@ -81,22 +83,37 @@ async function settle(
   for (const projector of renewed) await replaceLiveGeneration(client, projector);
   // A definition that matches no release: such a generation is never read, switched to or restored.
   for (const { projection, generation } of marks.lost)
-    await client.query(
-      'update ledger.projection_generations set definition = null where projection = $1 and generation = $2',
-      [projection, generation],
+    await run(
+      client,
+      tables
+        .updateTable('ledger.projection_generations')
+        .set({ definition: null })
+        .where((eb) => eb.and({ projection, generation })),
     );
-  if (renewed.length > 0) await client.query('update ledger.followed_log set shown = false');
+  if (renewed.length > 0)
+    await run(client, tables.updateTable('ledger.followed_log').set({ shown: false }));
   if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
   await dropParked(client, log);
   // Claims without an owner: the same request runs again, and finds the rest of its effect by its
   // command.
-  await client.query(
-    'update ledger.idempotency_keys set answer = null, owner = 0 where answer is not null and (log_position is null or log_position > $1)',
-    [standing === undefined ? -1n : log.order(standing)],
+  const kept = standing === undefined ? -1n : log.order(standing);
+  await run(
+    client,
+    tables
+      .updateTable('ledger.idempotency_keys')
+      .set({ answer: null, owner: 0n })
+      .where('answer', 'is not', null)
+      .where((eb) =>
+        eb.or([eb('log_position', 'is', null), eb('log_position', '>', String(kept))]),
+      ),
   );
-  await client.query('update vault.erasures_checked set position = null where log_id = $1', [
-    await log.id(),
-  ]);
+  await run(
+    client,
+    tables
+      .updateTable('vault.erasures_checked')
+      .set({ position: null })
+      .where('log_id', '=', await log.id()),
+  );
   await record(client, log, from, standing);
   logger.warn(
     {
@@ -130,14 +147,19 @@ async function putBack(
 
 /** Deletes parked reactions to lost events. */
 async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
-  const { rows } = await client.query<SeenEvent>(
-    'select distinct position, event_id as "eventId" from ledger.parked_reactions',
+  const parked = await fetchRows(
+    client,
+    tables
+      .selectFrom('ledger.parked_reactions')
+      .select(['position', 'event_id as eventId'])
+      .distinct(),
   );
-  for (const event of rows) {
+  for (const event of parked) {
     if (!log.isPosition(event.position) || (await log.holds(event))) continue;
-    await client.query(
-      'delete from ledger.parked_reactions where event_id = $1 and position = $2',
-      [event.eventId, event.position],
+    const { eventId: event_id, position } = event;
+    await run(
+      client,
+      tables.deleteFrom('ledger.parked_reactions').where((eb) => eb.and({ event_id, position })),
     );
   }
 }
@@ -155,21 +177,30 @@ async function record(
   const logId = await log.id();
   const head = await log.head();
   const to = head !== undefined && log.compare(head, from) < 0 ? head : standing;
-  const { rows } = await client.query<{ from_position: string | null; to_position: string | null }>(
-    'select from_position, to_position from ledger.log_losses where log_id = $1 and acknowledged_at is null for update',
-    [logId],
+  const open = await fetchRow(
+    client,
+    tables
+      .selectFrom('ledger.log_losses')
+      .select(['from_position', 'to_position'])
+      .where('log_id', '=', logId)
+      .where('acknowledged_at', 'is', null)
+      .forUpdate(),
   );
-  const [open] = rows;
   const earlier =
     open !== undefined && log.compare(open.to_position ?? undefined, to) < 0
       ? open.to_position
       : (to ?? null);
   const later =
     log.compare(open?.from_position ?? undefined, from) > 0 ? (open?.from_position ?? from) : from;
-  await client.query(
-    `insert into ledger.log_losses (log_id, from_position, to_position) values ($1, $2, $3)
-     on conflict (log_id) where acknowledged_at is null do update set from_position = excluded.from_position, to_position = excluded.to_position`,
-    [logId, later, earlier],
+  const lost = { from_position: later, to_position: earlier };
+  await run(
+    client,
+    tables
+      .insertInto('ledger.log_losses')
+      .values({ log_id: logId, ...lost })
+      .onConflict((conflict) =>
+        conflict.column('log_id').where('acknowledged_at', 'is', null).doUpdateSet(lost),
+      ),
   );
 }
 
@@ -193,10 +224,12 @@ async function readMarks(
     else if (witness !== undefined) standing.push(witness.position);
     return isThere;
   };
-  const { rows } = await db.query<GenerationMark>(
-    `select projection, generation, g.state, c.position, c.witness
-       from ledger.projection_generations g join ledger.projection_checkpoints c using (projection, generation)
-      where c.position is not null and g.definition is not null`,
+  const rows = await fetchRows(
+    db,
+    GENERATIONS.select(['g.state', 'c.witness'])
+      .where('c.position', 'is not', null)
+      .$narrowType<{ position: string }>()
+      .where('g.definition', 'is not', null),
   );
   const lost: GenerationMark[] = [];
   for (const row of rows)

@@ -1,6 +1,14 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { witnessText } from '../event-log/witness.js';
+import {
+  compiledOnce,
+  epochMs,
+  fetchRows,
+  run,
+  tables,
+  type Given,
+} from '../postgres/statements.js';
 
 /** The checkpoint of a live generation. */
 export interface Checkpoint {
@@ -19,24 +27,32 @@ export async function liveCheckpoints(
   pool: Pool | PoolClient,
   projections: readonly string[],
 ): Promise<Checkpoint[]> {
-  const { rows } = await pool.query<{
-    projection: string;
-    generation: number;
-    position: string | null;
-    version: string;
-    lastError: string | null;
-    updatedAt: number;
-  }>({
-    name: 'projection_checkpoints.live',
-    text: `
-      select projection, generation, c.position, c.version::text as version, c.last_error as "lastError",
-        (extract(epoch from c.updated_at) * 1000)::float8 as "updatedAt"
-      from ledger.projection_generations g join ledger.projection_checkpoints c using (projection, generation)
-      where g.state = 'live' and projection = any ($1::text[])`,
-    values: [projections],
-  });
+  const rows = await fetchRows(pool, LIVE({ projections }));
   return rows.map((row) => ({ ...row, position: row.position ?? undefined }));
 }
+
+/** Generations `g` with their checkpoints `c`. */
+export const GENERATIONS = tables
+  .selectFrom('ledger.projection_generations as g')
+  .innerJoin('ledger.projection_checkpoints as c', (join) =>
+    join.onRef('c.projection', '=', 'g.projection').onRef('c.generation', '=', 'g.generation'),
+  )
+  .select((eb) => [
+    'g.projection',
+    'g.generation',
+    'c.position',
+    eb.cast<string>('c.version', 'text').as('version'),
+    'c.last_error as lastError',
+    epochMs(eb.ref('c.updated_at')).as('updatedAt'),
+  ]);
+
+const LIVE = compiledOnce(
+  'projection_checkpoints.live',
+  ({ projections }: Given<{ readonly projections: readonly string[] }>) =>
+    GENERATIONS.where('g.state', '=', 'live').where((eb) =>
+      eb('g.projection', '=', eb.fn.any(projections)),
+    ),
+);
 
 export interface CheckpointMove {
   readonly projection: string;
@@ -47,7 +63,7 @@ export interface CheckpointMove {
 /**
  * Moves several checkpoints over events that none of these projections handles. Returns the names
  * of those that moved; the others had another version. Rows are locked in the order of their names,
- * so two writers cannot deadlock.
+ * so two writers cannot deadlock. Raw SQL: the builder has no `unnest` of several lists.
  */
 export async function moveCheckpoints(
   pool: Pool,
@@ -84,10 +100,13 @@ export async function recordLastError(
   generation: number,
   error: string,
 ): Promise<void> {
-  await pool.query(
-    `update ledger.projection_checkpoints set last_error = $3
-     where projection = $1 and generation = $2 and last_error is distinct from $3`,
-    [projection, generation, error],
+  await run(
+    pool,
+    tables
+      .updateTable('ledger.projection_checkpoints')
+      .set({ last_error: error })
+      .where((eb) => eb.and({ projection, generation }))
+      .where('last_error', 'is distinct from', error),
   );
 }
 
@@ -97,9 +116,12 @@ export async function parkedStreams(
   projection: string,
   generation: number,
 ): Promise<string[]> {
-  const { rows } = await pool.query<{ stream: string }>(
-    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
-    [projection, generation],
+  const rows = await fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.parked_streams')
+      .select('stream')
+      .where((eb) => eb.and({ projection, generation })),
   );
   return rows.map((row) => row.stream);
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
 import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
@@ -16,6 +17,7 @@ import { sealedTail } from '../../chain/sealed-tail.js';
 import type { Core } from '../../core/core.js';
 import { MODES } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
+import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { recordDone } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -92,11 +94,16 @@ export async function acknowledgeLoss(
   }).sealToHead({ signal: options.signal });
   const acknowledged = await inTransaction(pool, async (client) => {
     // A process that seals at the same time finds the checkpoint moved.
-    const { rows } = await client.query<{ from: string | null }>(
-      'select from_position as "from" from ledger.log_losses where log_id = $1 and acknowledged_at is null for update',
-      [await core.log.id()],
+    const open = await fetchRow(
+      client,
+      tables
+        .selectFrom('ledger.log_losses')
+        .select('from_position as from')
+        .where('log_id', '=', await core.log.id())
+        .where('acknowledged_at', 'is', null)
+        .forUpdate(),
     );
-    return acknowledge(client, core, options, { open: rows[0], stopped });
+    return acknowledge(client, core, options, { open, stopped });
   });
   if (!(acknowledged instanceof NotDone)) await onAcknowledged(acknowledged);
   return acknowledged;
@@ -155,31 +162,32 @@ async function dropSeals(
   { logId }: ChainSeals,
   isLost: (position: Position) => boolean,
 ): Promise<readonly LostSeal[]> {
-  const { rows } = await client.query<{
-    at: Date;
-    chain: string;
-    events: bigint;
-    position: string;
-    digest: string;
-  }>(
-    `select sealed_at as at, chain, events, position, encode(digest, 'hex') as digest from ledger.chain_seals where log_id = $1 order by sealed_at desc`,
-    [logId],
+  const rows = await fetchRows(
+    client,
+    tables
+      .selectFrom('ledger.chain_seals')
+      .select(['sealed_at as at', 'chain', 'events', 'position', 'digest'])
+      .where('log_id', '=', logId)
+      .orderBy('sealed_at', 'desc'),
   );
   const since = rows
     .filter(({ position }) => isLost(position))
     .reduce<Date | undefined>((a, { at }) => (a === undefined || at < a ? at : a), undefined);
   if (since === undefined) return [];
   const dropped = rows.filter(({ at }) => at >= since);
-  await client.query(
-    `delete from ledger.chain_seals s using unnest($2::text[], $3::bigint[]) as gone (chain, events)
-      where s.log_id = $1 and s.chain = gone.chain and s.events = gone.events`,
-    [logId, dropped.map(({ chain }) => chain), dropped.map(({ events }) => events)],
+  const [chains, lengths] = [dropped.map(({ chain }) => chain), dropped.map((row) => row.events)];
+  // Raw SQL: the builder has no `unnest` of two lists.
+  await run(
+    client,
+    sql`delete from ledger.chain_seals s
+        using unnest(${chains}::text[], ${lengths}::bigint[]) as gone (chain, events)
+        where s.log_id = ${logId} and s.chain = gone.chain and s.events = gone.events`,
   );
   return dropped.map(({ chain, events, position, digest }) => ({
     chain,
     events: Number(events),
     position,
-    digest,
+    digest: digest.toString('hex'),
   }));
 }
 
@@ -189,9 +197,9 @@ async function newestSealed(
   { logId }: ChainSeals,
   log: Core['log'],
 ): Promise<Position | null> {
-  const { rows } = await client.query<{ position: string }>(
-    'select position from ledger.chain_seals where log_id = $1',
-    [logId],
+  const rows = await fetchRows(
+    client,
+    tables.selectFrom('ledger.chain_seals').select('position').where('log_id', '=', logId),
   );
   return rows.reduce<Position | null>(
     (a, { position }) => (a === null || log.compare(position, a) > 0 ? position : a),
@@ -220,10 +228,20 @@ async function setCheckpoint(
   link: LogLink,
   signer: ChainSigner,
 ): Promise<void> {
-  await client.query(
-    `insert into ledger.chain_checkpoints (log_id, position, events, version) values ($1, $2, $3, 1)
-     on conflict (log_id) do update set position = excluded.position, events = excluded.events, version = chain_checkpoints.version + 1, updated_at = now()`,
-    [logId, link.position, link.events],
+  const { position, events } = link;
+  await run(
+    client,
+    tables
+      .insertInto('ledger.chain_checkpoints')
+      .values({ log_id: logId, position, events, version: 1n })
+      .onConflict((conflict) =>
+        conflict.column('log_id').doUpdateSet((eb) => ({
+          position,
+          events,
+          version: eb('ledger.chain_checkpoints.version', '+', 1n),
+          updated_at: now,
+        })),
+      ),
   );
   await writeLogSeal(client, logId, sealLog(signer, logId, link));
 }
@@ -234,14 +252,29 @@ async function record(
   by: string,
 ): Promise<void> {
   const { log, from, to, reason, acknowledgedAt, signature } = acknowledgement;
-  await client.query(
-    `insert into ledger.log_losses (log_id, from_position, to_position) values ($1, $2, $3) on conflict (log_id) where acknowledged_at is null do nothing`,
-    [log, from, to],
+  await run(
+    client,
+    tables
+      .insertInto('ledger.log_losses')
+      .values({ log_id: log, from_position: from, to_position: to })
+      .onConflict((conflict) =>
+        conflict.column('log_id').where('acknowledged_at', 'is', null).doNothing(),
+      ),
   );
-  await client.query(
-    `update ledger.log_losses set to_position = $2, acknowledged_at = $3, acknowledged_by = $4, reason = $5, acknowledgement = $6, signature = $7
-      where log_id = $1 and acknowledged_at is null`,
-    [log, to, acknowledgedAt, by, reason, JSON.stringify(acknowledgement), signature],
+  await run(
+    client,
+    tables
+      .updateTable('ledger.log_losses')
+      .set({
+        to_position: to,
+        acknowledged_at: acknowledgedAt,
+        acknowledged_by: by,
+        reason,
+        acknowledgement: JSON.stringify(acknowledgement),
+        signature,
+      })
+      .where('log_id', '=', log)
+      .where('acknowledged_at', 'is', null),
   );
 }
 

@@ -1,6 +1,6 @@
-import type { Pool } from 'pg';
 import { MODES, type Mode } from '../../domain/scope.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
+import { parkedStreams } from '../../projecting/checkpoints.js';
 import type { GenerationParts } from '../../projecting/generations/catch-up.js';
 import { UnstorableText } from '../../projecting/generations/copy-rows.js';
 import { GenerationsOf } from '../../projecting/generations/generation-records.js';
@@ -169,17 +169,9 @@ async function released(
   }
 }
 
-async function parkedStreamsOf(
-  pool: Pool,
-  projection: string,
-  generation: number,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ stream: string }>(
-    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
-    [projection, generation],
-  );
-  return new Set(rows.map(({ stream }) => stream));
-}
+const parkedStreamsOf = async (
+  ...generation: Parameters<typeof parkedStreams>
+): Promise<ReadonlySet<string>> => new Set(await parkedStreams(...generation));
 
 function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
   const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);

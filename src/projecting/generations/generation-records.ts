@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog } from '../../event-log/event-log.js';
-import type { Checkpoint } from '../checkpoints.js';
+import { anyOf, epochMs, fetchRows, run, tables } from '../../postgres/statements.js';
+import { GENERATIONS, type Checkpoint } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector } from '../projector.js';
 import type { ParkedEvent } from './generation-store.js';
@@ -35,12 +37,16 @@ export async function generationRecords(
   db: Pool | PoolClient,
   projections: readonly string[],
 ): Promise<GenerationRecord[]> {
-  const { rows } = await db.query<Omit<GenerationRecord, 'position'> & { position: string | null }>(
-    `select projection, generation, state, definition, (extract(epoch from retired_at) * 1000)::float8 as "retiredAt",
-       c.position, c.version::text as version, c.last_error as "lastError", (extract(epoch from c.updated_at) * 1000)::float8 as "updatedAt"
-     from ledger.projection_generations g join ledger.projection_checkpoints c using (projection, generation)
-     where projection = any ($1::text[]) order by projection, generation`,
-    [projections],
+  const rows = await fetchRows(
+    db,
+    GENERATIONS.select((eb) => [
+      'g.state',
+      'g.definition',
+      epochMs(eb.ref('g.retired_at')).as('retiredAt'),
+    ])
+      .where('g.projection', '=', anyOf(projections))
+      .orderBy('g.projection')
+      .orderBy('g.generation'),
   );
   return rows.map((row) => ({ ...row, position: row.position ?? undefined }));
 }
@@ -135,9 +141,11 @@ export async function dropGeneration(
   generation: number,
 ): Promise<void> {
   await client.query(`drop schema if exists ${quoted(schemaOf(projection, generation))} cascade`);
-  await client.query(
-    'delete from ledger.projection_generations where projection = $1 and generation = $2',
-    [projection, generation],
+  await run(
+    client,
+    tables
+      .deleteFrom('ledger.projection_generations')
+      .where((eb) => eb.and({ projection, generation })),
   );
 }
 
@@ -150,12 +158,18 @@ export async function changeState(
   from: readonly GenerationState[],
   to: GenerationState,
 ): Promise<void> {
-  const { rowCount } = await client.query(
-    `update ledger.projection_generations set state = $3, retired_at = case when $3 = 'retired' then clock_timestamp() else retired_at end
-     where projection = $1 and generation = $2 and state = any ($4::text[])`,
-    [projection, generation, to, from],
+  const changed = await run(
+    client,
+    tables
+      .updateTable('ledger.projection_generations')
+      .set({
+        state: to,
+        ...(to === 'retired' ? { retired_at: sql<Date>`clock_timestamp()` } : undefined),
+      })
+      .where((eb) => eb.and({ projection, generation }))
+      .where('state', '=', anyOf(from)),
   );
-  if (rowCount !== 1)
+  if (changed !== 1)
     throw new GenerationRefused(
       `generation ${generation} of ${projection} is no longer ${from.join(' or ')}`,
     );
@@ -167,22 +181,30 @@ export async function parkedEvents(
   projection: string,
   generation: number,
 ): Promise<ParkedEvent[]> {
-  const { rows } = await db.query<{
-    stream: string;
-    revision: string;
-    position: string;
-    reason: string;
-    first: boolean;
-  }>(
-    `select e.stream, e.revision::text as revision, e."position", e.reason, s."position" = e."position" as first
-     from ledger.parked_events e join ledger.parked_streams s using (projection, generation, stream)
-     where projection = $1 and generation = $2 order by e.stream, e.revision`,
-    [projection, generation],
+  return fetchRows(
+    db,
+    tables
+      .selectFrom('ledger.parked_events as e')
+      .innerJoin('ledger.parked_streams as s', (join) =>
+        join
+          .onRef('s.projection', '=', 'e.projection')
+          .onRef('s.generation', '=', 'e.generation')
+          .onRef('s.stream', '=', 'e.stream'),
+      )
+      .select((eb) => [
+        'e.stream',
+        'e.revision',
+        'e.position',
+        'e.reason',
+        eb('s.position', '=', eb.ref('e.position')).$castTo<boolean>().as('first'),
+      ])
+      .where((eb) => eb.and({ 'e.projection': projection, 'e.generation': generation }))
+      .orderBy('e.stream')
+      .orderBy('e.revision'),
   );
-  return rows.map((row) => ({ ...row, revision: BigInt(row.revision) }));
 }
 
-/** Records parked events, within the caller's transaction. */
+/** Records parked events, within the caller's transaction. Raw SQL: one statement for all. */
 export async function recordParked(
   client: PoolClient,
   projection: string,
