@@ -112,7 +112,7 @@ export async function recordLastError(
 
 /** The streams that are parked for a generation. */
 export async function parkedStreams(
-  pool: Pool,
+  pool: Pool | PoolClient,
   projection: string,
   generation: number,
 ): Promise<string[]> {

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { lagAfter, type Lag } from '../../event-log/lag.js';
+import { fetchRows, tables } from '../../postgres/statements.js';
 import { liveCheckpoints } from '../checkpoints.js';
 
 /** The state of a projection, for the health page, the metrics and the command line. */
@@ -51,8 +52,14 @@ export async function projectionStatus(
 }
 
 async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await pool.query<{ key: string; count: number }>(
-    `select projection || ' ' || generation as key, count(*)::integer as count from ledger.parked_streams group by projection, generation`,
+  const rows = await fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.parked_streams')
+      .select((eb) => ['projection', 'generation', eb.fn.countAll<bigint>().as('count')])
+      .groupBy(['projection', 'generation']),
   );
-  return new Map(rows.map(({ key, count }) => [key, count]));
+  return new Map(
+    rows.map(({ projection, generation, count }) => [`${projection} ${generation}`, Number(count)]),
+  );
 }

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { now, run, tables } from '../../postgres/statements.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
@@ -32,15 +33,23 @@ export async function writeFold(
       await copyRows(client, place, table, rows.rowsOf(table.name));
       await client.query(`alter table ${place} add ${primaryKeyOf(table)}`);
     }
-    await client.query(
-      'delete from ledger.parked_streams where projection = $1 and generation = $2',
-      [projector.name, generation],
+    const isOf = { projection: projector.name, generation };
+    await run(
+      client,
+      tables.deleteFrom('ledger.parked_streams').where((eb) => eb.and(isOf)),
     );
     await recordParked(client, projector.name, generation, parked);
-    await client.query(
-      `update ledger.projection_checkpoints set position = $3, version = version + 1, updated_at = now(), last_error = null
-       where projection = $1 and generation = $2`,
-      [projector.name, generation, position ?? null],
+    await run(
+      client,
+      tables
+        .updateTable('ledger.projection_checkpoints')
+        .set((eb) => ({
+          position: position ?? null,
+          version: eb('version', '+', 1n),
+          updated_at: now,
+          last_error: null,
+        }))
+        .where((eb) => eb.and(isOf)),
     );
   });
 }
@@ -48,16 +57,17 @@ export async function writeFold(
 /** Creates the secondary indexes and analyzes the tables, all in one transaction. */
 export async function indexGeneration(
   client: PoolClient,
-  { name, tables }: Projector,
+  projector: Projector,
   generation: number,
 ): Promise<void> {
-  const schema = schemaOf(name, generation);
+  const schema = schemaOf(projector.name, generation);
   await inTransactionOf(client, async () => {
     await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
-    for (const table of tables)
+    for (const table of projector.tables)
       for (const statement of indexStatements(schema, table)) await client.query(statement);
   });
-  for (const table of tables) await client.query(`analyze ${placeOf(schema, table)}`);
+  for (const table of projector.tables)
+    await client.query(`analyze ${placeOf(schema, table)}`);
 }
 
 /** @throws when the tables do not contain the folded rows. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
+import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
@@ -15,6 +16,14 @@ export type GenerationState = 'live' | 'building' | 'ready' | 'retired';
 // An advisory lock key, unique in this database: processes that start together create the tables
 // one after the other.
 const CREATION_LOCK = 7_202_501;
+
+const TABLE = 'ledger.projection_generations';
+const LIVE = tables.selectFrom(TABLE).select('projection').where('state', '=', 'live');
+const WHAT_IS_SHOWN = LIVE.select((eb) => [
+  'generation',
+  eb.selectFrom('ledger.followed_log').select('rebuilt').as('complete'),
+  eb.selectFrom('ledger.followed_log').select('shown').as('shown'),
+]);
 
 /**
  * Creates generation 1, empty and live, of each projection without a live generation. Safe when
@@ -45,13 +54,7 @@ export async function renewOutdatedGenerations(
 ): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
-    const { rows } = await client.query<{
-      projection: string;
-      generation: number;
-      definition: string | null;
-    }>(
-      `select projection, generation, definition from ledger.projection_generations where state = 'live'`,
-    );
+    const rows = await fetchRows(client, LIVE.select(['generation', 'definition']));
     const { rows: found } = await client.query<{ name: string }>(
       'select nspname as name from pg_namespace',
     );
@@ -65,7 +68,8 @@ export async function renewOutdatedGenerations(
       );
     });
     for (const projector of outdated) await replaceLiveGeneration(client, projector);
-    if (outdated.length > 0) await client.query('update ledger.followed_log set rebuilt = false');
+    if (outdated.length > 0)
+      await run(client, tables.updateTable('ledger.followed_log').set({ rebuilt: false }));
     return outdated.map(({ name }) => name);
   });
 }
@@ -79,37 +83,39 @@ export async function replaceLiveGeneration(
   projector: Projector,
 ): Promise<void> {
   const next = await nextGeneration(client, projector.name);
-  await client.query(
-    `update ledger.projection_generations set state = 'retired', retired_at = now() where projection = $1 and state = 'live'`,
-    [projector.name],
+  await run(
+    client,
+    tables
+      .updateTable(TABLE)
+      .set({ state: 'retired', retired_at: now })
+      .where('projection', '=', projector.name)
+      .where('state', '=', 'live'),
   );
   await createGeneration(client, projector, next, 'live');
 }
 
 /** One more than the highest number ever used: the history names deleted generations. */
 export async function nextGeneration(client: PoolClient, projection: string): Promise<number> {
-  const { rows } = await client.query<{ next: number }>(
-    `select 1 + greatest(
-       (select coalesce(max(generation), 0) from ledger.projection_generations where projection = $1),
-       (select coalesce(max(generation), 0) from ledger.projection_history where projection = $1)) as next`,
-    [projection],
-  );
-  return rows[0]?.next ?? 1;
+  const usedIn = (table: typeof TABLE | 'ledger.projection_history') =>
+    tables
+      .selectFrom(table)
+      .select((eb) => eb.fn.max<number | null>('generation').as('used'))
+      .where('projection', '=', projection);
+  const present = await fetchRow(client, usedIn(TABLE));
+  const recorded = await fetchRow(client, usedIn('ledger.projection_history'));
+  return 1 + Math.max(present?.used ?? 0, recorded?.used ?? 0);
 }
 
 /** A digest of a projection's declared tables. */
-export function definitionOf({ tables }: Projector): string {
-  return createHash('sha256').update(JSON.stringify(tables)).digest('hex');
+export function definitionOf(projector: Projector): string {
+  return createHash('sha256').update(JSON.stringify(projector.tables)).digest('hex');
 }
 
 async function withoutLiveGeneration(
   db: Pool | PoolClient,
   projectors: readonly Projector[],
 ): Promise<Projector[]> {
-  const { rows } = await db.query<{ projection: string }>(
-    `select projection from ledger.projection_generations where state = 'live'`,
-  );
-  const live = new Set(rows.map((row) => row.projection));
+  const live = new Set((await fetchRows(db, LIVE)).map((row) => row.projection));
   return projectors.filter((projector) => !live.has(projector.name));
 }
 
@@ -136,13 +142,14 @@ export async function createGeneration(
  */
 export async function createTables(
   client: PoolClient,
-  { name, tables }: Projector,
+  projector: Projector,
   generation: number,
   withKeys = true,
 ): Promise<void> {
-  const schema = schemaOf(name, generation);
+  const schema = schemaOf(projector.name, generation);
   await client.query(`create schema ${quoted(schema)}`);
-  for (const table of tables) await client.query(tableStatement(schema, table, withKeys));
+  for (const table of projector.tables)
+    await client.query(tableStatement(schema, table, withKeys));
 }
 
 /** Creates the records of an empty generation. */
@@ -152,15 +159,10 @@ export async function recordGeneration(
   generation: number,
   state: GenerationState,
 ): Promise<void> {
-  const key = [projector.name, generation];
-  await client.query(
-    'insert into ledger.projection_generations (projection, generation, state, definition) values ($1, $2, $3, $4)',
-    [...key, state, definitionOf(projector)],
-  );
-  await client.query(
-    'insert into ledger.projection_checkpoints (projection, generation) values ($1, $2)',
-    key,
-  );
+  const key = { projection: projector.name, generation };
+  const record = { ...key, state, definition: definitionOf(projector) };
+  await run(client, tables.insertInto(TABLE).values(record));
+  await run(client, tables.insertInto('ledger.projection_checkpoints').values(key));
 }
 
 function tableStatement(schema: string, table: ReadModelTable, withKey: boolean): string {
@@ -286,19 +288,11 @@ export class LiveGenerations {
     const asked = performance.now();
     // In one statement: a reader of another log's new, empty generations must also read that they
     // are not complete.
-    const { rows } = await this.pool.query<{
-      projection: string;
-      generation: number;
-      complete: boolean;
-      shown: boolean;
-    }>(
-      `select projection, generation, coalesce((select rebuilt from ledger.followed_log), true) as complete,
-         coalesce((select shown from ledger.followed_log), true) as shown
-       from ledger.projection_generations where state = 'live'`,
-    );
+    const rows = await fetchRows(this.pool, WHAT_IS_SHOWN);
     this.live = new Map(rows.map(({ projection, generation }) => [projection, generation]));
-    this.complete = rows.every(({ complete }) => complete);
-    this.shown = rows.every(({ shown }) => shown);
+    // Without a followed log nothing is rebuilt.
+    this.complete = rows.every(({ complete }) => complete ?? true);
+    this.shown = rows.every(({ shown }) => shown ?? true);
     this.readAt = asked;
   }
 }

@@ -2,7 +2,9 @@ import type { PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
+import { anyOf, run, tables } from '../../postgres/statements.js';
 import { tryInTransactionOf } from '../../postgres/transaction.js';
+import { parkedStreams } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable, Row } from '../projector.js';
 import { placeOf } from './bulk-load.js';
@@ -176,9 +178,12 @@ async function repairPart(
   const parked = await parkAnew(client, live, fold, scope);
   // The leading process has parked streams in memory: it reads them again when its next write
   // fails.
-  await client.query(
-    'update ledger.projection_checkpoints set version = version + 1 where projection = $1 and generation = $2',
-    [name, live.generation],
+  await run(
+    client,
+    tables
+      .updateTable('ledger.projection_checkpoints')
+      .set((eb) => ({ version: eb('version', '+', 1n) }))
+      .where((eb) => eb.and({ projection: name, generation: live.generation })),
   );
   return {
     projection: name,
@@ -272,17 +277,17 @@ async function parkAnew(
   { parked }: ProjectionFold,
   { part, concerns }: RepairScope,
 ): Promise<{ parkedBefore: number; parked: number }> {
-  const { rows } = await client.query<{ stream: string }>(
-    'select stream from ledger.parked_streams where projection = $1 and generation = $2',
-    [projection, generation],
-  );
+  const streams = await parkedStreams(client, projection, generation);
   const isInPart = (stream: string): boolean =>
     part.kind === 'streams' ? part.streams.has(stream) : concerns(stream);
   const still = parked.filter(({ stream }) => isInPart(stream));
-  const ofScope = rows.map(({ stream }) => stream).filter(isInPart);
-  await client.query(
-    'delete from ledger.parked_streams where projection = $1 and generation = $2 and stream = any ($3::text[])',
-    [projection, generation, ofScope],
+  const ofScope = streams.filter(isInPart);
+  await run(
+    client,
+    tables
+      .deleteFrom('ledger.parked_streams')
+      .where((eb) => eb.and({ projection, generation }))
+      .where('stream', '=', anyOf(ofScope)),
   );
   await recordParked(client, projection, generation, still);
   return { parkedBefore: ofScope.length, parked: new Set(still.map(({ stream }) => stream)).size };
