@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import { fetchRow, now, run, tables } from '../postgres/statements.js';
 import type { ChainSigner } from './chain-signer.js';
 
 /**
@@ -60,11 +61,14 @@ export async function readLogSeal(
   db: Pool | PoolClient,
   logId: string,
 ): Promise<LogSeal | undefined> {
-  const { rows } = await db.query<Omit<LogSeal, 'events'> & { events: bigint }>(
-    'select events, position, event_id as "eventId", digest, signature from ledger.log_seals where log_id = $1',
-    [logId],
+  const row = await fetchRow(
+    db,
+    tables
+      .selectFrom(TABLE)
+      .select(['events', 'position', 'event_id as eventId', 'digest', 'signature'])
+      .where('log_id', '=', logId),
   );
-  return rows[0] && { ...rows[0], events: Number(rows[0].events) };
+  return row && { ...row, events: Number(row.events) };
 }
 
 export async function writeLogSeal(
@@ -72,11 +76,13 @@ export async function writeLogSeal(
   logId: string,
   seal: LogSeal,
 ): Promise<void> {
-  await db.query(
-    `insert into ledger.log_seals (log_id, position, event_id, events, digest, signature) values ($1, $2, $3, $4, $5, $6)
-     on conflict (log_id) do update set position = excluded.position, event_id = excluded.event_id, events = excluded.events,
-       digest = excluded.digest, signature = excluded.signature, sealed_at = now()`,
-    [logId, seal.position, seal.eventId, seal.events, seal.digest, seal.signature],
+  const row = rowOf(seal);
+  await run(
+    db,
+    tables
+      .insertInto(TABLE)
+      .values({ log_id: logId, ...row })
+      .onConflict((conflict) => conflict.column('log_id').doUpdateSet({ ...row, sealed_at: now })),
   );
 }
 
@@ -89,12 +95,24 @@ export async function beginLogSeal(
   logId: string,
   signer: ChainSigner,
 ): Promise<void> {
-  const { events, position, eventId, digest, signature } = sealLog(signer, logId, LOG_START);
-  await db.query(
-    `insert into ledger.log_seals (log_id, position, event_id, events, digest, signature) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [logId, position, eventId, events, digest, signature],
+  await run(
+    db,
+    tables
+      .insertInto(TABLE)
+      .values({ log_id: logId, ...rowOf(sealLog(signer, logId, LOG_START)) })
+      .onConflict((conflict) => conflict.doNothing()),
   );
 }
+
+const TABLE = 'ledger.log_seals';
+
+const rowOf = ({ position, eventId, events, digest, signature }: LogSeal) => ({
+  position,
+  event_id: eventId,
+  events,
+  digest,
+  signature,
+});
 
 /** Why the log is not sealed any further; `ledger verify` reports the same. */
 export type SealingStop =

@@ -34,6 +34,8 @@ export interface EmbeddedPostgresOptions {
   readonly logger?: Logger;
   /** False only for tests: a power cut then loses the database. Default true. */
   readonly fsync?: boolean;
+  /** More only for tests, which open many services on one server. Default 120. */
+  readonly maxConnections?: number;
 }
 
 export interface EmbeddedPostgres {
@@ -85,10 +87,13 @@ export async function startEmbeddedPostgres(
       `cannot create the data folder ${dataDir}: ${errorMessage(error)}`,
     );
   }
-  const member = new Member(await realpath(dataDir), options.fsync ?? true, options.logger);
+  const { fsync = true, maxConnections = 120, logger } = options;
+  const member = new Member(await realpath(dataDir), { fsync, maxConnections }, logger);
   await member.enter();
   return member;
 }
+
+type Tuning = Readonly<Required<Pick<EmbeddedPostgresOptions, 'fsync' | 'maxConnections'>>>;
 
 /** This process's share in the server of one data folder. */
 class Member implements EmbeddedPostgres {
@@ -103,7 +108,7 @@ class Member implements EmbeddedPostgres {
 
   constructor(
     private readonly dataDir: string,
-    private readonly fsync: boolean,
+    private readonly tuning: Tuning,
     private readonly logger: Logger | undefined,
   ) {
     this.pgdata = join(dataDir, 'postgres');
@@ -277,7 +282,7 @@ class Member implements EmbeddedPostgres {
 
   /** False when the server ended before it was ready. */
   private async launchOn(port: number, { prefix, binaries }: PostgresAccount): Promise<boolean> {
-    const settings = Object.entries(serverSettings(port, this.fsync)).flatMap(([name, value]) => [
+    const settings = Object.entries(serverSettings(port, this.tuning)).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
     ]);
@@ -362,7 +367,7 @@ class Member implements EmbeddedPostgres {
       // The password is 256 random bits: iterations would not protect it, and would cost 3 ms at
       // every connect.
       '--set=scram_iterations=1',
-      ...(this.fsync ? [] : ['--no-sync']),
+      ...(this.tuning.fsync ? [] : ['--no-sync']),
     ];
     try {
       await promisify(execFile)(command, args, {
@@ -475,12 +480,15 @@ class Member implements EmbeddedPostgres {
  * Passed on the command line at every start, so that a new release's settings reach old data
  * folders.
  */
-function serverSettings(port: number, fsync: boolean): Readonly<Record<string, string | number>> {
+function serverSettings(
+  port: number,
+  { fsync, maxConnections }: Tuning,
+): Readonly<Record<string, string | number>> {
   return {
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: 120,
+    max_connections: maxConnections,
     timezone: 'UTC',
     log_timezone: 'UTC',
     jit: 'off',

@@ -196,6 +196,28 @@ test('a chain that was made again without the key has foreign seals, and is not 
   await expect(ledger.digest()).rejects.toMatchObject({ code: 'SEAL_NOT_SIGNED_HERE' });
 });
 
+test('a chain whose newest seal was not signed here is not sealed on, and the other chains are', async () => {
+  const chain = ledger.chains.of(ACME);
+  const other = ledger.chains.of({ tenant: 'other', mode: 'live' });
+  const sealsOf = async (one: string) =>
+    (await sql('select from ledger.chain_seals where chain = $1', one)).rowCount ?? 0;
+  await sql(
+    `update ledger.chain_seals set signature = $2 where chain = $1
+       and events = (select max(events) from ledger.chain_seals where chain = $1)`,
+    chain,
+    new ChainSigner(Buffer.alloc(32, 66)).sign('another text'),
+  );
+  const before = [await sealsOf(chain), await sealsOf(other)] as const;
+  await ledger.happened('a');
+  await ledger.happened('a', { tenant: 'other', mode: 'live' });
+  expect(await ledger.sealing.sealToHead()).toMatchObject({
+    events: 2,
+    broken: [chain],
+    stopped: null,
+  });
+  expect([await sealsOf(chain), await sealsOf(other)]).toEqual([before[0], before[1] + 1]);
+});
+
 test('a seal that was rewritten to fit a changed event is found', async () => {
   await sql(`update ledger.events set data = '{}' where position = $1`, numberOf(at(-1)));
   await sql(

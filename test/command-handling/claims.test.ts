@@ -128,6 +128,30 @@ describe('a refused command', () => {
 });
 
 describe('a command that was suspended between its reservation and its record', () => {
+  it('keeps the code that it records just before its reservation would lapse', async () => {
+    await one.userWithCode('just', 'u', 'JUSTFIRST');
+    const { process: slow, gate } = await gatedProcess('just');
+    const waits = slow.upsert('just', 'u', { referralCode: 'JUSTCODE' });
+    await gate.reached;
+    pass(TWO_MINUTES + 1_000);
+    await one.sync('too-late');
+    const load = one.streams.accounts.load.bind(one.streams.accounts);
+    let looks = 0;
+    jest.spyOn(one.streams.accounts, 'load').mockImplementation(async (stream) => {
+      const found = await load(stream);
+      if (stream.includes(refOf('just')) && ++looks === 1) {
+        gate.open();
+        accepted(await waits);
+      }
+      return found;
+    });
+    expect(await one.upsert('too-late', 'bob', { referralCode: 'JUSTCODE' })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
+    });
+    expect(looks).toBeGreaterThan(0);
+    expect(await ownerOf('JUSTCODE')).toEqual({ accountId: 'just', userId: 'u' });
+  });
+
   it('loses the code to the user who took it over, and records nothing of it', async () => {
     await one.userWithCode('still', 'u', 'STILLFIRST');
     const { process: slow, gate } = await gatedProcess('still');

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { NeedResolver, type NeedSources } from '../../src/command-handling/needs/need-resolver.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { reservationKey, type NeededReservation } from '../../src/domain/need.js';
 import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { runs } from '../support/property-runs.js';
@@ -99,6 +101,29 @@ it('a stream that is lost and filled again between two pages of a read is read a
   });
   expect(await spend(reading, 'paged', 800)).toBe('refused');
   expect(await inLog('paged')).toEqual({ assigned: 0, redeemed: 0 });
+});
+
+it('needs that were fetched before a loss are fetched again', async () => {
+  const log = { epoch: 0 };
+  const reserve = () => Promise.resolve({ code: 'LUCKY', stream: 'code', claim: 'claim' });
+  const sources = { log, reservations: { reserve } } as unknown as NeedSources;
+  const resolver = new NeedResolver(sources, aRequest(), refOf('needs'));
+  const what = { kind: 'code', code: 'LUCKY', person: 'ann', programId: 'default' } as const;
+  const need: NeededReservation = { kind: 'reservation', what, lapses: 0 };
+  const isReserved = async () => {
+    let found: unknown;
+    await resolver.decide(({ reservations }) => {
+      found = reservations[reservationKey(need)];
+      return { events: [] };
+    });
+    return found !== undefined;
+  };
+  await resolver.resolve([need]);
+  expect(await isReserved()).toBe(true);
+  log.epoch += 1;
+  expect(await isReserved()).toBe(false);
+  await resolver.resolve([need]);
+  expect(await isReserved()).toBe(true);
 });
 
 it('many commands at once on lost streams are decided again, each on its own stream', async () => {

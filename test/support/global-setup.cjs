@@ -5,7 +5,8 @@ const { pathToFileURL } = require('node:url');
 const buildService = require('./build-service.cjs');
 
 /**
- * One Postgres for the whole run, without fsync, and in it a template database with our schema:
+ * One Postgres for the whole run, without fsync, with connections for the services of several test
+ * files at a time, and in it a template database with our schema:
  * cloning it takes some 20 ms, so every test file (or test) can have a database of its own.
  */
 module.exports = async () => {
@@ -16,7 +17,7 @@ module.exports = async () => {
   const { default: pg } = await import('pg');
 
   const dataDir = await mkdtemp(join(tmpdir(), 'ledger-test-'));
-  const server = await startEmbeddedPostgres({ dataDir, fsync: false });
+  const server = await startEmbeddedPostgres({ dataDir, fsync: false, maxConnections: 500 });
   // The teardown runs in this process; the workers are others and get the address by their
   // environment.
   globalThis.ledgerTestPostgres = { server, dataDir };

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
+import { epochMs, fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 
 export type ProjectionAction = 'rebuild' | 'repair' | 'swap' | 'rollback' | 'retry-parked';
 export type ProjectionOutcome = 'running' | 'done' | 'failed' | 'cancelled' | 'crashed';
@@ -50,17 +51,23 @@ export async function recordBegun(
   pool: Pool,
   operations: readonly ProjectionOperation[],
 ): Promise<readonly string[]> {
-  await pool.query(
-    `update ledger.projection_history set outcome = 'crashed', finished_at = now() where outcome = 'running'`,
+  await run(
+    pool,
+    tables
+      .updateTable(TABLE)
+      .set({ outcome: 'crashed', finished_at: now })
+      .where('outcome', '=', 'running'),
   );
   const ids: string[] = [];
   for (const { action, projection, actor, tenant, mode, accountRef } of operations) {
-    const { rows } = await pool.query<{ id: string }>(
-      `insert into ledger.projection_history (action, projection, actor, tenant, mode, account_ref)
-       values ($1, $2, $3, $4, $5, $6) returning id::text as id`,
-      [action, projection, actor, tenant ?? null, mode ?? null, accountRef ?? null],
+    const row = await fetchRow(
+      pool,
+      tables
+        .insertInto(TABLE)
+        .values({ action, projection, actor, tenant, mode, account_ref: accountRef })
+        .returning('id'),
     );
-    ids.push(rows[0]?.id ?? '');
+    ids.push(String(row?.id ?? ''));
   }
   return ids;
 }
@@ -70,10 +77,19 @@ export async function recordEnd(
   id: string,
   { outcome, generation, previous, details }: OperationEnd,
 ): Promise<void> {
-  await pool.query(
-    `update ledger.projection_history set outcome = $2, generation = $3, previous = $4, details = $5, finished_at = now()
-     where id = $1::bigint and outcome = 'running'`,
-    [id, outcome, generation ?? null, previous ?? null, JSON.stringify(details)],
+  await run(
+    pool,
+    tables
+      .updateTable(TABLE)
+      .set({
+        outcome,
+        generation: generation ?? null,
+        previous: previous ?? null,
+        details: JSON.stringify(details),
+        finished_at: now,
+      })
+      .where('id', '=', BigInt(id))
+      .where('outcome', '=', 'running'),
   );
 }
 
@@ -81,15 +97,29 @@ export async function recordEnd(
  * Newest operations first. One recorded as running has crashed unless its process still holds the
  * lock on generations.
  */
-export async function projectionHistory(
-  pool: Pool,
-  limit: number,
-): Promise<ProjectionHistoryEntry[]> {
-  const { rows } = await pool.query<ProjectionHistoryEntry>(
-    `select id::float8 as id, action, projection, generation, previous, tenant, mode, account_ref as "accountRef", actor, outcome, details,
-       (extract(epoch from started_at) * 1000)::float8 as "startedAt", (extract(epoch from finished_at) * 1000)::float8 as "finishedAt"
-     from ledger.projection_history order by projection_history.id desc limit $1`,
-    [limit],
+export function projectionHistory(pool: Pool, limit: number): Promise<ProjectionHistoryEntry[]> {
+  return fetchRows(
+    pool,
+    tables
+      .selectFrom(TABLE)
+      .select((eb) => [
+        eb.cast<number>('id', 'float8').as('id'),
+        'action',
+        'projection',
+        'generation',
+        'previous',
+        'tenant',
+        'mode',
+        'account_ref as accountRef',
+        'actor',
+        'outcome',
+        'details',
+        epochMs(eb.ref('started_at')).as('startedAt'),
+        epochMs(eb.ref('finished_at')).as('finishedAt'),
+      ])
+      .orderBy(`${TABLE}.id`, 'desc')
+      .limit(limit),
   );
-  return rows;
 }
+
+const TABLE = 'ledger.projection_history';

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import type { NewEvent } from '../../src/event-log/event-log.js';
+import { openPool } from '../../src/postgres/database.js';
+import { replayErasures } from '../../src/privacy/erasure-replay.js';
+import { PostgresSubjectKeys } from '../../src/privacy/subject-keys.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { InMemoryEventLog } from '../support/in-memory-event-log.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 2, applicationName: 'erasures' });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => pool.query('delete from vault.erasures_checked'));
+
+const keysOfProcess = () => new PostgresSubjectKeys(pool, Buffer.alloc(32, 1));
+const anEvent = (type: string, data: object = {}): NewEvent => ({
+  id: randomUUID(),
+  type,
+  data: JSON.stringify(data),
+  metadata: '{}',
+});
+const erasureOf = (person: string) =>
+  anEvent('ErasureRequested', { persons: [person], account: null });
+
+async function aPersonWithKey(): Promise<string> {
+  const person = randomUUID();
+  await keysOfProcess().loadOrCreate([person]);
+  return person;
+}
+const isGone = async (person: string) =>
+  (await keysOfProcess().load([person])).get(person) === null;
+
+it('the keys of erasures behind the mark are destroyed, and the mark moves behind them', async () => {
+  const log = new InMemoryEventLog();
+  const [gone, stays] = [await aPersonWithKey(), await aPersonWithKey()];
+  await log.append('account', 'no-stream', [anEvent('AccountOpened'), erasureOf(gone)]);
+  expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 2, destroyed: 1 });
+  expect([await isGone(gone), await isGone(stays)]).toEqual([true, false]);
+  expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 0, destroyed: 0 });
+});
+
+it('a mark beyond the end of the log belongs to a log that was restored: all of it is checked again', async () => {
+  const before = new InMemoryEventLog();
+  await before.append(
+    'account',
+    'no-stream',
+    Array.from({ length: 9 }, () => anEvent('AccountOpened')),
+  );
+  await replayErasures(pool, before, keysOfProcess());
+  const restored = new InMemoryEventLog();
+  const gone = await aPersonWithKey();
+  await restored.append('account', 'no-stream', [anEvent('AccountOpened'), erasureOf(gone)]);
+  expect(await restored.id()).toBe(await before.id());
+  expect(await replayErasures(pool, restored, keysOfProcess())).toEqual({
+    events: 2,
+    destroyed: 1,
+  });
+  expect(await isGone(gone)).toBe(true);
+});
