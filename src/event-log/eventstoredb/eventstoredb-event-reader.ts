@@ -1,0 +1,203 @@
+import {
+  EventLogUnavailable,
+  LogWentBack,
+  type Position,
+  type ReadStreamOptions,
+  type RecordedEvent,
+} from '../event-log.js';
+import { asFirstRecorded } from '../first-recorded.js';
+import type { TailPage } from '../follow-pages.js';
+import type { NewestSeen } from '../newest-seen.js';
+import { BEFORE_ALL, comparePositions, positionOf, tokenOf } from './eventstoredb-positions.js';
+import { ENDS_UNNAMED_MAX, type EventStoreDbReads } from './eventstoredb-reads.js';
+import type { SeenComparison } from './eventstoredb-seen.js';
+import type { WireEvent, WirePosition } from './eventstoredb-wire.js';
+
+const STREAM_PAGE = 1_000;
+const HEAD_PAGE = 1_000;
+
+/** A page, how far it reached, and whether that was the end of the store. */
+interface Look extends TailPage<WirePosition> {
+  /** Of the newest event in it. */
+  readonly last: WirePosition | undefined;
+  readonly isAtEnd: boolean;
+}
+
+export interface EventReaderOptions {
+  readonly reads: EventStoreDbReads;
+  readonly seen: NewestSeen;
+  readonly comparison: SeenComparison;
+  /** Before the names of all streams; no part of them outside the store. */
+  readonly namespace: string;
+  /** Of this log's streams in the store, the namespace included. */
+  readonly prefix: string;
+}
+
+/** Reads the events of this log, of a stream or of all, in a store that others use as well. */
+export class EventStoreDbEventReader {
+  /** The newest event of this log, and up to where no other event of this log follows it. */
+  private newest:
+    { readonly last: WirePosition | undefined; readonly upTo: WirePosition } | undefined;
+
+  constructor(private readonly options: EventReaderOptions) {
+    options.seen.onWentBack(() => (this.newest = undefined));
+  }
+
+  async *readStream(
+    stream: string,
+    { from = 0n, end }: ReadStreamOptions = {},
+  ): AsyncGenerator<RecordedEvent, void, undefined> {
+    if (end === undefined) return yield* this.readStreamFrom(stream, from);
+    if (end.epoch !== this.options.seen.epoch) throw new LogWentBack();
+    let isKnownThere = false;
+    let isReplaced = false;
+    for await (const event of this.readStreamFrom(stream, end.revision)) {
+      if (isKnownThere) yield event;
+      else if (event.id === end.eventId && event.revision === end.revision) isKnownThere = true;
+      else {
+        isReplaced = true;
+        break;
+      }
+    }
+    if (isKnownThere) return;
+    // An empty page may be a read that the server broke off: the newest event shows more.
+    if (isReplaced) this.options.seen.lost(end.epoch);
+    else await this.options.comparison.run();
+    throw new LogWentBack();
+  }
+
+  private async *readStreamFrom(
+    stream: string,
+    from: bigint,
+  ): AsyncGenerator<RecordedEvent, void, undefined> {
+    for (let next = from, empty = 0; ;) {
+      const { events, isEndNamed } = await this.options.reads.read({
+        of: { stream: `${this.options.namespace}${stream}`, from: next },
+        count: STREAM_PAGE,
+      });
+      yield* events.map((event) => this.recorded(event));
+      const last = events.at(-1);
+      if (last !== undefined) next = last.revision + 1n;
+      empty = last === undefined ? empty + 1 : 0;
+      if (events.length === STREAM_PAGE) continue;
+      if (isEndNamed) return;
+      // A server that never names an end is believed when it returns an empty page twice.
+      if (empty >= 2 && !(await this.options.reads.session()).namesEnds) return;
+      if (empty >= ENDS_UNNAMED_MAX)
+        throw new EventLogUnavailable('EventStoreDB ends reads before their end');
+    }
+  }
+
+  async readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
+    let cursor = positionOf(after, this.options.reads.logId);
+    const { events } = await this.readPage(cursor, limit);
+    if (events.length > 0) return events;
+    // The answer does not name an end: it is complete when the end was seen.
+    for (;;) {
+      const look = await this.readOn(cursor, limit);
+      if (look.events.length > 0 || look.isAtEnd) return look.events;
+      cursor = look.next;
+    }
+  }
+
+  /**
+   * Starts where no event of this log came before, so that other users' events are passed over once
+   * and not at every call.
+   */
+  async head(): Promise<Position | undefined> {
+    const { epoch } = this.options.seen;
+    let { last, upTo } = this.newest ?? (await this.findNewest());
+    for (let isAtEnd = false; !isAtEnd;) {
+      const look = await this.readOn(upTo, HEAD_PAGE);
+      last = look.last ?? last;
+      upTo = look.next;
+      isAtEnd = look.isAtEnd;
+    }
+    if (
+      epoch === this.options.seen.epoch &&
+      (this.newest === undefined || comparePositions(this.newest.upTo, upTo) < 0)
+    )
+      this.newest = { last, upTo };
+    const { logId } = await this.options.reads.session();
+    return last && tokenOf(logId, last);
+  }
+
+  async readPage(after: WirePosition, limit: number): Promise<TailPage<WirePosition>> {
+    const events = await this.eventsAfter(after, [this.options.prefix], limit);
+    return {
+      events: events.map((event) => this.recorded(event)),
+      next: events.at(-1)?.position ?? after,
+      isFull: events.length === limit,
+    };
+  }
+
+  /**
+   * A page that also shows how far it reached, other users' events included. The newest event of
+   * the store is read first, and then all events of this log and of that event's stream: where that
+   * event arrives, no event of this log was left out before it. A server that cancelled a call ends
+   * the read as if it were complete, so the end of an answer by itself shows nothing.
+   */
+  async readOn(after: WirePosition, limit: number): Promise<Look> {
+    const [newest] = (
+      await this.options.reads.read({
+        of: { prefixes: null, from: 'end' },
+        backwards: true,
+        count: 1,
+      })
+    ).events;
+    // The store ends before the reader: it lost events that were read.
+    if (newest !== undefined && comparePositions(newest.position, after) < 0)
+      await this.options.comparison.run();
+    if (newest !== undefined && comparePositions(newest.position, after) <= 0)
+      return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
+    const found =
+      newest === undefined
+        ? []
+        : await this.eventsAfter(after, [this.options.prefix, newest.stream], limit);
+    const next = found.at(-1)?.position ?? after;
+    const own = found.filter(({ stream }) => stream.startsWith(this.options.prefix));
+    return {
+      events: own.map((event) => this.recorded(event)),
+      last: own.at(-1)?.position,
+      next,
+      isFull: found.length === limit,
+      isAtEnd: newest !== undefined && comparePositions(next, newest.position) >= 0,
+    };
+  }
+
+  private async findNewest(): Promise<{
+    readonly last: WirePosition | undefined;
+    readonly upTo: WirePosition;
+  }> {
+    const { events } = await this.options.reads.read({
+      of: { prefixes: [this.options.prefix], from: 'end' },
+      backwards: true,
+      count: 1,
+    });
+    const last = events[0]?.position;
+    return { last, upTo: last ?? BEFORE_ALL };
+  }
+
+  private async eventsAfter(
+    after: WirePosition,
+    prefixes: readonly string[],
+    limit: number,
+  ): Promise<readonly WireEvent[]> {
+    // The read begins with the event at the position itself, when that event passes the filter.
+    const { events } = await this.options.reads.read({
+      of: { prefixes, from: after === BEFORE_ALL ? 'start' : after },
+      count: limit + 1,
+    });
+    return events.filter(({ position }) => comparePositions(position, after) > 0).slice(0, limit);
+  }
+
+  private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {
+    const logId = this.options.reads.logId ?? '';
+    return asFirstRecorded({
+      ...event,
+      stream: stream.slice(this.options.namespace.length),
+      position: tokenOf(logId, position),
+      recordedAt: createdAt,
+    });
+  }
+}
