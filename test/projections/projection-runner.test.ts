@@ -245,8 +245,8 @@ describe('leading', () => {
     let answer = () => {};
     const held = new Promise<void>((resolve) => (answer = resolve));
     let read = 0;
-    const query = async (text: string) => {
-      const rows = await pool.query(text);
+    const query = async (text: string, values?: unknown[]) => {
+      const rows = await pool.query(text, values);
       if (read++ === 0) await held;
       return rows;
     };
