@@ -13,6 +13,7 @@ import {
   type RecordedEvent,
 } from '../../src/event-log/event-log.js';
 import { eventually } from '../support/embedded.js';
+import { pollPause } from '../support/poll-pause.js';
 
 export interface OpenOptions {
   readonly appendTimeoutMs?: number;
@@ -818,16 +819,14 @@ export async function readToEnd(log: EventLog): Promise<RecordedEvent[]> {
  * closed one, say) would otherwise hold the process, and every time limit in it.
  */
 export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (
-    const endsAt = performance.now() + 50_000;
-    ;
-    await new Promise((resolve) => setImmediate(resolve))
-  ) {
+  const endsAt = performance.now() + 50_000;
+  for (let looks = 1; ; looks++) {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof EventLogUnavailable) || performance.now() > endsAt) throw error;
     }
+    await pollPause(looks);
   }
 }
 

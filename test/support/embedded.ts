@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isServerOf, readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
+import { pollPause } from './poll-pause.js';
 
 /** A data folder of one's own, closed to other users. */
 export function createDataDir(): Promise<string> {
@@ -36,11 +36,11 @@ export async function eventually(
   timeoutMs = 20_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     if (await condition().catch(() => false)) return;
     if (performance.now() > deadline)
       throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`);
-    await delay(5);
+    await pollPause(looks);
   }
 }
 

@@ -14,16 +14,20 @@ export interface ReceivedAnswer {
 
 const DOCUMENT_ID = 'openapi.json';
 
-/** Validators of this worker's files, by description: compiling their schemas takes seconds. */
-const compiled: Map<string, OpenApiValidator> = ((
-  globalThis as { openApiValidators?: Map<string, OpenApiValidator> }
-).openApiValidators ??= new Map<string, OpenApiValidator>());
+/** The validators of this worker's test files, by what is described. */
+const worker = globalThis as { openApiValidators?: Map<string, OpenApiValidator> };
 
-/** The validator of a description, the same one in all test files of a worker. */
-export function validatorOf(description: OpenAPIObject): OpenApiValidator {
-  const key = JSON.stringify(description);
-  const found = compiled.get(key) ?? new OpenApiValidator(description);
-  compiled.set(key, found);
+/**
+ * One validator for all test files of a worker: making the description and compiling its schemas
+ * takes seconds.
+ */
+export async function validatorOf(
+  described: string,
+  description: () => Promise<OpenAPIObject>,
+): Promise<OpenApiValidator> {
+  const validators = (worker.openApiValidators ??= new Map<string, OpenApiValidator>());
+  const found = validators.get(described) ?? new OpenApiValidator(await description());
+  validators.set(described, found);
   return found;
 }
 
@@ -32,7 +36,7 @@ export class OpenApiValidator {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
   private readonly templates: readonly { readonly template: string; readonly pattern: RegExp }[];
 
-  constructor(private readonly document: OpenAPIObject) {
+  constructor(readonly document: OpenAPIObject) {
     addFormats.default(this.ajv);
     this.ajv.addSchema(closed(document), DOCUMENT_ID);
     // A literal segment goes before a parameter, as in the router.

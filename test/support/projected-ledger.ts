@@ -17,6 +17,7 @@ import {
 import type { TestAccount } from './account-events.js';
 import { createTestDatabase } from './database.js';
 import { InMemoryEventLog } from './in-memory-event-log.js';
+import { pollPause } from './poll-pause.js';
 import { TestLedger } from './test-ledger.js';
 
 /** Waits until a condition holds; the only way in which these tests wait. */
@@ -25,9 +26,9 @@ export async function until(
   withinMs = 10_000,
 ): Promise<void> {
   const end = performance.now() + withinMs;
-  while (!(await condition())) {
+  for (let looks = 1; !(await condition()); looks++) {
     if (performance.now() > end) throw new Error('the condition did not come true in time');
-    await new Promise((resolve) => setImmediate(resolve));
+    await pollPause(looks);
   }
 }
 

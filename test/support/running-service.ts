@@ -134,16 +134,19 @@ async function startCompiled(
 export class RunningService {
   private readonly lines: string[] = [];
   private readonly secrets = new Set<string>();
-  private readonly validator: OpenApiValidator;
 
   private constructor(
     readonly service: Service,
     readonly origin: string,
-    readonly description: OpenAPIObject,
+    private readonly validator: OpenApiValidator,
     lines: string[],
   ) {
     this.lines = lines;
-    this.validator = validatorOf(description);
+  }
+
+  /** Its description of the interface. */
+  get description(): OpenAPIObject {
+    return this.validator.document;
   }
 
   /** `environment` comes on top of what the stores say. */
@@ -167,9 +170,11 @@ export class RunningService {
       settings,
       (text) => void lines.push(text),
     );
-    const response = await fetch(`${service.url}/openapi.json`);
-    const description = (await response.json()) as OpenAPIObject;
-    return new RunningService(service, service.url, description, lines);
+    const validator = await validatorOf(isCompiled ? 'dist/bin' : 'dist/src', async () => {
+      const response = await fetch(`${service.url}/openapi.json`);
+      return (await response.json()) as OpenAPIObject;
+    });
+    return new RunningService(service, service.url, validator, lines);
   }
 
   /** What was logged so far, every level. */
