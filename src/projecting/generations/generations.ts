@@ -106,9 +106,18 @@ export async function nextGeneration(client: PoolClient, projection: string): Pr
   return 1 + Math.max(present?.used ?? 0, recorded?.used ?? 0);
 }
 
-/** A digest of a projection's declared tables. */
+/**
+ * A digest of a projection's declared tables. Every installation whose live generation has another
+ * one rebuilds it, and answers 503 until then: only members that make the tables count.
+ */
 export function definitionOf(projector: Projector): string {
-  return createHash('sha256').update(JSON.stringify(projector.tables)).digest('hex');
+  const declared = projector.tables.map(({ name, columns, primaryKey, indexes }) => ({
+    name,
+    columns,
+    primaryKey,
+    indexes,
+  }));
+  return createHash('sha256').update(JSON.stringify(declared)).digest('hex');
 }
 
 async function withoutLiveGeneration(
@@ -148,8 +157,7 @@ export async function createTables(
 ): Promise<void> {
   const schema = schemaOf(projector.name, generation);
   await client.query(`create schema ${quoted(schema)}`);
-  for (const table of projector.tables)
-    await client.query(tableStatement(schema, table, withKeys));
+  for (const table of projector.tables) await client.query(tableStatement(schema, table, withKeys));
 }
 
 /** Creates the records of an empty generation. */
