@@ -124,22 +124,25 @@ const claimOf = (request: KeyedRequest): Omit<Claim, 'owner'> => ({
 const isOld = (eb: ExpressionBuilder<LedgerTables, typeof TABLE>) =>
   sql<boolean>`${eb.ref(`${TABLE}.created_at`)} < now() - interval '7 days'`;
 
+const KEY = ['tenant', 'mode', 'key'] as const;
+
+const keyGiven = ({ tenant, mode, key }: Given<Key>) => ({ tenant, mode, key });
+
+const claimGiven = (given: Given<Claim>) => ({
+  ...keyGiven(given),
+  fingerprint: given.fingerprint,
+  owner: given.owner,
+});
+
 const TAKE = compiledOnce(
   'idempotency_keys.take',
   (given: Given<Claim & { readonly commandId: string }>) =>
     tables
       .insertInto(TABLE)
-      .values({
-        tenant: given.tenant,
-        mode: given.mode,
-        key: given.key,
-        fingerprint: given.fingerprint,
-        owner: given.owner,
-        command_id: given.commandId,
-      })
+      .values({ ...claimGiven(given), command_id: given.commandId })
       .onConflict((conflict) =>
         conflict
-          .columns(['tenant', 'mode', 'key'])
+          .columns(KEY)
           .doUpdateSet((eb) => ({
             owner: eb.ref('excluded.owner'),
             command_id: eb
@@ -174,7 +177,7 @@ const FIND = compiledOnce('idempotency_keys.find', (given: Given<Key>) =>
   tables
     .selectFrom(TABLE)
     .select(['fingerprint', 'answer'])
-    .where((eb) => eb.and({ tenant: given.tenant, mode: given.mode, key: given.key })),
+    .where((eb) => eb.and(keyGiven(given))),
 );
 
 const KEEP = compiledOnce(
@@ -182,18 +185,10 @@ const KEEP = compiledOnce(
   (given: Given<Claim & { readonly answer: Buffer; readonly logPosition: bigint | null }>) =>
     tables
       .insertInto(TABLE)
-      .values({
-        tenant: given.tenant,
-        mode: given.mode,
-        key: given.key,
-        fingerprint: given.fingerprint,
-        owner: given.owner,
-        answer: given.answer,
-        log_position: given.logPosition,
-      })
+      .values({ ...claimGiven(given), answer: given.answer, log_position: given.logPosition })
       .onConflict((conflict) =>
         conflict
-          .columns(['tenant', 'mode', 'key'])
+          .columns(KEY)
           .doUpdateSet((eb) => ({
             answer: eb.ref('excluded.answer'),
             created_at: eb.ref('excluded.created_at'),

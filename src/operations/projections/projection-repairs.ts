@@ -115,7 +115,7 @@ export async function retryParked(
     }[] = [];
     for (const projector of projectors) {
       const { live } = await GenerationsOf.read(client, parts.log, projector);
-      const streams = await parkedStreamsOf(parts.pool, projector.name, live.generation);
+      const streams = new Set(await parkedStreams(parts.pool, projector.name, live.generation));
       const again = (some: readonly string[]): Promise<readonly RepairedProjection[]> =>
         repair({ ...parts, client }, [projector], scopeOfParked(new Set(some)), {
           signal,
@@ -168,10 +168,6 @@ async function released(
     };
   }
 }
-
-const parkedStreamsOf = async (
-  ...generation: Parameters<typeof parkedStreams>
-): Promise<ReadonlySet<string>> => new Set(await parkedStreams(...generation));
 
 function scopeOfParked(streams: ReadonlySet<string>): RepairScope {
   const textOf = (stream: string): string => JSON.stringify(scopeOfStream(stream) ?? null);
