@@ -94,7 +94,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       const before = double.calls.subscribe;
       double.faults.set('deaf', SUBSCRIBE);
       storeBehindTheBack(1);
-      await eventually(async () => double.faults.count('deaf') === 1);
+      await eventually(async () => double.faults.count('deaf') >= 1);
       double.faults.next('deaf', 1, SUBSCRIBE);
       const own = newEvent();
       await appended(log.append('ours-own', 'no-stream', [own]));
@@ -150,7 +150,7 @@ describe('tails of an EventStoreDB that misbehaves', () => {
       const tail = startTail(
         logs.open(double.url, { ...NEVER_BY_ITSELF, deafAfterMs: 100, observe: observed }),
       );
-      await eventually(async () => double.calls.subscribe === 2 && (await isSubscribed()));
+      await eventually(async () => double.calls.subscribe >= 2 && (await isSubscribed()));
       storeBehindTheBack(1);
       await eventually(async () => tail.ids.length === 1);
       await tail.stop();
