@@ -30,12 +30,11 @@ const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process']
   (folder) => `<rootDir>/test/${folder}/`,
 );
 
-/**
- * The suites that count run against `node dist/bin/main.js` as well, as black boxes. `npm run
- * test:dist` runs all that can.
- */
-const compiled =
-  process.env.TEST_DIST === 'all' ? ['*'] : ['route-credentials', 'open-users', 'story'];
+const filesOf = (names) => names.map((name) => `<rootDir>/test/http/${name}.test.ts`);
+/** Run against `node dist/bin/main.js` only: black boxes. */
+const blackBoxes = filesOf(['open-users', 'story']);
+/** In the tests' own process this one also compares its list of routes with the router's. */
+const compiled = [...blackBoxes, ...filesOf(['route-credentials'])];
 
 module.exports = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at
@@ -57,14 +56,15 @@ module.exports = {
       ...common,
       displayName: 'service',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: unit,
+      testPathIgnorePatterns: [...unit, ...blackBoxes],
       globalSetup: '<rootDir>/test/support/global-setup.cjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
     },
     {
       ...common,
       displayName: 'compiled',
-      testMatch: compiled.map((name) => `<rootDir>/test/http/${name}.test.ts`),
+      // `npm run test:dist` runs all that can.
+      testMatch: process.env.TEST_DIST === 'all' ? filesOf(['*']) : compiled,
       globals: { TEST_TARGET: 'dist' },
       globalSetup: '<rootDir>/test/support/global-setup.cjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.cjs',

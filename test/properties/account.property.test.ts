@@ -73,7 +73,7 @@ it('under any commands no reward is redeemed twice and the balance follows from 
       });
       expect(broken).toEqual([]);
     }),
-    { numRuns: runs(120) },
+    { numRuns: runs(60) },
   );
 });
 
@@ -113,7 +113,7 @@ it('an account is referred, converted and ended once, and each side is paid once
       });
       expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     }),
-    { numRuns: runs(120) },
+    { numRuns: runs(60) },
   );
 });
 
