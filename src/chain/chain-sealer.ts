@@ -5,7 +5,7 @@ import { errorNameAndCode } from '../foundation/describe-error.js';
 import { atMost } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
-import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
+import { AdvisoryLocks, Leadership, leadWhileStarted } from '../postgres/leadership.js';
 import type { ChainSealing } from './chain-sealing.js';
 import { ChainSeals } from './chain-seals.js';
 import type { SealingStop } from './log-seal.js';
@@ -61,7 +61,7 @@ export class ChainSealer {
   private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
-    this.leadership = new Leadership(options.pool, [LOCK]);
+    this.leadership = new Leadership(new AdvisoryLocks(options.pool), [LOCK]);
   }
 
   start(): void {

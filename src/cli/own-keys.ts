@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Core } from '../core/core.js';
 import { firstLine } from '../foundation/describe-error.js';
+import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { CommandError } from './command-error.js';
 import type { KeyedBy } from '../operations/operator-keys.js';
@@ -24,7 +25,7 @@ export async function withOwnKeys<T>(
   await presence.start();
   let repeated = false;
   try {
-    const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
+    const answers = new KeptAnswers(new PostgresAnswerRows(core.pool, presence), core.answersKey, core.keys);
     const result = await work({ key, answers, onReplayed: () => (repeated = true) });
     if (repeated && !(result instanceof NotDone))
       note('a repetition: nothing was corrected a second time');

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import pLimit from 'p-limit';
 import { referralOf } from '../domain/account/former-referrals.js';
@@ -12,6 +11,7 @@ import { decide as decideRegister } from '../domain/tenant/tenant-register.decid
 import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
+import { newId, timeNow } from '../foundation/world.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
 import {
   AuditCommandEnvelope,
@@ -38,7 +38,7 @@ export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEn
   ) {}
 
   async execute({ meta, code, link }: FollowShareLinkEnvelope): Promise<void> {
-    const now = Date.now();
+    const now = timeNow();
     const stream = this.names.shareLinkStream(
       meta.scope,
       code,
@@ -79,7 +79,7 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
       else items.set(referralId, { ...found, ...sides });
     }
     if (reasons.length > 0) return { reasons, position: null, replayed: false };
-    return this.process.request(meta, moderationId, [...items.values()], Date.now());
+    return this.process.request(meta, moderationId, [...items.values()], timeNow());
   }
 
   /** The existing ones, by id. */
@@ -126,7 +126,7 @@ export class AuditCommandHandler implements ICommandHandler<AuditCommandEnvelope
     const outcome = await this.streams.audits.handle(
       this.names.auditStream(meta.scope, account),
       meta,
-      (state) => decideAudit(state, { type: 'RecordLook', account, person, now: Date.now() }),
+      (state) => decideAudit(state, { type: 'RecordLook', account, person, now: timeNow() }),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
   }
@@ -159,8 +159,8 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
     const register = this.names.tenantRegisterStream();
     await this.streams.tenantRegister.handle(
       register,
-      { ...meta, commandId: randomUUID() },
-      (state) => decideRegister(state, { type: 'EnterAlias', alias, now: Date.now() }),
+      { ...meta, commandId: newId() },
+      (state) => decideRegister(state, { type: 'EnterAlias', alias, now: timeNow() }),
     );
   }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { DomainEvent } from '../domain/events.js';
 import type { Need } from '../domain/need.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -12,6 +11,7 @@ import {
   type EventLog,
   type Position,
 } from '../event-log/event-log.js';
+import { newId, timeNow } from '../foundation/world.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, emptyStream, pages, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
@@ -175,7 +175,7 @@ export class CommandHandling<S, E extends DomainEvent> {
     events: readonly E[],
   ): Promise<Outcome<S, E> | undefined> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
-    const decision = `${stream}/${meta.commandId}/${randomUUID()}`;
+    const decision = `${stream}/${meta.commandId}/${newId()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
     const { epoch } = this.log;
     const encoded = await this.codec.encode(events, envelope, eventIds);
@@ -192,7 +192,7 @@ export class CommandHandling<S, E extends DomainEvent> {
       (before, event) => this.folding.evolve(before, event),
       folded.state,
     );
-    folded.handled.record(envelope, { lastRevision: revision, recordedAt: Date.now() });
+    folded.handled.record(envelope, { lastRevision: revision, recordedAt: timeNow() });
     const after = {
       state,
       revision,

@@ -1,5 +1,6 @@
 import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import { isRepeatable } from '../event-log/envelope.js';
+import { timeNow } from '../foundation/world.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long an effect answers for its idempotency key, counted from its recording time. */
@@ -54,7 +55,7 @@ export class HandledCommands {
   find({
     commandId,
     idempotency,
-    askedAt = Date.now(),
+    askedAt = timeNow(),
   }: Pick<CommandMeta, 'commandId' | 'idempotency' | 'askedAt'>): EarlierCommand {
     const same = this.byCommand.get(commandId);
     if (same) return same;

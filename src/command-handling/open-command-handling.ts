@@ -1,5 +1,6 @@
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
+import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { AccountCommands } from './account-commands.js';
@@ -34,7 +35,7 @@ export interface CommandHandlingCore extends CommandBusParts {
 }
 
 export function openCommandHandling(parts: CommandHandlingParts): CommandHandlingCore {
-  const { log, codec, names, keys, streams, clock = Date.now } = parts;
+  const { log, codec, names, keys, streams, clock = timeNow } = parts;
   const owners = new CodeOwners(streams, names);
   const tenants = new TenantDirectory(streams.tenants, names);
   log.onWentBack(() => tenants.forgetAll());

@@ -1,4 +1,3 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Refused } from '../domain/refusal.js';
 import { MODES, type Mode } from '../domain/scope.js';
 import type {
@@ -10,6 +9,7 @@ import type {
   TenantCommand,
 } from '../domain/tenant/tenant.decider.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
+import { newBytes, newId, timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { sealBytes } from '../privacy/subject-keys.js';
 import { TenantCommandEnvelope, type Commands } from './commands.js';
@@ -51,7 +51,7 @@ export class TenantCommands {
       ...tenant,
       keys: keys.map(({ mode, plain }) => this.sealKey(mode, plain)),
       signingSecrets: secrets.map(({ mode, plain }) => this.sealSecret(mode, plain)),
-      now: Date.now(),
+      now: timeNow(),
     });
     if ('refused' in changed) return changed;
     const plainOf = (mode: Mode, of: typeof keys): string =>
@@ -80,7 +80,7 @@ export class TenantCommands {
       type: 'RotateKeys',
       keys,
       graceMs,
-      now: Date.now(),
+      now: timeNow(),
     });
     return 'refused' in changed
       ? changed
@@ -105,8 +105,8 @@ export class TenantCommands {
 
   private meta(alias: string, cause: string): CommandMeta {
     return {
-      commandId: randomUUID(),
-      correlationId: randomUUID(),
+      commandId: newId(),
+      correlationId: newId(),
       causationId: cause,
       actor: this.actor,
       idempotency: null,
@@ -116,7 +116,7 @@ export class TenantCommands {
   }
 
   private sealKey(mode: Mode, plain: string): ApiKey {
-    const keyId = `${mode}-${randomBytes(4).toString('hex')}`;
+    const keyId = `${mode}-${newBytes(4).toString('hex')}`;
     return {
       keyId,
       mode,
@@ -137,4 +137,4 @@ export class TenantCommands {
 
 /** 192 random bits; the prefix names the kind: `live_…`, `test_…`, `live_secret_…`. */
 const newSecret = (mode: Mode, kind: 'key' | 'secret'): string =>
-  `${mode}_${kind === 'secret' ? 'secret_' : ''}${randomBytes(24).toString('hex')}`;
+  `${mode}_${kind === 'secret' ? 'secret_' : ''}${newBytes(24).toString('hex')}`;

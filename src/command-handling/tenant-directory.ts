@@ -3,6 +3,7 @@ import type { Mode } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
+import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /**
@@ -32,7 +33,7 @@ export class TenantDirectory {
   constructor(
     private readonly tenants: TenantStreams,
     private readonly names: KeyedNames,
-    private readonly clock: () => number = Date.now,
+    private readonly clock: () => number = timeNow,
   ) {}
 
   async find(alias: string): Promise<OpenTenant | undefined> {

@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Mode } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
+import { timeNow } from '../foundation/world.js';
 import { openBytes } from '../privacy/subject-keys.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
@@ -28,7 +29,7 @@ export class TokenSecrets {
   constructor(
     private readonly tenants: Pick<TenantDirectory, 'find' | 'read'>,
     private readonly sealingKey: Buffer,
-    private readonly clock: () => number = Date.now,
+    private readonly clock: () => number = timeNow,
   ) {}
 
   /**

@@ -28,8 +28,9 @@ import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
+import { PostgresKeyRows } from '../privacy/key-rows.js';
 import { purposeKey } from '../privacy/master-key.js';
-import { PostgresSubjectKeys, type SubjectKeys } from '../privacy/subject-keys.js';
+import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 import { connectionBudget } from './connection-budget.js';
@@ -191,7 +192,10 @@ function wire({
   logger,
   config,
 }: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
-  const vault = new PostgresSubjectKeys(pool, purposeKey(masterKey, 'key-wrapping'));
+  const vault = new WrappedKeys(
+    new PostgresKeyRows(pool),
+    purposeKey(masterKey, 'key-wrapping'),
+  );
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
   const streams = openStreams(

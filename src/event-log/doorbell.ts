@@ -1,3 +1,4 @@
+import { after } from '../foundation/world.js';
 /**
  * Wakes waiting readers when the log has a newer position. Rung by this process's appends and by
  * the listeners for other processes' appends.
@@ -41,12 +42,12 @@ export class Doorbell {
       return Promise.resolve();
     return new Promise((resolve) => {
       const wake = () => {
-        clearTimeout(timer);
+        cancel();
         signal.removeEventListener('abort', wake);
         this.waiting.delete(wake);
         resolve();
       };
-      const timer = setTimeout(wake, ms);
+      const cancel = after(ms, wake);
       signal.addEventListener('abort', wake);
       this.waiting.add(wake);
     });

@@ -1,4 +1,5 @@
 import { pause } from './pause.js';
+import { after } from './world.js';
 
 /** The work did not finish in time. */
 export class NoAnswerInTime extends Error {
@@ -24,13 +25,13 @@ export async function inTime<T>(
   ms: number,
   late: () => Error = () => new NoAnswerInTime('no answer in time'),
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let cancel: () => void = () => undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), ms);
+    cancel = after(ms, () => reject(late()));
   });
   try {
     return await Promise.race([work, tooLate]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }

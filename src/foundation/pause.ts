@@ -1,8 +1,21 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { after, anyBelow } from './world.js';
 
 /** Waits; shorter when the signal aborts; never throws. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
+export function pause(
+  ms: number,
+  signal?: AbortSignal,
+  { keepsProcess = true } = {},
+): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = after(ms, end, { keepsProcess });
+    signal?.addEventListener('abort', end);
+  });
 }
 
 /** In milliseconds. */
@@ -11,11 +24,13 @@ export interface BackOff {
   readonly max: number;
 }
 
+const JITTER_STEPS = 2 ** 20;
+
 /**
  * Exponential back-off up to a limit with random jitter over the upper half, so that processes that
  * failed together do not retry together.
  */
 export function backOffMs(failures: number, { first, max }: BackOff): number {
   const full = Math.min(max, first * 2 ** Math.min(failures, 20));
-  return full / 2 + (Math.random() * full) / 2;
+  return full / 2 + ((anyBelow(JITTER_STEPS) / JITTER_STEPS) * full) / 2;
 }

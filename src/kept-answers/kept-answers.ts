@@ -1,8 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
-import { AnswerRows } from './answer-rows.js';
+import type { AnswerRows } from './answer-rows.js';
 import { AnswerSeal } from './answer-seal.js';
 import {
   nameOf,
@@ -11,6 +8,7 @@ import {
   type KeyedRequest,
   type Named,
 } from './idempotency-key.js';
+import { pause } from '../foundation/pause.js';
 
 /** Retry interval for releasing claims while the database is unavailable. */
 const RELEASE_EVERY_MS = 500;
@@ -27,7 +25,6 @@ const RELEASE_EVERY_MS = 500;
  * database answers.
  */
 export class KeptAnswers {
-  private readonly rows: AnswerRows;
   private readonly seal: AnswerSeal;
   /** Requests that run in this process, by name. */
   private readonly running = new Set<string>();
@@ -38,8 +35,11 @@ export class KeptAnswers {
   >();
   private releasing = false;
 
-  constructor(pool: Pool, presence: ProcessPresence, sealingKey: Buffer, subjects: SubjectKeys) {
-    this.rows = new AnswerRows(pool, presence);
+  constructor(
+    private readonly rows: AnswerRows,
+    sealingKey: Buffer,
+    subjects: SubjectKeys,
+  ) {
     this.seal = new AnswerSeal(sealingKey, subjects);
   }
 
@@ -131,7 +131,7 @@ export class KeptAnswers {
         if (entry.times === 0 && this.unreleased.get(name) === entry) this.unreleased.delete(name);
       }
       // Unreferenced: at its end a process releases all of its claims anyway.
-      if (this.unreleased.size > 0) await delay(RELEASE_EVERY_MS, undefined, { ref: false });
+      if (this.unreleased.size > 0) await pause(RELEASE_EVERY_MS, undefined, { keepsProcess: false });
     }
     this.releasing = false;
   }

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../event-log/event-log.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
+import { elapsed } from '../foundation/world.js';
 import { describeFailure } from './describe-failure.js';
 import {
   ALL_POLICIES,
@@ -177,9 +178,9 @@ export class PageReactions {
 
   /** Of an error of an unavailable store. */
   private async isOutage(error: unknown): Promise<boolean> {
-    this.waitingSince ??= performance.now();
+    this.waitingSince ??= elapsed();
     if (
-      performance.now() - this.waitingSince > this.parts.outageMs &&
+      elapsed() - this.waitingSince > this.parts.outageMs &&
       (await this.parts.storesAnswer())
     )
       return false;

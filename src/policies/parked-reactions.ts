@@ -1,8 +1,4 @@
-import { sql } from 'kysely';
-import type { ClientBase, Pool } from 'pg';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
-import { anyOf, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
-import { inTransaction } from '../postgres/transaction.js';
 
 /** Parks every policy: the event is unreadable here, so its policies are unknown. */
 export const ALL_POLICIES = '*';
@@ -60,319 +56,34 @@ export interface ParkedCounts {
 /** The parked policies, by stream. */
 export type ParkedStreams = Map<string, Set<string>>;
 
-const REASON_LENGTH_MAX = 500;
-/** Exponential back-off, limited so that the end of any cause is noticed well within 45 s. */
-const NEXT_TRY = sql<Date>`now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
-
-const TABLE = 'ledger.parked_reactions';
-const STREAMS = ['stream', 'policy'] as const;
-const REACTIONS = tables
-  .selectFrom(TABLE)
-  .select((eb) => [
-    eb.cast<string>('id', 'text').as('id'),
-    'policy',
-    'event_id as eventId',
-    'stream',
-    'revision',
-    'position',
-    'reason',
-    'parked_at as since',
-    'tries',
-    'passed_over as passedOver',
-  ]);
-
 /**
  * The parked reactions, recorded with all that a retry needs. A runner that passes over events of
  * such a stream marks its rows before its checkpoint moves, and a retry deletes only rows without a
  * newer mark, so that any number of processes may do both at once.
  */
-export class ParkedReactions {
-  constructor(private readonly pool: Pool) {}
-
+export interface ParkedReactions {
   /** @throws when it cannot be recorded: its event must not be passed over then. */
-  async park({ policy, event, reason, unknown }: ParkedAt): Promise<void> {
-    await run(this.pool, insertion({ policy, event, reason, unknown }));
-  }
-
-  async isEmpty(): Promise<boolean> {
-    const first = tables.selectFrom(TABLE).select('id').limit(1);
-    return (await fetchRow(this.pool, first)) === undefined;
-  }
-
+  park(parkedAt: ParkedAt): Promise<void>;
+  isEmpty(): Promise<boolean>;
   /** All parked streams and policies. */
-  async streams(): Promise<ParkedStreams> {
-    return byStream(await fetchRows(this.pool, tables.selectFrom(TABLE).select(STREAMS)));
-  }
-
+  streams(): Promise<ParkedStreams>;
   /**
    * Marks the rows of these streams, so that a retry does not treat the current events as done.
    * Returns those that are still parked.
    */
-  async passOver(streams: readonly string[]): Promise<ParkedStreams> {
-    return inTransaction(this.pool, async (client) => {
-      // An update that waits for a settlement would not see the rows that the settlement adds.
-      await fetchRows(
-        client,
-        tables
-          .selectFrom(TABLE)
-          .select('id')
-          .where('stream', '=', anyOf(streams))
-          .orderBy('id')
-          .forUpdate(),
-      );
-      return byStream(
-        await fetchRows(
-          client,
-          tables
-            .updateTable(TABLE)
-            .set((eb) => ({ passed_over: eb('passed_over', '+', 1n) }))
-            .where('stream', '=', anyOf(streams))
-            .returning(STREAMS),
-        ),
-      );
-    });
-  }
-
-  ofStream(stream: string): Promise<readonly ParkedReaction[]> {
-    return fetchRows(
-      this.pool,
-      REACTIONS.where('stream', '=', stream)
-        .orderBy('revision', (order) => order.asc().nullsFirst())
-        .orderBy(`${TABLE}.id`),
-    );
-  }
-
+  passOver(streams: readonly string[]): Promise<ParkedStreams>;
+  ofStream(stream: string): Promise<readonly ParkedReaction[]>;
   /** The streams to retry next; longest waiting first. */
-  async dueStreams(limit: number): Promise<readonly string[]> {
-    const rows = await fetchRows(
-      this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select('stream')
-        .where('next_try_at', '<=', now)
-        .groupBy('stream')
-        .orderBy((eb) => eb.fn.min('next_try_at'))
-        .limit(limit),
-    );
-    return rows.map(({ stream }) => stream);
-  }
-
+  dueStreams(limit: number): Promise<readonly string[]>;
   /** The types and versions of events that wait for a release that can read them. */
-  unknownEvents(): Promise<readonly UnknownEvent[]> {
-    return fetchRows(
-      this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select(['event_type as type', 'schema_version as version'])
-        .distinct()
-        .where('event_type', 'is not', null)
-        .$narrowType<{ type: string }>()
-        .limit(1_000),
-    );
-  }
-
-  /**
-   * Streams that wait for such events; longest waiting first. Raw SQL: the builder has no
-   * `unnest` of two lists.
-   */
-  async heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
-    const types = events.map(({ type }) => type);
-    const versions = events.map(({ version }) => version);
-    const rows = await fetchRows(
-      this.pool,
-      sql<{ stream: string }>`
-        select stream from ledger.parked_reactions p
-        join unnest(${types}::text[], ${versions}::int[]) as known(type, version)
-          on p.event_type = known.type and p.schema_version is not distinct from known.version
-        group by stream order by min(p.id) limit ${limit}`,
-    );
-    return rows.map(({ stream }) => stream);
-  }
-
+  unknownEvents(): Promise<readonly UnknownEvent[]>;
+  /** Streams that wait for such events; longest waiting first. */
+  heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]>;
   /** A new leader's release may be able to do what the previous one could not: all are due now. */
-  async tryAllSoon(): Promise<void> {
-    await run(
-      this.pool,
-      tables.updateTable(TABLE).set({ next_try_at: now }).where('next_try_at', '>', now),
-    );
-  }
-
+  tryAllSoon(): Promise<void>;
   /** A retry that failed before it began: the next one is postponed. */
-  async postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void> {
-    await run(
-      this.pool,
-      tables
-        .updateTable(TABLE)
-        .set((eb) => ({
-          tries: eb('tries', '+', 1),
-          next_try_at: NEXT_TRY,
-          reason: reason.slice(0, REASON_LENGTH_MAX),
-        }))
-        .where('id', '=', anyOf(idsOf(rows))),
-    );
-  }
-
+  postpone(rows: readonly Pick<ParkedReaction, 'id'>[], reason: string): Promise<void>;
   /** In one transaction. @returns whether all finished rows were deleted. */
-  async settle(stream: string, { stopped, added, done }: Settlement): Promise<boolean> {
-    return inTransaction(this.pool, async (client) => {
-      const present = await fetchRows(client, lockOf(stream));
-      for (const { rows, to } of stopped) await this.stop(client, present, rows, to);
-      for (const parkedAt of added) await run(client, insertion(parkedAt));
-      // Raw SQL: the builder has no `unnest` of two lists.
-      const deleted = await run(
-        client,
-        sql`delete from ledger.parked_reactions p
-            using unnest(${idsOf(done)}::bigint[], ${done.map(({ passedOver }) => passedOver)}::bigint[])
-              as seen(id, passed_over)
-            where p.id = seen.id and p.passed_over = seen.passed_over`,
-      );
-      return deleted === done.length;
-    });
-  }
-
-  /**
-   * Leaves one row of the policy at `to`. Rows that another process deleted meanwhile were finished
-   * or merged there.
-   */
-  private async stop(
-    client: ClientBase,
-    present: readonly Present[],
-    rows: readonly ParkedReaction[],
-    to: ParkedAt,
-  ): Promise<void> {
-    const ids = new Set(rows.map(({ id }) => id));
-    const own = present.filter(({ id }) => ids.has(id));
-    const kept =
-      present.find(({ policy, eventId }) => policy === to.policy && eventId === to.event.id) ??
-      own[0];
-    const others = idsOf(own.filter((row) => row !== kept));
-    await run(client, tables.deleteFrom(TABLE).where('id', '=', anyOf(others)));
-    if (kept) await run(client, move(kept.id, to));
-  }
-
-  /** Oldest first. */
-  list({
-    id,
-    after = '0',
-    limit,
-  }: {
-    readonly id?: string;
-    readonly after?: string;
-    readonly limit: number;
-  }): Promise<readonly ParkedReaction[]> {
-    return fetchRows(
-      this.pool,
-      REACTIONS.where(`${TABLE}.id`, '>', BigInt(after))
-        .$if(id !== undefined, (only) => only.where(`${TABLE}.id`, '=', BigInt(id ?? 0)))
-        .orderBy(`${TABLE}.id`)
-        .limit(limit),
-    );
-  }
-
-  /** How many of these still exist. */
-  async present(ids: readonly string[]): Promise<number> {
-    const row = await fetchRow(
-      this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select((eb) => eb.fn.countAll<bigint>().as('present'))
-        .where('id', '=', anyOf(ids.map(BigInt))),
-    );
-    return Number(row?.present ?? 0n);
-  }
-
-  async counts(): Promise<ParkedCounts> {
-    const row = await fetchRow(
-      this.pool,
-      tables
-        .selectFrom(TABLE)
-        .select((eb) => [
-          eb.fn.countAll<bigint>().filterWhere('policy', '<>', ALL_POLICIES).as('parked'),
-          eb.fn
-            .count<bigint>('stream')
-            .distinct()
-            .filterWhere('policy', '=', ALL_POLICIES)
-            .as('heldBack'),
-          sql<number | null>`extract(epoch from now() - min(${eb.ref('parked_at')}))::float8`.as(
-            'oldestSeconds',
-          ),
-        ]),
-    );
-    return {
-      parked: Number(row?.parked ?? 0n),
-      heldBack: Number(row?.heldBack ?? 0n),
-      oldestSeconds: Math.max(0, Math.floor(row?.oldestSeconds ?? 0)),
-    };
-  }
-}
-
-const idsOf = (rows: readonly Pick<ParkedReaction, 'id'>[]): bigint[] =>
-  rows.map(({ id }) => BigInt(id));
-
-/** In the order in which `passOver` locks. */
-const lockOf = (stream: string) =>
-  tables
-    .selectFrom(TABLE)
-    .select((eb) => [eb.cast<string>('id', 'text').as('id'), 'policy', 'event_id as eventId'])
-    .where('stream', '=', stream)
-    .orderBy(`${TABLE}.id`)
-    .forUpdate();
-
-type Present = Pick<ParkedReaction, 'id' | 'policy' | 'eventId'>;
-
-/** The mark of a row that exists grows: its policy passes over what follows once more. */
-const insertion = (parkedAt: ParkedAt) =>
-  tables
-    .insertInto(TABLE)
-    .values({
-      ...rowOf(parkedAt),
-      tries: 1,
-      next_try_at: sql<Date>`now() + interval '1 second'`,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['event_id', 'policy']).doUpdateSet((eb) => ({
-        revision: eb.ref('excluded.revision'),
-        reason: eb.ref('excluded.reason'),
-        passed_over: eb(`${TABLE}.passed_over`, '+', 1n),
-      })),
-    );
-
-/** The age counts from the event at which the reactions stopped. */
-const move = (id: string, to: ParkedAt) =>
-  tables
-    .updateTable(TABLE)
-    .set((eb) => {
-      const isSame = eb('event_id', '=', to.event.id);
-      return {
-        ...rowOf(to),
-        tries: eb
-          .case()
-          .when(isSame)
-          .then(eb('tries', '+', 1))
-          .else(1)
-          .end(),
-        next_try_at: NEXT_TRY,
-        parked_at: eb.case().when(isSame).then(eb.ref('parked_at')).else(now).end(),
-      };
-    })
-    .where('id', '=', BigInt(id));
-
-const rowOf = ({ policy, event, reason, unknown }: ParkedAt) => ({
-  event_id: event.id,
-  policy,
-  stream: event.stream,
-  revision: event.revision,
-  position: event.position,
-  reason: reason.slice(0, REASON_LENGTH_MAX),
-  event_type: unknown?.type.slice(0, REASON_LENGTH_MAX) ?? null,
-  schema_version: unknown?.version ?? null,
-});
-
-function byStream(
-  rows: readonly { readonly stream: string; readonly policy: string }[],
-): ParkedStreams {
-  const parked: ParkedStreams = new Map();
-  for (const { stream, policy } of rows)
-    parked.set(stream, (parked.get(stream) ?? new Set()).add(policy));
-  return parked;
+  settle(stream: string, settlement: Settlement): Promise<boolean>;
+  counts(): Promise<ParkedCounts>;
 }

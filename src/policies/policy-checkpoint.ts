@@ -36,6 +36,33 @@ export class PoliciesMovedBack extends Error {
   override readonly name = 'PoliciesMovedBack';
 }
 
+/** Where the checkpoint of the policies is stored. Every call throws while its store is away. */
+export interface PolicyCheckpoints {
+  load(): Promise<PolicyCheckpoint>;
+  /**
+   * Repeating a reaction is harmless, so that this need not be durable when it returns.
+   * @throws {PoliciesMovedBack}
+   */
+  write(position: Position, known: KnownCheckpoint): Promise<void>;
+}
+
+/** What is stored beside the position. `trail` undefined: the stored one stays. */
+export interface KnownCheckpoint extends Pick<PolicyCheckpoint, 'witness' | 'losses'> {
+  readonly trail: readonly TrailPoint[] | undefined;
+}
+
+export class PostgresPolicyCheckpoints implements PolicyCheckpoints {
+  constructor(private readonly pool: Pool) {}
+
+  load(): Promise<PolicyCheckpoint> {
+    return loadPolicyCheckpoint(this.pool);
+  }
+
+  write(position: Position, known: KnownCheckpoint): Promise<void> {
+    return writePolicyCheckpoint(this.pool, position, known);
+  }
+}
+
 /** The position of the policies; null: none yet. @throws while the database is unavailable. */
 export async function readPolicyCheckpoint(db: Pool | PoolClient): Promise<Position | null> {
   return (await loadPolicyCheckpoint(db)).position;
@@ -72,9 +99,7 @@ interface StoredPoint {
 export async function writePolicyCheckpoint(
   pool: Pool,
   position: Position,
-  known?: Pick<PolicyCheckpoint, 'witness' | 'losses'> & {
-    readonly trail: readonly TrailPoint[] | undefined;
-  },
+  known?: KnownCheckpoint,
 ): Promise<void> {
   const values = {
     position,

@@ -1,28 +1,22 @@
-import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
-import { ping } from '../postgres/database.js';
+import { after, elapsed } from '../foundation/world.js';
 import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
 import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
-import { ParkedReactions, type ParkedCounts } from './parked-reactions.js';
-import {
-  loadPolicyCheckpoint,
-  PoliciesMovedBack,
-  readPolicyCheckpoint,
-  writePolicyCheckpoint,
-} from './policy-checkpoint.js';
+import type { ParkedCounts } from './parked-reactions.js';
+import { PoliciesMovedBack } from './policy-checkpoint.js';
+import type { PolicyStores } from './policy-stores.js';
 import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
 import type { ReadingOptions } from './reading-events.js';
 import { Retries, type RetriesParts } from './retries.js';
 
 export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 'isKnown'> {
-  /** One of its connections is kept while the runner runs: it holds the lock. */
-  readonly pool: Pool;
+  readonly stores: PolicyStores;
   readonly log: EventLog;
   readonly carryOut: CarryOut;
   /** Whether the error means that a store is unavailable; an error of one account does not. */
@@ -83,25 +77,25 @@ export class PolicyRunner {
    * The checkpoint's writes, one after the other: an older position must not overwrite a newer one.
    */
   private writing: Promise<void> = Promise.resolve();
-  private idleWrite: NodeJS.Timeout | undefined;
+  /** Cancels the write. */
+  private idleWrite: (() => void) | undefined;
   private problem: string | null = null;
-  private readonly parked: ParkedReactions;
   private readonly pages: PageReactions;
   private readonly retries: Retries;
 
   constructor(private readonly options: PolicyRunnerOptions) {
     this.waiters = new PositionWaiters(options.log);
-    this.parked = new ParkedReactions(options.pool);
-    this.retries = new Retries({ ...options, parked: this.parked });
+    const { parked, locks } = options.stores;
+    this.retries = new Retries({ ...options, parked });
     this.pages = new PageReactions({
       ...options,
-      parked: this.parked,
+      parked,
       parkedStreamsMax: options.parkedStreamsMax ?? PARKED_STREAMS_MAX,
       outageMs: options.outageMs ?? OUTAGE_MS,
       storesAnswer: () => this.storesAnswer(),
       onWaiting: (error) => (this.problem = describeFailure(error)),
     });
-    this.leadership = new Leadership(options.pool, [CHECKPOINT]);
+    this.leadership = new Leadership(locks, [CHECKPOINT]);
     options.log.onWentBack(() => this.leadership.endTurn());
   }
 
@@ -140,13 +134,13 @@ export class PolicyRunner {
    * The position that reactions have reached; null: none yet. @throws when the database is
    * unavailable.
    */
-  checkpoint(): Promise<Position | null> {
-    return readPolicyCheckpoint(this.options.pool);
+  async checkpoint(): Promise<Position | null> {
+    return (await this.options.stores.checkpoints.load()).position;
   }
 
   /** Counts of parked reactions. @throws when the database is unavailable. */
   parkedCounts(): Promise<ParkedCounts> {
-    return this.parked.counts();
+    return this.options.stores.parked.counts();
   }
 
   private run(): Promise<void> {
@@ -167,11 +161,11 @@ export class PolicyRunner {
   }
 
   private async lead(signal: AbortSignal): Promise<void> {
-    const { log, pool, settle } = this.options;
+    const { log, stores, settle } = this.options;
     try {
       await settle?.();
       this.epoch = log.epoch;
-      const { position, trail, losses } = await loadPolicyCheckpoint(pool);
+      const { position, trail, losses } = await stores.checkpoints.load();
       this.reached = position ?? undefined;
       this.trail = new PolicyTrail(trail);
       this.losses = losses;
@@ -194,9 +188,10 @@ export class PolicyRunner {
    * gone.
    */
   private async takeUpFirst(signal: AbortSignal): Promise<void> {
-    await this.parked.tryAllSoon();
+    const { parked } = this.options.stores;
+    await parked.tryAllSoon();
     await this.pages.restore();
-    if (!(await this.parked.isEmpty()))
+    if (!(await parked.isEmpty()))
       await Promise.race([this.retries.due(signal), pause(RETRY_FIRST_MS, signal)]);
   }
 
@@ -233,8 +228,9 @@ export class PolicyRunner {
   }
 
   private storesAnswer(): Promise<boolean> {
-    const { log, pool } = this.options;
-    return inTime(Promise.all([log.head(), ping(pool, ANSWER_WITHIN_MS)]), ANSWER_WITHIN_MS).then(
+    const { log, stores } = this.options;
+    const answers = Promise.all([log.head(), stores.answer(ANSWER_WITHIN_MS)]);
+    return inTime(answers, ANSWER_WITHIN_MS).then(
       () => true,
       () => false,
     );
@@ -245,27 +241,27 @@ export class PolicyRunner {
   }
 
   private writeSoon(): void {
-    this.idleWrite ??= setTimeout(() => {
+    this.idleWrite ??= after(IDLE_CHECKPOINT_MS, () => {
       this.writeReached().catch(() => {
         if (this.leading) this.writeSoon();
       });
-    }, IDLE_CHECKPOINT_MS);
+    });
   }
 
   private writeReached(): Promise<void> {
-    clearTimeout(this.idleWrite);
+    this.idleWrite?.();
     this.idleWrite = undefined;
     this.writing = this.writing.catch(() => undefined).then(() => this.write());
     return this.writing;
   }
 
   private async write(): Promise<void> {
-    const { log, pool } = this.options;
+    const { log, stores } = this.options;
     if (this.reached === undefined || log.epoch !== this.epoch) return;
     const witness = log.newestSeen;
-    const trail = witness && this.trail.pass(this.reached, witness, performance.now());
+    const trail = witness && this.trail.pass(this.reached, witness, elapsed());
     try {
-      await writePolicyCheckpoint(pool, this.reached, { witness, trail, losses: this.losses });
+      await stores.checkpoints.write(this.reached, { witness, trail, losses: this.losses });
     } catch (error) {
       if (error instanceof PoliciesMovedBack) this.leadership.endTurn();
       throw error;

@@ -3,6 +3,7 @@ import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
 import { MODES, type Scope } from '../domain/scope.js';
+import { timeNow } from '../foundation/world.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
 import type { CarryOut } from './policy.js';
@@ -52,7 +53,7 @@ export function jobHandlers({
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
       const { account = '', rewardId = '' } = payload;
-      const commandId = deterministicId(`settle-reward/${rewardId}`, Date.now());
+      const commandId = deterministicId(`settle-reward/${rewardId}`, timeNow());
       const meta = { ...causeOf('settle-reward', commandId), scope: scopeOf(payload), commandId };
       const request = { type: 'SettleReward', rewardId } as const;
       await commands.execute(new AccountCommandEnvelope(meta, account, request));

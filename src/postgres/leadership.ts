@@ -13,26 +13,35 @@ interface Turn {
   readonly ending: AbortController;
 }
 
+/** Named locks that one process of all holds, until it releases them or dies. */
+export interface Locks {
+  /**
+   * Takes those that are free, and checks that the others taken so far are still held.
+   * @returns those taken now. @throws when the store is unavailable; then none is held.
+   */
+  take(names: readonly string[]): Promise<readonly string[]>;
+  /** Called when all were lost. */
+  onLost(listener: () => void): void;
+  /** Releases all for good. */
+  release(): void;
+}
+
 /**
- * What this process leads (a projection, the policies, the sealing): a session advisory lock for
- * each name, all on one connection. Postgres releases them when that connection ends, whatever
- * happened to the process. A process that has not noticed yet can do no harm: each write of
- * projections and seals expects the version that it read (fencing), and a reaction that the
- * policies repeat has no second effect.
+ * What this process leads (a projection, the policies, the sealing). A process that has not noticed
+ * yet that it lost its locks can do no harm: each write of projections and seals expects the version
+ * that it read (fencing), and a reaction that the policies repeat has no second effect.
  */
 export class Leadership {
-  private client: PoolClient | undefined;
   private locked: ReadonlySet<string> = new Set();
   private renewing: Promise<ReadonlySet<string>> | undefined;
   private turn: Turn | undefined;
-  private isReleased = false;
 
-  /** One connection of the pool is kept from the first lock on. */
   constructor(
-    private readonly pool: Pool,
+    private readonly locks: Locks,
     private readonly names: readonly string[],
-    private readonly answerWithinMs = ANSWER_WITHIN_MS,
-  ) {}
+  ) {
+    locks.onLost(() => this.lost());
+  }
 
   /** The names that this process holds, as far as it knows. */
   get held(): ReadonlySet<string> {
@@ -40,9 +49,9 @@ export class Leadership {
   }
 
   /**
-   * Tries for the missing locks, and checks that the connection is alive; call it about every
-   * second. Concurrent callers share the result. @throws when the database is unavailable; no lock
-   * is held then.
+   * Tries for the missing locks, and checks that the others are held; call it about every second.
+   * Concurrent callers share the result. @throws when the store is unavailable; no lock is held
+   * then.
    */
   renew(): Promise<ReadonlySet<string>> {
     this.renewing ??= this.tryLocks().finally(() => (this.renewing = undefined));
@@ -67,27 +76,62 @@ export class Leadership {
     if (held.size !== this.turn?.held.size) this.endTurn();
   }
 
+  /** Releases all locks for good. */
+  release(): void {
+    this.locks.release();
+    this.lost();
+  }
+
   private async tryLocks(): Promise<ReadonlySet<string>> {
+    const taken = await this.locks.take(this.names.filter((name) => !this.locked.has(name)));
+    if (taken.length > 0) this.locked = new Set([...this.locked, ...taken]);
+    return this.locked;
+  }
+
+  private lost(): void {
+    this.locked = new Set();
+    this.endTurn();
+  }
+}
+
+/**
+ * Session advisory locks of Postgres, all on one connection. Postgres releases them when that
+ * connection ends, whatever happened to the process.
+ */
+export class AdvisoryLocks implements Locks {
+  private client: PoolClient | undefined;
+  private isReleased = false;
+  private readonly listeners: (() => void)[] = [];
+
+  /** One connection of the pool is kept from the first lock on. */
+  constructor(
+    private readonly pool: Pool,
+    private readonly answerWithinMs = ANSWER_WITHIN_MS,
+  ) {}
+
+  onLost(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  async take(names: readonly string[]): Promise<readonly string[]> {
     const client = this.client ?? (await this.connect());
-    const missing = this.names.filter((name) => !this.locked.has(name));
     try {
       const { rows } = await inTime(
         client.query<{ name: string }>(
           `select name from unnest($1::text[]) as name where pg_try_advisory_lock($2, hashtext(name))`,
-          [missing, LOCK_CLASS],
+          [names, LOCK_CLASS],
         ),
         this.answerWithinMs,
       );
       if (this.client !== client) throw new Error('the connection that holds the locks was lost');
-      if (rows.length > 0) this.locked = new Set([...this.locked, ...rows.map((row) => row.name)]);
-      return this.locked;
+      return rows.map(({ name }) => name);
     } catch (error) {
       this.drop(client);
       throw error;
     }
   }
 
-  /** Releases all locks for good: the connection is closed, so that no lock remains. */
+  /** Closes the connection, so that no lock remains. */
   release(): void {
     this.isReleased = true;
     if (this.client) this.drop(this.client);
@@ -115,9 +159,8 @@ export class Leadership {
   private drop(client: PoolClient): void {
     if (this.client !== client) return;
     this.client = undefined;
-    this.locked = new Set();
     client.release(true);
-    this.endTurn();
+    for (const listener of this.listeners) listener();
   }
 }
 

@@ -1,9 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { sql, type RawBuilder } from 'kysely';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
-import { compiledOnce, fetchRows, run, tables, type Given } from '../postgres/statements.js';
+import { newBytes } from '../foundation/world.js';
 
 /**
  * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key
@@ -30,41 +28,32 @@ export interface SubjectKeys {
   forget(subjects?: Iterable<SubjectId>): void;
 }
 
+/** A subject's wrapped key; null: destroyed. */
+export interface KeyRow {
+  readonly subject: SubjectId;
+  readonly wrapped: Buffer | null;
+}
+
+/** Where wrapped keys are stored, one row per subject. Every change is durable when it returns. */
+export interface KeyRows {
+  /** Subjects without a row are left out. */
+  find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]>;
+  /** A subject that has a row keeps it. */
+  create(rows: readonly { readonly subject: SubjectId; readonly wrapped: Buffer }[]): Promise<void>;
+  /** Also of subjects without a row: they get one, without a key. */
+  destroy(subjects: readonly SubjectId[]): Promise<void>;
+}
+
 const CACHED_KEYS_MAX = 50_000;
 
-const FIND = compiledOnce(
-  'subject_keys.find',
-  ({ subjects }: Given<{ readonly subjects: readonly SubjectId[] }>) =>
-    tables
-      .selectFrom('vault.subject_keys')
-      .select(['subject', 'wrapped'])
-      .where((eb) => eb('subject', '=', eb.fn.any(subjects))),
-);
-
-/** Raw SQL: the builder has no `unnest` of two lists. */
-const creation = (
-  subjects: readonly SubjectId[],
-  wrapped: readonly Buffer[],
-): RawBuilder<unknown> =>
-  sql`insert into vault.subject_keys (subject, wrapped)
-      select * from unnest(${subjects}::uuid[], ${wrapped}::bytea[])
-      on conflict (subject) do nothing`;
-
-/** Raw SQL: one row per element of a list. */
-const destruction = (subjects: readonly SubjectId[]): RawBuilder<unknown> =>
-  sql`insert into vault.subject_keys as known (subject, wrapped, destroyed_at)
-      select subject, null, now() from unnest(${subjects}::uuid[]) as gone (subject) order by subject
-      on conflict (subject) do update set wrapped = null, destroyed_at = now()
-      where known.wrapped is not null`;
-
-export class PostgresSubjectKeys implements SubjectKeys {
+export class WrappedKeys implements SubjectKeys {
   // Only existing keys: another process may make a missing one at any moment.
   private readonly cache = new LRUCache<SubjectId, Buffer>({ max: CACHED_KEYS_MAX });
   /** A key that was read across an eviction is not cached. */
   private forgets = 0;
 
   constructor(
-    private readonly pool: Pool,
+    private readonly rows: KeyRows,
     private readonly wrappingKey: Buffer,
   ) {}
 
@@ -74,8 +63,7 @@ export class PostgresSubjectKeys implements SubjectKeys {
     const missing = [...keys].filter(([, key]) => key === null).map(([subject]) => subject);
     if (missing.length === 0) return keys;
     const before = this.forgets;
-    const rows = await fetchRows(this.pool, FIND({ subjects: missing }));
-    for (const { subject, wrapped } of rows) {
+    for (const { subject, wrapped } of await this.rows.find(missing)) {
       if (wrapped === null) continue;
       const key = openBytes(this.wrappingKey, wrapped, subject);
       if (this.forgets === before) this.cache.set(subject, key);
@@ -94,15 +82,19 @@ export class PostgresSubjectKeys implements SubjectKeys {
       .map(([subject]) => subject)
       .sort();
     if (missing.length === 0) return known;
-    const wrapped = missing.map((subject) => sealBytes(this.wrappingKey, randomBytes(32), subject));
-    await run(this.pool, creation(missing, wrapped));
+    await this.rows.create(
+      missing.map((subject) => ({
+        subject,
+        wrapped: sealBytes(this.wrappingKey, newBytes(32), subject),
+      })),
+    );
     // Read back: another process may have been first, and a destroyed key must stay destroyed.
     return this.load(known.keys());
   }
 
   async destroy(subjects: readonly SubjectId[]): Promise<void> {
     // In the same order as when they are made.
-    await run(this.pool, destruction([...new Set(subjects)].sort()));
+    await this.rows.destroy([...new Set(subjects)].sort());
     this.forget(subjects);
   }
 
@@ -117,7 +109,7 @@ export class PostgresSubjectKeys implements SubjectKeys {
  * AES-256-GCM; the result is nonce, tag and ciphertext. `context` must be the same when opening.
  */
 export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
-  const nonce = randomBytes(12);
+  const nonce = newBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
   const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);

@@ -3,6 +3,7 @@ import { Operators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
+import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
@@ -60,7 +61,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return startInOrder(async (start) => {
     const { stores, watched } = await startStores(start, options, metrics);
     const { core, presence } = stores;
-    const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
+    const answers = new KeptAnswers(new PostgresAnswerRows(core.pool, presence), core.answersKey, core.keys);
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const jobsPool = await start(startJobsPool(core, options));
     const operationsPool = await start(startOperationsPool(core, options));

@@ -12,6 +12,7 @@ import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { Jobs } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
+import { postgresPolicyStores } from '../policies/policy-stores.js';
 import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
@@ -82,7 +83,7 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
     }),
     jobs,
     policies: new PolicyRunner({
-      pool,
+      stores: postgresPolicyStores(pool),
       log,
       decode: decodeAny(codec),
       policies: POLICIES,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
+import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -22,7 +23,7 @@ const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
   const presence = new ProcessPresence(pool);
   await presence.start();
   presences.push(presence);
-  return new KeptAnswers(pool, presence, sealingKey, new InMemorySubjectKeys());
+  return new KeptAnswers(new PostgresAnswerRows(pool, presence), sealingKey, new InMemorySubjectKeys());
 };
 
 beforeAll(async () => {

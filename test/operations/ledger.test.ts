@@ -6,6 +6,7 @@ import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
+import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import { readTextFile } from '../../src/cli/command-line.js';
@@ -884,7 +885,7 @@ async function keysOfOperators(
 ): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
   const presence = new ProcessPresence(core.pool);
   await presence.start();
-  const answers = new KeptAnswers(core.pool, presence, core.answersKey, core.keys);
+  const answers = new KeptAnswers(new PostgresAnswerRows(core.pool, presence), core.answersKey, core.keys);
   return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };
 }
 

@@ -4,7 +4,8 @@ import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
-import { ALL_POLICIES, ParkedReactions } from '../../src/policies/parked-reactions.js';
+import { ALL_POLICIES } from '../../src/policies/parked-reactions.js';
+import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
 import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -325,7 +326,7 @@ describe('an event of a type that this release does not know', () => {
     const [first, unknown] = await all(log.readStream(stream));
     if (!first || !unknown) throw new Error('both were appended');
     const policy = 'to-old-facts';
-    const parked = new ParkedReactions(pool);
+    const parked = new PostgresParkedReactions(pool);
     await parked.park({ policy, event: first, reason: 'not now' });
     await parked.park({ policy: ALL_POLICIES, event: unknown, reason: 'unknown' });
     let goOn: () => void = () => undefined;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
-import { ParkedReactions } from '../../src/policies/parked-reactions.js';
+import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
@@ -14,7 +14,7 @@ let database: TestDatabase;
 let pool: pg.Pool;
 let log: PostgresEventLog;
 let releases: TestReleases;
-let parked: ParkedReactions;
+let parked: PostgresParkedReactions;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   releases = await TestReleases.on(pool, log);
-  parked = new ParkedReactions(pool);
+  parked = new PostgresParkedReactions(pool);
 });
 afterEach(() => releases.stopAll());
 

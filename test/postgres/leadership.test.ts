@@ -1,5 +1,5 @@
 import { openPool } from '../../src/postgres/database.js';
-import { Leadership, leadWhileStarted, type Leading } from '../../src/postgres/leadership.js';
+import { AdvisoryLocks, Leadership, leadWhileStarted, type Leading } from '../../src/postgres/leadership.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
@@ -35,7 +35,7 @@ class Candidate {
 
   constructor(names: readonly string[], { url = database.url, connections = 1 } = {}) {
     this.pool = openPool({ url, max: connections, applicationName: 'candidate' });
-    this.leadership = new Leadership(this.pool, names, ANSWER_WITHIN_MS);
+    this.leadership = new Leadership(new AdvisoryLocks(this.pool, ANSWER_WITHIN_MS), names);
   }
 
   start(work: Work = (_, signal) => ended(signal), how: Partial<Leading> = {}): this {

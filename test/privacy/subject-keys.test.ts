@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
-import { PostgresSubjectKeys } from '../../src/privacy/subject-keys.js';
+import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
+import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -16,7 +17,7 @@ afterAll(async () => {
 });
 
 /** The keys as a process has them: what another one destroys is still in its cache. */
-const aProcess = () => new PostgresSubjectKeys(pool, Buffer.alloc(32, 1));
+const aProcess = () => new WrappedKeys(new PostgresKeyRows(pool), Buffer.alloc(32, 1));
 
 it('a key is made once, and is the same in every process', async () => {
   const subject = randomUUID();

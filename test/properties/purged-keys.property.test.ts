@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { AccountCommandEnvelope, type Commands } from '../../src/command-handling/commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -112,7 +113,7 @@ class Run {
   }
 
   private requests(): KeptAnswers {
-    return new KeptAnswers(pool, presence, this.sealingKey, new InMemorySubjectKeys());
+    return new KeptAnswers(new PostgresAnswerRows(pool, presence), this.sealingKey, new InMemorySubjectKeys());
   }
 
   private async request({

@@ -6,6 +6,7 @@ import type { EventLog, Position, RecordedEvent } from '../../src/event-log/even
 import type { Policy } from '../../src/policies/policy.js';
 import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
 import { PolicyRunner, type PolicyRunnerOptions } from '../../src/policies/policy-runner.js';
+import { postgresPolicyStores } from '../../src/policies/policy-stores.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import { InMemorySubjectKeys } from './in-memory-subject-keys.js';
@@ -164,7 +165,7 @@ export class TestReleases {
 
   private runner(policies: readonly Policy[], options: Partial<PolicyRunnerOptions>): PolicyRunner {
     const runner = new PolicyRunner({
-      pool: this.pool,
+      stores: postgresPolicyStores(this.pool),
       log: this.log,
       decode: decodeAny(this.codec),
       policies,

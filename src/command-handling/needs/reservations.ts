@@ -1,4 +1,3 @@
-import { randomInt, randomUUID } from 'node:crypto';
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import { hasRecorded } from '../../domain/account/lapse-reservation.js';
 import type { NeededReservation } from '../../domain/need.js';
@@ -8,6 +7,7 @@ import type { ReservationKind } from '../../domain/reservation/reservation-kind.
 import { decide, type Holder } from '../../domain/reservation/reservation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
+import { anyBelow, newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
@@ -153,12 +153,12 @@ export class Reservations {
   ): Promise<Reserved | { readonly refused: Refusal }> {
     const { stream, kind, holder, programId } = request;
     const key = personal(request.subject, request.key);
-    const claim = randomUUID();
+    const claim = newId();
     const outcome = await this.streams.reservations.handle(
       stream,
       asNewCommand(meta),
       async (state) => {
-        const now = Date.now();
+        const now = timeNow();
         // Lapsed again on every try: a reservation made by the holder after the lapse then
         // conflicts with the append of this try.
         const takeOver =
@@ -194,7 +194,7 @@ export class Reservations {
       decideAccount(now, {
         type: 'LapseReservation',
         what: { kind, key, person },
-        now: Date.now(),
+        now: timeNow(),
       }),
     );
     return outcome.kind === 'accepted' && outcome.events.length > 0;
@@ -207,11 +207,11 @@ function candidate(base: string, step: number): string {
   // Small numbers first, since they read best; then wider ones, so that the thousandth Ann does not
   // need a thousand tries.
   const digits = String(
-    step <= 3 ? step + 1 : randomInt(10 ** Math.min(2 + Math.floor(step / 6), 8)),
+    step <= 3 ? step + 1 : anyBelow(10 ** Math.min(2 + Math.floor(step / 6), 8)),
   );
   return base.slice(0, CODE_LENGTH_MAX - digits.length) + digits;
 }
 
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const randomCode = (length: number): string =>
-  Array.from({ length }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+  Array.from({ length }, () => LETTERS[anyBelow(LETTERS.length)]).join('');

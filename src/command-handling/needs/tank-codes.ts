@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { hasRecorded } from '../../domain/account/lapse-reservation.js';
@@ -12,6 +11,7 @@ import type { NeededTankCode } from '../../domain/need.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { tankCodesOf, tankCodesOfToday } from '../../domain/tenant/program-document.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
+import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
@@ -53,7 +53,7 @@ export class TankCodes {
     private readonly names: KeyedNames,
     private readonly tenants: TenantDirectory,
     private readonly versions: Pick<ProgramVersions, 'find'>,
-    private readonly clock: () => number = Date.now,
+    private readonly clock: () => number = timeNow,
   ) {}
 
   /**
@@ -67,7 +67,7 @@ export class TankCodes {
   ): Promise<ReservedTankCode | undefined> {
     const codes = await this.codesOf(meta.scope, need);
     const holder = { account, rewardId: need.rewardId };
-    const claim = randomUUID();
+    const claim = newId();
     const state = await this.take(meta, codes, holder, claim);
     const code =
       state.codeOfReward.get(need.rewardId) ??

@@ -4,6 +4,7 @@ import type { SubjectId } from '../../domain/personal.js';
 import type { AccountRef, Mode, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
+import { timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { deterministicId } from '../deterministic-id.js';
@@ -46,7 +47,7 @@ export class ErasureProcess {
         type: 'RepeatErasure',
         erased: { erasureId, persons, account },
         suppressed,
-        now: Date.now(),
+        now: timeNow(),
       }),
     );
     await this.drive(scope, accountRef, erasureId, cause);
@@ -76,7 +77,7 @@ export class ErasureProcess {
       idempotency: null,
     };
     const outcome = await this.streams.accounts.handle(stream, meta, (now) =>
-      decide(now, { type: 'CompleteErasure', erasureId, now: Date.now() }),
+      decide(now, { type: 'CompleteErasure', erasureId, now: timeNow() }),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountState } from '../../domain/account/account.state.js';
@@ -18,6 +17,7 @@ import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
+import { newId, timeNow } from '../../foundation/world.js';
 import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../handle-command.js';
@@ -88,7 +88,7 @@ export class ModerationProcess {
       if (known === 'another-request') return { moderationId, holds: 'another-request' };
       if (known) return { moderationId, holds: 'this-request' };
       // Recorded by a release that did not store the key with the event.
-      if (handled.size === 0 && state.requestedAt > (meta.askedAt ?? Date.now()) - REPLAYED_MS)
+      if (handled.size === 0 && state.requestedAt > (meta.askedAt ?? timeNow()) - REPLAYED_MS)
         return {
           moderationId,
           holds: isOf(state.items, asked) ? 'this-request' : 'another-request',
@@ -143,7 +143,7 @@ export class ModerationProcess {
   }
 
   private async complete(meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
-    const now = Date.now();
+    const now = timeNow();
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let { state, position } = await this.streams.moderations.load(stream);
     if (state.status === 'absent') return 'absent';
@@ -265,7 +265,7 @@ export class ModerationProcess {
  * there is a hold.
  */
 function stepMeta(meta: CommandMeta, account: AccountRef, command: AccountStep): CommandMeta {
-  if (command.type === 'ReleaseModeration') return { ...meta, commandId: randomUUID() };
+  if (command.type === 'ReleaseModeration') return { ...meta, commandId: newId() };
   const commandId = deterministicId(
     meta.commandId,
     `${command.type} ${account} ${'side' in command ? command.side : ''}`,

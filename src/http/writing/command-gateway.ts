@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type AccountOutcome,
   AccountCommandEnvelope,
@@ -11,6 +10,7 @@ import type { AccountEvent, PersonId } from '../../domain/account/account.events
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
+import { newId } from '../../foundation/world.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
 import { ApiError } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
@@ -137,7 +137,7 @@ export class CommandGateway {
     };
     await this.commands.execute(
       new AuditCommandEnvelope(
-        { ...cause, scope, commandId: randomUUID(), idempotency: null },
+        { ...cause, scope, commandId: newId(), idempotency: null },
         account,
         person,
       ),

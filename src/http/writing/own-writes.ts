@@ -1,5 +1,6 @@
 import type { Scope } from '../../domain/scope.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
+import { elapsed } from '../../foundation/world.js';
 import { ApiError } from '../edge/api-error.js';
 
 /** The progress of the read models and of the policies. */
@@ -78,12 +79,12 @@ export class OwnWrites {
       (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast)))
     )
       throw new ApiError('POSITION_INVALID');
-    const deadline = Date.now() + this.timeoutMs;
+    const deadline = elapsed() + this.timeoutMs;
     await this.consequences(scope, deadline);
     const needed = this.later(this.written.get(keyOf(scope))?.newest ?? null, atLeast ?? null);
     if (needed === null) return;
     const reached = await this.unlessLost(
-      this.progress.projectionsReach(needed, projections, Math.max(0, deadline - Date.now())),
+      this.progress.projectionsReach(needed, projections, Math.max(0, deadline - elapsed())),
     );
     // The position may be lost with the log's end: it is determined again.
     if (reached === 'lost') return this.visible(scope, projections, atLeast);
@@ -136,7 +137,7 @@ export class OwnWrites {
       const triggering = this.written.get(key)?.triggering ?? null;
       if (triggering === null) return;
       const reached = await this.unlessLost(
-        this.progress.policiesReach(triggering, Math.max(0, deadline - Date.now())),
+        this.progress.policiesReach(triggering, Math.max(0, deadline - elapsed())),
       );
       if (reached === 'lost') continue;
       if (!reached) throw notReached();

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { canonicalJson } from '../../foundation/canonical-json.js';
 import type { Logger } from '../../foundation/logger.js';
+import { newId } from '../../foundation/world.js';
 import {
   isIdempotencyKey,
   type ClaimedKey,
@@ -51,7 +51,7 @@ export class Writes {
     const keyed = this.keyedRequest(call);
     const cause = { scope, correlationId: id, causationId: id, actor };
     if (!keyed) {
-      const meta: CommandMeta = { ...cause, commandId: randomUUID(), idempotency: null };
+      const meta: CommandMeta = { ...cause, commandId: newId(), idempotency: null };
       return this.send(reply, meta, await write(meta));
     }
     const claimed = await this.claim(keyed);

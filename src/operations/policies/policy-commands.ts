@@ -1,6 +1,7 @@
 import type { Core } from '../../core/core.js';
 import { addJob } from '../../policies/jobs.js';
-import { ParkedReactions, type ParkedReaction } from '../../policies/parked-reactions.js';
+import type { ParkedReaction, ParkedReactions } from '../../policies/parked-reactions.js';
+import { PostgresParkedReactions } from '../../policies/postgres-parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';
 import { carryOutReactions } from '../../policies/reactions.js';
 import { Retries } from '../../policies/retries.js';
@@ -38,7 +39,7 @@ export async function showParked(
   { pool }: Pick<PolicyCore, 'pool'>,
   limit: number,
 ): Promise<readonly ShownParkedReaction[]> {
-  return (await new ParkedReactions(pool).list({ limit })).map(shown);
+  return (await new PostgresParkedReactions(pool).list({ limit })).map(shown);
 }
 
 /** The refusal of an id that no parked reaction can have. */
@@ -61,7 +62,7 @@ export async function retryParkedReactions(
   if (malformed) return malformed;
   // Fails here when this database follows another log.
   await core.log.id();
-  const parked = new ParkedReactions(core.pool);
+  const parked = new PostgresParkedReactions(core.pool);
   const retries = retriesOf(core, parked);
   let result: RetryResult = { retried: 0, done: 0, parked: 0 };
   for (let after = '0'; !signal.aborted;) {

@@ -1,4 +1,5 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { after } from '../../foundation/world.js';
 
 interface Waiter {
   readonly position: Position;
@@ -19,11 +20,11 @@ export class PositionWaiters {
   wait(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (reached: boolean): void => {
-        clearTimeout(timer);
+        cancel();
         this.waiters.delete(waiter);
         resolve(reached);
       };
-      const timer = setTimeout(() => finish(false), timeoutMs);
+      const cancel = after(timeoutMs, () => finish(false));
       const waiter: Waiter = { position, missing: new Set(projections), done: () => finish(true) };
       this.waiters.add(waiter);
       if (waiter.missing.size === 0) waiter.done();

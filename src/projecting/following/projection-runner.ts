@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause, type BackOff } from '../../foundation/pause.js';
-import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
+import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import {
   liveCheckpoints,
   moveCheckpoints,
@@ -84,7 +84,7 @@ export class ProjectionRunner {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
-    this.leadership = new Leadership(options.pool, this.names);
+    this.leadership = new Leadership(new AdvisoryLocks(options.pool), this.names);
     options.log.onWentBack(() => this.leadership.endTurn());
   }
 

@@ -28,7 +28,8 @@ import type { EventLog } from '../../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../../src/event-log/postgres/postgres-event-log.js';
 import { openPool } from '../../../src/postgres/database.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
-import { PostgresSubjectKeys } from '../../../src/privacy/subject-keys.js';
+import { PostgresKeyRows } from '../../../src/privacy/key-rows.js';
+import { WrappedKeys } from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
@@ -101,7 +102,7 @@ export class TestProcess {
     /** Gives its connections back before the end of the test file. */
     readonly close: () => Promise<void>,
   ) {
-    const keys = new PostgresSubjectKeys(pool, WRAPPING_KEY);
+    const keys = new WrappedKeys(new PostgresKeyRows(pool), WRAPPING_KEY);
     this.codec = new EventCodec(keys);
     this.streams = openStreams(log, this.codec);
     const handling = openCommandHandling({

@@ -1,0 +1,141 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Map as ImmutableMap } from 'immutable';
+import { AccountPostings, POSTED_TYPES, type PostedEvent } from '../src/bookkeeping/postings.js';
+import type { AccountState } from '../src/domain/account/account.state.js';
+import { availableCredit } from '../src/domain/account/redemption.js';
+import type { Scope } from '../src/domain/scope.js';
+import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec.js';
+import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
+import { WrappedKeys } from '../src/privacy/subject-keys.js';
+import { unexplained } from './explained.js';
+import { brokenBetweenAccounts, brokenByAccount, traceAccounts, type TracedAccount } from './promises.js';
+import type { Sent } from './requests.js';
+import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
+import type { SimulatedVault } from './simulated-keys.js';
+import type { Owner } from './virtual-world.js';
+
+/** A world at rest. */
+export interface WorldAtRest {
+  readonly shared: SharedStores;
+  readonly services: readonly SimulatedService[];
+  readonly requests: readonly Sent[];
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly scope: Scope;
+  readonly names: KeyedNames;
+  /** Does something in the name of a process, and waits for it. */
+  readonly inProcess: <T>(owner: Owner, work: () => Promise<T>) => Promise<T>;
+}
+
+const UNITS = ['cents', 'points'] as const;
+
+/** What does not hold in a world at rest; empty: everything does. */
+export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
+  const { shared, now } = world;
+  const own = shared.log.all.filter(({ stream }) => scopeOfStream(stream) !== undefined);
+  const log = await codecOf(shared.vault).decodeAll(own);
+  const accounts = traceAccounts(log);
+  return [
+    ...[...accounts.values()].flatMap((account) => [
+      ...brokenByAccount(account),
+      ...brokenByBooks(account, now),
+    ]),
+    ...brokenBetweenAccounts(log, accounts, now),
+    ...unexplained(world.requests, log, world),
+    ...notForgotten(log, shared.vault),
+    ...(await brokenInProcesses(world, accounts)),
+  ];
+}
+
+/** Reads with the keys as they are, without a process. */
+const codecOf = (vault: SimulatedVault): EventCodec =>
+  new EventCodec(
+    new WrappedKeys(
+      {
+        find: (subjects) =>
+          Promise.resolve(
+            subjects.flatMap((subject) => {
+              const wrapped = vault.get(subject);
+              return wrapped === undefined ? [] : [{ subject, wrapped }];
+            }),
+          ),
+        create: () => Promise.reject(new Error('a check writes nothing')),
+        destroy: () => Promise.reject(new Error('a check writes nothing')),
+      },
+      WRAPPING_KEY,
+    ),
+  );
+
+const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
+
+/** Debits equal credits by the way they are made; what is available must be what can be spent. */
+function brokenByBooks({ account, events, state }: TracedAccount, now: number): string[] {
+  const books = new AccountPostings();
+  const balances = new Map<string, number>();
+  const add = (key: string, amount: number): void =>
+    void balances.set(key, (balances.get(key) ?? 0) + amount);
+  const post = ({ unitKey, amount, debit, credit }: ReturnType<AccountPostings['settle']>[number]) => {
+    add(`${unitKey} ${debit}`, -amount);
+    add(`${unitKey} ${credit}`, amount);
+  };
+  for (const { event, recorded } of events) {
+    if (!POSTED.has(event.type)) continue;
+    const { id: eventId, position, recordedAt } = recorded;
+    const entry = { event: event as PostedEvent, eventId, position, recordedAt, actor: '' };
+    books.post(entry).forEach(post);
+  }
+  books.settle(now).forEach(post);
+  if (state.status !== 'open') return [];
+  return UNITS.flatMap((unit) => {
+    const [spendable, booked] = [
+      availableCredit(state, unit, now),
+      balances.get(`${unit} available`) ?? 0,
+    ];
+    return spendable === booked
+      ? []
+      : [`${account}: ${spendable} ${unit} can be spent, and ${booked} are in the books`];
+  });
+}
+
+/** Whoever was erased has no key, and no value that opens. */
+function notForgotten(log: readonly Decoded[], vault: SimulatedVault): string[] {
+  const erased = new Set(
+    log.flatMap(({ event }) => erasedSubjects(event.type, event as unknown as Record<string, unknown>)),
+  );
+  return [...erased].flatMap((subject) =>
+    vault.get(subject) instanceof Buffer ? [`the key of the forgotten ${subject} exists`] : [],
+  );
+}
+
+/** What each process decides on is what the log says, and codes lead to who has them. */
+async function brokenInProcesses(
+  { services, scope, names, inProcess }: WorldAtRest,
+  accounts: ReadonlyMap<string, TracedAccount>,
+): Promise<string[]> {
+  const broken: string[] = [];
+  for (const { owner, streams, handling } of services) {
+    await inProcess(owner, async () => {
+      for (const { account, state } of accounts.values()) {
+        const loaded = await streams.accounts.load(names.accountStream(scope, account));
+        if (!isDeepStrictEqual(plain(loaded.state), plain(state)))
+          broken.push(`${owner.name} has another state of ${account} than the log`);
+        for (const [code, person] of codesOf(state)) {
+          const found = await handling.owners.find(scope, code);
+          if (found?.party.person !== person)
+            broken.push(`${owner.name}: the code ${code} does not lead to ${person}`);
+        }
+      }
+    });
+  }
+  return broken;
+}
+
+function codesOf(state: AccountState): readonly (readonly [code: string, person: string])[] {
+  if (state.status !== 'open') return [];
+  return [...state.users.values()].flatMap(({ person, codes, profile }) =>
+    profile === null ? [] : [...codes.keys()].map((code) => [code, person] as const),
+  );
+}
+
+/** Plain members all the way down. */
+const plain = (state: AccountState): unknown => ImmutableMap(Object.entries(state)).toJS();

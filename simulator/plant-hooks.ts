@@ -1,0 +1,24 @@
+import type { LoadHookContext, LoadFnOutput } from 'node:module';
+import type { Plant } from './plants.js';
+
+let plant: Plant | undefined;
+
+/** Called by Node with what `plant-loader.ts` hands over. */
+export function initialize(data: Plant): void {
+  plant = data;
+}
+
+/** Puts the planted fault into the one module. @throws when it no longer fits there. */
+export async function load(
+  url: string,
+  context: LoadHookContext,
+  next: (url: string, context: LoadHookContext) => Promise<LoadFnOutput>,
+): Promise<LoadFnOutput> {
+  const loaded = await next(url, context);
+  if (plant === undefined || !url.endsWith(`/dist/${plant.file}`)) return loaded;
+  const source = String(loaded.source);
+  const parts = source.split(plant.find);
+  if (parts.length !== 2)
+    throw new Error(`the plant ${plant.name} fits ${parts.length - 1} places of ${plant.file}`);
+  return { ...loaded, source: parts.join(plant.replace) };
+}

@@ -1,0 +1,219 @@
+import { createHash, type Hash } from 'node:crypto';
+import { TenantCommands } from '../src/command-handling/tenant-commands.js';
+import type { Scope } from '../src/domain/scope.js';
+import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
+import { enterWorld } from '../src/foundation/world.js';
+import { KeyedNames } from '../src/privacy/keyed-names.js';
+import { brokenPromises } from './checks.js';
+import { KnownWorld } from './clients.js';
+import { startFate } from './fate.js';
+import { Faults } from './faults.js';
+import type { RoundPlan } from './plan.js';
+import { Requests } from './requests.js';
+import { SeededRandom } from './seeded-random.js';
+import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
+import { Owner, VirtualWorld } from './virtual-world.js';
+
+export interface RoundResult {
+  /** Requests sent. */
+  readonly commands: number;
+  readonly accepted: number;
+  readonly events: number;
+  /** Turns of the scheduler. */
+  readonly turns: number;
+  readonly faults: ReadonlyMap<string, number>;
+  /** Empty: every promise held. */
+  readonly violations: readonly string[];
+  /** Over all events and answers, in order. */
+  readonly digest: string;
+}
+
+const SCOPE: Scope = { tenant: 'acme', mode: 'live' };
+const DAY_MS = 86_400_000;
+const SECRETS_KEY = Buffer.alloc(32, 4);
+/** A request takes some hundred turns; a world in which more happens goes in circles. */
+const TURNS_PER_COMMAND = 2_000;
+const TURNS_TO_REST = 200_000;
+/** Longer than any pause of the runner, and than the lapse of a claim. */
+const QUIET_MS = 2_500;
+/** Everything scheduled is due by then, and every key free again. */
+const DAYS_OF_REST = 8;
+const CACHES = [16 * 1024, 256 * 1024, 64 * 1024 * 1024] as const;
+
+/**
+ * Runs one round in a world of its own, lets it come to rest, and checks every promise. This process
+ * is in that world meanwhile.
+ */
+export async function runRound(plan: RoundPlan): Promise<RoundResult> {
+  const round = new Round(plan);
+  const leave = enterWorld(round.world);
+  try {
+    return await round.run();
+  } finally {
+    leave();
+  }
+}
+
+class Round {
+  readonly world: VirtualWorld;
+  private readonly random: SeededRandom;
+  private readonly faults: Faults;
+  private readonly shared: SharedStores;
+  private readonly known: KnownWorld;
+  private readonly requests: Requests;
+  private readonly names = new KeyedNames(NAMES_KEY);
+  private readonly services: SimulatedService[] = [];
+  private readonly answers: Hash = createHash('sha256');
+  private processes = 0;
+  private accepted = 0;
+
+  constructor(private readonly plan: RoundPlan) {
+    this.random = new SeededRandom(plan.seed);
+    this.world = new VirtualWorld(this.random);
+    this.faults = new Faults(this.random, plan.faults);
+    this.shared = new SharedStores(this.world, this.random.uuid());
+    this.known = new KnownWorld(plan.accounts);
+    this.requests = new Requests({
+      world: this.world,
+      random: this.random,
+      scope: SCOPE,
+      known: this.known,
+      services: this.services,
+      commandsMax: plan.commands,
+      onEnding: ({ callId, ending }) => {
+        if (ending?.kind === 'accepted') this.accepted += 1;
+        this.answers.update(`${callId}${JSON.stringify(ending)}`);
+      },
+    });
+  }
+
+  async run(): Promise<RoundResult> {
+    const violations: string[] = [];
+    try {
+      await this.play();
+      violations.push(...this.requests.unanswered.map((body) => `not answered: ${body}`));
+      violations.push(...(await this.broken()));
+    } catch (error) {
+      violations.push(error instanceof Error ? error.message : String(error));
+    }
+    for (const { id, type, data } of this.shared.log.all) this.answers.update(`${id}${type}${data}`);
+    return {
+      commands: this.requests.count,
+      accepted: this.accepted,
+      events: this.shared.log.all.length,
+      turns: this.world.steps,
+      faults: this.faults.counts,
+      violations,
+      digest: this.answers.digest('hex'),
+    };
+  }
+
+  private async play(): Promise<void> {
+    const { world, plan, faults, random, shared, services } = this;
+    const startProcess = (): SimulatedService => this.startProcess();
+    for (let n = 0; n < plan.processes; n++) services.push(startProcess());
+    await this.createTenant();
+    startFate({ world, random, faults, shared, services, startProcess });
+    let finished = 0;
+    for (let n = 0; n < plan.clients; n++) {
+      const owner = new Owner(`client-${n}`);
+      world.hand(owner, () => void this.requests.client(owner).then(() => (finished += 1)));
+    }
+    await world.runUntil(() => finished === plan.clients, plan.commands * TURNS_PER_COMMAND);
+    await this.rest();
+  }
+
+  private startProcess(): SimulatedService {
+    const service = new SimulatedService(this.shared, {
+      world: this.world,
+      faults: this.faults,
+      id: (this.processes += 1),
+      rememberedBytes: this.random.oneOf(CACHES),
+    });
+    service.start();
+    return service;
+  }
+
+  private async createTenant(): Promise<void> {
+    const { commands, streams, owner } = this.random.oneOf(this.services);
+    const tenants = new TenantCommands(commands, streams, this.names, SECRETS_KEY, {
+      kind: 'system',
+      id: 'simulator',
+    });
+    const tenant = {
+      alias: SCOPE.tenant,
+      programType: 'API_ONLY' as const,
+      openEndpoints: true,
+      program: DEFAULT_PROGRAM,
+    };
+    await this.inProcess(owner, async () => {
+      for (;;) {
+        // Created, or created by a try whose answer was lost.
+        if (await tenants.create(tenant).catch(() => undefined)) return;
+      }
+    });
+  }
+
+  /** Does something in the name of a process, and waits for it. */
+  private async inProcess<T>(owner: Owner, work: () => Promise<T>): Promise<T> {
+    let outcome: { readonly value: T } | { readonly error: unknown } | undefined;
+    this.world.hand(owner, () => {
+      void work().then(
+        (value) => (outcome = { value }),
+        (error: unknown) => (outcome = { error }),
+      );
+    });
+    await this.world.runUntil(() => outcome !== undefined, TURNS_TO_REST);
+    if (outcome === undefined || 'error' in outcome) throw outcome?.error;
+    return outcome.value;
+  }
+
+  /** Nothing goes wrong any more, and everything that is due happens. */
+  private async rest(): Promise<void> {
+    this.faults.calm();
+    for (const service of this.services) service.thaw();
+    for (let day = 0; day < DAYS_OF_REST; day++) {
+      this.world.moveClock(DAY_MS);
+      await this.quiet();
+    }
+  }
+
+  /** Until policies and jobs have had nothing to do for a while. */
+  private async quiet(): Promise<void> {
+    const { log, policies, jobs } = this.shared;
+    let since = this.world.elapsed();
+    let { head } = log;
+    const due = (): number =>
+      [...jobs.values()].filter(({ runAt }) => runAt <= this.world.now()).length;
+    const reached = (): bigint => log.positions.number(policies.checkpoint.position ?? undefined);
+    const isQuiet = (): boolean => {
+      if (log.head !== head || reached() < head || policies.rows.length > 0 || due() > 0) {
+        since = this.world.elapsed();
+        ({ head } = log);
+      }
+      return this.world.elapsed() - since > QUIET_MS;
+    };
+    await this.world.runUntil(isQuiet, TURNS_TO_REST).catch((error: unknown) => {
+      const [parked] = policies.rows;
+      throw new Error(
+        `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
+          `${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
+          `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
+        { cause: error },
+      );
+    });
+  }
+
+  private async broken(): Promise<string[]> {
+    const { shared, services, requests, world, names } = this;
+    return brokenPromises({
+      shared,
+      services,
+      requests: requests.sent,
+      now: world.now(),
+      scope: SCOPE,
+      names,
+      inProcess: (owner, work) => this.inProcess(owner, work),
+    });
+  }
+}

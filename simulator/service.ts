@@ -1,0 +1,199 @@
+import { openCommandBus } from '../src/command-handling/command-bus.js';
+import type { Commands } from '../src/command-handling/commands.js';
+import {
+  openCommandHandling,
+  type CommandHandlingCore,
+} from '../src/command-handling/open-command-handling.js';
+import { RememberedStreams } from '../src/command-handling/stream-cache.js';
+import { openStreams, type Streams } from '../src/command-handling/streams.js';
+import { isOutage, isStoreAway } from '../src/core/core.js';
+import type { SubjectId } from '../src/domain/personal.js';
+import { EventCodec } from '../src/event-log/codec.js';
+import { CommandGateway } from '../src/http/writing/command-gateway.js';
+import { OwnWrites } from '../src/http/writing/own-writes.js';
+import { Writes } from '../src/http/writing/writes.js';
+import { KeptAnswers } from '../src/kept-answers/kept-answers.js';
+import { POLICIES } from '../src/policies/policies.js';
+import { PolicyRunner } from '../src/policies/policy-runner.js';
+import { carryOutReactions, jobHandlers } from '../src/policies/reactions.js';
+import { KeyedNames } from '../src/privacy/keyed-names.js';
+import { WrappedKeys } from '../src/privacy/subject-keys.js';
+import { decodeAny } from '../src/projecting/decode-events.js';
+import { Connection } from './connection.js';
+import type { Faults } from './faults.js';
+import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
+import { SimulatedEventLog } from './simulated-event-log.js';
+import { JobTable, SimulatedJobs } from './simulated-jobs.js';
+import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
+import {
+  SimulatedLocks,
+  SimulatedPolicyTable,
+  simulatedPolicyStores,
+} from './simulated-policy-stores.js';
+import { SimulatedStore } from './simulated-store.js';
+import { Owner, type VirtualWorld } from './virtual-world.js';
+
+const SILENT = { warn: () => undefined };
+const POSITION_WAIT_MS = 5_000;
+/** The keys of the installation: the same in every run. */
+export const NAMES_KEY = Buffer.alloc(32, 1);
+export const WRAPPING_KEY = Buffer.alloc(32, 2);
+const ANSWERS_KEY = Buffer.alloc(32, 3);
+
+/** What all processes of the simulated service share: its stores, and who listens to whom. */
+export class SharedStores {
+  readonly log: SimulatedStore;
+  readonly vault: SimulatedVault = new Map();
+  readonly answers: SimulatedAnswerTable;
+  readonly policies: SimulatedPolicyTable;
+  readonly jobs = new JobTable();
+  readonly processes = new Set<SimulatedService>();
+
+  constructor(world: VirtualWorld, logId: string) {
+    const clock = (): number => world.now();
+    this.log = new SimulatedStore(logId, clock);
+    this.answers = new SimulatedAnswerTable(clock);
+    this.policies = new SimulatedPolicyTable(clock);
+  }
+}
+
+export interface ServiceParts {
+  readonly world: VirtualWorld;
+  readonly faults: Faults;
+  /** Under which it is present, and never again. */
+  readonly id: number;
+  /** Of the cache of streams. */
+  readonly rememberedBytes: number;
+}
+
+/** One process of the service: the code that ships, on simulated stores. */
+export class SimulatedService {
+  readonly owner: Owner;
+  readonly names = new KeyedNames(NAMES_KEY);
+  readonly streams: Streams;
+  readonly handling: CommandHandlingCore;
+  readonly commands: Commands;
+  readonly gateway: CommandGateway;
+  readonly policies: PolicyRunner;
+  readonly locks: SimulatedLocks;
+  readonly log: SimulatedEventLog;
+  private readonly keys: WrappedKeys;
+  private readonly jobs: SimulatedJobs;
+  private wasFrozen = false;
+
+  constructor(
+    readonly shared: SharedStores,
+    private readonly parts: ServiceParts,
+  ) {
+    const { world, faults, id, rememberedBytes } = parts;
+    this.owner = new Owner(`process-${id}`);
+    const { owner } = this;
+    const line = new Connection(world, faults);
+    this.log = new SimulatedEventLog(shared.log, line, owner);
+    this.keys = new WrappedKeys(new SimulatedKeyRows(shared.vault, line), WRAPPING_KEY);
+    const codec = new EventCodec(this.keys);
+    this.streams = openStreams(this.log, codec, new RememberedStreams(rememberedBytes));
+    this.handling = openCommandHandling({
+      log: this.log,
+      codec,
+      names: this.names,
+      keys: this.keys,
+      streams: this.streams,
+      announceErasure: async (subjects) => {
+        this.forget(subjects);
+        for (const other of shared.processes)
+          if (other !== this) line.notify(other.owner, () => other.forget(subjects));
+      },
+      announceTenant: async (alias) => {
+        for (const other of shared.processes)
+          line.notify(other.owner, () => other.handling.tenants.forget(alias));
+      },
+    });
+    this.commands = openCommandBus(this.handling);
+    this.jobs = new SimulatedJobs(shared.jobs, line);
+    this.locks = new SimulatedLocks(shared.policies, line, owner);
+    this.policies = new PolicyRunner({
+      stores: simulatedPolicyStores(shared.policies, line, this.locks),
+      log: this.log,
+      decode: decodeAny(codec),
+      policies: POLICIES,
+      isUnavailable: isOutage,
+      logger: SILENT,
+      carryOut: carryOutReactions(this.commands, this.jobs),
+    });
+    shared.answers.present.add(id);
+    const answers = new KeptAnswers(
+      new SimulatedAnswerRows(shared.answers, line, id, () => world.uuid()),
+      ANSWERS_KEY,
+      this.keys,
+    );
+    const progress = {
+      projectionsReach: () => Promise.resolve(true),
+      policiesReach: (position: string, timeoutMs: number) =>
+        this.policies.waitFor(position, timeoutMs),
+    };
+    const ownWrites = new OwnWrites(this.log, progress, POSITION_WAIT_MS);
+    const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
+    const writes = new Writes(answers, ownWrites, this.names, SILENT);
+    this.gateway = new CommandGateway(this.commands, writes, ownWrites, settingOff);
+    shared.processes.add(this);
+  }
+
+  /** Whether it has neither died nor stood still since its start: then it owes every answer. */
+  get hasRunThroughout(): boolean {
+    return this.owner.isAlive && !this.wasFrozen;
+  }
+
+  /** Begins to follow the log and to work through due jobs. */
+  start(): void {
+    const { world } = this.parts;
+    world.hand(this.owner, () => {
+      this.policies.start();
+      this.jobs.start(world, this.jobHandlers(), isStoreAway);
+    });
+  }
+
+  private jobHandlers(): ReturnType<typeof jobHandlers> {
+    const { commands, handling } = this;
+    const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+    return jobHandlers({
+      commands,
+      moderations: handling.moderations,
+      erasures: handling.erasures,
+      purgeKeys: nothing,
+      scrubErased: nothing,
+      checkErasures: nothing,
+    });
+  }
+
+  /** Evicts what it remembers of these people. */
+  forget(subjects?: readonly SubjectId[]): void {
+    this.keys.forget(subjects);
+    const known = subjects && new Set(subjects);
+    this.streams.accounts.forgetSubjects(known);
+    this.streams.reservations.forgetSubjects(known);
+  }
+
+  /** It is gone, whatever it awaited. Its locks and claims lapse. */
+  kill(): void {
+    this.owner.kill();
+    this.log.hangUp();
+    this.shared.processes.delete(this);
+    this.shared.answers.present.delete(this.parts.id);
+    this.locks.free();
+  }
+
+  /**
+   * It stands still, and goes on later as if nothing had been.
+   * @param isTakenForDead whether the stores release what it holds.
+   */
+  freeze(isTakenForDead: boolean): void {
+    this.wasFrozen = true;
+    this.owner.freeze();
+    if (isTakenForDead) this.locks.free();
+  }
+
+  thaw(): void {
+    this.owner.thaw(this.parts.world);
+  }
+}

@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { isScenario, SCENARIOS, type RoundPlan } from './plan.js';
+import { PLANTS } from './plants.js';
+import { runRound } from './round.js';
+import { simulate, type Progress } from './run.js';
+
+/** npm run simulate: the ledger in a world where a seed decides what happens next. */
+
+const LINE_EVERY_S = 60;
+const PLANTED_COMMANDS = 1_000_000;
+
+const { values } = parseArgs({
+  options: {
+    commands: { type: 'string', default: '200000' },
+    seed: { type: 'string' },
+    scenario: { type: 'string' },
+    plant: { type: 'string' },
+    replay: { type: 'string' },
+  },
+});
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const wholeNumber = (name: string, text: string): number => {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1) throw new RangeError(`--${name} is a whole number from 1`);
+  return number;
+};
+
+const seed = values.seed === undefined ? randomInt(2 ** 31) : wholeNumber('seed', values.seed);
+const { scenario } = values;
+if (scenario !== undefined && !isScenario(scenario))
+  throw new RangeError(`--scenario is one of ${Object.keys(SCENARIOS).join(', ')}`);
+say(`seed ${seed}`);
+if (values.replay !== undefined) process.exitCode = await replay(JSON.parse(values.replay) as RoundPlan);
+else if (values.plant !== undefined) process.exitCode = plantAll(values.plant);
+else process.exitCode = await run(wholeNumber('commands', values.commands));
+
+async function run(commands: number): Promise<number> {
+  let nextLineAt = LINE_EVERY_S;
+  const result = await simulate({
+    seed,
+    commands,
+    scenario: scenario as keyof typeof SCENARIOS | undefined,
+    shrinks: process.env['SIMULATE_PLANTED'] === undefined,
+    onProgress: (progress) => {
+      if (progress.seconds < nextLineAt) return;
+      nextLineAt += LINE_EVERY_S;
+      say(summary(progress));
+    },
+  });
+  say(summary(result));
+  if (result.failing !== undefined) {
+    const { plan, result: round, commands: after } = result.failing;
+    say(`violation within ${after} commands; the smallest round found, of ${round.commands} commands:`);
+    for (const violation of round.violations.slice(0, 10)) say(`  ${violation}`);
+    say(`replay it: npm run simulate -- --seed ${plan.seed} --replay '${JSON.stringify(plan)}'`);
+  }
+  say(`violations ${result.failing?.result.violations.length ?? 0}`);
+  say(`digest ${result.digest}`);
+  return result.failing === undefined ? 0 : 1;
+}
+
+async function replay(plan: RoundPlan): Promise<number> {
+  const { violations, digest, commands, events } = await runRound(plan);
+  say(`${commands} commands, ${events} events`);
+  for (const violation of violations) say(`  ${violation}`);
+  say(`violations ${violations.length}`);
+  say(`digest ${digest}`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+/** Each in a process of its own, whose modules have the fault. */
+function plantAll(name: string): number {
+  const plants = PLANTS.filter((plant) => name === 'all' || plant.name === name);
+  if (plants.length === 0)
+    throw new RangeError(`--plant is all or one of ${PLANTS.map((plant) => plant.name).join(', ')}`);
+  let missed = 0;
+  for (const plant of plants) {
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        ...['--import', new URL('./plant-loader.js', import.meta.url).href],
+        ...[fileURLToPath(import.meta.url), '--seed', String(seed)],
+        ...['--commands', String(PLANTED_COMMANDS)],
+      ],
+      { env: { ...process.env, SIMULATE_PLANTED: plant.name }, encoding: 'utf8' },
+    );
+    const [, after] = /violation within (\d+) commands/.exec(stdout) ?? [];
+    if (after === undefined) missed += 1;
+    const first = /^  (.*)$/m.exec(stdout)?.[1]?.slice(0, 90) ?? stderr.trim().split('\n')[0] ?? '';
+    say(`${plant.name.padEnd(32)} ${(after ?? 'not found').padStart(9)}  ${first}`);
+  }
+  say(`${plants.length - missed} of ${plants.length} planted faults were found`);
+  return missed === 0 ? 0 : 1;
+}
+
+function summary({ commands, accepted, events, rounds, seconds, faults }: Progress): string {
+  const injected = [...faults].map(([kind, count]) => `${kind} ${count}`).join(', ');
+  return `${commands} commands (${accepted} accepted) in ${rounds} rounds, ${events} events, ${seconds.toFixed(1)} s, ${Math.round(commands / seconds)} a second; faults: ${injected || 'none'}`;
+}

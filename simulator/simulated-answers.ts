@@ -1,0 +1,130 @@
+import type { AnswerRow, AnswerRows } from '../src/kept-answers/answer-rows.js';
+import { nameOf, type ClaimedCommand, type KeyedRequest } from '../src/kept-answers/idempotency-key.js';
+import type { Connection } from './connection.js';
+import { StoreAway } from './store-away.js';
+
+interface Row {
+  readonly fingerprint: string;
+  answer: Buffer | null;
+  /** Undefined: released. */
+  owner: number | undefined;
+  commandId: string;
+  createdAt: number;
+}
+
+const away = (): Error => new StoreAway('the simulated database is away');
+const DAY_MS = 86_400_000;
+/** As long as a recorded effect answers for its key. */
+const OLD_MS = 7 * DAY_MS;
+
+/** The kept answers as their server holds them, and which processes it knows to be alive. */
+export class SimulatedAnswerTable {
+  readonly rows = new Map<string, Row>();
+  readonly present = new Set<number>();
+
+  /** @param clock epoch milliseconds of the server. */
+  constructor(readonly clock: () => number) {}
+
+  /** The answers of that age go, as the nightly purge does it. */
+  purge(olderThanMs = OLD_MS): void {
+    for (const [name, { createdAt }] of this.rows)
+      if (createdAt < this.clock() - olderThanMs) this.rows.delete(name);
+  }
+}
+
+/** The kept answers as one process reaches them. */
+export class SimulatedAnswerRows implements AnswerRows {
+  constructor(
+    private readonly table: SimulatedAnswerTable,
+    private readonly line: Connection,
+    /** The id under which this process is present. */
+    private readonly owner: number,
+    private readonly newId: () => string,
+  ) {}
+
+  get isOpen(): boolean {
+    return true;
+  }
+
+  take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
+    const commandId = this.newId();
+    return this.change(() => {
+      const name = nameOf(request);
+      const at = this.table.clock();
+      const row = this.table.rows.get(name);
+      if (row === undefined) {
+        const { fingerprint } = request;
+        const { owner } = this;
+        this.table.rows.set(name, { fingerprint, answer: null, owner, commandId, createdAt: at });
+        return { commandId, askedAt: at };
+      }
+      const isFree =
+        row.owner === undefined ||
+        row.owner === this.owner ||
+        !this.table.present.has(row.owner);
+      if (row.answer !== null || row.fingerprint !== request.fingerprint || !isFree)
+        return undefined;
+      row.owner = this.owner;
+      if (row.createdAt < at - OLD_MS) {
+        row.commandId = commandId;
+        row.createdAt = at;
+      }
+      return { commandId: row.commandId, askedAt: at };
+    });
+  }
+
+  find(request: KeyedRequest): Promise<AnswerRow | undefined> {
+    return this.line.read('answers', away, () => {
+      const row = this.table.rows.get(nameOf(request));
+      return row && { fingerprint: row.fingerprint, answer: row.answer };
+    });
+  }
+
+  keep(request: KeyedRequest, answer: Buffer): Promise<void> {
+    return this.change(() => {
+      const name = nameOf(request);
+      const row = this.table.rows.get(name);
+      if (row && row.fingerprint !== request.fingerprint) return;
+      const { fingerprint } = request;
+      this.table.rows.set(name, {
+        fingerprint,
+        answer,
+        owner: row ? row.owner : this.owner,
+        commandId: row?.commandId ?? '',
+        createdAt: this.table.clock(),
+      });
+    });
+  }
+
+  forgetAnswer(request: KeyedRequest): Promise<void> {
+    return this.change(() => {
+      const row = this.table.rows.get(nameOf(request));
+      if (!row || row.answer === null) return;
+      row.answer = null;
+      row.owner = undefined;
+    });
+  }
+
+  drop(request: KeyedRequest): Promise<void> {
+    return this.change(() => {
+      const row = this.own(request);
+      if (row?.fingerprint === request.fingerprint) this.table.rows.delete(nameOf(request));
+    });
+  }
+
+  release(request: KeyedRequest): Promise<void> {
+    return this.change(() => {
+      const row = this.own(request);
+      if (row) row.owner = undefined;
+    });
+  }
+
+  private own(request: KeyedRequest): Row | undefined {
+    const row = this.table.rows.get(nameOf(request));
+    return row?.owner === this.owner && row.answer === null ? row : undefined;
+  }
+
+  private change<T>(work: () => T): Promise<T> {
+    return this.line.write('answers', away, work);
+  }
+}

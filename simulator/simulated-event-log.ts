@@ -1,0 +1,247 @@
+import { checkAppend } from '../src/event-log/append-checks.js';
+import { Doorbell } from '../src/event-log/doorbell.js';
+import {
+  EventLogUnavailable,
+  LogWentBack,
+  type AppendResult,
+  type EventLog,
+  type ExpectedRevision,
+  type LogCheck,
+  type NewEvent,
+  type Position,
+  type ReadStreamOptions,
+  type RecordedEvent,
+  type SeenEvent,
+  type StreamEnd,
+} from '../src/event-log/event-log.js';
+import { asFirstRecorded } from '../src/event-log/first-recorded.js';
+import { followPages, type TailPage } from '../src/event-log/follow-pages.js';
+import { NewestSeen } from '../src/event-log/newest-seen.js';
+import type { Connection } from './connection.js';
+import type { SimulatedStore } from './simulated-store.js';
+import type { Owner } from './virtual-world.js';
+
+/** Small, so that streams are read in several pages. */
+const STREAM_PAGE = 50;
+const FOLLOW_PAGE = 100;
+const POLL_MS = 500;
+
+const unavailable = (): EventLogUnavailable => new EventLogUnavailable('the simulated log is away');
+
+/** The log as one process reaches it. Behaves as the port promises, with the faults of its line. */
+export class SimulatedEventLog implements EventLog {
+  private readonly seen = new NewestSeen();
+  private readonly doorbell = new Doorbell();
+  private readonly closing = new AbortController();
+  private readonly stopListening: () => void;
+  private era: number;
+
+  constructor(
+    private readonly store: SimulatedStore,
+    private readonly line: Connection,
+    owner: Owner,
+  ) {
+    this.era = store.era;
+    this.stopListening = store.listen((position) =>
+      line.notify(owner, () => this.doorbell.ring(position)),
+    );
+  }
+
+  get newestSeen(): SeenEvent | undefined {
+    return this.seen.newest;
+  }
+
+  get epoch(): number {
+    return this.seen.epoch;
+  }
+
+  onWentBack(listener: (from: SeenEvent) => void): () => void {
+    return this.seen.onWentBack(listener);
+  }
+
+  async checkNewestSeen(): Promise<void> {
+    await this.ask(() => this.compareSeen());
+  }
+
+  holds(event: SeenEvent): Promise<boolean> {
+    return this.ask(() => this.store.holds(event));
+  }
+
+  async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
+    checkAppend(stream, expected, events);
+    const { epoch } = this.seen;
+    if (end !== undefined && end.epoch !== epoch)
+      return { kind: 'conflict', expected, actual: expected };
+    const result = await this.line.write('append', unavailable, () => {
+      this.reconnect();
+      // Behind the check of the epoch: the connection broke on the way.
+      if (end !== undefined && end.epoch !== this.seen.epoch) throw unavailable();
+      return this.store.append(stream, expected, events, end);
+    });
+    if (result.kind === 'conflict') return result;
+    const { position, revision } = result;
+    const eventId = events.at(-1)?.id ?? '';
+    this.seen.note(this.store.positions.number(position), { position, eventId }, epoch);
+    this.doorbell.ring(this.store.positions.number(position));
+    return { kind: 'appended', position, revision };
+  }
+
+  async *readStream(
+    stream: string,
+    { from = 0n, end }: ReadStreamOptions = {},
+  ): AsyncGenerator<RecordedEvent, void, undefined> {
+    const { epoch } = end ?? this.seen;
+    let known = end;
+    let next = end === undefined ? from : end.revision + 1n;
+    for (;;) {
+      const page = await this.ask(() => {
+        const events = this.store.stream(stream);
+        if (epoch !== this.seen.epoch) throw new LogWentBack();
+        if (known !== undefined && events[Number(known.revision)]?.id !== known.eventId) {
+          this.seen.lost(epoch);
+          throw new LogWentBack();
+        }
+        return this.noted(events.slice(Number(next), Number(next) + STREAM_PAGE), epoch);
+      });
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < STREAM_PAGE) return;
+      known = { revision: last.revision, eventId: last.id, epoch };
+      next = last.revision + 1n;
+    }
+  }
+
+  readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
+    const { epoch } = this.seen;
+    return this.ask(() =>
+      this.noted(this.store.behind(this.store.positions.number(after), limit), epoch),
+    );
+  }
+
+  async *follow(
+    after: Position | undefined,
+    {
+      signal,
+      pageSize = FOLLOW_PAGE,
+    }: { readonly signal: AbortSignal; readonly pageSize?: number },
+  ): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
+    yield* followPages({
+      start: this.store.positions.number(after),
+      read: this.tail(pageSize),
+      ordinal: (cursor: bigint) => cursor,
+      doorbell: this.doorbell,
+      pollIntervalMs: POLL_MS,
+      endings: [signal, this.closing.signal],
+    });
+  }
+
+  head(): Promise<Position | undefined> {
+    return this.ask(() =>
+      this.store.head === 0n ? undefined : this.store.positions.token(this.store.head),
+    );
+  }
+
+  compare(a: Position | undefined, b: Position | undefined): number {
+    const [left, right] = [this.store.positions.number(a), this.store.positions.number(b)];
+    return left < right ? -1 : left > right ? 1 : 0;
+  }
+
+  fraction(at: Position | undefined, end: Position | undefined): number {
+    const all = this.store.positions.number(end);
+    return all === 0n ? 1 : Math.min(1, Number(this.store.positions.number(at)) / Number(all));
+  }
+
+  order(position: Position): bigint {
+    return this.store.positions.number(position);
+  }
+
+  isPosition(token: string): boolean {
+    return this.store.positions.parse(token) !== undefined;
+  }
+
+  id(): Promise<string> {
+    return this.ask(() => this.store.logId);
+  }
+
+  check(): Promise<LogCheck> {
+    return this.ask(() => ({
+      store: 'simulated',
+      head: this.store.head === 0n ? undefined : this.store.positions.token(this.store.head),
+    }));
+  }
+
+  /** Of a process that is gone: the store tells it nothing more. */
+  hangUp(): void {
+    this.stopListening();
+  }
+
+  close(): Promise<void> {
+    this.closing.abort();
+    this.stopListening();
+    return Promise.resolve();
+  }
+
+  private ask<T>(question: () => T): Promise<T> {
+    if (this.closing.signal.aborted) return Promise.reject(unavailable());
+    return this.line.read('read', unavailable, () => {
+      this.reconnect();
+      return question();
+    });
+  }
+
+  /** A log that lost its end broke every connection: the next one compares what was seen. */
+  private reconnect(): void {
+    if (this.era === this.store.era) return;
+    this.era = this.store.era;
+    this.compareSeen();
+  }
+
+  private compareSeen(): void {
+    const { newest, recent, epoch } = this.seen;
+    if (newest === undefined) return;
+    if (recent.every((event) => this.store.holds(event))) this.seen.confirm(newest, epoch);
+    else this.seen.wentBack(newest, epoch);
+  }
+
+  private noted(events: readonly RecordedEvent[], epoch: number): readonly RecordedEvent[] {
+    const last = events.at(-1);
+    if (last !== undefined)
+      this.seen.note(
+        this.store.positions.number(last.position),
+        { position: last.position, eventId: last.id },
+        epoch,
+      );
+    return events.map(asFirstRecorded);
+  }
+
+  private tail(pageSize: number): (cursor: bigint) => Promise<TailPage<bigint>> {
+    const { epoch } = this.seen;
+    let known: string | undefined;
+    return (cursor) =>
+      this.ask(() => {
+        if (epoch !== this.seen.epoch) throw new LogWentBack();
+        if (cursor > 0n) {
+          const at = this.store.at(cursor);
+          if (at === undefined || (known !== undefined && known !== at.id)) {
+            this.seen.wentBack(
+              { position: this.store.positions.token(cursor), eventId: known ?? '' },
+              epoch,
+            );
+            throw new LogWentBack();
+          }
+        }
+        const events = this.noted(this.store.behind(cursor, pageSize), epoch);
+        known = events.at(-1)?.id ?? known;
+        return {
+          events,
+          next: cursor + BigInt(events.length),
+          isFull: events.length === pageSize,
+        };
+      });
+  }
+}

@@ -1,0 +1,123 @@
+import type {
+  AppendResult,
+  ExpectedRevision,
+  NewEvent,
+  RecordedEvent,
+  SeenEvent,
+  StreamEnd,
+} from '../src/event-log/event-log.js';
+import { withOrigins } from '../src/event-log/first-recorded.js';
+import { PostgresPositions } from '../src/event-log/postgres/postgres-positions.js';
+
+const NO_EVENTS: readonly RecordedEvent[] = [];
+
+/** What the processes of a simulated service share: the log as its server holds it. */
+export class SimulatedStore {
+  readonly positions: PostgresPositions;
+  private events: RecordedEvent[] = [];
+  private byStream = new Map<string, RecordedEvent[]>();
+  private readonly listeners = new Set<(position: bigint) => void>();
+  private losses = 0;
+
+  /** @param clock epoch milliseconds of the server. */
+  constructor(
+    readonly logId: string,
+    private readonly clock: () => number,
+  ) {
+    this.positions = new PostgresPositions(logId);
+  }
+
+  /** How often the log lost its end: every connection breaks then. */
+  get era(): number {
+    return this.losses;
+  }
+
+  get head(): bigint {
+    return BigInt(this.events.length);
+  }
+
+  /** Every event, in order. */
+  get all(): readonly RecordedEvent[] {
+    return this.events;
+  }
+
+  streams(): Iterable<string> {
+    return this.byStream.keys();
+  }
+
+  stream(name: string): readonly RecordedEvent[] {
+    return this.byStream.get(name) ?? NO_EVENTS;
+  }
+
+  behind(position: bigint, limit: number): readonly RecordedEvent[] {
+    return this.events.slice(Number(position), Number(position) + limit);
+  }
+
+  at(position: bigint): RecordedEvent | undefined {
+    return this.events[Number(position) - 1];
+  }
+
+  holds({ position, eventId }: SeenEvent): boolean {
+    const ordinal = this.positions.parse(position);
+    return ordinal !== undefined && this.at(ordinal)?.id === eventId;
+  }
+
+  /**
+   * As every adapter promises it: all or nothing, at this revision, behind this event; the same ids
+   * once more are the first append once more.
+   */
+  append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end: StreamEnd | undefined,
+  ): AppendResult & { readonly isRepeated?: boolean } {
+    const known = this.byStream.get(stream) ?? [];
+    const actual = known.at(-1)?.revision ?? 'no-stream';
+    const first = expected === 'no-stream' ? 0 : Number(expected) + 1;
+    const isRepeated = events.every(({ id }, index) => known[first + index]?.id === id);
+    if (isRepeated) {
+      const last = known[first + events.length - 1] as RecordedEvent;
+      return { kind: 'appended', position: last.position, revision: last.revision, isRepeated };
+    }
+    if (actual !== expected || (end !== undefined && end.eventId !== known.at(-1)?.id))
+      return { kind: 'conflict', expected, actual };
+    this.byStream.set(stream, known);
+    const recordedAt = this.clock();
+    for (const { id, type, data, metadata } of withOrigins(events)) {
+      const recorded = {
+        id,
+        type,
+        data,
+        metadata,
+        stream,
+        revision: BigInt(known.length),
+        position: this.positions.token(this.head + 1n),
+        recordedAt,
+      };
+      this.events.push(recorded);
+      known.push(recorded);
+    }
+    for (const tell of this.listeners) tell(this.head);
+    const { position, revision } = known.at(-1) as RecordedEvent;
+    return { kind: 'appended', position, revision };
+  }
+
+  /** Calls with the newest position after each append. Returns how to stop. */
+  listen(listener: (position: bigint) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** The log comes back without its newest events. */
+  loseTail(count: number): readonly RecordedEvent[] {
+    const lost = this.events.splice(Math.max(0, this.events.length - count));
+    for (const { stream } of lost) {
+      const known = this.byStream.get(stream);
+      known?.pop();
+      if (known?.length === 0) this.byStream.delete(stream);
+    }
+    this.losses += 1;
+    return lost;
+  }
+}

@@ -1,0 +1,44 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Pool } from 'pg';
+import type { SubjectId } from '../domain/personal.js';
+import { compiledOnce, fetchRows, run, tables, type Given } from '../postgres/statements.js';
+import type { KeyRow, KeyRows } from './subject-keys.js';
+
+const FIND = compiledOnce(
+  'subject_keys.find',
+  ({ subjects }: Given<{ readonly subjects: readonly SubjectId[] }>) =>
+    tables
+      .selectFrom('vault.subject_keys')
+      .select(['subject', 'wrapped'])
+      .where((eb) => eb('subject', '=', eb.fn.any(subjects))),
+);
+
+/** Raw SQL: the builder has no `unnest` of two lists. */
+const creation = (rows: Parameters<KeyRows['create']>[0]): RawBuilder<unknown> =>
+  sql`insert into vault.subject_keys (subject, wrapped)
+      select * from unnest(${rows.map(({ subject }) => subject)}::uuid[], ${rows.map(({ wrapped }) => wrapped)}::bytea[])
+      on conflict (subject) do nothing`;
+
+/** Raw SQL: one row per element of a list. */
+const destruction = (subjects: readonly SubjectId[]): RawBuilder<unknown> =>
+  sql`insert into vault.subject_keys as known (subject, wrapped, destroyed_at)
+      select subject, null, now() from unnest(${subjects}::uuid[]) as gone (subject) order by subject
+      on conflict (subject) do update set wrapped = null, destroyed_at = now()
+      where known.wrapped is not null`;
+
+/** The rows of `vault.subject_keys`. */
+export class PostgresKeyRows implements KeyRows {
+  constructor(private readonly pool: Pool) {}
+
+  find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]> {
+    return fetchRows(this.pool, FIND({ subjects }));
+  }
+
+  async create(rows: Parameters<KeyRows['create']>[0]): Promise<void> {
+    await run(this.pool, creation(rows));
+  }
+
+  async destroy(subjects: readonly SubjectId[]): Promise<void> {
+    await run(this.pool, destruction(subjects));
+  }
+}
