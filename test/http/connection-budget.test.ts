@@ -8,11 +8,14 @@ import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic } from '../support/api-client.js';
 import { personal, startWithStores } from '../support/running-service.js';
 
-/** On a busy machine a service may say 503: then a client asks again. */
+/**
+ * On a busy machine a service may say 503, and 409 while the first try still runs: then a client
+ * asks again.
+ */
 async function untilAnswered(ask: () => Promise<{ readonly status: number }>): Promise<number> {
   for (;;) {
     const { status } = await ask();
-    if (status !== 503) return status;
+    if (status !== 503 && status !== 409) return status;
   }
 }
 
