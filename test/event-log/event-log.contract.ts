@@ -638,7 +638,7 @@ export function eventLogContract(
         const startedAt = performance.now();
         hanging.abort();
         expect(await stuck).toEqual({ done: true, value: undefined });
-        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        expect(performance.now() - startedAt).toBeLessThan(3_000);
         subject.thaw();
       });
 

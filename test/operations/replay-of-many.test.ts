@@ -26,20 +26,25 @@ const opening = [accountOpened(ACME), userIdentified(ACME, 'ann')];
 const grants = (count: number) =>
   Array.from({ length: count }, (_, index) => rewardGranted(`reward-${index}`, ANN, credit(1)));
 
+/** With the square it would be 256; memory that no longer fits into caches makes it up to 50. */
+const GROWS_AT_MOST = 120;
+
+/** The best of three: the collector of garbage may step in at any time. */
 function cpuMsOf(work: () => unknown): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+  const measured = [1, 2, 3].map(() => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...measured);
 }
 
 it('what a replay expects of an account grows with its rewards, not with their square', () => {
   const foldOf = (count: number) => foldAccount(known([...opening, ...grants(count)]));
   const [some, many] = [foldOf(SOME), foldOf(SIXTEEN_TIMES)];
-  const base = Math.min(
-    ...[1, 2, 3].map(() => cpuMsOf(() => expectedBalances(some, ACME.accountRef))),
-  );
-  expect(cpuMsOf(() => expectedBalances(many, ACME.accountRef))).toBeLessThan(80 * base);
+  const base = cpuMsOf(() => expectedBalances(some, ACME.accountRef));
+  expect(cpuMsOf(() => expectedBalances(many, ACME.accountRef))).toBeLessThan(GROWS_AT_MOST * base);
 });
 
 it('what a replay expects of a reward grows with its redemptions, not with their square', () => {
@@ -53,6 +58,6 @@ it('what a replay expects of a reward grows with its redemptions, not with their
       ),
     ]);
   const [some, many] = [eventsOf(SOME), eventsOf(SIXTEEN_TIMES)];
-  const base = Math.min(...[1, 2, 3].map(() => cpuMsOf(() => foldAccount(some))));
-  expect(cpuMsOf(() => foldAccount(many))).toBeLessThan(80 * base);
+  const base = cpuMsOf(() => foldAccount(some));
+  expect(cpuMsOf(() => foldAccount(many))).toBeLessThan(GROWS_AT_MOST * base);
 });
