@@ -91,7 +91,7 @@ module.exports = {
         'Everybody else speaks to the port (src/event-log/event-log.ts). A second place that knows which store runs is a place that ' +
         'breaks with the other one.',
       severity: 'error',
-      from: { pathNot: ['^src/event-log/', '^bench/', '^test/', ...composition] },
+      from: { pathNot: ['^src/event-log/', '^bench/', '^simulator/', '^test/', ...composition] },
       to: { path: '^src/event-log/(postgres|eventstoredb)/' },
     },
     {
@@ -133,7 +133,7 @@ module.exports = {
         'Nest and Fastify are the shell. Decisions, log, projections and policies run without them: in a test, in a benchmark, in the command ' +
         'line. (@nestjs/cqrs gives command-handling its one door, the CommandBus.)',
       severity: 'error',
-      from: { pathNot: ['^src/http/', '^test/', '^bench/', ...composition] },
+      from: { pathNot: ['^src/http/', '^test/', '^bench/', '^simulator/', ...composition] },
       to: {
         path: library(
           '@nestjs/(common|core|swagger|platform-fastify)',
@@ -254,7 +254,7 @@ module.exports = {
       comment: 'Tests and benchmarks are not in the image.',
       severity: 'error',
       from: { path: ['^src/', '^projections/', '^migrations/'] },
-      to: { path: ['^test/', '^bench/'] },
+      to: { path: ['^test/', '^bench/', '^simulator/'] },
     },
     {
       name: 'what-ships-is-declared',

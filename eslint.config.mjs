@@ -50,6 +50,28 @@ const restrictedImports = {
   ],
 };
 
+/** Time, waiting and chance, which deciding code takes from one module. */
+const fromWorld = 'Time, waiting and chance come from src/foundation/world.ts.';
+const ofTheRealWorld = {
+  globals: ['setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto'].map((name) => ({
+    name,
+    message: fromWorld,
+  })),
+  properties: [
+    { object: 'Date', property: 'now', message: fromWorld },
+    { object: 'Math', property: 'random', message: fromWorld },
+    { object: 'process', property: 'hrtime', message: fromWorld },
+  ],
+  imports: [
+    {
+      name: 'node:crypto',
+      importNames: ['randomUUID', 'randomBytes', 'randomInt'],
+      message: fromWorld,
+    },
+    { name: 'node:timers/promises', message: fromWorld },
+  ],
+};
+
 const unsafeSql = [
   {
     selector: "MemberExpression[object.name='sql'][property.name=/^(raw|lit|literal)$/]",
@@ -256,6 +278,29 @@ export default defineConfig(
     },
   },
   {
+    // What decides runs in the simulator's world as well (docs/adr/0033).
+    files: [
+      'src/domain/**/*.ts',
+      'src/command-handling/**/*.ts',
+      'src/kept-answers/**/*.ts',
+      'src/policies/**/*.ts',
+      'src/http/writing/**/*.ts',
+      'src/privacy/{subject-keys,sealed-values,erasure-replay}.ts',
+      'src/projecting/following/position-waiters.ts',
+      'src/event-log/*.ts',
+      'src/foundation/**/*.ts',
+    ],
+    ignores: ['src/foundation/world.ts', 'src/policies/{jobs,queue-pool,stranded-jobs}.ts'],
+    rules: {
+      'no-restricted-globals': ['error', ...ofTheRealWorld.globals],
+      'no-restricted-properties': ['error', ...ofTheRealWorld.properties],
+      'no-restricted-imports': [
+        'error',
+        { ...restrictedImports, paths: [...restrictedImports.paths, ...ofTheRealWorld.imports] },
+      ],
+    },
+  },
+  {
     // A projector, a policy or an operator's command looks at the few members that it names; the
     // others are somebody else's.
     files: [
@@ -265,6 +310,7 @@ export default defineConfig(
       'src/operations/**/*.ts',
       'src/cli/**/*.ts',
       'src/http/operations/**/*.ts',
+      'simulator/**/*.ts',
     ],
     rules: {
       '@typescript-eslint/switch-exhaustiveness-check': [

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const sources = ['src', 'projections', 'migrations', 'bench'];
+const sources = ['src', 'projections', 'migrations', 'bench', 'simulator'];
 const stamp = join(root, 'dist', '.built');
 const bundler = 'scripts/bundle.mjs';
 

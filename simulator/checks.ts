@@ -8,7 +8,12 @@ import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec
 import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { unexplained } from './explained.js';
-import { brokenBetweenAccounts, brokenByAccount, traceAccounts, type TracedAccount } from './promises.js';
+import {
+  brokenBetweenAccounts,
+  brokenByAccount,
+  traceAccounts,
+  type TracedAccount,
+} from './promises.js';
 import type { Sent } from './requests.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import type { SimulatedVault } from './simulated-keys.js';
@@ -74,7 +79,12 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
   const balances = new Map<string, number>();
   const add = (key: string, amount: number): void =>
     void balances.set(key, (balances.get(key) ?? 0) + amount);
-  const post = ({ unitKey, amount, debit, credit }: ReturnType<AccountPostings['settle']>[number]) => {
+  const post = ({
+    unitKey,
+    amount,
+    debit,
+    credit,
+  }: ReturnType<AccountPostings['settle']>[number]) => {
     add(`${unitKey} ${debit}`, -amount);
     add(`${unitKey} ${credit}`, amount);
   };
@@ -100,7 +110,9 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
 /** Whoever was erased has no key, and no value that opens. */
 function notForgotten(log: readonly Decoded[], vault: SimulatedVault): string[] {
   const erased = new Set(
-    log.flatMap(({ event }) => erasedSubjects(event.type, event as unknown as Record<string, unknown>)),
+    log.flatMap(({ event }) =>
+      erasedSubjects(event.type, event as unknown as Record<string, unknown>),
+    ),
   );
   return [...erased].flatMap((subject) =>
     vault.get(subject) instanceof Buffer ? [`the key of the forgotten ${subject} exists`] : [],
@@ -117,8 +129,9 @@ async function brokenInProcesses(
     await inProcess(owner, async () => {
       for (const { account, state } of accounts.values()) {
         const loaded = await streams.accounts.load(names.accountStream(scope, account));
-        if (!isDeepStrictEqual(plain(loaded.state), plain(state)))
-          broken.push(`${owner.name} has another state of ${account} than the log`);
+        const difference = firstDifference(plain(loaded.state), plain(state));
+        if (difference !== undefined)
+          broken.push(`${owner.name} has another state of ${account} than the log: ${difference}`);
         for (const [code, person] of codesOf(state)) {
           const found = await handling.owners.find(scope, code);
           if (found?.party.person !== person)
@@ -136,6 +149,20 @@ function codesOf(state: AccountState): readonly (readonly [code: string, person:
     profile === null ? [] : [...codes.keys()].map((code) => [code, person] as const),
   );
 }
+
+/** Where two plain values first differ, and how; undefined: nowhere. */
+function firstDifference(one: unknown, other: unknown, path = ''): string | undefined {
+  if (isDeepStrictEqual(one, other)) return undefined;
+  if (isRecord(one) && isRecord(other))
+    for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
+      const found = firstDifference(one[name], other[name], `${path}/${name}`);
+      if (found !== undefined) return found;
+    }
+  return `${path}: ${JSON.stringify(one)}, ${JSON.stringify(other)}`;
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 
 /** Plain members all the way down. */
 const plain = (state: AccountState): unknown => ImmutableMap(Object.entries(state)).toJS();

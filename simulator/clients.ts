@@ -17,7 +17,10 @@ export type Wish =
   | { readonly kind: 'account'; readonly accountId: string; readonly request: AccountRequest }
   | {
       readonly kind: 'moderation';
-      readonly actions: readonly { readonly referralId: string; readonly action: ModerationAction }[];
+      readonly actions: readonly {
+        readonly referralId: string;
+        readonly action: ModerationAction;
+      }[];
     };
 
 /** How a request ended: `unknown` is a 503, or no answer at all. */
@@ -191,7 +194,6 @@ const someReward = (random: Random, { rewards }: KnownWorld): string =>
 /** The account of a reward is part of its id; the clients know it by that. */
 const accountOfReward = (rewardId: string, otherwise: string): string =>
   accountOfId(rewardId) === undefined ? otherwise : `${BY_REF}${accountOfId(rewardId) ?? ''}`;
-
 
 /** One try, on its way to a process. */
 export interface Outgoing {

@@ -48,6 +48,16 @@ export class Connection {
     this.world.deliver(to, message);
     if (this.faults.happens('notification doubled')) this.world.deliver(to, message);
   }
+
+  /**
+   * A message on a connection that its receiver watches: one that is lost is lost with the
+   * connection, and the receiver learns of that.
+   */
+  announce(to: Owner, message: () => void, onLoss: () => void): void {
+    const isLost = this.faults.happens('announcement lost');
+    this.world.deliver(to, isLost ? onLoss : message);
+    if (!isLost && this.faults.happens('notification doubled')) this.world.deliver(to, message);
+  }
 }
 
 /** Without anybody who waits for its answer. */

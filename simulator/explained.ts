@@ -4,19 +4,21 @@ import { accountRefIn } from './clients.js';
 import type { Sent } from './requests.js';
 import type { Scope } from '../src/domain/scope.js';
 
-/** Steps of a moderation: a command that meets one finishes it first, under its own correlation. */
+/** Steps of a moderation: a command that meets one finishes it, under its own correlation. */
 const MODERATION_STEPS: ReadonlySet<string> = new Set(['PrepareModeration', 'ApplyModeration']);
 
 /** After that a key is free; less what the clocks may have been set back. */
 const KEY_LIVES_MS = 7 * 86_400_000 - 600_000;
 
-const isOfModeration = ({ event, envelope }: Decoded): boolean =>
+/** Not the request's effect: what it had to clear away or to finish before. */
+const isBeside = ({ event, envelope }: Decoded): boolean =>
+  event.type === 'ReservationLapsed' ||
   event.type === 'ModerationReleased' ||
   MODERATION_STEPS.has(envelope.idempotency?.fingerprint ?? '');
 
 /**
- * Whether every answer is explained by the log: what was accepted is there, what was refused is not,
- * and a key took effect once at most.
+ * Whether every answer is explained by the log: what was accepted is there, what was refused is
+ * not, and a key took effect once at most.
  */
 export function unexplained(
   requests: readonly Sent[],
@@ -27,7 +29,7 @@ export function unexplained(
   const byCall = new Map<string, Decoded[]>();
   const effects = new Map<string, Map<string, number>>();
   for (const decoded of log) {
-    if (accountRefOf(decoded.recorded.stream) === undefined || isOfModeration(decoded)) continue;
+    if (accountRefOf(decoded.recorded.stream) === undefined || isBeside(decoded)) continue;
     const { correlationId, commandId, idempotency } = decoded.envelope;
     byCall.set(correlationId, [...(byCall.get(correlationId) ?? []), decoded]);
     if (idempotency === null) continue;
@@ -48,7 +50,12 @@ export function unexplained(
     }
     if (key === undefined) continue;
     const other = accepted.get(key);
-    if (hasEffect(tries) && other !== undefined && isStillTaken(other, sentAt) && other.body !== body)
+    if (
+      hasEffect(tries) &&
+      other !== undefined &&
+      isStillTaken(other, sentAt) &&
+      other.body !== body
+    )
       broken.push(`accepted under the key of ${other.body}: ${body}`);
     if (hasEffect(tries)) accepted.set(key, { body, sentAt });
     const name = names.digest('idempotency-key', scope.tenant, scope.mode, key);

@@ -5,7 +5,7 @@ import { Owner, type VirtualWorld } from './virtual-world.js';
 
 const DAY_MS = 86_400_000;
 /** Between two looks, at most. */
-const EVERY_MS = 400;
+const EVERY_MS = 2_000;
 const FROZEN_MS = 20_000;
 const BACK_MS = 60_000;
 const FORWARD_MS = 3 * DAY_MS;

@@ -31,6 +31,7 @@ const STORES: FaultRates = {
   'jobs unanswered': 50,
   'notification lost': 20,
   'notification doubled': 20,
+  'announcement lost': 20,
 };
 const PROCESSES: FaultRates = {
   'process killed': 20,

@@ -16,8 +16,9 @@ export async function load(
 ): Promise<LoadFnOutput> {
   const loaded = await next(url, context);
   if (plant === undefined || !url.endsWith(`/dist/${plant.file}`)) return loaded;
-  const source = String(loaded.source);
-  const parts = source.split(plant.find);
+  const source = loaded.source ?? '';
+  const text = typeof source === 'string' ? source : Buffer.from(source as Uint8Array).toString();
+  const parts = text.split(plant.find);
   if (parts.length !== 2)
     throw new Error(`the plant ${plant.name} fits ${parts.length - 1} places of ${plant.file}`);
   return { ...loaded, source: parts.join(plant.replace) };

@@ -128,13 +128,20 @@ export const PLANTS: readonly Plant[] = [
     fault: 'a refused moderation does not release its accounts',
     file: 'src/command-handling/processes/moderation-process.js',
     find: "await this.send(meta, part.account, { type: 'ReleaseModeration', moderationId, now });",
-    replace: '',
+    replace: 'void part;',
   },
   {
     name: 'moderation-skips-referrers',
     fault: 'a moderation is not applied to the side of the referrers',
     file: 'src/command-handling/processes/moderation-process.js',
     find: "if (part.side === 'referrer')",
+    replace: 'if (false)',
+  },
+  {
+    name: 'moderations-wait-for-each-other',
+    fault: "two moderations that hold each other's accounts wait for ever",
+    file: 'src/command-handling/processes/moderation-process.js',
+    find: 'if (next === own)',
     replace: 'if (false)',
   },
   {

@@ -1,8 +1,7 @@
-import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { AccountEvent, AccountEventOf } from '../src/domain/account/account.events.js';
 import {
   evolve,
   initialState,
-  unitKey,
   type AccountState,
   type OpenAccount,
 } from '../src/domain/account/account.state.js';
@@ -20,10 +19,8 @@ export interface TracedAccount {
 
 interface TracedReward {
   readonly assigned: number;
-  readonly unit: string | null;
   redeemed: number;
   isCancelled: boolean;
-  isRestorable: boolean;
 }
 
 /** Folds every account of a log. */
@@ -49,106 +46,111 @@ const ONCE: ReadonlySet<AccountEvent['type']> = new Set([
 
 /** What an account's events break, by the events alone. */
 export function brokenByAccount({ account, events, state }: TracedAccount): string[] {
-  const broken: string[] = [];
-  const rewards = new Map<string, TracedReward>();
-  const granted = new Set<string>();
-  const bulk = new Map<string, { amount: number; listed: number }>();
-  const redemptions = new Set<string>();
-  let once = new Set<string>();
-  const redeem = (rewardId: string, amount: number): void => {
-    const reward = rewards.get(rewardId);
-    if (!reward) {
-      broken.push(`${account}: ${rewardId} is redeemed and was never granted`);
-      return;
-    }
-    reward.redeemed += amount;
-    if (amount <= 0 || reward.redeemed > reward.assigned)
-      broken.push(`${account}: ${reward.redeemed} of ${reward.assigned} of ${rewardId} are redeemed`);
-    if (reward.isCancelled) broken.push(`${account}: ${rewardId} is cancelled and redeemed`);
-  };
-  const redeemedOnce = (redemptionId: string): void => {
-    if (redemptions.has(redemptionId)) broken.push(`${account}: ${redemptionId} is redeemed twice`);
-    redemptions.add(redemptionId);
-  };
-  for (const { event: any } of events) {
-    const event = any as AccountEvent;
-    if (ONCE.has(event.type)) {
-      if (once.has(event.type)) broken.push(`${account}: ${event.type} twice`);
-      once.add(event.type);
-    }
+  const books = new Trace();
+  for (const { event } of events) books.note(event as AccountEvent);
+  const broken = [...books.broken];
+  if (state.remains.unlisted.size > 0) broken.push('a redemption is not listed');
+  if (state.remains.erasures.size > 0) broken.push('an erasure is not complete');
+  if (state.status === 'open') broken.push(...brokenByState(state));
+  return broken.map((what) => `${account}: ${what}`);
+}
+
+/** Follows the events of an account with as little knowledge of the rules as will do. */
+class Trace {
+  readonly broken: string[] = [];
+  private readonly rewards = new Map<string, TracedReward>();
+  private readonly paid = new Set<string>();
+  private readonly bulk = new Map<string, { readonly amount: number; listed: number }>();
+  private readonly redemptions = new Set<string>();
+  private once = new Set<string>();
+
+  note(event: AccountEvent): void {
+    this.noteOnce(event);
     switch (event.type) {
-      case 'ErasureRequested':
-        if (event.account !== null) once = new Set();
-        break;
-      case 'RewardGranted': {
-        const cause = `${event.source} ${event.referralId ?? ''} ${event.rule ?? ''}`;
-        if (rewards.has(event.rewardId)) broken.push(`${account}: ${event.rewardId} granted twice`);
-        if (event.referralId !== null && event.source !== 'EVENT') {
-          // A moderation may grant again what an earlier one has cancelled: under another id.
-          if (granted.has(cause) && event.source === 'FRIEND_SIGNUP')
-            broken.push(`${account}: ${cause} is paid twice`);
-          granted.add(cause);
-        }
-        const { value } = event;
-        rewards.set(event.rewardId, {
-          assigned: value.type === 'CREDIT' ? value.assignedCredit : 0,
-          unit: value.type === 'CREDIT' ? unitKey(value.unit) : null,
-          redeemed: 0,
-          isCancelled: false,
-          isRestorable: false,
-        });
-        break;
-      }
+      case 'RewardGranted':
+        return this.grant(event);
       case 'CreditRedeemed':
-        redeem(event.rewardId, event.amount);
+        this.redeem(event.rewardId, event.amount);
         // A correction takes from several rewards at once.
-        if (!event.adjustment) redeemedOnce(event.redemptionId);
-        break;
+        return event.adjustment ? undefined : this.redeemedOnce(event.redemptionId);
       case 'AccountCreditRedeemed':
-        redeemedOnce(event.redemptionId);
-        bulk.set(event.redemptionId, { amount: event.amount, listed: 0 });
-        break;
-      case 'RedeemedRewardsListed': {
-        const of = bulk.get(event.redemptionId);
-        for (const [rewardId, , amount] of event.lines) {
-          redeem(rewardId, amount);
-          if (of) of.listed += amount;
-        }
-        if (!of || of.listed > of.amount)
-          broken.push(`${account}: more is listed than ${event.redemptionId} redeemed`);
-        break;
-      }
-      case 'RewardCancelled': {
-        const reward = rewards.get(event.rewardId);
-        if (reward) {
-          if (reward.isCancelled && event.amount > 0)
-            broken.push(`${account}: ${event.rewardId} is cancelled twice`);
-          if (reward.redeemed > 0)
-            broken.push(`${account}: ${event.rewardId} is redeemed and cancelled`);
-          reward.isCancelled = true;
-        }
-        break;
-      }
+        this.bulk.set(event.redemptionId, { amount: event.amount, listed: 0 });
+        return this.redeemedOnce(event.redemptionId);
+      case 'RedeemedRewardsListed':
+        return this.list(event);
+      case 'RewardCancelled':
+        return this.cancel(event);
       case 'RewardRestored': {
-        const reward = rewards.get(event.rewardId);
+        const reward = this.rewards.get(event.rewardId);
         if (reward) reward.isCancelled = false;
-        break;
+        return;
       }
       default:
     }
   }
-  if (state.remains.unlisted.size > 0) broken.push(`${account}: a redemption is not listed`);
-  if (state.remains.erasures.size > 0) broken.push(`${account}: an erasure is not complete`);
-  if (state.status === 'open') broken.push(...brokenByState(account, state));
-  return broken;
+
+  private noteOnce(event: AccountEvent): void {
+    if (event.type === 'ErasureRequested' && event.account !== null) this.once = new Set();
+    if (!ONCE.has(event.type)) return;
+    if (this.once.has(event.type)) this.broken.push(`${event.type} twice`);
+    this.once.add(event.type);
+  }
+
+  private grant(event: AccountEventOf<'RewardGranted'>): void {
+    const { rewardId, referralId, source, value } = event;
+    if (this.rewards.has(rewardId)) this.broken.push(`${rewardId} is granted twice`);
+    if (source === 'FRIEND_SIGNUP') {
+      const cause = `the referrer of ${referralId ?? ''}`;
+      if (this.paid.has(cause)) this.broken.push(`${cause} is paid twice`);
+      this.paid.add(cause);
+    }
+    const assigned = value.type === 'CREDIT' ? value.assignedCredit : 0;
+    this.rewards.set(rewardId, { assigned, redeemed: 0, isCancelled: false });
+  }
+
+  private redeem(rewardId: string, amount: number): void {
+    const reward = this.rewards.get(rewardId);
+    if (!reward) {
+      this.broken.push(`${rewardId} is redeemed and was never granted`);
+      return;
+    }
+    reward.redeemed += amount;
+    if (amount <= 0 || reward.redeemed > reward.assigned)
+      this.broken.push(`${reward.redeemed} of ${reward.assigned} of ${rewardId} are redeemed`);
+    if (reward.isCancelled) this.broken.push(`${rewardId} is cancelled and redeemed`);
+  }
+
+  private redeemedOnce(redemptionId: string): void {
+    if (this.redemptions.has(redemptionId)) this.broken.push(`${redemptionId} is redeemed twice`);
+    this.redemptions.add(redemptionId);
+  }
+
+  private list({ redemptionId, lines }: AccountEventOf<'RedeemedRewardsListed'>): void {
+    const of = this.bulk.get(redemptionId);
+    for (const [rewardId, , amount] of lines) {
+      this.redeem(rewardId, amount);
+      if (of) of.listed += amount;
+    }
+    if (!of || of.listed > of.amount)
+      this.broken.push(`more is listed than ${redemptionId} redeemed`);
+  }
+
+  private cancel({ rewardId, amount }: AccountEventOf<'RewardCancelled'>): void {
+    const reward = this.rewards.get(rewardId);
+    if (!reward) return;
+    // A request may take over what a moderation has cancelled: nothing is posted then.
+    if (reward.isCancelled && amount > 0) this.broken.push(`${rewardId} is cancelled twice`);
+    if (reward.redeemed > 0) this.broken.push(`${rewardId} is redeemed and cancelled`);
+    reward.isCancelled = true;
+  }
 }
 
-function brokenByState(account: string, state: OpenAccount): string[] {
+function brokenByState(state: OpenAccount): string[] {
   const broken: string[] = [];
   for (const reward of state.rewards.values()) {
     const assigned = reward.value.type === 'CREDIT' ? reward.value.assignedCredit : 0;
     if (reward.redeemed < 0 || reward.redeemed > assigned)
-      broken.push(`${account}: the state has ${reward.redeemed} of ${assigned} redeemed`);
+      broken.push(`the state has ${reward.redeemed} of ${assigned} redeemed`);
   }
   return broken;
 }
@@ -188,7 +190,7 @@ const DAY_MS = 86_400_000;
 /** Scheduled rewards whose date has long passed. */
 const overdue = (account: string, { rewards }: OpenAccount, now: number): string[] =>
   [...rewards.values()].flatMap(({ rewardId, phase, dateScheduledFor, dateCancelled }) =>
-    phase === 'SCHEDULED' && dateCancelled === null && (dateScheduledFor ?? 0) < now - DAY_MS
+    phase === 'PENDING' && dateCancelled === null && (dateScheduledFor ?? 0) < now - DAY_MS
       ? [`${account}: ${rewardId} is still scheduled`]
       : [],
   );
@@ -202,7 +204,8 @@ function halfModerated(log: readonly Decoded[]): string[] {
       moderations.set(event.moderationId, { items: event.items, isAgreed: false });
     const known = 'moderationId' in event ? moderations.get(event.moderationId) : undefined;
     if (event.type === 'ModerationAgreed' && known) known.isAgreed = true;
-    if (event.type === 'ReferralModerated') applied.add(`${event.moderationId} ${event.referralId}`);
+    if (event.type === 'ReferralModerated')
+      applied.add(`${event.moderationId} ${event.referralId}`);
   }
   return [...moderations].flatMap(([moderationId, { items, isAgreed }]) =>
     items.flatMap(({ referralId }) => {

@@ -1,5 +1,5 @@
 import type { Scope } from '../src/domain/scope.js';
-import { KnownWorld, nextWish, send, type Ending, type Wish } from './clients.js';
+import { nextWish, send, type Ending, type KnownWorld, type Wish } from './clients.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
 import type { Owner, VirtualWorld } from './virtual-world.js';

@@ -38,11 +38,11 @@ const TURNS_TO_REST = 200_000;
 const QUIET_MS = 2_500;
 /** Everything scheduled is due by then, and every key free again. */
 const DAYS_OF_REST = 8;
-const CACHES = [16 * 1024, 256 * 1024, 64 * 1024 * 1024] as const;
+const CACHES = [64 * 1024, 64 * 1024 * 1024, 64 * 1024 * 1024] as const;
 
 /**
- * Runs one round in a world of its own, lets it come to rest, and checks every promise. This process
- * is in that world meanwhile.
+ * Runs one round in a world of its own, lets it come to rest, and checks every promise. This
+ * process is in that world meanwhile.
  */
 export async function runRound(plan: RoundPlan): Promise<RoundResult> {
   const round = new Round(plan);
@@ -96,7 +96,8 @@ class Round {
     } catch (error) {
       violations.push(error instanceof Error ? error.message : String(error));
     }
-    for (const { id, type, data } of this.shared.log.all) this.answers.update(`${id}${type}${data}`);
+    for (const { id, type, data } of this.shared.log.all)
+      this.answers.update(`${id}${type}${data}`);
     return {
       commands: this.requests.count,
       accepted: this.accepted,

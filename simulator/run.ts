@@ -29,9 +29,9 @@ export interface RunResult extends Progress {
   readonly failing: (Failing & { readonly commands: number }) | undefined;
 }
 
-const ROUND_COMMANDS = 2_000;
+const ROUND_COMMANDS = 500;
 
-/** Plays round after round, each in a world of its own, until enough commands held or one did not. */
+/** Plays round after round, each in a world of its own, until one breaks a promise. */
 export async function simulate(options: RunOptions): Promise<RunResult> {
   const { seed, commands, scenario } = options;
   const random = new SeededRandom(seed);

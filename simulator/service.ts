@@ -86,6 +86,7 @@ export class SimulatedService {
     private readonly parts: ServiceParts,
   ) {
     const { world, faults, id, rememberedBytes } = parts;
+    shared.answers.present.add(id);
     this.owner = new Owner(`process-${id}`);
     const { owner } = this;
     const line = new Connection(world, faults);
@@ -102,11 +103,20 @@ export class SimulatedService {
       announceErasure: async (subjects) => {
         this.forget(subjects);
         for (const other of shared.processes)
-          if (other !== this) line.notify(other.owner, () => other.forget(subjects));
+          if (other !== this)
+            line.announce(
+              other.owner,
+              () => other.forget(subjects),
+              () => other.forget(),
+            );
       },
       announceTenant: async (alias) => {
         for (const other of shared.processes)
-          line.notify(other.owner, () => other.handling.tenants.forget(alias));
+          line.announce(
+            other.owner,
+            () => other.handling.tenants.forget(alias),
+            () => other.handling.tenants.forgetAll(),
+          );
       },
     });
     this.commands = openCommandBus(this.handling);
@@ -121,7 +131,13 @@ export class SimulatedService {
       logger: SILENT,
       carryOut: carryOutReactions(this.commands, this.jobs),
     });
-    shared.answers.present.add(id);
+    this.gateway = this.openGateway(line);
+    shared.processes.add(this);
+  }
+
+  private openGateway(line: Connection): CommandGateway {
+    const { world, id } = this.parts;
+    const { shared } = this;
     const answers = new KeptAnswers(
       new SimulatedAnswerRows(shared.answers, line, id, () => world.uuid()),
       ANSWERS_KEY,
@@ -135,8 +151,7 @@ export class SimulatedService {
     const ownWrites = new OwnWrites(this.log, progress, POSITION_WAIT_MS);
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);
-    this.gateway = new CommandGateway(this.commands, writes, ownWrites, settingOff);
-    shared.processes.add(this);
+    return new CommandGateway(this.commands, writes, ownWrites, settingOff);
   }
 
   /** Whether it has neither died nor stood still since its start: then it owes every answer. */

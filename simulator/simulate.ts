@@ -10,11 +10,12 @@ import { simulate, type Progress } from './run.js';
 /** npm run simulate: the ledger in a world where a seed decides what happens next. */
 
 const LINE_EVERY_S = 60;
+const COMMANDS = 200_000;
 const PLANTED_COMMANDS = 1_000_000;
 
 const { values } = parseArgs({
   options: {
-    commands: { type: 'string', default: '200000' },
+    commands: { type: 'string' },
     seed: { type: 'string' },
     scenario: { type: 'string' },
     plant: { type: 'string' },
@@ -25,18 +26,23 @@ const { values } = parseArgs({
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const wholeNumber = (name: string, text: string): number => {
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1) throw new RangeError(`--${name} is a whole number from 1`);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new RangeError(`--${name} is a whole number from 1`);
   return number;
 };
 
 const seed = values.seed === undefined ? randomInt(2 ** 31) : wholeNumber('seed', values.seed);
+const commandsOr = (otherwise: number): number =>
+  values.commands === undefined ? otherwise : wholeNumber('commands', values.commands);
 const { scenario } = values;
 if (scenario !== undefined && !isScenario(scenario))
   throw new RangeError(`--scenario is one of ${Object.keys(SCENARIOS).join(', ')}`);
 say(`seed ${seed}`);
-if (values.replay !== undefined) process.exitCode = await replay(JSON.parse(values.replay) as RoundPlan);
-else if (values.plant !== undefined) process.exitCode = plantAll(values.plant);
-else process.exitCode = await run(wholeNumber('commands', values.commands));
+if (values.replay !== undefined)
+  process.exitCode = await replay(JSON.parse(values.replay) as RoundPlan);
+else if (values.plant !== undefined)
+  process.exitCode = plantAll(values.plant, commandsOr(PLANTED_COMMANDS));
+else process.exitCode = await run(commandsOr(COMMANDS));
 
 async function run(commands: number): Promise<number> {
   let nextLineAt = LINE_EVERY_S;
@@ -54,7 +60,9 @@ async function run(commands: number): Promise<number> {
   say(summary(result));
   if (result.failing !== undefined) {
     const { plan, result: round, commands: after } = result.failing;
-    say(`violation within ${after} commands; the smallest round found, of ${round.commands} commands:`);
+    say(
+      `violation within ${after} commands; the smallest round found, of ${round.commands} commands:`,
+    );
     for (const violation of round.violations.slice(0, 10)) say(`  ${violation}`);
     say(`replay it: npm run simulate -- --seed ${plan.seed} --replay '${JSON.stringify(plan)}'`);
   }
@@ -73,18 +81,22 @@ async function replay(plan: RoundPlan): Promise<number> {
 }
 
 /** Each in a process of its own, whose modules have the fault. */
-function plantAll(name: string): number {
+function plantAll(name: string, commands: number): number {
   const plants = PLANTS.filter((plant) => name === 'all' || plant.name === name);
   if (plants.length === 0)
-    throw new RangeError(`--plant is all or one of ${PLANTS.map((plant) => plant.name).join(', ')}`);
+    throw new RangeError(
+      `--plant is all or one of ${PLANTS.map((plant) => plant.name).join(', ')}`,
+    );
   let missed = 0;
   for (const plant of plants) {
     const { stdout, stderr } = spawnSync(
       process.execPath,
       [
-        ...['--import', new URL('./plant-loader.js', import.meta.url).href],
-        ...[fileURLToPath(import.meta.url), '--seed', String(seed)],
-        ...['--commands', String(PLANTED_COMMANDS)],
+        '--import',
+        new URL('./plant-loader.js', import.meta.url).href,
+        fileURLToPath(import.meta.url),
+        `--seed=${seed}`,
+        `--commands=${commands}`,
       ],
       { env: { ...process.env, SIMULATE_PLANTED: plant.name }, encoding: 'utf8' },
     );

@@ -1,5 +1,9 @@
 import type { AnswerRow, AnswerRows } from '../src/kept-answers/answer-rows.js';
-import { nameOf, type ClaimedCommand, type KeyedRequest } from '../src/kept-answers/idempotency-key.js';
+import {
+  nameOf,
+  type ClaimedCommand,
+  type KeyedRequest,
+} from '../src/kept-answers/idempotency-key.js';
 import type { Connection } from './connection.js';
 import { StoreAway } from './store-away.js';
 
@@ -59,9 +63,7 @@ export class SimulatedAnswerRows implements AnswerRows {
         return { commandId, askedAt: at };
       }
       const isFree =
-        row.owner === undefined ||
-        row.owner === this.owner ||
-        !this.table.present.has(row.owner);
+        row.owner === undefined || row.owner === this.owner || !this.table.present.has(row.owner);
       if (row.answer !== null || row.fingerprint !== request.fingerprint || !isFree)
         return undefined;
       row.owner = this.owner;

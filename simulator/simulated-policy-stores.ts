@@ -161,7 +161,10 @@ class SimulatedParkedReactions implements ParkedReactions {
     return this.ask(() =>
       this.table.rows
         .flatMap(({ parked }) => (parked.stream === stream ? [{ ...parked }] : []))
-        .sort((a, b) => Number((a.revision ?? -1n) - (b.revision ?? -1n)) || Number(a.id) - Number(b.id)),
+        .sort(
+          (a, b) =>
+            Number((a.revision ?? -1n) - (b.revision ?? -1n)) || Number(a.id) - Number(b.id),
+        ),
     );
   }
 
@@ -181,7 +184,8 @@ class SimulatedParkedReactions implements ParkedReactions {
   heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
     return this.ask(() => {
       const streams = this.table.rows.flatMap(({ parked, unknown }) =>
-        unknown && events.some(({ type, version }) => type === unknown.type && version === unknown.version)
+        unknown &&
+        events.some(({ type, version }) => type === unknown.type && version === unknown.version)
           ? [parked.stream]
           : [],
       );

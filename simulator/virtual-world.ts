@@ -3,8 +3,8 @@ import type { World } from '../src/foundation/world.js';
 import type { SeededRandom } from './seeded-random.js';
 
 /**
- * Who waits for an answer or a timer: a simulated process of the service, or a client. What it waits
- * for reaches it only while it lives; a frozen one receives it when it thaws.
+ * Who waits for an answer or a timer: a simulated process of the service, or a client. What it
+ * waits for reaches it only while it lives; a frozen one receives it when it thaws.
  */
 export class Owner {
   private isKilled = false;
@@ -118,8 +118,8 @@ export class VirtualWorld implements World {
   }
 
   /**
-   * A call to a store, by the current owner: it takes effect after a while, and its answer is on its
-   * way for another. An owner that dies in between does not take the effect back.
+   * A call to a store, by the current owner: it takes effect after a while, and its answer is on
+   * its way for another. An owner that dies in between does not take the effect back.
    */
   call<T>(effect: () => T): Promise<T> {
     const owner = this.current;
@@ -192,7 +192,8 @@ export class VirtualWorld implements World {
     const waiting = new Map<string, number>();
     for (const { owner, isCancelled } of this.queue.data)
       if (!isCancelled) {
-        const name = owner === undefined ? 'stores' : `${owner.name}${owner.isFrozen ? ' (frozen)' : ''}`;
+        const name =
+          owner === undefined ? 'stores' : `${owner.name}${owner.isFrozen ? ' (frozen)' : ''}`;
         waiting.set(name, (waiting.get(name) ?? 0) + 1);
       }
     return [...waiting].map(([name, count]) => `${name}: ${count}`).join(', ');

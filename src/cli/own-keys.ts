@@ -25,7 +25,11 @@ export async function withOwnKeys<T>(
   await presence.start();
   let repeated = false;
   try {
-    const answers = new KeptAnswers(new PostgresAnswerRows(core.pool, presence), core.answersKey, core.keys);
+    const answers = new KeptAnswers(
+      new PostgresAnswerRows(core.pool, presence),
+      core.answersKey,
+      core.keys,
+    );
     const result = await work({ key, answers, onReplayed: () => (repeated = true) });
     if (repeated && !(result instanceof NotDone))
       note('a repetition: nothing was corrected a second time');

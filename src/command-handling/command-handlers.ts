@@ -157,10 +157,8 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
 
   private async enterAlias(meta: CommandMeta, alias: string): Promise<void> {
     const register = this.names.tenantRegisterStream();
-    await this.streams.tenantRegister.handle(
-      register,
-      { ...meta, commandId: newId() },
-      (state) => decideRegister(state, { type: 'EnterAlias', alias, now: timeNow() }),
+    await this.streams.tenantRegister.handle(register, { ...meta, commandId: newId() }, (state) =>
+      decideRegister(state, { type: 'EnterAlias', alias, now: timeNow() }),
     );
   }
 }

@@ -192,10 +192,7 @@ function wire({
   logger,
   config,
 }: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
-  const vault = new WrappedKeys(
-    new PostgresKeyRows(pool),
-    purposeKey(masterKey, 'key-wrapping'),
-  );
+  const vault = new WrappedKeys(new PostgresKeyRows(pool), purposeKey(masterKey, 'key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys);
   const streams = openStreams(

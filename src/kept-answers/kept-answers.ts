@@ -131,7 +131,8 @@ export class KeptAnswers {
         if (entry.times === 0 && this.unreleased.get(name) === entry) this.unreleased.delete(name);
       }
       // Unreferenced: at its end a process releases all of its claims anyway.
-      if (this.unreleased.size > 0) await pause(RELEASE_EVERY_MS, undefined, { keepsProcess: false });
+      if (this.unreleased.size > 0)
+        await pause(RELEASE_EVERY_MS, undefined, { keepsProcess: false });
     }
     this.releasing = false;
   }

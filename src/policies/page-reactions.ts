@@ -179,10 +179,7 @@ export class PageReactions {
   /** Of an error of an unavailable store. */
   private async isOutage(error: unknown): Promise<boolean> {
     this.waitingSince ??= elapsed();
-    if (
-      elapsed() - this.waitingSince > this.parts.outageMs &&
-      (await this.parts.storesAnswer())
-    )
+    if (elapsed() - this.waitingSince > this.parts.outageMs && (await this.parts.storesAnswer()))
       return false;
     this.parts.onWaiting(error);
     return true;

@@ -61,7 +61,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return startInOrder(async (start) => {
     const { stores, watched } = await startStores(start, options, metrics);
     const { core, presence } = stores;
-    const answers = new KeptAnswers(new PostgresAnswerRows(core.pool, presence), core.answersKey, core.keys);
+    const answers = new KeptAnswers(
+      new PostgresAnswerRows(core.pool, presence),
+      core.answersKey,
+      core.keys,
+    );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const jobsPool = await start(startJobsPool(core, options));
     const operationsPool = await start(startOperationsPool(core, options));

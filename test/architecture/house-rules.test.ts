@@ -21,7 +21,7 @@ function filesBelow(folder: string): string[] {
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-const shipped = ['src', 'projections', 'migrations', 'bench']
+const shipped = ['src', 'projections', 'migrations', 'bench', 'simulator']
   .flatMap(filesBelow)
   .filter((path) => path.endsWith('.ts'));
 const tests = filesBelow('test').filter((path) => path.endsWith('.ts'));

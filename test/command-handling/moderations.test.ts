@@ -486,6 +486,29 @@ describe('two drivers of one moderation', () => {
 });
 
 describe('moderations that share accounts', () => {
+  it('do not wait for each other when one has no hold on the first account: the other gives way', async () => {
+    // The referrer's account comes first in the order of preparing, and is absent then.
+    const names = Array.from({ length: 64 }, (_, index) => `circle-${index}`);
+    const refOf = (accountId: string) => one.names.accountRef(scope, accountId);
+    const referrer = names.find((name) => refOf(name) < refOf('circled-0'))!;
+    await one.userWithCode(referrer, 'ann', 'CIRCLE');
+    const ids = await referrals('circled', 'CIRCLE', referrer, 1);
+    accepted(await one.send(referrer, { type: 'ForgetAccount', doNotTrack: false }));
+    // Requested, nothing to hold, the friend's account prepared.
+    const dying = await ledger.process({ around: (log) => new DyingLog(log, 2) });
+    const first = aRequest('circle-first');
+    await expect(dying.moderate(all(ids, 'DENIED'), first)).rejects.toThrow();
+    await dying.close();
+    expect(Object.values(await holdsIn('circled-0'))).toEqual([moderationIdOf(first, 0)]);
+    await one.userWithCode(referrer, 'ann', 'CIRCLE2');
+    const second = await one.moderate(all(ids, 'DENIED'), aRequest('circle-second'));
+    const again = await one.moderate(all(ids, 'DENIED'), first);
+    const gaveWay = [`${ids[0]}: another moderation of it is under way`];
+    expect([second.reasons, again.reasons].sort()).toEqual([[], gaveWay]);
+    expect([await holdsIn(referrer), await holdsIn('circled-0')]).toEqual([{}, {}]);
+    expect(await statusesOf('circled-0')).toEqual(['DENIED', 'DENIED']);
+  });
+
   it('in opposite order and in two processes all complete, one after the other in every account', async () => {
     await one.userWithCode('shared-a', 'ann', 'SHAREDANN');
     await one.userWithCode('shared-b', 'eve', 'SHAREDEVE');

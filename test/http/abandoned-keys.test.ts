@@ -23,7 +23,11 @@ const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
   const presence = new ProcessPresence(pool);
   await presence.start();
   presences.push(presence);
-  return new KeptAnswers(new PostgresAnswerRows(pool, presence), sealingKey, new InMemorySubjectKeys());
+  return new KeptAnswers(
+    new PostgresAnswerRows(pool, presence),
+    sealingKey,
+    new InMemorySubjectKeys(),
+  );
 };
 
 beforeAll(async () => {

@@ -885,7 +885,11 @@ async function keysOfOperators(
 ): Promise<{ answers: OperatorAnswers; stop: () => Promise<void> }> {
   const presence = new ProcessPresence(core.pool);
   await presence.start();
-  const answers = new KeptAnswers(new PostgresAnswerRows(core.pool, presence), core.answersKey, core.keys);
+  const answers = new KeptAnswers(
+    new PostgresAnswerRows(core.pool, presence),
+    core.answersKey,
+    core.keys,
+  );
   return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };
 }
 

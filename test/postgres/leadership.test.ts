@@ -1,5 +1,10 @@
 import { openPool } from '../../src/postgres/database.js';
-import { AdvisoryLocks, Leadership, leadWhileStarted, type Leading } from '../../src/postgres/leadership.js';
+import {
+  AdvisoryLocks,
+  Leadership,
+  leadWhileStarted,
+  type Leading,
+} from '../../src/postgres/leadership.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';

@@ -113,7 +113,11 @@ class Run {
   }
 
   private requests(): KeptAnswers {
-    return new KeptAnswers(new PostgresAnswerRows(pool, presence), this.sealingKey, new InMemorySubjectKeys());
+    return new KeptAnswers(
+      new PostgresAnswerRows(pool, presence),
+      this.sealingKey,
+      new InMemorySubjectKeys(),
+    );
   }
 
   private async request({

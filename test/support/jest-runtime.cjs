@@ -4,7 +4,7 @@ const { default: JestRuntime } = require('jest-runtime');
 
 const root = resolve(__dirname, '../..');
 /** What `npm run build` compiles: `bench/eventstoredb` rests on the double below `test/`. */
-const SOURCE = /^(src|projections|migrations|bench(?![/\\]eventstoredb))[/\\]/;
+const SOURCE = /^(src|projections|migrations|simulator|bench(?![/\\]eventstoredb))[/\\]/;
 
 /** A file of `test/` or `bench/eventstoredb`, or the one module that jest makes for each of them. */
 const isOfTests = (name) => /^[./]/.test(name) || isBuiltin(name) || name === '@jest/globals';

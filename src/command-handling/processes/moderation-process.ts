@@ -22,6 +22,7 @@ import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../handle-command.js';
 import { REPLAYED_MS } from '../handled-commands.js';
+import { TooBusy } from '../one-at-a-time.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
 
@@ -56,12 +57,14 @@ type RunOutcome = ModerationResult | 'absent';
 
 /**
  * Completes a recorded moderation. The request starts it; a command that meets the hold, or a job
- * after a crash, resumes it. Accounts are prepared in one fixed order, so two moderations that
- * share accounts cannot deadlock.
+ * after a crash, resumes it. Accounts are prepared in one fixed order, so that two moderations that
+ * share accounts rarely wait for each other; the one that would close the circle gives way.
  */
 export class ModerationProcess {
   /** The runs in progress, by moderation: a command that meets the hold waits for the one there. */
   private readonly running = new Map<string, Promise<RunOutcome>>();
+  /** The moderation that each of these runs waits for. */
+  private readonly waiting = new Map<string, string>();
 
   constructor(
     private readonly streams: Streams,
@@ -127,7 +130,7 @@ export class ModerationProcess {
     moderationId: string,
     cause: Omit<CommandMeta, 'scope' | 'commandId'>,
   ): Promise<ModerationResult> {
-    const key = `${scope.tenant}/${scope.mode}/${moderationId}`;
+    const key = keyOf(scope, moderationId);
     const shared = await this.running.get(key);
     // A run that started before the request was recorded found nothing to do.
     if (shared !== undefined && shared !== 'absent') return shared;
@@ -242,12 +245,41 @@ export class ModerationProcess {
         ),
       );
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
-      else if (outcome.kind === 'held') await this.drive(meta.scope, outcome.heldBy, meta);
-      else {
+      else if (outcome.kind === 'held') {
+        if (this.closesCircle(meta, outcome.heldBy)) return circleRefused(command);
+        await this.waitFor(meta, outcome.heldBy);
+      } else {
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome;
       }
     }
+  }
+
+  /** Of the run of this moderation. */
+  private async waitFor(meta: CommandMeta, other: string): Promise<void> {
+    const key = keyOf(meta.scope, meta.commandId);
+    this.waiting.set(key, keyOf(meta.scope, other));
+    try {
+      await this.drive(meta.scope, other, meta);
+    } finally {
+      this.waiting.delete(key);
+    }
+  }
+
+  /**
+   * Whether the other moderation waits, directly or through others, for this one. An account that
+   * was absent or refused when it was prepared is not held, and another moderation can hold it
+   * before the run is repeated: then the two hold each other's accounts.
+   */
+  private closesCircle({ scope, commandId }: CommandMeta, other: string): boolean {
+    const own = keyOf(scope, commandId);
+    for (
+      let next: string | undefined = keyOf(scope, other);
+      next !== undefined;
+      next = this.waiting.get(next)
+    )
+      if (next === own) return true;
+    return false;
   }
 
   /** Idempotent. */
@@ -296,6 +328,23 @@ export function moderationIdOf(
       : deterministicId(`${scope.tenant}/${scope.mode}/${idempotency.key}`, 'request');
   const first = deterministicId(command, 'moderation');
   return nth === 0 ? first : deterministicId(first, nth);
+}
+
+const keyOf = ({ tenant, mode }: Scope, moderationId: string): string =>
+  `${tenant}/${mode}/${moderationId}`;
+
+/** The moderation that closes a circle gives way. @throws {TooBusy} when it was agreed to. */
+function circleRefused(command: AccountStep): Outcome<AccountState, AccountEvent> {
+  if (command.type !== 'PrepareModeration')
+    throw new TooBusy('two moderations wait for each other');
+  return {
+    kind: 'refused',
+    refused: 'MODERATION_NOT_POSSIBLE',
+    details: command.changes.map(
+      ({ referralId }) => `${referralId}: another moderation of it is under way`,
+    ),
+    position: null,
+  };
 }
 
 const isOf = (items: readonly ModerationItem[], asked: RequestedSides): boolean =>
