@@ -221,8 +221,8 @@ function owedBy(
   events: readonly Decoded[],
   accounts: ReadonlyMap<string, TracedAccount>,
 ): string[] {
-  return events.flatMap(({ event: any }) => {
-    const event = any as AccountEvent;
+  return events.flatMap((decoded) => {
+    const event = decoded.event as AccountEvent;
     if (event.type !== 'ReferralConverted' || event.referrerReward === null) return [];
     if (event.referrerStatus !== 'APPROVED') return [];
     const referrer = accounts.get(event.referrer.account);
