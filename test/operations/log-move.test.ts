@@ -396,5 +396,7 @@ test('a database with its own log is not started on another one, with the reason
 test('a copy to its source, or over the followed log, is refused', async () => {
   await stop(await start());
   await expect(copy(stores.databaseUrl, stores.databaseUrl)).rejects.toThrow(/the same log/);
-  await expect(copy(store.url, stores.databaseUrl)).rejects.toThrow(/copy from it, or correct DATABASE_URL/);
+  await expect(copy(store.url, stores.databaseUrl)).rejects.toThrow(
+    /copy from it, or correct DATABASE_URL/,
+  );
 });

@@ -66,8 +66,7 @@ export async function indexGeneration(
     for (const table of projector.tables)
       for (const statement of indexStatements(schema, table)) await client.query(statement);
   });
-  for (const table of projector.tables)
-    await client.query(`analyze ${placeOf(schema, table)}`);
+  for (const table of projector.tables) await client.query(`analyze ${placeOf(schema, table)}`);
 }
 
 /** @throws when the tables do not contain the folded rows. */
