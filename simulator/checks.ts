@@ -16,7 +16,7 @@ import {
 } from './promises.js';
 import type { Sent } from './requests.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
-import type { SimulatedVault } from './simulated-keys.js';
+import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
 import type { Owner } from './virtual-world.js';
 
 /** A world at rest. */
@@ -57,13 +57,7 @@ const codecOf = (vault: SimulatedVault): EventCodec =>
   new EventCodec(
     new WrappedKeys(
       {
-        find: (subjects) =>
-          Promise.resolve(
-            subjects.flatMap((subject) => {
-              const wrapped = vault.get(subject);
-              return wrapped === undefined ? [] : [{ subject, wrapped }];
-            }),
-          ),
+        find: (subjects) => Promise.resolve(keyRowsIn(vault, subjects)),
         create: () => Promise.reject(new Error('a check writes nothing')),
         destroy: () => Promise.reject(new Error('a check writes nothing')),
       },

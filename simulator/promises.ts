@@ -210,8 +210,10 @@ function halfModerated(log: readonly Decoded[]): string[] {
   return [...moderations].flatMap(([moderationId, { items, isAgreed }]) =>
     items.flatMap(({ referralId }) => {
       const isApplied = applied.has(`${moderationId} ${referralId}`);
-      if (isApplied && !isAgreed) return [`${moderationId}: ${referralId} is moderated, unagreed`];
-      return [];
+      if (isApplied === isAgreed) return [];
+      return [
+        `${moderationId}: ${referralId} is ${isApplied ? 'moderated, unagreed' : 'left out'}`,
+      ];
     }),
   );
 }

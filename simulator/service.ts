@@ -5,7 +5,7 @@ import {
   type CommandHandlingCore,
 } from '../src/command-handling/open-command-handling.js';
 import { RememberedStreams } from '../src/command-handling/stream-cache.js';
-import { openStreams, type Streams } from '../src/command-handling/streams.js';
+import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/core/core.js';
 import type { SubjectId } from '../src/domain/personal.js';
 import { EventCodec } from '../src/event-log/codec.js';
@@ -136,13 +136,10 @@ export class SimulatedService {
   }
 
   private openGateway(line: Connection): CommandGateway {
-    const { world, id } = this.parts;
+    const { id } = this.parts;
     const { shared } = this;
-    const answers = new KeptAnswers(
-      new SimulatedAnswerRows(shared.answers, line, id, () => world.uuid()),
-      ANSWERS_KEY,
-      this.keys,
-    );
+    const rows = new SimulatedAnswerRows(shared.answers, line, id);
+    const answers = new KeptAnswers(rows, ANSWERS_KEY, this.keys);
     const progress = {
       projectionsReach: () => Promise.resolve(true),
       policiesReach: (position: string, timeoutMs: number) =>
@@ -184,9 +181,7 @@ export class SimulatedService {
   /** Evicts what it remembers of these people. */
   forget(subjects?: readonly SubjectId[]): void {
     this.keys.forget(subjects);
-    const known = subjects && new Set(subjects);
-    this.streams.accounts.forgetSubjects(known);
-    this.streams.reservations.forgetSubjects(known);
+    forgetSubjects(this.streams, subjects);
   }
 
   /** It is gone, whatever it awaited. Its locks and claims lapse. */

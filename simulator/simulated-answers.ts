@@ -1,3 +1,4 @@
+import { newId } from '../src/foundation/world.js';
 import type { AnswerRow, AnswerRows } from '../src/kept-answers/answer-rows.js';
 import {
   nameOf,
@@ -43,7 +44,6 @@ export class SimulatedAnswerRows implements AnswerRows {
     private readonly line: Connection,
     /** The id under which this process is present. */
     private readonly owner: number,
-    private readonly newId: () => string,
   ) {}
 
   get isOpen(): boolean {
@@ -51,7 +51,7 @@ export class SimulatedAnswerRows implements AnswerRows {
   }
 
   take(request: KeyedRequest): Promise<ClaimedCommand | undefined> {
-    const commandId = this.newId();
+    const commandId = newId();
     return this.change(() => {
       const name = nameOf(request);
       const at = this.table.clock();

@@ -8,6 +8,13 @@ export type SimulatedVault = Map<SubjectId, Buffer | null>;
 
 const away = (): Error => new StoreAway('the simulated vault is away');
 
+/** The rows of these subjects, as far as there are any. */
+export const keyRowsIn = (vault: SimulatedVault, subjects: readonly SubjectId[]): KeyRow[] =>
+  subjects.flatMap((subject) => {
+    const wrapped = vault.get(subject);
+    return wrapped === undefined ? [] : [{ subject, wrapped }];
+  });
+
 /** The vault as one process reaches it. */
 export class SimulatedKeyRows implements KeyRows {
   constructor(
@@ -16,12 +23,7 @@ export class SimulatedKeyRows implements KeyRows {
   ) {}
 
   find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]> {
-    return this.line.read('keys', away, () =>
-      subjects.flatMap((subject) => {
-        const wrapped = this.vault.get(subject);
-        return wrapped === undefined ? [] : [{ subject, wrapped }];
-      }),
-    );
+    return this.line.read('keys', away, () => keyRowsIn(this.vault, subjects));
   }
 
   create(rows: Parameters<KeyRows['create']>[0]): Promise<void> {

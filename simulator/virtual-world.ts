@@ -112,11 +112,6 @@ export class VirtualWorld implements World {
     this.wallClock += ms;
   }
 
-  /** Lets this much time pass at once; what was due meanwhile is late. */
-  skip(ms: number): void {
-    this.time += ms;
-  }
-
   /**
    * A call to a store, by the current owner: it takes effect after a while, and its answer is on
    * its way for another. An owner that dies in between does not take the effect back.

@@ -117,3 +117,16 @@ export function openStreams(
     operations: of({ initialState: noOperations, evolve: evolveOperations }),
   };
 }
+
+/**
+ * Evicts the cached streams that contain plain values of these people; undefined: all that may
+ * contain any.
+ */
+export function forgetSubjects(
+  { accounts, reservations }: Pick<Streams, 'accounts' | 'reservations'>,
+  subjects?: readonly SubjectId[],
+): void {
+  const known = subjects && new Set(subjects);
+  accounts.forgetSubjects(known);
+  reservations.forgetSubjects(known);
+}

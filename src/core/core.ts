@@ -9,7 +9,7 @@ import type { ModerationProcess } from '../command-handling/processes/moderation
 import { openCommandHandling } from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
-import { openStreams } from '../command-handling/streams.js';
+import { forgetSubjects, openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
@@ -202,9 +202,7 @@ function wire({
   );
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
-    const known = subjects && new Set(subjects);
-    streams.accounts.forgetSubjects(known);
-    streams.reservations.forgetSubjects(known);
+    forgetSubjects(streams, subjects);
   };
   const handling = openCommandHandling({
     log,

@@ -1,4 +1,5 @@
 import { after } from '../foundation/world.js';
+
 /**
  * Wakes waiting readers when the log has a newer position. Rung by this process's appends and by
  * the listeners for other processes' appends.
