@@ -3,8 +3,11 @@ import { Map as ImmutableMap } from 'immutable';
 import { AccountPostings, POSTED_TYPES, type PostedEvent } from '../src/bookkeeping/postings.js';
 import type { AccountState } from '../src/domain/account/account.state.js';
 import { availableCredit } from '../src/domain/account/redemption.js';
+import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import type { Scope } from '../src/domain/scope.js';
 import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec.js';
+import type { CommandMeta } from '../src/event-log/envelope.js';
+import { newId } from '../src/foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { unexplained } from './explained.js';
@@ -28,6 +31,8 @@ export interface WorldAtRest {
   readonly now: number;
   readonly scope: Scope;
   readonly names: KeyedNames;
+  /** All kept answers at once: only the log knows then what a key was used for. */
+  readonly areAnswersLost: boolean;
   /** Does something in the name of a process, and waits for it. */
   readonly inProcess: <T>(owner: Owner, work: () => Promise<T>) => Promise<T>;
 }
@@ -39,6 +44,9 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
   const { shared, now } = world;
   const own = shared.log.all.filter(({ stream }) => scopeOfStream(stream) !== undefined);
   const log = await codecOf(shared.vault).decodeAll(own);
+  const lost = await codecOf(shared.vault).decodeAll(
+    shared.log.lost.filter(({ stream }) => scopeOfStream(stream) !== undefined),
+  );
   const accounts = traceAccounts(log);
   return [
     ...[...accounts.values()].flatMap((account) => [
@@ -46,7 +54,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
       ...brokenByBooks(account, now),
     ]),
     ...brokenBetweenAccounts(log, accounts, now),
-    ...unexplained(world.requests, log, world),
+    ...unexplained(world.requests, log, { ...world, lost }),
     ...notForgotten(log, shared.vault),
     ...(await brokenInProcesses(world, accounts)),
   ];
@@ -119,9 +127,11 @@ async function brokenInProcesses(
   accounts: ReadonlyMap<string, TracedAccount>,
 ): Promise<string[]> {
   const broken: string[] = [];
-  for (const { owner, streams, handling } of services) {
+  for (const { owner, streams, handling, commands } of services) {
     await inProcess(owner, async () => {
       for (const { account, state } of accounts.values()) {
+        // Refused, by a decision: whatever waits for the account for ever is noticed here.
+        await commands.execute(new AccountCommandEnvelope(someMeta(scope), account, NO_CHANGE));
         const loaded = await streams.accounts.load(names.accountStream(scope, account));
         const difference = firstDifference(plain(loaded.state), plain(state));
         if (difference !== undefined)
@@ -135,6 +145,14 @@ async function brokenInProcesses(
     });
   }
   return broken;
+}
+
+const NO_CHANGE = { type: 'CancelReward', rewardId: 'none' } as const;
+
+function someMeta(scope: Scope): CommandMeta {
+  const [commandId, correlationId] = [newId(), newId()];
+  const actor = { kind: 'system', id: 'simulator' } as const;
+  return { scope, commandId, correlationId, causationId: correlationId, actor, idempotency: null };
 }
 
 function codesOf(state: AccountState): readonly (readonly [code: string, person: string])[] {

@@ -16,6 +16,21 @@ const isBeside = ({ event, envelope }: Decoded): boolean =>
   event.type === 'ModerationReleased' ||
   MODERATION_STEPS.has(envelope.idempotency?.fingerprint ?? '');
 
+interface Told {
+  readonly scope: Scope;
+  readonly names: KeyedNames;
+  readonly areAnswersLost: boolean;
+  /** Events that the log has lost. */
+  readonly lost: readonly Decoded[];
+}
+
+/** What the log has of requests. */
+interface Recorded {
+  readonly byCall: ReadonlyMap<string, readonly Decoded[]>;
+  /** When each command of a key took effect, by key and command. */
+  readonly byKey: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
 /**
  * Whether every answer is explained by the log: what was accepted is there, what was refused is
  * not, and a key took effect once at most.
@@ -23,53 +38,111 @@ const isBeside = ({ event, envelope }: Decoded): boolean =>
 export function unexplained(
   requests: readonly Sent[],
   log: readonly Decoded[],
-  { scope, names }: { readonly scope: Scope; readonly names: KeyedNames },
+  told: Told,
 ): string[] {
-  const broken: string[] = [];
+  const own = log.filter(
+    (decoded) => accountRefOf(decoded.recorded.stream) !== undefined && !isBeside(decoded),
+  );
+  const recorded = recordedOf(own, told);
+  const keyed = new Map<string, Sent>();
+  const lostCalls = new Set(told.lost.map(({ envelope }) => envelope.correlationId));
+  return [
+    ...twice(own),
+    ...requests.flatMap((sent) => {
+      if (sent.wish.kind === 'moderation') return [];
+      // What was answered before the loss is in no log.
+      if (sent.tries.some(({ callId }) => lostCalls.has(callId))) return [];
+      const stream = streamOf(sent.wish.accountId, told);
+      const broken = unexplainedTries(sent, stream, recorded);
+      if (sent.key === undefined) return broken;
+      const name = keyName(told.names.digest(...keyParts(sent.key, told)), stream, told);
+      const other = keyed.get(name);
+      if (hasEffect(sent)) keyed.set(name, sent);
+      return [...broken, ...unexplainedKey(sent, other, [...(recorded.byKey.get(name) ?? [])])];
+    }),
+  ];
+}
+
+function recordedOf(own: readonly Decoded[], told: Told): Recorded {
   const byCall = new Map<string, Decoded[]>();
-  const effects = new Map<string, Map<string, number>>();
-  for (const decoded of log) {
-    if (accountRefOf(decoded.recorded.stream) === undefined || isBeside(decoded)) continue;
+  const byKey = new Map<string, Map<string, number>>();
+  for (const decoded of own) {
     const { correlationId, commandId, idempotency } = decoded.envelope;
-    byCall.set(correlationId, [...(byCall.get(correlationId) ?? []), decoded]);
+    const { stream, recordedAt } = decoded.recorded;
+    const ofCall = byCall.get(correlationId) ?? [];
+    byCall.set(correlationId, ofCall);
+    ofCall.push(decoded);
     if (idempotency === null) continue;
-    const commands = effects.get(idempotency.key) ?? new Map<string, number>();
-    effects.set(idempotency.key, commands.set(commandId, decoded.recorded.recordedAt));
+    const name = keyName(idempotency.key, stream, told);
+    byKey.set(name, (byKey.get(name) ?? new Map<string, number>()).set(commandId, recordedAt));
   }
-  const accepted = new Map<string, Pick<Sent, 'body' | 'sentAt'>>();
-  for (const { wish, key, body, tries, sentAt } of requests) {
-    if (wish.kind === 'moderation') continue;
-    const stream = names.accountStream(scope, accountRefIn(wish.accountId, scope, names));
-    for (const { callId, ending } of tries) {
-      const own = (byCall.get(callId) ?? []).filter(({ recorded }) => recorded.stream === stream);
-      const there = own.map(({ event }) => event.type).join(', ') || 'nothing';
-      if (ending?.kind === 'refused' && own.length > 0)
-        broken.push(`refused with ${ending.code}, and there is ${there}: ${body}`);
-      if (ending?.kind === 'accepted' && key === undefined && own.length < ending.events)
-        broken.push(`accepted with ${ending.events} events, and there is ${there}: ${body}`);
-    }
-    if (key === undefined) continue;
-    const other = accepted.get(key);
-    if (
-      hasEffect(tries) &&
-      other !== undefined &&
-      isStillTaken(other, sentAt) &&
-      other.body !== body
-    )
-      broken.push(`accepted under the key of ${other.body}: ${body}`);
-    if (hasEffect(tries)) accepted.set(key, { body, sentAt });
-    const name = names.digest('idempotency-key', scope.tenant, scope.mode, key);
-    const times = [...(effects.get(name)?.values() ?? [])].sort((a, b) => a - b);
-    if (times.some((at, index) => at - (times[index - 1] ?? -Infinity) < KEY_LIVES_MS))
-      broken.push(`${times.length} commands took effect under one key: ${body}`);
-    if (hasEffect(tries) && times.length === 0)
-      broken.push(`accepted with its key, and nothing is there: ${body}`);
-  }
+  return { byCall, byKey };
+}
+
+/** A command appends once: its events are of one moment. */
+function twice(own: readonly Decoded[]): string[] {
+  const first = new Map<string, Decoded>();
+  return own.flatMap((decoded) => {
+    const { stream, recordedAt } = decoded.recorded;
+    const name = `${stream} ${decoded.envelope.commandId}`;
+    const before = first.get(name);
+    if (before === undefined) first.set(name, decoded);
+    return before === undefined || before.recorded.recordedAt === recordedAt
+      ? []
+      : [`a command took effect twice: ${before.event.type}, ${decoded.event.type}`];
+  });
+}
+
+function unexplainedTries(
+  { body, key, tries }: Sent,
+  stream: string,
+  { byCall }: Recorded,
+): string[] {
+  return tries.flatMap(({ callId, ending }) => {
+    const own = (byCall.get(callId) ?? []).filter(({ recorded }) => recorded.stream === stream);
+    const there = own.map(({ event }) => event.type).join(', ') || 'nothing';
+    if (ending?.kind === 'refused' && own.length > 0)
+      return [`refused with ${ending.code}, and there is ${there}: ${body}`];
+    if (ending?.kind !== 'accepted') return [];
+    if (ending.of !== undefined && ending.of !== body)
+      return [`answered as if it were ${ending.of}: ${body}`];
+    if (key === undefined && own.length < ending.events)
+      return [`accepted with ${ending.events} events, and there is ${there}: ${body}`];
+    return [];
+  });
+}
+
+/**
+ * @param other the request before it that took effect under this key. @param effects when the
+ * commands of the key took effect.
+ */
+function unexplainedKey(
+  sent: Sent,
+  other: Sent | undefined,
+  effects: readonly (readonly [command: string, at: number])[],
+): string[] {
+  const { body, sentAt } = sent;
+  const broken: string[] = [];
+  const isTaken = other !== undefined && sentAt - other.sentAt < KEY_LIVES_MS;
+  if (hasEffect(sent) && isTaken && other.body !== body)
+    broken.push(`accepted under the key of ${other.body}: ${body}`);
+  const times = effects.map(([, at]) => at).sort((a, b) => a - b);
+  if (times.some((at, index) => at - (times[index - 1] ?? -Infinity) < KEY_LIVES_MS))
+    broken.push(`${times.length} commands took effect under one key: ${body}`);
+  if (hasEffect(sent) && times.length === 0)
+    broken.push(`accepted with its key, and nothing is there: ${body}`);
   return broken;
 }
 
-const hasEffect = (tries: Sent['tries']): boolean =>
-  tries.some(({ ending }) => ending?.kind === 'accepted' && ending.events > 0);
+const streamOf = (accountId: string, { scope, names }: Told): string =>
+  names.accountStream(scope, accountRefIn(accountId, scope, names));
 
-const isStillTaken = (by: Pick<Sent, 'sentAt'>, at: number): boolean =>
-  at - by.sentAt < KEY_LIVES_MS;
+const keyParts = (key: string, { scope }: Told) =>
+  ['idempotency-key', scope.tenant, scope.mode, key] as const;
+
+/** Without its kept answers a key is known only to the stream that it changed. */
+const keyName = (key: string, stream: string, { areAnswersLost }: Told): string =>
+  areAnswersLost ? `${key} ${stream}` : key;
+
+const hasEffect = ({ tries }: Sent): boolean =>
+  tries.some(({ ending }) => ending?.kind === 'accepted' && ending.events > 0);

@@ -1,4 +1,6 @@
+import { accountRefOf } from '../src/privacy/keyed-names.js';
 import type { Faults } from './faults.js';
+import { SERVERS } from './outages.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SharedStores, SimulatedService } from './service.js';
 import { Owner, type VirtualWorld } from './virtual-world.js';
@@ -9,8 +11,14 @@ const EVERY_MS = 2_000;
 const FROZEN_MS = 20_000;
 const BACK_MS = 60_000;
 const FORWARD_MS = 3 * DAY_MS;
+/** Shorter than a client's patience. */
+const OUTAGE_MS = 8_000;
+/** As long as some calls take: a process that changed something dies at any of its next steps. */
+const DYING_MS = 60;
 
-interface FateParts {
+const LOST_MAX = 20;
+
+export interface FateParts {
   readonly world: VirtualWorld;
   readonly random: SeededRandom;
   readonly faults: Faults;
@@ -20,36 +28,83 @@ interface FateParts {
   readonly startProcess: () => SimulatedService;
 }
 
-/** What happens to processes, to their memory and to the clock, again and again. */
-export function startFate(parts: FateParts): void {
-  const { world, random, faults, shared, services } = parts;
-  const itself = new Owner('fate');
-  const happenings: Readonly<Record<string, () => void>> = {
-    'process killed': () => {
-      const index = random.below(services.length);
-      services[index]?.kill();
-      services[index] = parts.startProcess();
-    },
-    'process frozen': () => {
-      const service = random.oneOf(services);
-      service.freeze(random.onceIn(2));
-      world.hand(itself, () => service.thaw(), 500 + random.below(FROZEN_MS));
-    },
-    'connection of the locks cut': () => {
-      const { owner, locks } = random.oneOf(services);
-      world.hand(owner, () => locks.cut());
-    },
-    'a cache purged': () => {
-      const service = random.oneOf(services);
-      world.hand(service.owner, () => service.forget());
-    },
-    'clock set back': () => world.moveClock(-random.below(BACK_MS)),
-    'clock set forward': () => world.moveClock(random.below(FORWARD_MS)),
-    'kept answers purged': () => shared.answers.purge(),
-  };
-  const look = (): void => {
-    for (const [fault, happen] of Object.entries(happenings)) if (faults.happens(fault)) happen();
-    world.hand(itself, look, random.below(EVERY_MS));
-  };
-  world.hand(itself, look);
+/** What happens to processes, to their memory, to the stores and to the clock. */
+export class Fate {
+  private readonly itself = new Owner('fate');
+  private isStarted = false;
+  private readonly happenings: Readonly<Record<string, () => void>>;
+
+  constructor(private readonly parts: FateParts) {
+    const { world, random, shared, services } = parts;
+    this.happenings = {
+      'process killed': () => this.replace(random.oneOf(services)),
+      'process frozen': () => {
+        const service = random.oneOf(services);
+        service.freeze(random.onceIn(2));
+        this.later(500 + random.below(FROZEN_MS), () => service.thaw());
+      },
+      'connection of the locks cut': () => {
+        const { owner, locks } = random.oneOf(services);
+        world.hand(owner, () => locks.cut());
+      },
+      'a cache purged': () => {
+        const service = random.oneOf(services);
+        world.hand(service.owner, () => service.forget());
+      },
+      'clock set back': () => world.moveClock(-random.below(BACK_MS)),
+      'clock set forward': () => world.moveClock(random.below(FORWARD_MS)),
+      'old answers purged': () => shared.answers.purge(),
+      'all answers purged': () => shared.answers.purge(0),
+      'server away': () => this.outage('away'),
+      'server full': () => this.outage('full'),
+      "the log's end lost": () => shared.log.loseTail(1 + random.below(LOST_MAX)),
+      'stream broken': () => {
+        const streams = [...shared.log.streams()].filter(
+          (stream) => accountRefOf(stream) !== undefined,
+        );
+        if (streams.length > 0)
+          this.later(random.below(OUTAGE_MS), shared.outages.breakStream(random.oneOf(streams)));
+      },
+    };
+  }
+
+  /** From now on things go wrong. */
+  start(): void {
+    this.isStarted = true;
+    this.later(0, () => this.look());
+  }
+
+  /** The process changes something: it may die of it. */
+  meets(service: SimulatedService): void {
+    const { random, faults } = this.parts;
+    if (this.isStarted && faults.happens('process killed at a change'))
+      this.later(random.below(DYING_MS), () => this.replace(service));
+  }
+
+  private look(): void {
+    const { random, faults } = this.parts;
+    for (const [fault, happen] of Object.entries(this.happenings))
+      if (faults.happens(fault)) happen();
+    this.later(random.below(EVERY_MS), () => this.look());
+  }
+
+  /** Another process takes the place of this one, unless one has already. */
+  private replace(service: SimulatedService): void {
+    const { services, startProcess } = this.parts;
+    const index = services.indexOf(service);
+    if (index < 0) return;
+    service.kill();
+    services[index] = startProcess();
+  }
+
+  private outage(kind: 'away' | 'full'): void {
+    const { random, shared } = this.parts;
+    const server = random.oneOf(SERVERS);
+    shared.outages.begin(server, kind);
+    this.later(random.below(OUTAGE_MS), () => shared.outages.end(server));
+  }
+
+  private later(ms: number, run: () => void): void {
+    this.parts.world.hand(this.itself, run, ms);
+  }
 }

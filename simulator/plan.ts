@@ -1,5 +1,7 @@
 import type { FaultRates } from './faults.js';
+import { PROGRAM_NAMES, type ProgramName } from './programs.js';
 import type { SeededRandom } from './seeded-random.js';
+import { WISH_WEIGHTS, type WishWeights } from './wishes.js';
 
 /** What a round is made of. Everything else follows from its seed. */
 export interface RoundPlan {
@@ -10,21 +12,28 @@ export interface RoundPlan {
   readonly processes: number;
   /** Few, so that requests collide. */
   readonly accounts: number;
+  readonly program: ProgramName;
+  /** Of each process, for the streams that it remembers: a small one forgets all the time. */
+  readonly cacheBytes: number;
+  /** Of a reward that a client gives: small ones become many. */
+  readonly creditMax: number;
+  /** How often clients wish for each kind of request. */
+  readonly wishes: WishWeights;
   readonly faults: FaultRates;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
 const STORES: FaultRates = {
-  'append lost': 60,
-  'append unanswered': 60,
-  'append repeated': 40,
-  'append late': 80,
-  'read lost': 150,
-  'answers lost': 80,
-  'answers unanswered': 80,
-  'answers late': 80,
-  'keys lost': 150,
-  'keys unanswered': 80,
+  'append lost': 100,
+  'append unanswered': 80,
+  'append repeated': 60,
+  'append late': 100,
+  'read lost': 300,
+  'answers lost': 150,
+  'answers unanswered': 100,
+  'answers late': 100,
+  'keys lost': 200,
+  'keys unanswered': 100,
   'checkpoint lost': 50,
   'parked lost': 30,
   'jobs lost': 50,
@@ -32,9 +41,13 @@ const STORES: FaultRates = {
   'notification lost': 20,
   'notification doubled': 20,
   'announcement lost': 20,
+  'server away': 60,
+  'server full': 60,
+  'stream broken': 30,
 };
 const PROCESSES: FaultRates = {
-  'process killed': 20,
+  'process killed': 40,
+  'process killed at a change': 150,
   'process frozen': 40,
   'locks lost': 100,
   'connection of the locks cut': 30,
@@ -43,8 +56,11 @@ const PROCESSES: FaultRates = {
 const TIME: FaultRates = {
   'clock set back': 40,
   'clock set forward': 60,
-  'kept answers purged': 20,
+  'old answers purged': 20,
+  'all answers purged': 40,
 };
+
+const LOSSES: FaultRates = { "the log's end lost": 6 };
 
 /** What goes wrong in a round, by name. */
 export const SCENARIOS = {
@@ -52,27 +68,60 @@ export const SCENARIOS = {
   stores: STORES,
   processes: PROCESSES,
   time: TIME,
+  losses: LOSSES,
   everything: { ...STORES, ...PROCESSES, ...TIME },
+  'everything and losses': { ...STORES, ...PROCESSES, ...TIME, ...LOSSES },
 } as const satisfies Readonly<Record<string, FaultRates>>;
 export type Scenario = keyof typeof SCENARIOS;
 
 export const isScenario = (name: string): name is Scenario => Object.hasOwn(SCENARIOS, name);
 
-const WEIGHTS = { calm: 1, stores: 2, processes: 2, time: 1, everything: 4 } as const;
+const WEIGHTS = {
+  calm: 1,
+  stores: 2,
+  processes: 2,
+  time: 1,
+  losses: 1,
+  everything: 4,
+  'everything and losses': 1,
+} as const;
 
-/** The next round of a run. @param scenario undefined: any of them. */
+const COMMANDS = 500;
+const SMALL_CACHE = 64 * 1024;
+const LARGE_CACHE = 64 * 1024 * 1024;
+/** Some rounds go on for longer than a queue or a page is long, on few accounts. */
+const LONG_ROUND = { once: 25, commands: 2_500, accounts: 2 };
+
+/**
+ * The next round of a run. Each leaves out some kinds of requests and prefers others: what goes
+ * wrong only among many of a kind is not found among some of each.
+ * @param left requests until the end of the run. @param scenario undefined: any of them.
+ */
 export function nextPlan(
   random: SeededRandom,
-  commands: number,
+  left: number,
   scenario: Scenario | undefined,
 ): RoundPlan {
   const seed = random.below(2 ** 31);
+  const isLong = left >= LONG_ROUND.commands && random.onceIn(LONG_ROUND.once);
   return {
     seed,
-    commands,
+    commands: isLong ? LONG_ROUND.commands : Math.min(left, COMMANDS),
     clients: 1 + random.below(random.onceIn(3) ? 64 : 12),
-    processes: 1 + random.below(3),
-    accounts: 2 + random.below(10),
+    processes: isLong ? 1 : 1 + random.below(3),
+    accounts: isLong ? LONG_ROUND.accounts : 2 + random.below(random.onceIn(4) ? 40 : 10),
+    program: random.oneOf(PROGRAM_NAMES),
+    cacheBytes: isLong || !random.onceIn(3) ? LARGE_CACHE : SMALL_CACHE,
+    creditMax: random.oneOf([3, 500, 500]),
+    wishes: random.onceIn(3) ? WISH_WEIGHTS : preferring(random),
     faults: SCENARIOS[scenario ?? random.weighted<Scenario>(WEIGHTS)],
   };
+}
+
+/** Without a user nothing happens: that wish stays. */
+function preferring(random: SeededRandom): WishWeights {
+  const weights: Record<string, number> = {};
+  for (const [kind, weight] of Object.entries(WISH_WEIGHTS))
+    weights[kind] = weight * random.oneOf([0, 1, 1, 6]);
+  return { ...WISH_WEIGHTS, ...weights, user: WISH_WEIGHTS.user };
 }

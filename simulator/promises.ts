@@ -182,7 +182,21 @@ export function brokenBetweenAccounts(
       if (availableCredit(state, unit, now) < 0) broken.push(`${account}: a balance below zero`);
     broken.push(...owedBy(events, accounts), ...overdue(account, state, now));
   }
-  return [...broken, ...halfModerated(log)];
+  return [...broken, ...halfModerated(log), ...handedOutTwice(log)];
+}
+
+/** A code of a tank is for one person, and for nobody after that one. */
+function handedOutTwice(log: readonly Decoded[]): string[] {
+  const handedOut = new Set<string>();
+  return log.flatMap(({ event }) => {
+    if (event.type !== 'RewardGranted' || event.value.type !== 'FUELTANK') return [];
+    const { fuelTankCode } = event.value;
+    if (!handedOut.has(fuelTankCode)) {
+      handedOut.add(fuelTankCode);
+      return [];
+    }
+    return [`the tank code ${fuelTankCode} is handed out twice`];
+  });
 }
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,9 @@
 import type { Scope } from '../src/domain/scope.js';
-import { nextWish, send, type Ending, type KnownWorld, type Wish } from './clients.js';
+import { send, type Ending } from './clients.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
 import type { Owner, VirtualWorld } from './virtual-world.js';
+import { nextWish, type KnownWorld, type Wish, type WishWeights } from './wishes.js';
 
 /** A client gives up then. Whatever lives has answered long before. */
 const ANSWER_WITHIN_MS = 30_000;
@@ -33,6 +34,7 @@ export interface RequestsParts {
   readonly known: KnownWorld;
   /** Those that run now. */
   readonly services: readonly SimulatedService[];
+  readonly weights: WishWeights;
   /** Tries in all, of all clients. */
   readonly commandsMax: number;
   readonly onEnding: (attempt: Try) => void;
@@ -63,10 +65,10 @@ export class Requests {
   }
 
   private next(): Sent {
-    const { world, random, known } = this.parts;
+    const { world, random, known, weights } = this.parts;
     const again = random.onceIn(12) ? this.earlier() : undefined;
     if (again?.key !== undefined && !random.onceIn(5)) return again;
-    const wish = nextWish(random, known, world.now());
+    const wish = nextWish(random, known, { weights, now: world.now() });
     const key = again?.key ?? (random.onceIn(3) ? undefined : random.uuid());
     const sent: Sent = { wish, key, body: JSON.stringify(wish), sentAt: world.now(), tries: [] };
     this.sent.push(sent);

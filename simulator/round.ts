@@ -1,18 +1,18 @@
 import { createHash, type Hash } from 'node:crypto';
 import { TenantCommands } from '../src/command-handling/tenant-commands.js';
 import type { Scope } from '../src/domain/scope.js';
-import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
 import { enterWorld } from '../src/foundation/world.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
 import { brokenPromises } from './checks.js';
-import { KnownWorld } from './clients.js';
-import { startFate } from './fate.js';
+import { Fate } from './fate.js';
 import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
+import { PROGRAMS } from './programs.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
 import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
 import { Owner, VirtualWorld } from './virtual-world.js';
+import { KnownWorld } from './wishes.js';
 
 export interface RoundResult {
   /** Requests sent. */
@@ -38,7 +38,6 @@ const TURNS_TO_REST = 200_000;
 const QUIET_MS = 2_500;
 /** Everything scheduled is due by then, and every key free again. */
 const DAYS_OF_REST = 8;
-const CACHES = [64 * 1024, 64 * 1024 * 1024, 64 * 1024 * 1024] as const;
 
 /**
  * Runs one round in a world of its own, lets it come to rest, and checks every promise. This
@@ -61,6 +60,7 @@ class Round {
   private readonly shared: SharedStores;
   private readonly known: KnownWorld;
   private readonly requests: Requests;
+  private readonly fate: Fate;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
   private readonly answers: Hash = createHash('sha256');
@@ -72,13 +72,17 @@ class Round {
     this.world = new VirtualWorld(this.random);
     this.faults = new Faults(this.random, plan.faults);
     this.shared = new SharedStores(this.world, this.random.uuid());
-    this.known = new KnownWorld(plan.accounts);
+    this.known = new KnownWorld(plan.accounts, plan.creditMax);
+    const { world, random, faults, shared, services } = this;
+    const startProcess = (): SimulatedService => this.startProcess();
+    this.fate = new Fate({ world, random, faults, shared, services, startProcess });
     this.requests = new Requests({
       world: this.world,
       random: this.random,
       scope: SCOPE,
       known: this.known,
       services: this.services,
+      weights: plan.wishes,
       commandsMax: plan.commands,
       onEnding: ({ callId, ending }) => {
         if (ending?.kind === 'accepted') this.accepted += 1;
@@ -110,11 +114,11 @@ class Round {
   }
 
   private async play(): Promise<void> {
-    const { world, plan, faults, random, shared, services } = this;
-    const startProcess = (): SimulatedService => this.startProcess();
-    for (let n = 0; n < plan.processes; n++) services.push(startProcess());
+    const { world, plan } = this;
+    for (let n = 0; n < plan.processes; n++) this.services.push(this.startProcess());
     await this.createTenant();
-    startFate({ world, random, faults, shared, services, startProcess });
+    this.shared.log.keepSoFar();
+    this.fate.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -129,7 +133,8 @@ class Round {
       world: this.world,
       faults: this.faults,
       id: (this.processes += 1),
-      rememberedBytes: this.random.oneOf(CACHES),
+      rememberedBytes: this.plan.cacheBytes,
+      onChange: (by) => this.fate.meets(by),
     });
     service.start();
     return service;
@@ -145,7 +150,7 @@ class Round {
       alias: SCOPE.tenant,
       programType: 'API_ONLY' as const,
       openEndpoints: true,
-      program: DEFAULT_PROGRAM,
+      program: PROGRAMS[this.plan.program],
     };
     await this.inProcess(owner, async () => {
       for (;;) {
@@ -172,6 +177,7 @@ class Round {
   /** Nothing goes wrong any more, and everything that is due happens. */
   private async rest(): Promise<void> {
     this.faults.calm();
+    this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
     for (let day = 0; day < DAYS_OF_REST; day++) {
       this.world.moveClock(DAY_MS);
@@ -214,6 +220,7 @@ class Round {
       now: world.now(),
       scope: SCOPE,
       names,
+      areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });
   }

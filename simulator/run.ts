@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { nextPlan, type RoundPlan, type Scenario } from './plan.js';
+import { nextPlan, type Scenario } from './plan.js';
 import { runRound } from './round.js';
 import { SeededRandom } from './seeded-random.js';
 import { shrink, type Failing } from './shrink.js';
@@ -29,8 +29,6 @@ export interface RunResult extends Progress {
   readonly failing: (Failing & { readonly commands: number }) | undefined;
 }
 
-const ROUND_COMMANDS = 500;
-
 /** Plays round after round, each in a world of its own, until one breaks a promise. */
 export async function simulate(options: RunOptions): Promise<RunResult> {
   const { seed, commands, scenario } = options;
@@ -45,8 +43,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     faults,
   });
   while (sums.commands < commands) {
-    const left = commands - sums.commands;
-    const plan: RoundPlan = nextPlan(random, Math.min(ROUND_COMMANDS, left), scenario);
+    const plan = nextPlan(random, commands - sums.commands, scenario);
     const result = await runRound(plan);
     sums.commands += result.commands;
     sums.accepted += result.accepted;

@@ -3,19 +3,24 @@ import type { Commands } from '../src/command-handling/commands.js';
 import {
   openCommandHandling,
   type CommandHandlingCore,
+  type CommandHandlingParts,
 } from '../src/command-handling/open-command-handling.js';
 import { RememberedStreams } from '../src/command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/core/core.js';
+import { LogWatch } from '../src/core/log-watch.js';
 import type { SubjectId } from '../src/domain/personal.js';
 import { EventCodec } from '../src/event-log/codec.js';
+import type { SeenEvent } from '../src/event-log/event-log.js';
 import { CommandGateway } from '../src/http/writing/command-gateway.js';
 import { OwnWrites } from '../src/http/writing/own-writes.js';
 import { Writes } from '../src/http/writing/writes.js';
 import { KeptAnswers } from '../src/kept-answers/kept-answers.js';
 import { POLICIES } from '../src/policies/policies.js';
 import { PolicyRunner } from '../src/policies/policy-runner.js';
+import type { ReadingOptions } from '../src/policies/reading-events.js';
 import { carryOutReactions, jobHandlers } from '../src/policies/reactions.js';
+import { repeatJobs } from '../src/policies/repeat-jobs.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { decodeAny } from '../src/projecting/decode-events.js';
@@ -23,7 +28,9 @@ import { Connection } from './connection.js';
 import type { Faults } from './faults.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
 import { SimulatedEventLog } from './simulated-event-log.js';
+import { Outages } from './outages.js';
 import { JobTable, SimulatedJobs } from './simulated-jobs.js';
+import { settleSimulatedLoss } from './simulated-loss.js';
 import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
 import {
   SimulatedLocks,
@@ -31,14 +38,17 @@ import {
   simulatedPolicyStores,
 } from './simulated-policy-stores.js';
 import { SimulatedStore } from './simulated-store.js';
+import { StoreAway } from './store-away.js';
 import { Owner, type VirtualWorld } from './virtual-world.js';
 
-const SILENT = { warn: () => undefined };
+const SILENT = { warn: () => undefined, error: () => undefined };
 const POSITION_WAIT_MS = 5_000;
 /** The keys of the installation: the same in every run. */
 export const NAMES_KEY = Buffer.alloc(32, 1);
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
 const ANSWERS_KEY = Buffer.alloc(32, 3);
+
+const storesAway = (): Error => new StoreAway('the simulated database is away');
 
 /** What all processes of the simulated service share: its stores, and who listens to whom. */
 export class SharedStores {
@@ -47,6 +57,7 @@ export class SharedStores {
   readonly answers: SimulatedAnswerTable;
   readonly policies: SimulatedPolicyTable;
   readonly jobs = new JobTable();
+  readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
 
   constructor(world: VirtualWorld, logId: string) {
@@ -64,6 +75,8 @@ export interface ServiceParts {
   readonly id: number;
   /** Of the cache of streams. */
   readonly rememberedBytes: number;
+  /** Called at each change of a store by this process. */
+  readonly onChange: (by: SimulatedService) => void;
 }
 
 /** One process of the service: the code that ships, on simulated stores. */
@@ -77,6 +90,8 @@ export class SimulatedService {
   readonly policies: PolicyRunner;
   readonly locks: SimulatedLocks;
   readonly log: SimulatedEventLog;
+  private readonly watch: LogWatch;
+  private readonly decode: ReadingOptions['decode'];
   private readonly keys: WrappedKeys;
   private readonly jobs: SimulatedJobs;
   private wasFrozen = false;
@@ -85,14 +100,16 @@ export class SimulatedService {
     readonly shared: SharedStores,
     private readonly parts: ServiceParts,
   ) {
-    const { world, faults, id, rememberedBytes } = parts;
+    const { world, faults, id, rememberedBytes, onChange } = parts;
     shared.answers.present.add(id);
     this.owner = new Owner(`process-${id}`);
     const { owner } = this;
-    const line = new Connection(world, faults);
+    const { outages } = shared;
+    const line = new Connection({ world, faults, outages, onChange: () => onChange(this) });
     this.log = new SimulatedEventLog(shared.log, line, owner);
     this.keys = new WrappedKeys(new SimulatedKeyRows(shared.vault, line), WRAPPING_KEY);
     const codec = new EventCodec(this.keys);
+    this.decode = decodeAny(codec);
     this.streams = openStreams(this.log, codec, new RememberedStreams(rememberedBytes));
     this.handling = openCommandHandling({
       log: this.log,
@@ -100,9 +117,41 @@ export class SimulatedService {
       names: this.names,
       keys: this.keys,
       streams: this.streams,
+      ...this.announcements(line),
+    });
+    this.commands = openCommandBus(this.handling);
+    this.jobs = new SimulatedJobs(shared.jobs, line);
+    this.locks = new SimulatedLocks(shared.policies, line, owner);
+    const settle = (noticed?: SeenEvent): Promise<void> =>
+      line.write('database', storesAway, () => settleSimulatedLoss(shared, noticed));
+    this.watch = new LogWatch({
+      log: this.log,
+      logger: SILENT,
+      onLost: ({ from }) => settle(from),
+    });
+    this.policies = new PolicyRunner({
+      settle,
+      stores: simulatedPolicyStores(shared.policies, line, this.locks),
+      log: this.log,
+      decode: this.decode,
+      policies: POLICIES,
+      isUnavailable: isOutage,
+      logger: SILENT,
+      carryOut: carryOutReactions(this.commands, this.jobs),
+    });
+    this.gateway = this.openGateway(line);
+    shared.processes.add(this);
+  }
+
+  /** What one process tells the others. */
+  private announcements(
+    line: Connection,
+  ): Pick<CommandHandlingParts, 'announceErasure' | 'announceTenant'> {
+    const { processes } = this.shared;
+    return {
       announceErasure: async (subjects) => {
         this.forget(subjects);
-        for (const other of shared.processes)
+        for (const other of processes)
           if (other !== this)
             line.announce(
               other.owner,
@@ -111,28 +160,14 @@ export class SimulatedService {
             );
       },
       announceTenant: async (alias) => {
-        for (const other of shared.processes)
+        for (const other of processes)
           line.announce(
             other.owner,
             () => other.handling.tenants.forget(alias),
             () => other.handling.tenants.forgetAll(),
           );
       },
-    });
-    this.commands = openCommandBus(this.handling);
-    this.jobs = new SimulatedJobs(shared.jobs, line);
-    this.locks = new SimulatedLocks(shared.policies, line, owner);
-    this.policies = new PolicyRunner({
-      stores: simulatedPolicyStores(shared.policies, line, this.locks),
-      log: this.log,
-      decode: decodeAny(codec),
-      policies: POLICIES,
-      isUnavailable: isOutage,
-      logger: SILENT,
-      carryOut: carryOutReactions(this.commands, this.jobs),
-    });
-    this.gateway = this.openGateway(line);
-    shared.processes.add(this);
+    };
   }
 
   private openGateway(line: Connection): CommandGateway {
@@ -145,7 +180,10 @@ export class SimulatedService {
       policiesReach: (position: string, timeoutMs: number) =>
         this.policies.waitFor(position, timeoutMs),
     };
-    const ownWrites = new OwnWrites(this.log, progress, POSITION_WAIT_MS);
+    const ownWrites = new OwnWrites(this.log, progress, {
+      timeoutMs: POSITION_WAIT_MS,
+      perTenantMax: Infinity,
+    });
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);
     return new CommandGateway(this.commands, writes, ownWrites, settingOff);
@@ -160,6 +198,7 @@ export class SimulatedService {
   start(): void {
     const { world } = this.parts;
     world.hand(this.owner, () => {
+      this.watch.start();
       this.policies.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
@@ -175,6 +214,8 @@ export class SimulatedService {
       purgeKeys: nothing,
       scrubErased: nothing,
       checkErasures: nothing,
+      repeatJobs: (since) =>
+        repeatJobs({ log: this.log, decode: this.decode, jobs: this.jobs }, since),
     });
   }
 

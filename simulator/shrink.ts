@@ -9,12 +9,14 @@ export interface Failing {
 
 /** Smaller plans, the most telling first. */
 function* smaller(plan: RoundPlan): Iterable<RoundPlan> {
-  const { commands, clients, processes, accounts, faults } = plan;
+  const { commands, clients, processes, accounts, faults, wishes } = plan;
   if (commands > 1) yield { ...plan, commands: Math.floor(commands / 2) };
   for (const fault of Object.keys(faults)) {
     const { [fault]: _, ...left } = faults;
     yield { ...plan, faults: left };
   }
+  for (const [wish, weight] of Object.entries(wishes))
+    if (weight > 0 && wish !== 'user') yield { ...plan, wishes: { ...wishes, [wish]: 0 } };
   if (clients > 1) yield { ...plan, clients: Math.floor(clients / 2) };
   if (clients > 1) yield { ...plan, clients: clients - 1 };
   if (processes > 1) yield { ...plan, processes: processes - 1 };

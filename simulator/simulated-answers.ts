@@ -1,3 +1,4 @@
+import { deterministicId } from '../src/command-handling/deterministic-id.js';
 import { newId } from '../src/foundation/world.js';
 import type { AnswerRow, AnswerRows } from '../src/kept-answers/answer-rows.js';
 import {
@@ -5,7 +6,7 @@ import {
   type ClaimedCommand,
   type KeyedRequest,
 } from '../src/kept-answers/idempotency-key.js';
-import type { Connection } from './connection.js';
+import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 
 interface Row {
@@ -15,6 +16,8 @@ interface Row {
   owner: number | undefined;
   commandId: string;
   createdAt: number;
+  /** Of the log when it was answered; undefined: unknown. */
+  logPosition?: bigint | undefined;
 }
 
 const away = (): Error => new StoreAway('the simulated database is away');
@@ -35,13 +38,22 @@ export class SimulatedAnswerTable {
     for (const [name, { createdAt }] of this.rows)
       if (createdAt < this.clock() - olderThanMs) this.rows.delete(name);
   }
+
+  /** Answers from behind this position of the log go, and leave claims without an owner. */
+  forgetBehind(position: bigint): void {
+    for (const row of this.rows.values()) {
+      if (row.answer === null || (row.logPosition ?? position + 1n) <= position) continue;
+      row.answer = null;
+      row.owner = undefined;
+    }
+  }
 }
 
 /** The kept answers as one process reaches them. */
 export class SimulatedAnswerRows implements AnswerRows {
   constructor(
     private readonly table: SimulatedAnswerTable,
-    private readonly line: Connection,
+    private readonly line: Line,
     /** The id under which this process is present. */
     private readonly owner: number,
   ) {}
@@ -82,7 +94,7 @@ export class SimulatedAnswerRows implements AnswerRows {
     });
   }
 
-  keep(request: KeyedRequest, answer: Buffer): Promise<void> {
+  keep(request: KeyedRequest, answer: Buffer, logPosition?: bigint): Promise<void> {
     return this.change(() => {
       const name = nameOf(request);
       const row = this.table.rows.get(name);
@@ -92,8 +104,9 @@ export class SimulatedAnswerRows implements AnswerRows {
         fingerprint,
         answer,
         owner: row ? row.owner : this.owner,
-        commandId: row?.commandId ?? '',
+        commandId: row?.commandId ?? deterministicId(name, 'request'),
         createdAt: this.table.clock(),
+        logPosition,
       });
     });
   }

@@ -17,7 +17,7 @@ import {
 import { asFirstRecorded } from '../src/event-log/first-recorded.js';
 import { followPages, type TailPage } from '../src/event-log/follow-pages.js';
 import { NewestSeen } from '../src/event-log/newest-seen.js';
-import type { Connection } from './connection.js';
+import type { LogLine } from './connection.js';
 import type { SimulatedStore } from './simulated-store.js';
 import type { Owner } from './virtual-world.js';
 
@@ -38,7 +38,7 @@ export class SimulatedEventLog implements EventLog {
 
   constructor(
     private readonly store: SimulatedStore,
-    private readonly line: Connection,
+    private readonly line: LogLine,
     owner: Owner,
   ) {
     this.era = store.era;
@@ -79,6 +79,7 @@ export class SimulatedEventLog implements EventLog {
       return { kind: 'conflict', expected, actual: expected };
     const result = await this.line.write('append', unavailable, () => {
       this.reconnect();
+      if (this.line.isBroken(stream)) throw unavailable();
       // Behind the check of the epoch: the connection broke on the way.
       if (end !== undefined && end.epoch !== this.seen.epoch) throw unavailable();
       return this.store.append(stream, expected, events, end);

@@ -1,10 +1,8 @@
+import type { Job } from '../src/policies/add-job.js';
 import type { jobHandlers } from '../src/policies/reactions.js';
-import type { Reaction } from '../src/policies/policy.js';
-import type { Connection } from './connection.js';
+import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 import type { VirtualWorld } from './virtual-world.js';
-
-type Job = Extract<Reaction, { kind: 'job' }>;
 
 interface QueuedJob extends Job {
   /** Of this adding: a replaced job is another one. */
@@ -31,7 +29,7 @@ const LOCK_MS = 60_000;
 export class SimulatedJobs {
   constructor(
     private readonly table: JobTable,
-    private readonly line: Connection,
+    private readonly line: Line,
   ) {}
 
   add(job: Job): Promise<void> {

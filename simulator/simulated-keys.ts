@@ -1,6 +1,6 @@
 import type { SubjectId } from '../src/domain/personal.js';
 import type { KeyRow, KeyRows } from '../src/privacy/subject-keys.js';
-import type { Connection } from './connection.js';
+import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 
 /** The vault as its server holds it; null: destroyed. */
@@ -19,7 +19,7 @@ export const keyRowsIn = (vault: SimulatedVault, subjects: readonly SubjectId[])
 export class SimulatedKeyRows implements KeyRows {
   constructor(
     private readonly vault: SimulatedVault,
-    private readonly line: Connection,
+    private readonly line: Line,
   ) {}
 
   find(subjects: readonly SubjectId[]): Promise<readonly KeyRow[]> {

@@ -18,7 +18,7 @@ import {
 } from '../src/policies/policy-checkpoint.js';
 import type { PolicyStores } from '../src/policies/policy-stores.js';
 import type { Position } from '../src/event-log/event-log.js';
-import type { Connection } from './connection.js';
+import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 import type { Owner } from './virtual-world.js';
 
@@ -27,7 +27,7 @@ const NEXT_TRY_MS = 1_000;
 
 interface Row {
   readonly parked: ParkedReaction;
-  readonly unknown: UnknownEvent | undefined;
+  unknown: UnknownEvent | undefined;
   nextTryAt: number;
 }
 
@@ -64,7 +64,7 @@ export class SimulatedLocks implements Locks {
 
   constructor(
     private readonly table: SimulatedPolicyTable,
-    private readonly line: Connection,
+    private readonly line: Line,
     private readonly owner: Owner,
   ) {}
 
@@ -115,7 +115,7 @@ export class SimulatedLocks implements Locks {
 class SimulatedCheckpoints implements PolicyCheckpoints {
   constructor(
     private readonly table: SimulatedPolicyTable,
-    private readonly line: Connection,
+    private readonly line: Line,
   ) {}
 
   load(): Promise<PolicyCheckpoint> {
@@ -134,7 +134,7 @@ class SimulatedCheckpoints implements PolicyCheckpoints {
 class SimulatedParkedReactions implements ParkedReactions {
   constructor(
     private readonly table: SimulatedPolicyTable,
-    private readonly line: Connection,
+    private readonly line: Line,
   ) {}
 
   park(parkedAt: ParkedAt): Promise<void> {
@@ -178,7 +178,10 @@ class SimulatedParkedReactions implements ParkedReactions {
   }
 
   unknownEvents(): Promise<readonly UnknownEvent[]> {
-    return this.ask(() => this.table.rows.flatMap(({ unknown }) => (unknown ? [unknown] : [])));
+    return this.ask(() => {
+      const events = this.table.rows.flatMap(({ unknown }) => (unknown ? [unknown] : []));
+      return [...new Map(events.map((event) => [JSON.stringify(event), event])).values()];
+    });
   }
 
   heldBackBy(events: readonly UnknownEvent[], limit: number): Promise<readonly string[]> {
@@ -227,7 +230,11 @@ class SimulatedParkedReactions implements ParkedReactions {
   counts(): Promise<ParkedCounts> {
     return this.ask(() => ({
       parked: this.table.rows.filter(({ parked }) => parked.policy !== ALL_POLICIES).length,
-      heldBack: this.table.rows.filter(({ parked }) => parked.policy === ALL_POLICIES).length,
+      heldBack: new Set(
+        this.table.rows.flatMap(({ parked }) =>
+          parked.policy === ALL_POLICIES ? [parked.stream] : [],
+        ),
+      ).size,
       oldestSeconds: 0,
     }));
   }
@@ -266,6 +273,7 @@ class SimulatedParkedReactions implements ParkedReactions {
     if (!kept) return;
     const isSame = kept.parked.eventId === to.event.id;
     this.replace(kept, { ...placeOf(to), tries: isSame ? kept.parked.tries + 1 : 1 });
+    kept.unknown = to.unknown;
     kept.nextTryAt = this.table.clock() + NEXT_TRY_MS;
   }
 
@@ -301,7 +309,7 @@ function byStream(rows: readonly Row[]): ParkedStreams {
 /** The stores of the policies as one process reaches them. */
 export function simulatedPolicyStores(
   table: SimulatedPolicyTable,
-  line: Connection,
+  line: Line,
   locks: SimulatedLocks,
 ): PolicyStores {
   return {

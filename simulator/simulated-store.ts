@@ -9,6 +9,7 @@ import type {
 import { withOrigins } from '../src/event-log/first-recorded.js';
 import { PostgresPositions } from '../src/event-log/postgres/postgres-positions.js';
 
+const LOST_WITHIN_MS = 60_000;
 const NO_EVENTS: readonly RecordedEvent[] = [];
 
 /** What the processes of a simulated service share: the log as its server holds it. */
@@ -18,6 +19,15 @@ export class SimulatedStore {
   private byStream = new Map<string, RecordedEvent[]>();
   private readonly listeners = new Set<(position: bigint) => void>();
   private losses = 0;
+  /** How many events there were before each append. */
+  private appends: number[] = [];
+  private safe = 0;
+  private readonly gone: RecordedEvent[] = [];
+  /**
+   * Read models refer to what was lost until the database is repaired. They follow within
+   * milliseconds, and are not simulated.
+   */
+  isUnrepaired = false;
 
   /** @param clock epoch milliseconds of the server. */
   constructor(
@@ -84,6 +94,7 @@ export class SimulatedStore {
       return { kind: 'conflict', expected, actual };
     this.byStream.set(stream, known);
     const recordedAt = this.clock();
+    this.appends.push(this.events.length);
     for (const { id, type, data, metadata } of withOrigins(events)) {
       const recorded = {
         id,
@@ -109,15 +120,39 @@ export class SimulatedStore {
     return () => this.listeners.delete(listener);
   }
 
-  /** The log comes back without its newest events. */
-  loseTail(count: number): readonly RecordedEvent[] {
-    const lost = this.events.splice(Math.max(0, this.events.length - count));
+  /** What is there by now is never lost. */
+  keepSoFar(): void {
+    this.safe = this.events.length;
+  }
+
+  /**
+   * The log comes back without its newest appends, as a server that had not received them: none of
+   * them is old. Who was erased stays erased, so that an erasure is not lost.
+   */
+  loseTail(appends: number): void {
+    const oldest = this.clock() - LOST_WITHIN_MS;
+    let kept = this.events.length;
+    for (const before of this.appends.slice(-appends).reverse()) {
+      const [first] = this.events.slice(before);
+      if (before < this.safe || first === undefined || first.recordedAt < oldest) break;
+      if (this.events.slice(before, kept).some(({ type }) => type === 'ErasureRequested')) break;
+      kept = before;
+    }
+    if (kept === this.events.length) return;
+    const lost = this.events.splice(kept);
+    this.appends = this.appends.filter((before) => before < kept);
     for (const { stream } of lost) {
       const known = this.byStream.get(stream);
       known?.pop();
       if (known?.length === 0) this.byStream.delete(stream);
     }
+    this.gone.push(...lost);
+    this.isUnrepaired = true;
     this.losses += 1;
-    return lost;
+  }
+
+  /** Events that were recorded and lost. */
+  get lost(): readonly RecordedEvent[] {
+    return this.gone;
   }
 }

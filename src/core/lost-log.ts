@@ -2,11 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness } from '../event-log/witness.js';
 import type { Logger } from '../foundation/logger.js';
+import { addJob, hasQueue } from '../policies/add-job.js';
 import {
   loadPolicyCheckpoint,
   movePoliciesBack,
   type PolicyCheckpoint,
 } from '../policies/policy-checkpoint.js';
+import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import { GENERATIONS } from '../projecting/checkpoints.js';
@@ -46,8 +48,9 @@ interface Marks {
 /**
  * Repairs the database after the log lost its end: read models that include lost events start again
  * (the API answers 503 until they have caught up), policies go back to the last checkpoint whose
- * reactions are all in the log, kept answers beyond are dropped, and the loss is recorded for
- * `ledger verify`. Cheap without a loss. Any number of processes may call it at any time.
+ * reactions are all in the log, the last days' jobs are added again, kept answers beyond are
+ * dropped, and the loss is recorded for `ledger verify`. Cheap without a loss. Any number of
+ * processes may call it at any time.
  * @param noticed the newest event that a process had seen and that is lost.
  * @throws {EventLogUnavailable} and the database's errors; nothing was changed then.
  */
@@ -94,6 +97,8 @@ async function settle(
     await run(client, tables.updateTable('ledger.followed_log').set({ shown: false }));
   if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
   await dropParked(client, log);
+  // What jobs appended is in no reaction's trail.
+  if (await hasQueue(client)) await addJob(client, repeatingJob());
   // Claims without an owner: the same request runs again, and finds the rest of its effect by its
   // command.
   const kept = standing === undefined ? -1n : log.order(standing);

@@ -14,13 +14,12 @@ import type { Logger } from '../foundation/logger.js';
 import { atMost } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
-import type { Reaction } from './policy.js';
+import { addJob, type Job } from './add-job.js';
 import { QueuePool } from './queue-pool.js';
 import { StrandedJobs, workerName } from './stranded-jobs.js';
 
 /** Scheduled jobs, stored in Postgres (graphile-worker), so that none is lost with a process. */
 
-type Job = Extract<Reaction, { kind: 'job' }>;
 type JobHandlers = Readonly<
   Record<Job['task'], (payload: Readonly<Record<string, string>>) => Promise<void>>
 > &
@@ -51,17 +50,6 @@ export interface JobsOptions {
   /** An error of an unavailable store: the job keeps its lock and waits. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
-}
-
-/**
- * Adds a job, or replaces the one with the same key. The queue's tables exist once a service has
- * run.
- */
-export async function addJob(pool: Pool, { task, payload, runAt, key }: Job): Promise<void> {
-  await pool.query(
-    'select graphile_worker.add_job($1, payload := $2::json, run_at := to_timestamp($3 / 1000.0), job_key := $4, max_attempts := 25)',
-    [task, JSON.stringify(payload), runAt, key],
-  );
 }
 
 export class Jobs {
@@ -173,6 +161,8 @@ export class Jobs {
         this.carryOut(() => handlers['finish-moderation'](texts(payload))),
       'finish-erasure': (payload) =>
         this.carryOut(() => handlers['finish-erasure'](texts(payload))),
+      'repeat-lost-jobs': (payload) =>
+        this.carryOut(() => handlers['repeat-lost-jobs'](texts(payload))),
       'purge-idempotency-keys': () => this.carryOut(() => handlers['purge-idempotency-keys']()),
       'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
       'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),

@@ -121,11 +121,11 @@ export class PolicyRunner {
 
   /**
    * True once every reaction to the events up to the position was appended, except for parked
-   * streams, which are not waited for; false when the time is over.
+   * streams, which are not waited for; false when the time is over or the signal aborts.
    */
-  async waitFor(position: Position, timeoutMs: number): Promise<boolean> {
+  async waitFor(position: Position, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     if (this.leading && this.options.log.compare(this.reached, position) >= 0) return true;
-    const waiting = this.waiters.wait(position, [CHECKPOINT], timeoutMs);
+    const waiting = this.waiters.wait(position, [CHECKPOINT], timeoutMs, signal);
     if (!this.leading) void this.pollWhileAwaited();
     return waiting;
   }

@@ -39,6 +39,8 @@ export interface JobWork {
   readonly purgeKeys: () => Promise<unknown>;
   readonly scrubErased: () => Promise<unknown>;
   readonly checkErasures: () => Promise<unknown>;
+  /** @param since epoch milliseconds. */
+  readonly repeatJobs: (since: number) => Promise<unknown>;
 }
 
 /** The tasks of due jobs. */
@@ -49,6 +51,7 @@ export function jobHandlers({
   purgeKeys,
   scrubErased,
   checkErasures,
+  repeatJobs,
 }: JobWork) {
   return {
     'settle-reward': async (payload: Readonly<Record<string, string>>): Promise<void> => {
@@ -74,6 +77,9 @@ export function jobHandlers({
         erasureId,
         causeOf('finish-erasure', erasureId),
       );
+    },
+    'repeat-lost-jobs': async ({ since = '' }: Readonly<Record<string, string>>): Promise<void> => {
+      await repeatJobs(Date.parse(since));
     },
     'purge-idempotency-keys': async (): Promise<void> => {
       await purgeKeys();

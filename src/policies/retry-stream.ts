@@ -1,4 +1,5 @@
 import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
+import { pages } from '../event-log/event-pages.js';
 import { describeFailure } from './describe-failure.js';
 import {
   ALL_POLICIES,
@@ -16,7 +17,6 @@ export interface RetryParts extends ReadingOptions {
   readonly carryOut: CarryOut;
 }
 
-const PAGE = 500;
 /** Reads of a stream whose events are passed over during its retry; then it is retried later. */
 const ROUNDS_MAX = 20;
 
@@ -104,15 +104,11 @@ class StreamRun {
   /** False when it was interrupted: the outcome is unknown then. */
   async toTheEnd(signal: AbortSignal): Promise<boolean> {
     if (this.next === undefined) return true;
-    let page: RecordedEvent[] = [];
-    for await (const event of this.parts.log.readStream(this.stream, { from: this.next })) {
-      page.push(event);
-      if (page.length < PAGE) continue;
+    for await (const page of pages(this.parts.log.readStream(this.stream, { from: this.next }))) {
       if (!(await this.react(page, signal))) return false;
       if (this.blocked) return true;
-      page = [];
     }
-    return this.react(page, signal);
+    return true;
   }
 
   private async react(page: readonly RecordedEvent[], signal: AbortSignal): Promise<boolean> {

@@ -8,7 +8,7 @@ import { credit } from '../support/account-events.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { runs } from '../support/property-runs.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
-import { InterruptedLog } from './support/troubled-logs.js';
+import { InterruptedLog, StruckLog } from './support/troubled-logs.js';
 
 /** A log that lost its end while processes remember it: what they remember never counts again. */
 
@@ -101,6 +101,30 @@ it('a stream that is lost and filled again between two pages of a read is read a
   });
   expect(await spend(reading, 'paged', 800)).toBe('refused');
   expect(await inLog('paged')).toEqual({ assigned: 0, redeemed: 0 });
+});
+
+it('a moderation whose outcome the log lost is decided again, and keeps its holds until then', async () => {
+  await one.userWithCode('owner', 'user', 'OWNER');
+  await one.sync('friend', 'TRIAL', ['OWNER']);
+  await one.upsert('friend', 'user');
+  const { referralId } = await one.referralOf('friend');
+  const struck = await ledger.process({
+    around: (log) =>
+      new StruckLog(
+        log,
+        (events) => events.some(({ type }) => type === 'ModerationAgreed'),
+        async () => loseTail(sql, (await headOf(one)) - 1),
+      ),
+  });
+  const { reasons } = await struck.moderate({ [referralId]: 'DENIED' });
+  expect(reasons).toEqual([]);
+  const fresh = await ledger.process();
+  const { referredStatus, referrerStatus } = await fresh.referralOf('friend');
+  expect([referredStatus, referrerStatus]).toEqual(['DENIED', 'DENIED']);
+  expect((await fresh.factsOf('friend')).map(({ type }) => type)).not.toContain(
+    'ModerationReleased',
+  );
+  await Promise.all([fresh.close(), struck.close()]);
 });
 
 it('needs that were fetched before a loss are fetched again', async () => {

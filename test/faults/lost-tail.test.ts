@@ -66,6 +66,14 @@ async function available(accountId: string): Promise<number> {
   return found;
 }
 
+/** Jobs that run once and are still to be done. */
+async function jobs(): Promise<number> {
+  const { rows } = await sql.query<{ waiting: string }>(
+    `select count(*) as waiting from graphile_worker.jobs where key is not null and locked_at is null and run_at < now() + interval '1 day'`,
+  );
+  return Number(rows[0]?.waiting);
+}
+
 const spend = (accountId: string, amount: number) =>
   tenant.live.post('/credit/bulkredeem', { accountId, amount, unit: 'CENTS' });
 
@@ -202,6 +210,33 @@ it('lost reactions of policies are repeated', async () => {
   await loseTail(sql, numberOf(converted.headers.get('ledger-position')));
   await eventually(() => Promise.resolve(lossLines().length > 0));
   await eventually(async () => (await available(referrer.accountId)) === 1000, 30_000);
+});
+
+it('what a finished job appended is appended again', async () => {
+  const { accountId, at } = await person();
+  const { headers, body } = await tenant.live.post(`/rewards${at}`, {
+    ...CREDIT,
+    dateScheduledFor: Date.now() + 2_000,
+  });
+  const position = headers.get('ledger-position');
+  const granted = numberOf(position);
+  const isSettled = async () => (await head()) > granted && (await jobs()) === 0;
+  await eventually(isSettled, 30_000);
+  expect(await available(accountId)).toBe(800);
+  // The policies had passed the reward long before its date: they do not go back behind it.
+  await sql.query(
+    `update ledger.policy_checkpoints set trail = jsonb_build_array(jsonb_build_object(
+       'reached', $1::text, 'witness', $1 || ' ' || (select event_id from ledger.events where position = $2)))`,
+    [position, granted],
+  );
+  await loseTail(sql, granted);
+  await eventually(isSettled, 30_000);
+  const { rows } = await sql.query<{ type: string; data: string }>(
+    'select type, data from ledger.events where position > $1',
+    [granted],
+  );
+  expect(rows.map(({ type }) => type)).toEqual(['RewardBecameAvailable']);
+  expect(rows[0]?.data).toContain((body as { id: string }).id);
 });
 
 it.each([

@@ -27,6 +27,7 @@ function newJobs(
     'settle-reward': handler,
     'finish-moderation': handler,
     'finish-erasure': handler,
+    'repeat-lost-jobs': handler,
     'purge-idempotency-keys': handler,
     'scrub-erased': handler,
     'check-erasures': handler,

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { SCENARIOS, type Scenario } from '../../simulator/plan.js';
 import { simulate } from '../../simulator/run.js';
 
-/** The long form is `npm run simulate`; docs/adr/0033 says what it is. */
+/** The long form is `npm run simulate`; docs/simulator.md says how to read a failure. */
 
-const COMMANDS = 500;
+const COMMANDS = 300;
 
-it.each(['calm', 'stores', 'processes', 'time', 'everything'] as const)(
+it.each(Object.keys(SCENARIOS) as Scenario[])(
   'every promise holds in the scenario %s',
   async (scenario) => {
     const { failing } = await simulate({ seed: 2_026, commands: COMMANDS, scenario });
@@ -15,12 +17,18 @@ it.each(['calm', 'stores', 'processes', 'time', 'everything'] as const)(
   120_000,
 );
 
+it('every promise holds under a seed that no run had before', async () => {
+  const seed = randomInt(2 ** 31);
+  const { failing } = await simulate({ seed, commands: 2 * COMMANDS });
+  expect(failing && { plan: JSON.stringify(failing.plan), ...failing.result }).toBeUndefined();
+}, 120_000);
+
 it('the same seed is the same course of events', async () => {
-  const run = () => simulate({ seed: 5, commands: 500, scenario: 'everything' });
+  const run = () => simulate({ seed: 5, commands: COMMANDS, scenario: 'everything' });
   const [first, second] = [await run(), await run()];
   expect(first.digest).toBe(second.digest);
   expect([...first.faults]).toEqual([...second.faults]);
-  expect((await simulate({ seed: 6, commands: 500 })).digest).not.toBe(first.digest);
+  expect((await simulate({ seed: 6, commands: COMMANDS })).digest).not.toBe(first.digest);
 }, 60_000);
 
 it('a round goes through what it is meant to go through', async () => {

@@ -151,7 +151,8 @@ export class ModerationProcess {
     let { state, position } = await this.streams.moderations.load(stream);
     if (state.status === 'absent') return 'absent';
     const parts = partsOf(state.items);
-    if (state.status === 'requested') {
+    // Again when the log lost the outcome: its holds may be all that is left of it.
+    while (state.status === 'requested') {
       const reasons = await this.prepare(meta, moderationId, parts, now);
       await this.step(
         meta,

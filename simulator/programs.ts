@@ -1,0 +1,66 @@
+import type { ProgramDocument } from '../src/domain/tenant/tenant.decider.js';
+import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
+
+const credit = (assignedCredit: number, terms: object = {}): object => ({
+  type: 'CREDIT',
+  unit: 'CENTS',
+  assignedCredit,
+  ...terms,
+});
+
+/** Fewer codes than a round wants. */
+const tank = (prefix: string): object => ({
+  type: 'FUELTANK',
+  fuelTankType: 'CREDIT',
+  amount: 5,
+  fuelTankCodes: Array.from({ length: 4 }, (_, index) => `${prefix}-${index}`),
+});
+
+/** The event that clients post. */
+export const PURCHASE = 'purchase';
+
+/** The programs of the simulated tenants, one a round. */
+export const PROGRAMS = {
+  default: DEFAULT_PROGRAM,
+  'credit for both': {
+    id: 'default',
+    referredReward: credit(300),
+    referrerReward: credit(200, { when: 'STARTED' }),
+  },
+  'all is moderated': {
+    id: 'default',
+    referredReward: credit(300),
+    referrerReward: credit(200),
+    moderation: { referred: 'PENDING', referrer: 'PENDING' },
+    fraud: { name: 'deny', rate: 'pending' },
+  },
+  'late, short and few': {
+    id: 'default',
+    referredReward: credit(300, { delayDays: 1, validDays: 2 }),
+    referrerReward: credit(200, { limit: { total: 3, perDay: 1 } }),
+  },
+  'redeemed at once': {
+    id: 'default',
+    referredReward: credit(300, { delayDays: 1 }),
+    referrerReward: credit(200),
+    automaticRedemption: ['CREDIT'],
+  },
+  'codes of a tank': { id: 'default', referredReward: tank('ED'), referrerReward: tank('ER') },
+  'by events': {
+    id: 'default',
+    referredReward: credit(300),
+    referrerReward: credit(200),
+    conversion: { on: 'EVENT', key: PURCHASE, firstTimeOnly: true },
+    eventRewards: [
+      { key: PURCHASE, to: 'USER', firstTimeOnly: true, reward: credit(50) },
+      {
+        key: PURCHASE,
+        to: 'REFERRER',
+        minimum: { field: 'total', value: 50 },
+        reward: credit(20, { limit: { total: 5 } }),
+      },
+    ],
+  },
+} as const satisfies Readonly<Record<string, ProgramDocument>>;
+export type ProgramName = keyof typeof PROGRAMS;
+export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];

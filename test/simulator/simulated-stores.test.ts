@@ -1,0 +1,394 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { SeededRandom } from '../../simulator/seeded-random.js';
+import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
+import { SimulatedEventLog } from '../../simulator/simulated-event-log.js';
+import { JobTable, SimulatedJobs } from '../../simulator/simulated-jobs.js';
+import { SimulatedKeyRows } from '../../simulator/simulated-keys.js';
+import {
+  SimulatedLocks,
+  SimulatedPolicyTable,
+  simulatedPolicyStores,
+} from '../../simulator/simulated-policy-stores.js';
+import { SimulatedStore } from '../../simulator/simulated-store.js';
+import { Owner } from '../../simulator/virtual-world.js';
+import type { LogLine } from '../../simulator/connection.js';
+import type {
+  EventLog,
+  ExpectedRevision,
+  NewEvent,
+  RecordedEvent,
+  StreamEnd,
+} from '../../src/event-log/event-log.js';
+import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
+import { PostgresAnswerRows, type AnswerRows } from '../../src/kept-answers/answer-rows.js';
+import { addJob } from '../../src/policies/add-job.js';
+import { Jobs } from '../../src/policies/jobs.js';
+import {
+  ALL_POLICIES,
+  type ParkedAt,
+  type ParkedReaction,
+  type ParkedReactions,
+} from '../../src/policies/parked-reactions.js';
+import {
+  movePoliciesBack,
+  PoliciesMovedBack,
+  PostgresPolicyCheckpoints,
+} from '../../src/policies/policy-checkpoint.js';
+import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
+import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
+import { openPool } from '../../src/postgres/database.js';
+import { AdvisoryLocks } from '../../src/postgres/leadership.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { inTransaction } from '../../src/postgres/transaction.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+
+/**
+ * The simulator proves something only as far as its stores behave as the real ones: the same calls
+ * in a random order, made on both, are answered alike.
+ */
+
+const DAY_MS = 86_400_000;
+const STEPS = 150;
+
+/** Takes effect and answers at once. */
+const line: LogLine = {
+  read: async (_kind, _away, question) => question(),
+  write: async (_kind, _away, change) => change(),
+  notify: (_to, message) => message(),
+  isBroken: () => false,
+};
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let random: SeededRandom;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 6, applicationName: 'stores' });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(() => {
+  random = new SeededRandom(randomInt(2 ** 31));
+});
+
+/** What a call ended with, so that refusals are compared too. */
+const ended = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    (value) => ({ value: value ?? null }),
+    (error: unknown) => ({ error: (error as Error).name }),
+  );
+
+/** Runs random steps, and names the seed and the step at which the answers differ. */
+async function alike(
+  step: () => Promise<readonly [name: string, real: unknown, simulated: unknown]>,
+) {
+  for (let n = 0; n < STEPS; n++) {
+    const [name, real, simulated] = await step();
+    const at = { seed: random.seed, step: n, name };
+    expect({ ...at, answer: simulated }).toEqual({ ...at, answer: real });
+  }
+}
+
+it('keys of subjects', async () => {
+  const real = new PostgresKeyRows(pool);
+  const simulated = new SimulatedKeyRows(new Map(), line);
+  const subjects = Array.from({ length: 6 }, () => randomUUID());
+  const some = () => subjects.filter(() => random.onceIn(2));
+  await alike(async () => {
+    const chosen = some();
+    const found = async (rows: typeof real | typeof simulated) =>
+      [...(await rows.find(chosen))].sort((a, b) => (a.subject < b.subject ? -1 : 1));
+    if (random.onceIn(3)) {
+      const rows = chosen.map((subject) => ({ subject, wrapped: random.bytes(8) }));
+      await Promise.all([real.create(rows), simulated.create(rows)]);
+    }
+    if (random.onceIn(8)) await Promise.all([real.destroy(chosen), simulated.destroy(chosen)]);
+    return ['find', await found(real), await found(simulated)];
+  });
+});
+
+it('claims and kept answers, of two processes', async () => {
+  const presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
+  await Promise.all(presences.map((presence) => presence.start()));
+  let clock = Date.now();
+  const table = new SimulatedAnswerTable(() => clock);
+  const processes = presences.map((presence, index) => {
+    table.present.add(index);
+    return {
+      real: new PostgresAnswerRows(pool, presence),
+      simulated: new SimulatedAnswerRows(table, line, index),
+    };
+  });
+  const scope = { tenant: 'acme', mode: 'live' } as const;
+  const commandIds = new Map<string, string>();
+  /** Command ids are drawn: the same one must come back where the other side's does. */
+  const named = (taken: Awaited<ReturnType<AnswerRows['take']>>, as: string) => {
+    if (taken === undefined) return null;
+    if (!commandIds.has(taken.commandId)) commandIds.set(taken.commandId, as);
+    return commandIds.get(taken.commandId);
+  };
+  const calls: Readonly<Record<string, (rows: AnswerRows, request: Request) => Promise<unknown>>> =
+    {
+      find: (rows, request) => rows.find(request),
+      keep: (rows, request) => rows.keep(request, Buffer.from(request.fingerprint)),
+      forgetAnswer: (rows, request) => rows.forgetAnswer(request),
+      drop: (rows, request) => rows.drop(request),
+      release: (rows, request) => rows.release(request),
+    };
+  type Request = Parameters<AnswerRows['find']>[0];
+  let steps = 0;
+  await alike(async () => {
+    steps += 1;
+    const { real, simulated } = random.oneOf(processes);
+    const key = random.oneOf(['a', 'b', 'c']);
+    const request = { scope, key, fingerprint: random.oneOf(['1', '1', '2']) };
+    if (random.onceIn(15)) {
+      clock += 8 * DAY_MS;
+      await pool.query(
+        `update ledger.idempotency_keys set created_at = created_at - interval '8 days'`,
+      );
+    }
+    if (random.onceIn(2))
+      return [
+        `take ${key}`,
+        named(await real.take(request), `of step ${steps}`),
+        named(await simulated.take(request), `of step ${steps}`),
+      ];
+    const name = random.oneOf(Object.keys(calls));
+    const call = calls[name];
+    return [name, await ended(call!(real, request)), await ended(call!(simulated, request))];
+  });
+  await Promise.all(presences.map((presence) => presence.stop()));
+});
+
+it('the checkpoint of the policies', async () => {
+  const table = new SimulatedPolicyTable(() => Date.now());
+  const locks = new SimulatedLocks(table, line, new Owner('process'));
+  const real = new PostgresPolicyCheckpoints(pool);
+  const simulated = simulatedPolicyStores(table, line, locks).checkpoints;
+  const point = () => {
+    const position = `m-${random.below(99)}`;
+    return { reached: position, witness: { position, eventId: random.uuid() } };
+  };
+  let losses = 0;
+  let isWritten = false;
+  await alike(async () => {
+    const { reached, witness } = point();
+    if (isWritten && random.onceIn(6)) {
+      const [to, trail] = random.onceIn(2) ? [undefined, []] : [point(), [point()]];
+      await inTransaction(pool, (client) => movePoliciesBack(client, to, trail));
+      table.moveBack(to, trail);
+      losses += 1;
+    } else {
+      const known = {
+        witness: random.onceIn(2) ? witness : undefined,
+        trail: random.onceIn(2) ? [point()] : undefined,
+        losses: isWritten && random.onceIn(4) ? losses - 1 : losses,
+      };
+      const [one, other] = await Promise.all([
+        ended(real.write(reached, known)),
+        ended(simulated.write(reached, known)),
+      ]);
+      expect(other).toEqual(one);
+      isWritten = true;
+    }
+    return ['load', await real.load(), await simulated.load()];
+  });
+  await expect(
+    simulated.write('m-1', { witness: undefined, trail: undefined, losses: -1 }),
+  ).rejects.toThrow(PoliciesMovedBack);
+});
+
+it('parked reactions', async () => {
+  let clock = Date.now();
+  const table = new SimulatedPolicyTable(() => clock);
+  const real: ParkedReactions = new PostgresParkedReactions(pool);
+  const locks = new SimulatedLocks(table, line, new Owner('process'));
+  const simulated = simulatedPolicyStores(table, line, locks).parked;
+  const both = [real, simulated] as const;
+  const streams = ['s-1', 's-2', 's-3'];
+  const eventIds = new Map<string, string>();
+  const event = (stream: string) => {
+    const revision = BigInt(random.below(4));
+    const name = `${stream} ${revision}`;
+    eventIds.set(name, eventIds.get(name) ?? random.uuid());
+    return { id: eventIds.get(name)!, stream, revision, position: `m-${revision}` };
+  };
+  const parkedAt = (stream: string): ParkedAt => {
+    const policy = random.oneOf(['one', 'other', ALL_POLICIES]);
+    const unknown = { type: random.oneOf(['New', 'Newer']), version: random.oneOf([1, null]) };
+    const reason = random.oneOf(['broken', 'away']);
+    return { policy, event: event(stream), reason, ...(policy === ALL_POLICIES && { unknown }) };
+  };
+  /** What both can say of a row: ids and times are their own. */
+  const shown = ({ id: _, since: __, ...row }: ParkedReaction) => row;
+  const answers = (ask: (rows: ParkedReactions) => Promise<unknown>) => Promise.all(both.map(ask));
+  const name = (row: ParkedReaction): string => `${row.policy} ${row.eventId}`;
+  await alike(async () => {
+    const stream = random.oneOf(streams);
+    const which = random.below(5);
+    const to = parkedAt(stream);
+    if (which === 0) await answers((rows) => rows.park(to));
+    if (which === 1) {
+      const [one, other] = await answers((rows) => rows.passOver([stream]));
+      expect(other).toEqual(one);
+    }
+    if (which === 2) {
+      clock += 60_000;
+      await pool.query(
+        `update ledger.parked_reactions set next_try_at = next_try_at - interval '60 seconds'`,
+      );
+    }
+    if (which === 3) {
+      const read = await Promise.all(both.map((rows) => rows.ofStream(stream)));
+      const chosen = new Set(read[0]!.filter(() => random.onceIn(2)).map(name));
+      if (random.onceIn(2)) await answers((rows) => rows.passOver([random.oneOf([stream])]));
+      const isStopped = random.onceIn(2);
+      const settled = await Promise.all(
+        both.map((rows, index) => {
+          const own = read[index]!.filter((row) => chosen.has(name(row)));
+          const stopped = isStopped && own.length > 0 ? [{ rows: own, to }] : [];
+          return rows.settle(stream, { stopped, added: [], done: isStopped ? [] : own });
+        }),
+      );
+      expect(settled[1]).toEqual(settled[0]);
+    }
+    if (which === 4) await answers((rows) => rows.tryAllSoon());
+    const [one, other] = await answers(async (rows) => ({
+      rows: (await Promise.all(streams.map((of) => rows.ofStream(of)))).flat().map(shown),
+      streams: await rows.streams(),
+      isEmpty: await rows.isEmpty(),
+      unknown: new Set((await rows.unknownEvents()).map((known) => JSON.stringify(known))),
+      heldBack: new Set(await rows.heldBackBy([{ type: 'New', version: null }], 10)),
+      counts: { ...(await rows.counts()), oldestSeconds: 0 },
+    }));
+    return ['all rows', one, other];
+  });
+});
+
+it('locks', async () => {
+  const table = new SimulatedPolicyTable(() => Date.now());
+  const owners = [new Owner('one'), new Owner('other')];
+  const [one, other] = owners.map((owner) => new SimulatedLocks(table, line, owner));
+  const [realOne, realOther] = [new AdvisoryLocks(pool), new AdvisoryLocks(pool)];
+  for (const [first, second] of [
+    [realOne, realOther],
+    [one!, other!],
+  ] as const) {
+    expect(await first.take(['a', 'b'])).toEqual(['a', 'b']);
+    expect(await second.take(['a', 'b', 'c'])).toEqual(['c']);
+    let isLost = false;
+    first.onLost(() => (isLost = true));
+    first.release();
+    expect(isLost).toBe(true);
+    await eventually(async () => (await second.take(['a'])).length === 1);
+    second.release();
+  }
+});
+
+it('jobs by their key', async () => {
+  const jobs = new JobTable();
+  const simulated = new SimulatedJobs(jobs, line);
+  await new Jobs(
+    pool,
+    { id: 1 },
+    {
+      handlers: {} as never,
+      isUnavailable: () => false,
+      logger: { warn: () => undefined },
+    },
+  ).prepare();
+  await alike(async () => {
+    const job = {
+      kind: 'job',
+      task: 'settle-reward',
+      payload: { n: random.below(100) },
+      runAt: Date.UTC(2030, 0, 1 + random.below(20)),
+      key: random.oneOf(['a', 'b', 'c', 'd']),
+    } as unknown as Parameters<typeof addJob>[1];
+    await Promise.all([addJob(pool, job), simulated.add(job)]);
+    const { rows } = await pool.query<object>(
+      `select j.key, t.identifier as task, (extract(epoch from run_at) * 1000)::float8 as "runAt", j.payload
+       from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+       order by j.key`,
+    );
+    const own = [...jobs.values()]
+      .map(({ key, task, runAt, payload }) => ({ key, task, runAt, payload }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
+    return ['the queue', rows, own];
+  });
+});
+
+it('the log', async () => {
+  const own = await createTestDatabase();
+  const real = await PostgresEventLog.open({ url: own.url });
+  const store = new SimulatedStore(await real.id(), () => Date.now());
+  const simulated = new SimulatedEventLog(store, line, new Owner('process'));
+  const streams = ['a-1', 'a-2', 'a-3'];
+  const events = (): NewEvent[] =>
+    Array.from({ length: 1 + random.below(3) }, (_, index) => ({
+      id: random.uuid(),
+      type: 'Happened',
+      data: JSON.stringify({ index }),
+      metadata: '{}',
+    }));
+  const appended: { stream: string; expected: ExpectedRevision; events: NewEvent[] }[] = [];
+  const plain = ({ recordedAt: _, ...event }: RecordedEvent) => event;
+  const readAll = async (log: EventLog, stream: string, from: bigint) => {
+    const read: unknown[] = [];
+    for await (const event of log.readStream(stream, { from })) read.push(plain(event));
+    return read;
+  };
+  const endOf = (stream: string): StreamEnd | undefined => {
+    const last = store.stream(stream).at(-1);
+    return last && { revision: last.revision, eventId: last.id, epoch: 0 };
+  };
+  try {
+    await alike(async () => {
+      const stream = random.oneOf(streams);
+      const end = endOf(stream);
+      const known = appended.length > 0 ? random.oneOf(appended) : undefined;
+      if (known && random.onceIn(4)) {
+        const again = (log: EventLog) => log.append(known.stream, known.expected, known.events);
+        return ['append once more', await ended(again(real)), await ended(again(simulated))];
+      }
+      if (random.onceIn(3)) {
+        const [from, after] = [BigInt(random.below(5)), BigInt(1 + random.below(20))];
+        const look = async (log: EventLog) => ({
+          stream: await readAll(log, stream, from),
+          all: (await log.readAll(store.positions.token(after), 7)).map(plain),
+          head: await log.head(),
+          seen: log.newestSeen,
+          holds:
+            known &&
+            (await log.holds({
+              position: store.positions.token(1n),
+              eventId: known.events[0]!.id,
+            })),
+        });
+        return ['read', await look(real), await look(simulated)];
+      }
+      const actual: ExpectedRevision = end?.revision ?? 'no-stream';
+      const expected = random.onceIn(4) ? BigInt(random.below(9)) : actual;
+      const made = { stream, expected, events: events() };
+      const isTold = end !== undefined && expected === end.revision && random.onceIn(2);
+      const wrong = isTold && random.onceIn(4) ? { ...end, eventId: random.uuid() } : end;
+      const append = (log: EventLog) =>
+        log.append(stream, expected, made.events, isTold ? wrong : undefined);
+      const answers = [
+        'append',
+        await ended(append(real)),
+        await ended(append(simulated)),
+      ] as const;
+      appended.push(made);
+      return answers;
+    });
+  } finally {
+    await Promise.all([real.close(), simulated.close()]);
+    await own.drop();
+  }
+});
