@@ -23,6 +23,8 @@ const common = {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: { '\\.ts$': ['@swc/jest', { jsc, module: { type: 'commonjs' } }] },
   cacheDirectory: '<rootDir>/.cache/jest',
+  // Stryker's copies of the project.
+  modulePathIgnorePatterns: ['<rootDir>/.cache/'],
 };
 
 /** Tests that need no database: seconds, and part of `npm run check`. */

@@ -199,6 +199,53 @@ test('a rotated key is replaced at once, valid for the grace, and leaves the oth
   ]);
 });
 
+test('a signing secret rotates, a tenant is suspended and resumed, tokens get an earliest moment; nothing shows a secret', async () => {
+  const made = await json('tenant', 'create', 'closing', '--open-endpoints');
+  const rotated = await jsonOfShipped('tenant', 'rotate-secret', 'closing', '--mode', 'test');
+  expect(rotated).toStrictEqual({
+    alias: 'closing',
+    testSigningSecret: expect.stringMatching(/^test_secret_[0-9a-f]{48}$/) as unknown,
+  });
+  const { out } = await cli('token', 'sign', 'closing', '--account', 'a', '--user', 'u');
+  const statusOf = async () =>
+    (
+      await service
+        .client('closing', undefined)
+        .as({ token: out.trim() })
+        .get('/open/account/a/user/u')
+    ).status;
+  expect(await statusOf()).toBe(404);
+  await json('tenant', 'rotate-secret', 'closing', '--grace', '0');
+  expect(await statusOf()).toBe(401);
+
+  const key = String(made['liveApiKey']);
+  const suspend = ['tenant', 'suspend', 'closing', '--reason', 'a leaked key', '--json'] as const;
+  expect(await jsonOfShipped(...suspend)).toMatchObject({ suspended: { reason: 'a leaked key' } });
+  expect(await statusWith('closing', key)).toBe(403);
+  expect((await cli('tenant', 'show', 'closing')).out).toContain('a leaked key');
+  expect(await jsonOfShipped('tenant', 'resume', 'closing')).toMatchObject({ suspended: null });
+  expect(await statusWith('closing', key)).toBe(200);
+
+  const update = (time: string) => json('tenant', 'update', 'closing', '--tokens-not-before', time);
+  expect(await update('2026-01-01')).toMatchObject({ tokensNotBefore: '2026-01-01T00:00:00.000Z' });
+  expect(await update('none')).toMatchObject({ tokensNotBefore: null });
+  const head = await service.head();
+  for (const [words, text] of [
+    [['update', 'closing', '--tokens-not-before', 'yesterday'], 'takes a time such as'],
+    [['update', 'closing', '--tokens-not-before', '2999-01-01'], 'lies in the future'],
+    [['suspend', 'closing'], '--reason'],
+    [['suspend', 'closing', '--reason', ' '], '--reason'],
+    [['suspend', 'nobody', '--reason', 'r'], 'there is no tenant nobody'],
+    [['resume', 'nobody'], 'there is no tenant nobody'],
+    [['rotate-secret', 'closing', '--grace', 'soon'], 'duration'],
+  ] as const)
+    expect(await refused('tenant', ...words)).toContain(text);
+  expect(await service.head()).toBe(head);
+  const shown = `${(await cli('tenant', 'show', 'closing')).out}${(await cli('tenant', 'show', 'closing', '--json')).out}`;
+  for (const secret of [...Object.values(made), ...Object.values(rotated)])
+    if (secret !== 'closing') expect(shown).not.toContain(secret);
+});
+
 test('programs are applied, versioned and shown', async () => {
   await json(
     'tenant',
@@ -511,8 +558,11 @@ test('a tenant sets the rules of its open endpoints', async () => {
       '--rate-limit',
       'code=5',
       'apply-code=0',
+      '--public-user',
+      'minimal',
     ),
   ).toMatchObject({
+    publicUser: 'minimal',
     tokensMustExpire: true,
     allowedOrigins: ['https://shop.example'],
     rateLimits: { code: 5, 'apply-code': 0, 'create-user': 50 },
@@ -521,10 +571,13 @@ test('a tenant sets the rules of its open endpoints', async () => {
     tokensMustExpire: false,
     allowedOrigins: [],
     rateLimits: { code: 5 },
+    publicUser: 'minimal',
   });
+  expect(await update('--public-user', 'full')).toMatchObject({ publicUser: 'full' });
   for (const [option, value] of [
     ['--allow-origin', 'https://shop.example/path'],
     ['--rate-limit', 'everything=5'],
+    ['--public-user', 'none'],
   ] as const) {
     expect(await refused('tenant', 'update', 'rules', option, value)).toContain(option);
   }

@@ -569,6 +569,19 @@ describe('a reconciliation', () => {
     });
   });
 
+  test('names a unit whose sums are too large, and reconciles the others', async () => {
+    const tenant = await service.createTenant();
+    for (const owner of [await user(tenant), await user(tenant)]) {
+      await give(tenant, owner, { unit: 'VAST', assignedCredit: Number.MAX_SAFE_INTEGER });
+      await give(tenant, owner, { assignedCredit: 5 });
+    }
+    expect(await reconcileLedger(core, scopeOf(tenant), {})).toMatchObject({
+      ok: false,
+      units: [{ unit: 'CENTS', closing: 10 }],
+      differences: [{ kind: 'too-large', unit: 'VAST', account: null, ledger: null }],
+    });
+  });
+
   test('finds a conversion that was never rewarded', async () => {
     const tenant = await service.createTenant();
     const { referred, referrer } = await converted(tenant);

@@ -4,6 +4,7 @@ import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { Selection } from './ledger-selection.js';
@@ -20,8 +21,6 @@ export interface AccountEntries {
 
 export type LogReads = Pick<Core, 'log' | 'codec'>;
 
-const PAGE = 500;
-
 /**
  * @throws {UnreadableEvent} for an event that cannot be read: figures of an incomplete stream would
  * be wrong.
@@ -34,7 +33,7 @@ export async function readAccountEntries(
   let accountId: string | null = null;
   let newest: RecordedEvent | undefined;
   const entries: Entry[] = [];
-  for await (const page of pagesOf(selected(log, stream, selection))) {
+  for await (const page of pages(selected(log, stream, selection))) {
     newest = page.at(-1) ?? newest;
     for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
       if (decoded.event.type === 'AccountOpened') accountId = decoded.event.accountId.value;
@@ -94,7 +93,7 @@ async function* selected(
 /** Accounts are short and many: the round trips take the time, so this many run in parallel. */
 export const ACCOUNTS_AT_ONCE = 16;
 
-export async function* pagesOf<T>(items: AsyncIterable<T>, size = PAGE): AsyncIterable<T[]> {
+export async function* pagesOf<T>(items: AsyncIterable<T>, size: number): AsyncIterable<T[]> {
   let page: T[] = [];
   for await (const item of items) {
     page.push(item);

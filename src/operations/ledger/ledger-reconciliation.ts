@@ -4,6 +4,7 @@ import type { Core } from '../../core/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
+import { pages } from '../../event-log/event-pages.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
@@ -34,7 +35,7 @@ export interface Reconciliation {
  * `event-reward`: a referral, or an event of its referred user, earned a reward that was neither
  * granted nor withheld; `unit` describes it, `ledger` is the amount of credit, `eventIds` names the
  * event that earned it. `roll-forward`, `trial-balance`: the ledger's own figures contradict each
- * other.
+ * other. `too-large`: the sums of a unit, which is not among `units`, cannot be represented.
  */
 export interface ReconciliationDifference {
   readonly kind: string;
@@ -95,7 +96,7 @@ const IS_POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
 
 async function readAccount({ log, codec }: LogReads, stream: string): Promise<Decoded[]> {
   const decoded: Decoded[] = [];
-  for await (const page of pagesOf(log.readStream(stream)))
+  for await (const page of pages(log.readStream(stream)))
     decoded.push(...(await decodeTypes(codec, page, READ_TYPES)));
   return decoded;
 }
@@ -142,7 +143,9 @@ class ReconciliationRun {
         ledger: amount,
         eventIds: [eventId],
       });
-    const units = this.sums.result();
+    const { units, tooLarge } = this.sums.result();
+    for (const unit of tooLarge)
+      this.differences.push({ ...NO_DIFFERENCE, kind: 'too-large', unit });
     for (const figures of units)
       for (const fault of faultsOf(figures))
         this.differences.push({ ...NO_DIFFERENCE, ...fault, unit: figures.unit });

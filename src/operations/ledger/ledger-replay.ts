@@ -3,6 +3,7 @@ import { isServiceRunning } from '../../core/followed-log.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { pages } from '../../event-log/event-pages.js';
 import { pause } from '../../foundation/pause.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
@@ -174,7 +175,7 @@ class ReplayRun {
     const recorded: RecordedEvent[] = [];
     const events: KnownEvent[] = [];
     let name: string | null = null;
-    for await (const page of pagesOf(this.upToBound(stream))) {
+    for await (const page of pages(this.upToBound(stream))) {
       for (const { event, recorded: stored } of await this.core.codec.decodeAll(page)) {
         recorded.push(stored);
         events.push({ eventId: stored.id, event: event as AccountEvent });

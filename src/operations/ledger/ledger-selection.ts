@@ -59,7 +59,8 @@ async function positionIn(log: EventLog, position: Position): Promise<Outcome<Po
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-function timeOf(
+/** Epoch milliseconds of a past time as typed; undefined: none was. */
+export function timeOf(
   argument: string,
   text: string | undefined,
   now: number,

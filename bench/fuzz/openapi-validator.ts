@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** An answer that a test has received. */
+/** An answer that a client has received. */
 export interface ReceivedAnswer {
   readonly method: string;
   /** Path and query, percent-encoded as it was sent. */
@@ -13,23 +13,6 @@ export interface ReceivedAnswer {
 }
 
 const DOCUMENT_ID = 'openapi.json';
-
-/** The validators of this worker's test files, by what is described. */
-const worker = globalThis as { openApiValidators?: Map<string, OpenApiValidator> };
-
-/**
- * One validator for all test files of a worker: making the description and compiling its schemas
- * takes seconds.
- */
-export async function validatorOf(
-  described: string,
-  description: () => Promise<OpenAPIObject>,
-): Promise<OpenApiValidator> {
-  const validators = (worker.openApiValidators ??= new Map<string, OpenApiValidator>());
-  const found = validators.get(described) ?? new OpenApiValidator(await description());
-  validators.set(described, found);
-  return found;
-}
 
 /** Holds real answers against the description of the interface. */
 export class OpenApiValidator {
@@ -56,13 +39,11 @@ export class OpenApiValidator {
    */
   problems({ method, path, status, body }: ReceivedAnswer): readonly string[] {
     const verb = method.toLowerCase();
-    const pathname = path.split('?')[0] ?? '';
-    const template = this.templates.find(
-      ({ pattern, template: candidate }) =>
-        pattern.test(pathname) && verb in (this.document.paths[candidate] ?? {}),
-    )?.template;
+    const template = this.templateOf(method, path);
     if (template === undefined)
-      return status === 404 || status === 405 ? [] : [`${method} ${pathname} is not described`];
+      return status === 404 || status === 405
+        ? []
+        : [`${method} ${path.split('?')[0] ?? ''} is not described`];
     const where = `${method} ${template} ${status}`;
     const operation: unknown = Reflect.get(this.document.paths[template] ?? {}, verb);
     const response = member(member(operation, 'responses'), String(status));
@@ -82,12 +63,31 @@ export class OpenApiValidator {
     ]
       .map(escaped)
       .join('/');
+    return this.misfits(pointer, body).map((misfit) => `${where}: ${misfit}`);
+  }
+
+  /** The path template of the operation that serves the request; undefined: none does. */
+  templateOf(method: string, path: string): string | undefined {
+    // The router ends a path at either.
+    const pathname = path.split(/[?#]/)[0] ?? '';
+    return this.templates.find(
+      ({ pattern, template }) =>
+        pattern.test(pathname) && method.toLowerCase() in (this.document.paths[template] ?? {}),
+    )?.template;
+  }
+
+  /** What is wrong with the body of an error, whichever route answered it. */
+  problemsOfError(body: unknown): readonly string[] {
+    return this.misfits('components/schemas/ErrorResponse', body);
+  }
+
+  private misfits(pointer: string, body: unknown): readonly string[] {
     const validate = this.ajv.getSchema(`${DOCUMENT_ID}#/${pointer}`);
-    if (validate === undefined) return [`${where}: the schema cannot be read`];
+    if (validate === undefined) return ['the schema cannot be read'];
     if (validate(body) === true) return [];
     return (validate.errors ?? []).map(
-      (error) =>
-        `${where}: ${error.instancePath || '/'} ${error.message ?? ''} ${JSON.stringify(error.params)}`,
+      ({ instancePath, message, params }) =>
+        `${instancePath || '/'} ${message ?? ''} ${JSON.stringify(params)}`,
     );
   }
 

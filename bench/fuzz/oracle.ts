@@ -1,0 +1,92 @@
+import type { LedgerValues } from './ledger-values.js';
+import type { OpenApiValidator } from './openapi-validator.js';
+import { textsIn, type FuzzRequest } from './requests.js';
+import type { FuzzAnswer } from './sender.js';
+
+/** What no answer may be, whatever the request. */
+
+/** What the edge refuses before it knows the route: such paths are in no description. */
+const OF_EVERY_PATH: ReadonlySet<number> = new Set([400, 404, 405, 413, 414, 431]);
+/** Of every described operation, without being named there. */
+const OF_EVERY_OPERATION: ReadonlySet<number> = new Set([414, 431]);
+
+export class Oracle {
+  constructor(
+    private readonly validator: OpenApiValidator,
+    private readonly values: readonly LedgerValues[],
+    /** Whether a dependency may be away. */
+    private readonly hasFaults: boolean,
+  ) {}
+
+  /** One line for each violation; empty: none. */
+  violations(request: FuzzRequest, answer: FuzzAnswer): readonly string[] {
+    return [
+      ...this.failures(answer),
+      ...this.misfits(request, answer),
+      ...this.leaks(request, answer),
+    ];
+  }
+
+  /** Two answers to one request with one idempotency key. */
+  differences({ headers }: FuzzRequest, first: FuzzAnswer, second: FuzzAnswer): readonly string[] {
+    const isKept = headers['idempotency-key'] !== undefined && first.status < 500;
+    if (!isKept || first.status === 429 || (this.hasFaults && second.status === 503)) return [];
+    return first.status === second.status && first.text === second.text
+      ? []
+      : [`repeated with its key: ${second.status} ${second.text}`];
+  }
+
+  private failures({ status }: FuzzAnswer): readonly string[] {
+    return status < 500 || (status === 503 && this.hasFaults) ? [] : [`status ${status}`];
+  }
+
+  private misfits({ method, target }: FuzzRequest, answer: FuzzAnswer): readonly string[] {
+    const { status, headers, text, body } = answer;
+    const isJson = headers['content-type'] === 'application/json; charset=utf-8';
+    const template = this.validator.templateOf(method, target);
+    const found: string[] = [];
+    if (isJson !== (text !== '' && template !== '/metrics') && status !== 204)
+      found.push(`a body of the type ${headers['content-type'] ?? 'none'}`);
+    if (isJson && body === undefined) found.push('the body is no JSON');
+    if (status >= 400) {
+      found.push(...this.validator.problemsOfError(body));
+      if (statusIn(body) !== status) found.push('statusCode is not the status');
+    }
+    const isOfEdge = (template === undefined ? OF_EVERY_PATH : OF_EVERY_OPERATION).has(status);
+    if (!isOfEdge) found.push(...this.validator.problems({ method, path: target, status, body }));
+    return found;
+  }
+
+  /** What belongs to a ledger that the caller has no part in, unless the request says it. */
+  private leaks(request: FuzzRequest, { text, headers, body }: FuzzAnswer): readonly string[] {
+    const { shows, texts } = request;
+    const hidden = this.values.filter(({ ledger }) => !shows.includes(ledger));
+    const secrets = this.values
+      .flatMap(({ ledger }) => [ledger.apiKey, ledger.signingSecret])
+      .filter((secret) => text.includes(secret));
+    const answered = [...(body === undefined ? [text] : textsIn(body)), headers.location ?? ''];
+    const leaked = answered.filter((value) =>
+      hidden.some(
+        ({ ledger: { mark }, shown }) =>
+          (holds(value, mark) && holds(withoutTexts(value, texts), mark)) ||
+          (shown.has(value) && !texts.has(value)),
+      ),
+    );
+    return [
+      ...secrets.map(() => 'the answer holds a key'),
+      ...leaked.map((value) => `the answer shows another ledger's ${JSON.stringify(value)}`),
+    ];
+  }
+}
+
+/** Codes are made of names, in capital letters. */
+const holds = (text: string, mark: string): boolean => text.toLowerCase().includes(mark);
+
+function withoutTexts(value: string, texts: ReadonlySet<string>): string {
+  let rest = value;
+  for (const text of texts) if (text.length > 3) rest = rest.replaceAll(text, '');
+  return rest;
+}
+
+const statusIn = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null ? Reflect.get(body, 'statusCode') : undefined;

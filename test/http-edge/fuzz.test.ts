@@ -1,0 +1,149 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { DescribedOperations } from '../../bench/fuzz/described-operations.js';
+import { LedgerValues, type Ledger } from '../../bench/fuzz/ledger-values.js';
+import { OpenApiValidator } from '../../bench/fuzz/openapi-validator.js';
+import { Oracle } from '../../bench/fuzz/oracle.js';
+import { RequestPlans } from '../../bench/fuzz/request-plans.js';
+import { asCurl, RequestWriter, tenantRequest } from '../../bench/fuzz/requests.js';
+import { describeInterface } from '../../src/http/shapes/openapi.js';
+import { startSampleApp, type SampleApp } from './sample-app.js';
+
+/** The parts of `npm run soak:fuzz`; the whole runs in `test/http/bad-input.test.ts`. */
+
+let it_: SampleApp;
+let validator: OpenApiValidator;
+beforeAll(async () => {
+  it_ = await startSampleApp();
+  validator = new OpenApiValidator(describeInterface(it_.app, { version: '0.0.0' }));
+});
+afterAll(() => it_.app.close());
+
+const ledgerOf = (tenant: string, mark: string): Ledger => ({
+  tenant,
+  mode: 'live',
+  apiKey: `LIVE_${tenant}`,
+  signingSecret: `secret-${tenant}`,
+  mark,
+});
+const own = ledgerOf('acme', 'qzx0j7');
+const other = ledgerOf('other', 'qzx1j7');
+
+/** The first requests of every operation. */
+function requestsOf(seed: number, count: number) {
+  const described = new DescribedOperations(validator.document);
+  const plans = new RequestPlans(described);
+  const ledgers = [own, other];
+  const world = { origin: it_.origin, ledgers, operators: [{ name: 'fay', key: 'key' }] };
+  const writer = new RequestWriter(
+    world,
+    ledgers.map((ledger) => new LedgerValues(ledger)),
+  );
+  return described.operations.flatMap((operation) =>
+    plans
+      .generate(operation, count, seed)
+      .map((plan) => ({ plan, described, request: writer.write(plan) })),
+  );
+}
+
+describe('generated requests', () => {
+  test('are the same for the same seed, byte for byte, and others for another', () => {
+    const bytes = (seed: number) =>
+      requestsOf(seed, 5).map(({ request }) => [asCurl(request, ''), [...request.texts]]);
+    expect(bytes(7)).toEqual(bytes(7));
+    expect(bytes(8)).not.toEqual(bytes(7));
+  });
+
+  test('fit the description when they are valid, and hardly ever when a constraint is broken', () => {
+    const ajv = new Ajv2020({ strict: false });
+    ajv.addSchema(validator.document, 'description');
+    const bodies = {
+      valid: { fit: 0, misfit: 0 },
+      nearly: { fit: 0, misfit: 0 },
+      wild: { fit: 0, misfit: 0 },
+    };
+    for (const { plan, described, request } of requestsOf(7, 200)) {
+      const { body } = plan.operation;
+      if (body === undefined || plan.mangling !== undefined) continue;
+      const { name } = described.resolve(body);
+      if (name === '' || request.body === undefined) continue;
+      const isFitting = ajv.validate(
+        `description#/components/schemas/${name}`,
+        JSON.parse(request.body.toString()),
+      );
+      bodies[plan.kind][isFitting ? 'fit' : 'misfit'] += 1;
+    }
+    expect(bodies.valid.misfit).toBe(0);
+    expect(bodies.valid.fit).toBeGreaterThan(50);
+    expect(bodies.nearly.misfit).toBeGreaterThan(50);
+    expect(bodies.wild.misfit).toBeGreaterThan(0);
+  });
+
+  test('are sent again by the command that is shown for them', () => {
+    const body = { id: "it's" };
+    const request = tenantRequest(own, 'POST', '/accountsync', body);
+    expect(asCurl(request, 'http://here')).toBe(
+      `base64 -d <<< '${Buffer.from(JSON.stringify(body)).toString('base64')}' | ` +
+        "curl -sS -i -g --path-as-is -X POST -H 'authorization: Basic OkxJVkVfYWNtZQ==' " +
+        "-H 'content-type: application/json' --data-binary @- 'http://here/api/v1/acme/accountsync'",
+    );
+  });
+});
+
+describe('the oracle', () => {
+  const account = {
+    id: 'qzx0j7-a',
+    currency: 'USD',
+    subscription: { status: 'TRIAL' },
+    referral: null,
+  };
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+  const answerOf = (body: unknown, status = 200) => ({
+    status,
+    headers,
+    text: JSON.stringify(body),
+    body,
+  });
+  const error = (status: number, apiErrorCode: string) =>
+    answerOf({ statusCode: status, message: 'x', apiErrorCode, rsCode: null }, status);
+  const request = tenantRequest(own, 'GET', '/account/qzx0j7-a');
+
+  function violations(answer: ReturnType<typeof answerOf>, hasFaults = false) {
+    const values = [own, other].map((ledger) => new LedgerValues(ledger));
+    values[1]!.learn({ id: 'reward-of-the-other', rewardSource: 'MANUAL' });
+    return new Oracle(validator, values, hasFaults).violations(request, answer);
+  }
+
+  test('passes what is described', () => {
+    expect(violations(answerOf(account))).toEqual([]);
+    expect(violations(error(404, 'ACCOUNT_NOT_FOUND'))).toEqual([]);
+    expect(violations(error(503, 'UNAVAILABLE'), true)).toEqual([]);
+  });
+
+  test.each([
+    ['a failure', error(500, 'INTERNAL'), 'status 500'],
+    ['an outage without a fault', error(503, 'UNAVAILABLE'), 'status 503'],
+    ['a status that is not described', answerOf(account, 201), 'the status is not described'],
+    ['a missing member', answerOf({ ...account, id: undefined }), "required property 'id'"],
+    ['an error without its members', answerOf({ statusCode: 404 }, 404), "property 'rsCode'"],
+    ['a code of another operation', error(404, 'REWARD_NOT_FOUND'), 'allowed values'],
+    ["another ledger's text", answerOf({ ...account, id: 'QZX1J7-a' }), '"QZX1J7-a"'],
+    [
+      "another ledger's id",
+      answerOf({ ...account, id: 'reward-of-the-other' }),
+      '"reward-of-the-other"',
+    ],
+    ['a key', answerOf({ ...account, id: own.signingSecret }), 'holds a key'],
+    ['a page', { ...answerOf(account), headers: { 'content-type': 'text/html' } }, 'text/html'],
+  ])('reports %s', (_, answer, what) => {
+    expect(violations(answer)).toContainEqual(expect.stringContaining(what));
+  });
+
+  test('reports another answer to the same request with the same key', () => {
+    const oracle = new Oracle(validator, [], false);
+    const keyed = { ...request, headers: { 'idempotency-key': 'k' } };
+    const [first, second] = [answerOf(account), answerOf({ ...account, currency: 'EUR' })];
+    expect(oracle.differences(keyed, first, first)).toEqual([]);
+    expect(oracle.differences(keyed, first, second)).toHaveLength(1);
+    expect(oracle.differences(request, first, second)).toEqual([]);
+  });
+});
