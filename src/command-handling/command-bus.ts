@@ -3,7 +3,7 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import { AccountCommands } from './account-commands.js';
 import {
   AuditCommandHandler,
-  FollowShareLinkHandler,
+  CountVisitsHandler,
   ModerationCommandHandler,
   OperationCommandHandler,
   PeriodCommandHandler,
@@ -35,7 +35,7 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
   const handlers: readonly ICommandHandler[] = [
     accounts,
     new AuditCommandHandler(streams, names),
-    new FollowShareLinkHandler(streams, names),
+    new CountVisitsHandler(streams, names),
     new ModerationCommandHandler(moderations, streams, names),
     new OperationCommandHandler(streams, names),
     new PeriodCommandHandler(streams, names),

@@ -6,7 +6,7 @@ import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.de
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
 import type { Refused } from '../domain/refusal.js';
-import { decide as followShareLink } from '../domain/share-link/share-link.decider.js';
+import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
 import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -15,7 +15,7 @@ import { newId, timeNow } from '../foundation/world.js';
 import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
 import {
   AuditCommandEnvelope,
-  FollowShareLinkEnvelope,
+  CountVisitsEnvelope,
   ModerationCommandEnvelope,
   OperationCommandEnvelope,
   PeriodCommandEnvelope,
@@ -30,21 +30,18 @@ import type { Streams } from './streams.js';
 
 /** One handler for each command of commands.ts; AccountCommands is that of an account. */
 
-@CommandHandler(FollowShareLinkEnvelope)
-export class FollowShareLinkHandler implements ICommandHandler<FollowShareLinkEnvelope> {
+@CommandHandler(CountVisitsEnvelope)
+export class CountVisitsHandler implements ICommandHandler<CountVisitsEnvelope> {
   constructor(
-    private readonly streams: Streams,
+    private readonly streams: Pick<Streams, 'shareLinks'>,
     private readonly names: KeyedNames,
   ) {}
 
-  async execute({ meta, code, link }: FollowShareLinkEnvelope): Promise<void> {
-    const now = timeNow();
-    const stream = this.names.shareLinkStream(
-      meta.scope,
-      code,
-      new Date(now).toISOString().slice(0, 10),
+  async execute({ meta, code, day, counted }: CountVisitsEnvelope): Promise<void> {
+    const stream = this.names.shareLinkStream(meta.scope, code, day);
+    await this.streams.shareLinks.handle(stream, meta, () =>
+      decideVisits({ ...counted, now: timeNow() }),
     );
-    await this.streams.shareLinks.handle(stream, meta, () => followShareLink({ ...link, now }));
   }
 }
 

@@ -6,7 +6,7 @@ import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
 import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
-import type { FollowShareLink } from '../domain/share-link/share-link.decider.js';
+import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
 import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
@@ -41,12 +41,14 @@ export class AccountCommandEnvelope extends CommandOf<AccountOutcome> {
   }
 }
 
-/** A visitor followed a link that shares this code. */
-export class FollowShareLinkEnvelope extends CommandOf<void> {
+/** Visitors followed links that share this code. */
+export class CountVisitsEnvelope extends CommandOf<void> {
   constructor(
     readonly meta: CommandMeta,
     readonly code: string,
-    readonly link: Omit<FollowShareLink, 'now'>,
+    /** `YYYY-MM-DD`, in UTC. */
+    readonly day: string,
+    readonly counted: CountedVisits,
   ) {
     super();
   }

@@ -1,6 +1,5 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { Decoded } from '../event-log/codec.js';
-import type { RecordedEvent } from '../event-log/event-log.js';
 import { HandledCommands } from './handled-commands.js';
 import { bytesOf, HEAP_PER_STREAM, type Folded } from './stream-cache.js';
 
@@ -48,18 +47,4 @@ export function fold<S, E extends DomainEvent>(
     handled: folded.handled,
     bytes,
   };
-}
-
-const PAGE = 500;
-
-/** Events in pages, so that a long stream is decoded in steps. */
-export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterable<RecordedEvent[]> {
-  let page: RecordedEvent[] = [];
-  for await (const event of events) {
-    page.push(event);
-    if (page.length < PAGE) continue;
-    yield page;
-    page = [];
-  }
-  if (page.length > 0) yield page;
 }

@@ -11,9 +11,10 @@ import {
   type EventLog,
   type Position,
 } from '../event-log/event-log.js';
+import { pages } from '../event-log/event-pages.js';
 import { newId, timeNow } from '../foundation/world.js';
 import { deterministicId } from './deterministic-id.js';
-import { fold, emptyStream, pages, type Folding } from './fold-stream.js';
+import { fold, emptyStream, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';

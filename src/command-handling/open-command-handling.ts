@@ -6,6 +6,7 @@ import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { AccountCommands } from './account-commands.js';
 import type { CommandBusParts } from './command-bus.js';
 import { CodeOwners } from './needs/code-owners.js';
+import { EarlierEvents } from './needs/earlier-events.js';
 import { NewSubjects } from './needs/new-subjects.js';
 import { ProgramVersions } from './needs/program-versions.js';
 import { Reservations } from './needs/reservations.js';
@@ -43,7 +44,17 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
   const tankCodes = new TankCodes(streams, names, tenants, programs, clock);
   const reservations = new Reservations(streams, names);
   const subjects = new NewSubjects(keys);
-  const sources = { log, streams, names, owners, reservations, subjects, tankCodes, clock };
+  const sources = {
+    log,
+    streams,
+    names,
+    owners,
+    reservations,
+    subjects,
+    tankCodes,
+    earlierEvents: new EarlierEvents(log, codec, names),
+    clock,
+  };
   const moderations = new ModerationProcess(streams, names, sources);
   const erasures = new ErasureProcess(streams, names, keys, parts.announceErasure);
   const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });

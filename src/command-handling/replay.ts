@@ -1,7 +1,8 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
-import { fold, emptyStream, pages, type Folding } from './fold-stream.js';
+import { pages } from '../event-log/event-pages.js';
+import { fold, emptyStream, type Folding } from './fold-stream.js';
 import type { Folded } from './stream-cache.js';
 
 /** A command's recorded events and the state after them. */

@@ -29,12 +29,22 @@ export const HEAP_PER_STORED_BYTE = 2;
 /** Of an empty stream: its entry, its name, its state. */
 export const HEAP_PER_STREAM = 4 * 1024;
 
+/**
+ * Of the data of these types only so much stays in a state: a user's events are kept up to a bound
+ * (src/domain/account/events-seen.ts), and would push the accounts of others out of the cache.
+ */
+const DATA_KEPT_MAX: Readonly<Record<string, number>> = { UserEventReceived: 1024 };
+
 /** The estimated memory that these events add. */
 export const bytesOf = (
-  events: readonly { readonly data: string; readonly metadata: string }[],
+  events: readonly { readonly type?: string; readonly data: string; readonly metadata: string }[],
 ): number =>
   HEAP_PER_STORED_BYTE *
-  events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+  events.reduce(
+    (sum, { type = '', data, metadata }) =>
+      sum + Math.min(data.length, DATA_KEPT_MAX[type] ?? Infinity) + metadata.length,
+    0,
+  );
 
 /** The default limit for all kinds of streams together. */
 const REMEMBERED_BYTES = 512 * 1024 * 1024;

@@ -87,6 +87,28 @@ export class TenantCommands {
       : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
   }
 
+  /** The same for signing secrets: tokens of the old ones verify for the grace period. */
+  async rotateSigningSecrets(
+    alias: string,
+    modes: readonly Mode[],
+    graceMs: number,
+  ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
+    const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
+    const secrets = issued.map(({ mode, plain }) => ({
+      secretId: `signing-${mode}-${newBytes(4).toString('hex')}`,
+      ...this.sealSecret(mode, plain),
+    }));
+    const changed = await this.execute(alias, {
+      type: 'RotateSigningSecrets',
+      secrets,
+      graceMs,
+      now: timeNow(),
+    });
+    return 'refused' in changed
+      ? changed
+      : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
+  }
+
   /** All tenants, oldest first. */
   async list(): Promise<OpenTenant[]> {
     const { state } = await this.streams.tenantRegister.load(this.names.tenantRegisterStream());

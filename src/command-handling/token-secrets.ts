@@ -16,7 +16,7 @@ export interface TokenSecret {
   readonly secret: KeyObject;
 }
 
-/** The sealing context of a signing secret. */
+/** The sealing context of every signing secret of a mode. */
 export const signingSecretContext = (mode: Mode): string => `signing-${mode}`;
 
 /** Decrypts the secrets that verify user tokens: valid API keys and signing secrets. */
@@ -27,14 +27,15 @@ export class TokenSecrets {
   >();
 
   constructor(
-    private readonly tenants: Pick<TenantDirectory, 'find' | 'read'>,
+    private readonly tenants: Pick<TenantDirectory, 'find' | 'readForRefusal'>,
     private readonly sealingKey: Buffer,
     private readonly clock: () => number = timeNow,
   ) {}
 
   /**
    * The result of `verify` on the cached tenant and its secrets. A failure is verified again on the
-   * tenant as the log has it: a new key is valid at once, and every failure takes the same path.
+   * tenant as the log has it, unless the cached one was read just now: a new key is valid at once,
+   * and every failure takes the same path.
    */
   async verify<T>(
     alias: string,
@@ -43,11 +44,11 @@ export class TokenSecrets {
     const known = await this.tenants.find(alias);
     const verified = known && (await verify(this.of(known), known));
     if (verified !== undefined) return verified;
-    const now = await this.tenants.read(alias);
+    const now = await this.tenants.readForRefusal(alias);
     return now && verify(this.of(now), now);
   }
 
-  /** The valid secrets, signing secrets first. */
+  /** The valid secrets: signing secrets first, of these the newest first. */
   of(tenant: OpenTenant): readonly TokenSecret[] {
     const now = this.clock();
     const all = this.opened.get(tenant) ?? this.open(tenant);
@@ -59,10 +60,14 @@ export class TokenSecrets {
     const opened = (sealed: string, context: string): KeyObject =>
       createSecretKey(openBytes(this.sealingKey, Buffer.from(sealed, 'base64'), context));
     return [
-      ...signingSecrets.map(({ mode, sealed }) => {
-        const id = signingSecretContext(mode);
-        return { id, mode, secret: opened(sealed, id), validUntil: null };
-      }),
+      ...signingSecrets
+        .map(({ secretId: id, mode, sealed, validUntil }) => ({
+          id,
+          mode,
+          secret: opened(sealed, signingSecretContext(mode)),
+          validUntil,
+        }))
+        .reverse(),
       ...keys.map(({ keyId: id, mode, sealed, validUntil }) => ({
         id,
         mode,

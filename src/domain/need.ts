@@ -1,8 +1,9 @@
 import type { Announced } from './account/account-shapes.js';
 import type { Party, PersonId } from './account/account.events.js';
+import type { NamedNumbers } from './account/events-seen.js';
 import type { CodeOwner, Referrer } from './account/referral-parties.js';
 import type { SubjectId } from './personal.js';
-import type { PromisedTank } from './program.js';
+import type { EventCondition, PromisedTank } from './program.js';
 import type { Refusal } from './refusal.js';
 
 /**
@@ -12,7 +13,7 @@ import type { Refusal } from './refusal.js';
 export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | Lookup;
 
 /** Needs that are only read: fetching them changes nothing. */
-export type Lookup = NeededCodeOwner | NeededReferrer | NeededSubject;
+export type Lookup = NeededCodeOwner | NeededReferrer | NeededSubject | NeededEarlierEvents;
 
 /** A code of a pool for the reward that is about to be granted. */
 export interface NeededTankCode {
@@ -82,6 +83,13 @@ export interface NeededSubject {
   readonly from: number;
 }
 
+/** The numbers that these conditions name, of all recorded events of a person of this account. */
+export interface NeededEarlierEvents {
+  readonly kind: 'earlier-events';
+  readonly person: PersonId;
+  readonly conditions: readonly EventCondition[];
+}
+
 /** The needs that were fetched. */
 export interface Provided {
   /** By reward. */
@@ -96,6 +104,8 @@ export interface Provided {
   readonly referrers: Readonly<Record<PersonId, Referrer | null>>;
   /** By cause. */
   readonly subjects: Readonly<Record<string, ProvidedSubject>>;
+  /** By person. */
+  readonly earlierEvents: Readonly<Record<PersonId, NamedNumbers>>;
 }
 
 export interface ProvidedTankCode {
@@ -127,6 +137,7 @@ export const NOTHING_PROVIDED: Provided = {
   codeOwners: {},
   referrers: {},
   subjects: {},
+  earlierEvents: {},
 };
 
 /** The command cannot be decided before these are fetched. */
@@ -150,5 +161,11 @@ export function reservationKey({ what, lapses }: NeededReservation): string {
   }
 }
 
-export const isLookup = (need: Need): need is Lookup =>
-  need.kind === 'code-owner' || need.kind === 'referrer' || need.kind === 'subject';
+const LOOKUPS: ReadonlySet<Need['kind']> = new Set<Lookup['kind']>([
+  'code-owner',
+  'referrer',
+  'subject',
+  'earlier-events',
+]);
+
+export const isLookup = (need: Need): need is Lookup => LOOKUPS.has(need.kind);

@@ -130,15 +130,15 @@ export interface EventLog {
   readStream(stream: string, options?: ReadStreamOptions): AsyncIterable<RecordedEvent>;
 
   /**
-   * One page of the whole log: at most `limit` events after the position, in order; empty at the
-   * head.
+   * One page of the whole log: at most `limit` events after the position, in order, and fewer when
+   * they are large (`PAGE_BYTES_MAX`); empty at the head alone.
    */
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]>;
 
   /**
-   * The live tail: pages after the position, without end, each as soon as it has an event. Ends
-   * when the signal aborts. No event at or before a position that was returned arrives later.
-   * Survives an unavailable log: it waits and goes on.
+   * The live tail: pages after the position, without end, each as soon as it has an event, limited
+   * as those of `readAll`. Ends when the signal aborts. No event at or before a position that was
+   * returned arrives later. Survives an unavailable log: it waits and goes on.
    * @throws {LogWentBack} when the log lost the event at the reader's position.
    */
   follow(

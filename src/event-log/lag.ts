@@ -21,10 +21,17 @@ export async function lagAfter(
   now: number,
 ): Promise<Lag> {
   if (log.compare(position, head) >= 0) return { lagEvents: 0, lagSeconds: 0 };
-  const behind = await log.readAll(position, LAG_EVENTS_MAX);
-  const oldest = behind[0];
+  let lagEvents = 0;
+  let oldest: number | undefined;
+  for (let at = position; lagEvents < LAG_EVENTS_MAX;) {
+    const page = await log.readAll(at, LAG_EVENTS_MAX - lagEvents);
+    oldest ??= page[0]?.recordedAt;
+    lagEvents += page.length;
+    at = page.at(-1)?.position;
+    if (at === undefined) break;
+  }
   return {
-    lagEvents: behind.length,
-    lagSeconds: oldest ? Math.max(0, now - oldest.recordedAt) / 1_000 : 0,
+    lagEvents,
+    lagSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
   };
 }

@@ -1,5 +1,5 @@
 import { accepted, refOf, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
-import { DyingLog, GatedLog } from './support/troubled-logs.js';
+import { DyingLog, type GatedLog } from './support/troubled-logs.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 
 /**
@@ -28,16 +28,7 @@ const ownerOf = async (code: string) =>
 
 /** A process whose appends of the account wait until the test lets them through. */
 async function gatedProcess(accountId: string): Promise<{ process: TestProcess; gate: GatedLog }> {
-  const gates: GatedLog[] = [];
-  const process = await ledger.process({
-    around: (log) => {
-      const gate = new GatedLog(log, (stream) => stream.includes(refOf(accountId)));
-      gates.push(gate);
-      return gate;
-    },
-  });
-  const [gate] = gates;
-  if (!gate) throw new Error('no log was opened');
+  const { process, gate } = await ledger.gated((stream) => stream.includes(refOf(accountId)));
   return { process, gate };
 }
 

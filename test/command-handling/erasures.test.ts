@@ -2,7 +2,7 @@ import { RepeatErasureEnvelope } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
-import { DyingLog, GatedLog } from './support/troubled-logs.js';
+import { DyingLog } from './support/troubled-logs.js';
 
 let ledger: SharedLedger;
 let one: TestProcess;
@@ -71,24 +71,17 @@ test('after a kill before the destroyed keys are announced, another process show
 
 test('an erasure that is killed between key and tombstone is finished by another process, and late processes add nothing', async () => {
   await one.userWithCode('gated', 'bob', 'GATED');
-  const gates: GatedLog[] = [];
-  const slow = await ledger.process({
-    around: (log) => {
-      const gate = new GatedLog(log, (_, events) =>
-        events.some(({ type }) => type === 'ErasureCompleted'),
-      );
-      gates.push(gate);
-      return gate;
-    },
-  });
+  const { process: slow, gate } = await ledger.gated((_, events) =>
+    events.some(({ type }) => type === 'ErasureCompleted'),
+  );
   const meta = aRequest();
   const forgotten = slow.send('gated', forget('bob'), meta);
-  await gates[0]?.reached;
+  await gate.reached;
   const other = await ledger.process();
   expect(await nameOf(other, 'gated')).toStrictEqual([null]);
   expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested']);
   await finish(other, 'gated', erasureIdOf(meta.commandId));
-  gates[0]?.open();
+  gate.open();
   accepted(await forgotten);
   expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
 });

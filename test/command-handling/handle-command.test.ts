@@ -1,9 +1,9 @@
 import { Map } from 'immutable';
-import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { OneAtATime, TooBusy } from '../../src/command-handling/one-at-a-time.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { accepted, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
-import { ForgetfulLog, GatedLog } from './support/troubled-logs.js';
+import { ForgetfulLog } from './support/troubled-logs.js';
 
 /** Two processes on one log; each remembers the streams that it has seen. */
 let ledger: SharedLedger;
@@ -238,21 +238,34 @@ it('a command whose stream another process writes to again and again gives up, a
 
 it('commands of one stream run in their order of arrival, without waiting for other streams', async () => {
   const rewardId = await rewardOf('queue', 10);
-  const gates: GatedLog[] = [];
-  const process = await ledger.process({
-    around: (log) => {
-      const gate = new GatedLog(log, (_, events) =>
-        events.some(({ type }) => type === 'CreditRedeemed'),
-      );
-      gates.push(gate);
-      return gate;
-    },
-  });
-  const [gate] = gates;
+  const { process, gate } = await ledger.gated((_, events) =>
+    events.some(({ type }) => type === 'CreditRedeemed'),
+  );
   const first = process.send('queue', redeem(rewardId, 6));
-  await gate?.reached;
+  await gate.reached;
   const second = process.send('queue', redeem(rewardId, 6));
   accepted(await process.sync('another stream'));
-  gate?.open();
+  gate.open();
   expect([(await first).kind, (await second).kind]).toEqual(['accepted', 'refused']);
+});
+
+it('the queue of a stream counts those who wait, not those whose turn has ended', async () => {
+  const queue = new OneAtATime(3);
+  const order: number[] = [];
+  const enter = (number: number) =>
+    queue.enter('a').then((endTurn) => {
+      order.push(number);
+      return endTurn;
+    });
+  const turns = [enter(0), enter(1), enter(2)];
+  await expect(queue.enter('a')).rejects.toThrow(TooBusy);
+  (await queue.enter('another'))();
+  for (let number = 0; number < 100; number++) {
+    (await turns[number]!)();
+    turns.push(enter(number + 3));
+    await expect(queue.enter('a')).rejects.toThrow(TooBusy);
+  }
+  for (const turn of turns.slice(100)) (await turn)();
+  expect(order).toEqual(turns.map((_, number) => number));
+  for (let turn = 0; turn < 10; turn++) (await queue.enter('a'))();
 });

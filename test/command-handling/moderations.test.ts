@@ -3,7 +3,7 @@ import { moderationIdOf } from '../../src/command-handling/processes/moderation-
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { credit } from '../support/account-events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
-import { CountingLog, DyingLog, GatedLog } from './support/troubled-logs.js';
+import { CountingLog, DyingLog } from './support/troubled-logs.js';
 
 /**
  * Both sides are paid in credit from the start, so that there is something to take and to give back
@@ -358,18 +358,11 @@ describe('a redemption that meets a moderation under way', () => {
     await one.userWithCode('meets-referrer', 'ann', 'MEETSANN');
     const [id = ''] = await referrals('meets', 'MEETSANN', 'meets-referrer', 1);
     const [reward] = await one.rewardsOf('meets-0');
-    const gates: GatedLog[] = [];
-    const slow = await ledger.process({
-      around: (log) => {
-        const gate = new GatedLog(log, (_, events) =>
-          events.some(({ type }) => type === 'ModerationAgreed'),
-        );
-        gates.push(gate);
-        return gate;
-      },
-    });
+    const { process: slow, gate } = await ledger.gated((_, events) =>
+      events.some(({ type }) => type === 'ModerationAgreed'),
+    );
     const moderated = slow.moderate({ [id]: 'DENIED' });
-    await gates[0]?.reached;
+    await gate.reached;
     // The reward is held now, and nothing is decided. The redemption carries the moderation on.
     const redeemed = await other.send('meets-0', {
       type: 'RedeemCredit',
@@ -378,7 +371,7 @@ describe('a redemption that meets a moderation under way', () => {
       unit: 'CENTS',
     });
     expect(redeemed).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
-    gates[0]?.open();
+    gate.open();
     expect(await moderated).toMatchObject({ reasons: [] });
     expect(
       typesOf(
@@ -444,37 +437,22 @@ describe('two drivers of one moderation', () => {
     await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(
       EventLogUnavailable,
     );
-    const lateGates: GatedLog[] = [];
-    const late = await ledger.process({
-      around: (log) => {
-        const gate = new GatedLog(log, (_, events) =>
-          events.some(({ type }) => type === 'ModerationPrepared'),
-        );
-        lateGates.push(gate);
-        return gate;
-      },
-    });
-    const gates: GatedLog[] = [];
-    const quick = await ledger.process({
-      around: (log) => {
-        const gate = new GatedLog(log, (_, events) =>
-          events.some(({ type }) => type === 'ModerationCompleted'),
-        );
-        gates.push(gate);
-        return gate;
-      },
-    });
-    const [lateGate, gate] = [lateGates[0], gates[0]];
+    const { process: late, gate: lateGate } = await ledger.gated((_, events) =>
+      events.some(({ type }) => type === 'ModerationPrepared'),
+    );
+    const { process: quick, gate } = await ledger.gated((_, events) =>
+      events.some(({ type }) => type === 'ModerationCompleted'),
+    );
     const byLate = late.moderations.drive(scope, moderationId, cause);
-    await lateGate?.reached;
+    await lateGate.reached;
     const byQuick = quick.moderations.drive(scope, moderationId, cause);
-    await gate?.reached;
+    await gate.reached;
     // Everything is applied, the process is not completed: now somebody approves one of them again.
     const approved = await one.moderate({ [ids[0] ?? '']: 'APPROVED' });
     expect(approved.reasons).toEqual([]);
-    lateGate?.open();
+    lateGate.open();
     await byLate;
-    gate?.open();
+    gate.open();
     await byQuick;
     expect(await statusesOf('drivers-0')).toEqual(['APPROVED', 'APPROVED']);
     expect(await statusesOf('drivers-1')).toEqual(['DENIED', 'DENIED']);
@@ -643,12 +621,23 @@ describe('a referral whose referred account was deleted', () => {
   });
 });
 
-it('a manual reward is not held by a moderation', async () => {
+it('a manual reward is not held by a moderation: it is redeemed while the moderation is under way', async () => {
   await one.userWithCode('byhand-referrer', 'ann', 'BYHANDANN');
   const [id = ''] = await referrals('byhand', 'BYHANDANN', 'byhand-referrer', 1);
   const rewardId = await one.reward('byhand-0', 'user', credit(7));
-  await one.moderate({ [id]: 'DENIED' });
-  accepted(
-    await one.send('byhand-0', { type: 'RedeemCredit', rewardId, amount: 7, unit: 'CENTS' }),
+  const { process: slow, gate } = await ledger.gated((_, events) =>
+    events.some(({ type }) => type === 'ModerationAgreed'),
   );
+  const meta = aRequest('by hand');
+  const moderated = slow.moderate({ [id]: 'DENIED' }, meta);
+  await gate.reached;
+  accepted(
+    await other.send('byhand-0', { type: 'RedeemCredit', rewardId, amount: 7, unit: 'CENTS' }),
+  );
+  // A redemption that had waited would have completed the moderation.
+  expect(await holdsIn('byhand-0')).toEqual({ [id]: moderationIdOf(meta, 0) });
+  gate.open();
+  expect(await moderated).toMatchObject({ reasons: [] });
+  expect((await one.rewardsOf('byhand-0')).map(({ redeemed }) => redeemed).sort()).toEqual([0, 7]);
+  expect([await cancelledIn('byhand-0'), await holdsIn('byhand-0')]).toEqual([1, {}]);
 });

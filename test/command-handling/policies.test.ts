@@ -1,88 +1,136 @@
-import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
+import type pg from 'pg';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
-import type { CommandMeta } from '../../src/event-log/envelope.js';
+import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
+import type { DomainEvent } from '../../src/domain/events.js';
 import { POLICIES } from '../../src/policies/policies.js';
-import type { Policy, Reaction } from '../../src/policies/policy.js';
+import { PolicyRunner } from '../../src/policies/policy-runner.js';
+import { postgresPolicyStores, type PolicyStores } from '../../src/policies/policy-stores.js';
+import type { Reaction } from '../../src/policies/policy.js';
+import { carryOutReactions, jobHandlers } from '../../src/policies/reactions.js';
+import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
-import type { DomainEvent } from '../../src/domain/events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { DyingLog } from './support/troubled-logs.js';
+
+/** The policies as they run, with the jobs that they add instead of a queue. */
 
 let ledger: SharedLedger;
 let one: TestProcess;
 let other: TestProcess;
+let pool: pg.Pool;
 
 beforeAll(async () => {
   ledger = await SharedLedger.open();
   one = await ledger.process();
   other = await ledger.process();
+  pool = openPool({ url: ledger.url, max: 8, applicationName: 'policies' });
 });
-afterAll(() => ledger.close());
+afterAll(async () => {
+  await pool.end();
+  await ledger.close();
+});
 
 const { scope } = aRequest();
+const GRANT = 'grant-referrer-reward-when-earned';
 
-interface Asked {
+interface CarriedOut {
   readonly event: LedgerEvent<DomainEvent>;
-  readonly policy: Policy;
+  readonly policy: string;
   readonly reaction: Reaction;
 }
 
-/** What the policies want done about the facts of some accounts, in the order of the log. */
-async function asked(...accountIds: readonly string[]): Promise<readonly Asked[]> {
-  const streams = new Set(
-    accountIds.map((accountId) => one.names.accountStream(scope, refOf(accountId))),
-  );
-  const page = (await one.log.readAll(undefined, 10_000)).filter(({ stream }) =>
-    streams.has(stream),
-  );
-  const events = await decodeAny(one.codec)(page);
-  return events.flatMap((event) => {
-    if ('undecodable' in event) throw new Error(event.undecodable);
-    return POLICIES.filter(({ handles }) => handles.has(event.event.type)).flatMap((policy) =>
-      policy.react(event).map((reaction) => ({ event, policy, reaction })),
-    );
+/**
+ * The process's policies react from their checkpoint to the end of the log, their own events
+ * included. @returns the reactions that were carried out, in order.
+ */
+async function react(
+  process: TestProcess = one,
+  stores: PolicyStores = postgresPolicyStores(pool),
+): Promise<readonly CarriedOut[]> {
+  const done: CarriedOut[] = [];
+  const carryOut = carryOutReactions(process.commands, { add: () => Promise.resolve() });
+  const runner = new PolicyRunner({
+    stores,
+    log: process.log,
+    decode: decodeAny(process.codec),
+    policies: POLICIES,
+    isUnavailable: () => false,
+    leaseEveryMs: 20,
+    logger: { warn: () => undefined },
+    carryOut: async (event, policy, reaction) => {
+      await carryOut(event, policy, reaction);
+      done.push({ event, policy, reaction });
+    },
   });
+  runner.start();
+  for (let reached: string | undefined; ;) {
+    const head = await process.log.head();
+    if (head === undefined || head === reached) break;
+    expect(await runner.waitFor(head, 20_000)).toBe(true);
+    reached = head;
+  }
+  await runner.stop();
+  expect(await runner.parkedCounts()).toMatchObject({ parked: 0, heldBack: 0 });
+  return done;
 }
 
-/** As the policy runner carries it out: with ids made of the event and the rule. */
-function carryOut(process: TestProcess, { event, policy, reaction }: Asked) {
-  if (reaction.kind !== 'command') throw new Error('this reaction is a job');
-  const meta: CommandMeta = {
-    scope,
-    commandId: deterministicId(event.eventId, policy.name),
-    correlationId: event.correlationId,
-    causationId: event.eventId,
-    actor: { kind: 'policy', id: policy.name },
-    idempotency: null,
-  };
-  return process.commands.execute(
-    new AccountCommandEnvelope(meta, reaction.account, reaction.request),
+/** As a leader does that has not noticed yet that it lost the lock. */
+const alsoLeading = (): PolicyStores => ({
+  ...postgresPolicyStores(pool),
+  locks: {
+    take: (names) => Promise.resolve(names),
+    onLost: () => undefined,
+    release: () => undefined,
+  },
+});
+
+/** Everything in the log is reacted to again. */
+const fromTheStart = () => pool.query('truncate ledger.policy_checkpoints');
+
+/** The types of the account's events to which a policy sent a command, in order. */
+const commanded = (done: readonly CarriedOut[], accountId: string, by: string) =>
+  done.flatMap(({ event, policy, reaction }) =>
+    event.accountRef === refOf(accountId) && policy === by && reaction.kind === 'command'
+      ? [event.event.type]
+      : [],
   );
-}
-
-const commands = (all: readonly Asked[]): readonly Asked[] =>
-  all.filter(({ reaction }) => reaction.kind === 'command');
+const jobsFor = (done: readonly CarriedOut[], accountId: string) =>
+  done.flatMap(({ event, reaction }) =>
+    event.accountRef === refOf(accountId) && reaction.kind === 'job' ? [reaction] : [],
+  );
+const recordedIn = (accountId: string) =>
+  one.recordedOf(one.names.accountStream(scope, refOf(accountId)));
 const granted = async (accountId: string) =>
-  (await one.factsOf(accountId)).filter(({ type }) => type === 'RewardGranted');
+  (await recordedIn(accountId)).filter(({ event }) => event.type === 'RewardGranted');
 
 describe('the referrer’s reward', () => {
   it('is granted once, however often and wherever its reaction is carried out', async () => {
     await one.userWithCode('referrer', 'ann', 'ANN');
     const referralId = await one.convertedReferral('referred', 'ANN');
-    const reactions = commands(await asked('referred'));
-    expect(reactions.map(({ event }) => event.event.type)).toEqual(['ReferralConverted']);
-    const [reaction] = reactions;
-    if (!reaction) throw new Error('a reaction is needed');
-    const outcomes = await Promise.all(
-      [one, other, one, other].map((process) => carryOut(process, reaction)),
+    const third = await ledger.process();
+    const atOnce = await Promise.all([one, other, third].map((of) => react(of, alsoLeading())));
+    for (const done of atOnce)
+      expect(commanded(done, 'referred', GRANT)).toEqual(['ReferralConverted']);
+    await fromTheStart();
+    expect(commanded(await react(await ledger.process()), 'referred', GRANT)).toEqual([
+      'ReferralConverted',
+    ]);
+    const earning = (await recordedIn('referred')).find(
+      ({ event }) => event.type === 'ReferralConverted',
     );
-    for (const outcome of outcomes)
-      expect(accepted(outcome).events).toMatchObject([
-        { type: 'RewardGranted', referralId, source: 'FRIEND_SIGNUP' },
-      ]);
-    expect(outcomes.filter((outcome) => !accepted(outcome).replayed)).toHaveLength(1);
-    expect(accepted(await carryOut(await ledger.process(), reaction)).replayed).toBe(true);
-    expect(await granted('referrer')).toHaveLength(1);
+    const eventId = earning?.recorded.id ?? '';
+    expect(await granted('referrer')).toMatchObject([
+      {
+        event: { referralId, source: 'FRIEND_SIGNUP' },
+        envelope: {
+          commandId: deterministicId(eventId, GRANT),
+          causationId: eventId,
+          correlationId: earning?.envelope.correlationId,
+          actor: { kind: 'policy', id: GRANT },
+        },
+      },
+    ]);
   });
 
   it('is granted once when several events earn it', async () => {
@@ -90,15 +138,13 @@ describe('the referrer’s reward', () => {
     const referralId = await one.convertedReferral('referred-2', 'ANNTWO');
     for (const action of ['REFERRER_APPROVED', 'APPROVED'] as const)
       await one.moderate({ [referralId]: action });
-    const reactions = commands(await asked('referred-2'));
-    expect(reactions.map(({ event }) => event.event.type)).toEqual([
-      'ReferralConverted',
-      'ReferralModerated',
-      'ReferralModerated',
-    ]);
-    await Promise.all(
-      reactions.flatMap((reaction) => [carryOut(one, reaction), carryOut(other, reaction)]),
-    );
+    const atOnce = await Promise.all([one, other].map((of) => react(of, alsoLeading())));
+    for (const done of atOnce)
+      expect(commanded(done, 'referred-2', GRANT)).toEqual([
+        'ReferralConverted',
+        'ReferralModerated',
+        'ReferralModerated',
+      ]);
     expect(await granted('referrer-2')).toHaveLength(1);
   });
 
@@ -106,14 +152,15 @@ describe('the referrer’s reward', () => {
     await one.userWithCode('referrer-3', 'ann', 'ANNTHREE');
     const referralId = await one.convertedReferral('referred-3', 'ANNTHREE');
     await other.moderate({ [referralId]: 'REFERRER_DENIED' });
-    for (const reaction of commands(await asked('referred-3')))
-      accepted(await carryOut(one, reaction));
+    expect(commanded(await react(), 'referred-3', GRANT)).toEqual(['ReferralConverted']);
     expect(await granted('referrer-3')).toEqual([]);
     await other.moderate({ [referralId]: 'REFERRER_APPROVED' });
-    const [, ofApproval, ...more] = commands(await asked('referred-3'));
-    if (!ofApproval) throw new Error('a reaction is needed');
-    expect(more).toEqual([]);
-    for (const reaction of [ofApproval, ofApproval]) accepted(await carryOut(one, reaction));
+    expect(commanded(await react(), 'referred-3', GRANT)).toEqual(['ReferralModerated']);
+    await fromTheStart();
+    expect(commanded(await react(), 'referred-3', GRANT)).toEqual([
+      'ReferralConverted',
+      'ReferralModerated',
+    ]);
     expect(await granted('referrer-3')).toHaveLength(1);
     // The approval is what gave it: its delay and its validity count from then.
     const { dateModerated } = await one.referralOf('referred-3');
@@ -132,14 +179,13 @@ describe('the referrer’s reward', () => {
       referredStatus: 'APPROVED',
       referrerStatus: 'DENIED',
     });
-    expect(commands(await asked('referred-4'))).toEqual([]);
+    expect(commanded(await react(), 'referred-4', GRANT)).toEqual([]);
     expect(await one.rewardsOf('referred-4')).toMatchObject([
       { source: 'REFERRED', dateCancelled: null },
     ]);
     const { referralId } = await one.referralOf('referred-4');
     await one.moderate({ [referralId]: 'APPROVED' });
-    for (const reaction of commands(await asked('referred-4')))
-      accepted(await carryOut(one, reaction));
+    expect(commanded(await react(), 'referred-4', GRANT)).toEqual(['ReferralModerated']);
     expect(await granted('referrer-4')).toHaveLength(1);
   });
 });
@@ -167,7 +213,7 @@ it('rewards with dates get a job for each date, each with one key', async () => 
     account: refOf('dated'),
     rewardId: reward?.rewardId,
   };
-  expect((await asked('dated')).map(({ reaction }) => reaction)).toEqual([
+  expect(jobsFor(await react(), 'dated')).toEqual([
     {
       kind: 'job',
       task: 'settle-reward',
@@ -185,28 +231,39 @@ it('rewards with dates get a job for each date, each with one key', async () => 
   ]);
 });
 
-it('an unfinished moderation is finished by a job', async () => {
-  const moderationId = deterministicId('a moderation', 'of a test');
-  const event = { type: 'ModerationRequested', at: 5, moderationId, items: [] } as const;
-  const place = {
-    eventId: 'e',
-    stream: 's',
-    revision: 0n,
-    position: 'p',
-    recordedAt: 1_000,
-    correlationId: 'c',
-    commandId: 'c',
-  };
-  const [reaction, ...more] = POLICIES.flatMap((policy) =>
-    policy.handles.has(event.type)
-      ? policy.react({ event, ...place, tenant: 'demo', mode: 'test', accountRef: '' })
-      : [],
+it('a moderation whose process died is finished by the job that its request has', async () => {
+  await one.userWithCode('left-referrer', 'ann', 'LEFTANN');
+  const referralId = await one.convertedReferral('left', 'LEFTANN');
+  await react();
+  const dying = await ledger.process({ around: (log) => new DyingLog(log, 1) });
+  const meta = aRequest('left unfinished');
+  await expect(dying.moderate({ [referralId]: 'DENIED' }, meta)).rejects.toThrow();
+  const moderationId = moderationIdOf(meta, 0);
+  const jobs = (await react()).flatMap(({ event, reaction }) =>
+    reaction.kind === 'job' ? [{ ...reaction, after: reaction.runAt - event.recordedAt }] : [],
   );
-  expect(more).toEqual([]);
-  expect(reaction).toMatchObject({
-    kind: 'job',
-    task: 'finish-moderation',
-    payload: { tenant: 'demo', mode: 'test', moderationId },
+  expect(jobs).toMatchObject([
+    {
+      task: 'finish-moderation',
+      payload: { tenant: scope.tenant, mode: scope.mode, moderationId },
+      after: 10_000,
+    },
+  ]);
+  const nothing = () => Promise.resolve();
+  const { commands, moderations, erasures } = other;
+  const handlers = jobHandlers({
+    commands,
+    moderations,
+    erasures,
+    purgeKeys: nothing,
+    scrubErased: nothing,
+    checkErasures: nothing,
+    repeatJobs: nothing,
   });
-  expect(reaction?.kind === 'job' && reaction.runAt).toBeGreaterThan(1_000);
+  for (const { task, payload } of jobs) await handlers[task](payload);
+  expect(await one.referralOf('left')).toMatchObject({
+    referredStatus: 'DENIED',
+    referrerStatus: 'DENIED',
+  });
+  expect((await one.account('left')).holds.size).toBe(0);
 });

@@ -188,3 +188,69 @@ it('appended events count like those that are read', async () => {
   expect(remembered.bytes).toBe(written);
   expect(written).toBeGreaterThan(2_000);
 });
+
+describe('a state that an erasure overtakes is used once and not cached', () => {
+  const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
+  const entered = (alias: string): TenantRegisterEvent => ({
+    type: 'TenantAliasEntered',
+    at: 1,
+    alias,
+  });
+
+  /** Somebody is forgotten once a page was decoded, with the keys from before. */
+  class OvertakenCodec extends EventCodec {
+    erase: () => void = () => undefined;
+    override async decodeAll(recorded: readonly RecordedEvent[]) {
+      const decoded = await super.decodeAll(recorded);
+      this.erase();
+      return decoded;
+    }
+  }
+
+  const open = (log: InMemoryEventLog) => {
+    const remembered = new RememberedStreams();
+    const overtaken = new OvertakenCodec(new InMemorySubjectKeys());
+    const streams = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(
+      log,
+      overtaken,
+      { initialState, evolve },
+      remembered,
+    );
+    return { remembered, overtaken, streams };
+  };
+  const written = async (...aliases: readonly string[]) => {
+    const log = new InMemoryEventLog();
+    await open(log).streams.handle('register', meta, () => ({ events: aliases.map(entered) }));
+    return log;
+  };
+
+  it('while it is loaded', async () => {
+    const { remembered, overtaken, streams } = open(await written('one'));
+    overtaken.erase = () => streams.forgetSubjects(new Set(['somebody']));
+    expect((await streams.load('register')).revision).toBe(0n);
+    expect(remembered.get('register')).toBeUndefined();
+    overtaken.erase = () => undefined;
+    expect((await streams.load('register')).revision).toBe(0n);
+    expect(remembered.get('register')?.revision).toBe(0n);
+  });
+
+  it.each([
+    ['decides on it, cached before', true, 'decision'],
+    ['decides on it, loaded before', false, 'decision'],
+    ['loads it', false, 'load'],
+  ])('while a command %s', async (_, isCached, during) => {
+    const { remembered, overtaken, streams } = open(await written('one'));
+    if (isCached) await streams.load('register');
+    const erase = () => streams.forgetSubjects(new Set(['somebody']));
+    if (during === 'load') overtaken.erase = erase;
+    const outcome = await streams.handle('register', { ...meta, commandId: 'another' }, () => {
+      if (during === 'decision') erase();
+      return { events: [entered('two')] };
+    });
+    expect(outcome).toMatchObject({ kind: 'accepted' });
+    expect(remembered.get('register')?.revision).not.toBe(1n);
+    overtaken.erase = () => undefined;
+    expect((await streams.load('register')).revision).toBe(1n);
+    expect(remembered.get('register')?.revision).toBe(1n);
+  });
+});

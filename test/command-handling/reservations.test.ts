@@ -8,7 +8,6 @@ import {
   SharedLedger,
   type TestProcess,
 } from './support/processes.js';
-import { GatedLog } from './support/troubled-logs.js';
 
 let ledger: SharedLedger;
 let one: TestProcess;
@@ -248,18 +247,11 @@ describe('a reservation', () => {
 
   it('for a code that the same person recorded meanwhile elsewhere is not released', async () => {
     await one.userWithCode('same', 'ann', 'SAMEOLD');
-    const gates: GatedLog[] = [];
-    const slow = await ledger.process({
-      around: (log) => {
-        const gate = new GatedLog(log, (stream) => stream.includes(refOf('same')));
-        gates.push(gate);
-        return gate;
-      },
-    });
+    const { process: slow, gate } = await ledger.gated((stream) => stream.includes(refOf('same')));
     const late = slow.upsert('same', 'ann', { referralCode: 'SAMENEW' });
-    await gates[0]?.reached;
+    await gate.reached;
     accepted(await other.upsert('same', 'ann', { referralCode: 'SAMENEW' }));
-    gates[0]?.open();
+    gate.open();
     accepted(await late);
     expect(await reservedBy('SAMENEW')).toMatchObject({
       status: 'held',
@@ -314,18 +306,13 @@ describe('a payment provider id', () => {
 
   it('that another process recorded for the same account meanwhile is not released', async () => {
     await one.userWithCode('pay-same', 'ann', 'PAYSAME');
-    const gates: GatedLog[] = [];
-    const slow = await ledger.process({
-      around: (log) => {
-        const gate = new GatedLog(log, (stream) => stream.includes(refOf('pay-same')));
-        gates.push(gate);
-        return gate;
-      },
-    });
+    const { process: slow, gate } = await ledger.gated((stream) =>
+      stream.includes(refOf('pay-same')),
+    );
     const late = slow.upsert('pay-same', 'ann', { paymentProviderId: 'cus_same' });
-    await gates[0]?.reached;
+    await gate.reached;
     accepted(await other.upsert('pay-same', 'ann', { paymentProviderId: 'cus_same' }));
-    gates[0]?.open();
+    gate.open();
     accepted(await late);
     await one.sync('pay-same-thief');
     expect(

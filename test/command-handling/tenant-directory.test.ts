@@ -1,4 +1,4 @@
-import { TenantDirectory } from '../../src/command-handling/tenant-directory.js';
+import { hashOfKey, TenantDirectory } from '../../src/command-handling/tenant-directory.js';
 import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
 import type { TenantState } from '../../src/domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
@@ -15,6 +15,8 @@ const open = (openEndpoints: boolean): TenantState => ({
   openRules: DEFAULT_OPEN_RULES,
   keys: [],
   signingSecrets: [],
+  suspended: null,
+  tokensNotBefore: null,
   programs: {},
   defaultProgramId: 'default',
 });
@@ -42,6 +44,104 @@ it('a change that is announced while the tenant is read counts at the next reque
   expect(await after).toMatchObject({ openEndpoints: false });
   // And from memory then.
   expect(await directory.find('shop')).toMatchObject({ openEndpoints: false });
+});
+
+describe('wrong credentials', () => {
+  let tenants: SlowTenants;
+  let directory: TenantDirectory;
+  let now = 0;
+  beforeEach(() => {
+    tenants = new SlowTenants();
+    now = 1_000_000;
+    directory = new TenantDirectory(tenants, new KeyedNames(Buffer.alloc(32)), () => now);
+  });
+  const answerAll = (state: TenantState): number => {
+    const readings = tenants.readings.splice(0);
+    for (const reading of readings) reading(state);
+    return readings.length;
+  };
+  const withKey: TenantState = {
+    ...(open(true) as Extract<TenantState, { status: 'open' }>),
+    keys: [{ keyId: 'k', mode: 'live', hash: hashOfKey('new'), sealed: '', validUntil: null }],
+  };
+  const tries = (count: number) =>
+    Array.from({ length: count }, () => directory.authenticate('shop', 'new'));
+
+  it('share one read of the tenant, and beyond twenty a second rest on it for half of one', async () => {
+    const first = tries(50);
+    expect(answerAll(open(true))).toBe(1);
+    expect(new Set(await Promise.all(first))).toEqual(new Set([undefined]));
+    now += 499;
+    expect(new Set(await Promise.all(tries(50)))).toEqual(new Set([undefined]));
+    expect(tenants.readings).toHaveLength(0);
+    now += 1;
+    const late = tries(50);
+    await Promise.resolve();
+    expect(answerAll(withKey)).toBe(1);
+    expect(await Promise.all(late)).toContainEqual({ mode: 'live', keyId: 'k' });
+  });
+
+  it('are read again each, as long as they are few', async () => {
+    // The first one finds no tenant in memory, which counts as well.
+    for (let n = 0; n < 19; n++) {
+      const [only] = tries(1);
+      await Promise.resolve();
+      expect([n, answerAll(open(true))]).toEqual([n, 1]);
+      expect(await only).toBeUndefined();
+      now += 30;
+    }
+    expect(await tries(1)[0]).toBeUndefined();
+    expect(tenants.readings).toHaveLength(0);
+    now += 1_000;
+    const [next] = tries(1);
+    await Promise.resolve();
+    expect(answerAll(withKey)).toBe(1);
+    expect(await next).toEqual({ mode: 'live', keyId: 'k' });
+  });
+
+  it('are read again after an announced change, also one during a read', async () => {
+    const before = tries(1);
+    directory.forget('shop');
+    const after = tries(1);
+    expect(tenants.readings).toHaveLength(2);
+    tenants.readings[1]?.(withKey);
+    expect(await after[0]).toEqual({ mode: 'live', keyId: 'k' });
+    // The overtaken one answers its own callers and is not remembered.
+    tenants.readings.splice(0)[0]?.(open(true));
+    await Promise.resolve();
+    expect(await directory.authenticate('shop', 'new')).toEqual({ mode: 'live', keyId: 'k' });
+    await Promise.all(before);
+
+    directory.forget('shop');
+    const again = tries(1);
+    answerAll(open(true));
+    expect(await again[0]).toBeUndefined();
+    directory.distrust();
+    const distrusting = tries(1);
+    await Promise.resolve();
+    expect(answerAll(withKey)).toBe(1);
+    expect(await distrusting[0]).toEqual({ mode: 'live', keyId: 'k' });
+  });
+
+  it('an unknown tenant is read again as long as few ask, and at once after an announcement', async () => {
+    const ask = (count: number) => Array.from({ length: count }, () => directory.find('shop'));
+    const first = ask(2);
+    expect(answerAll({ status: 'absent' })).toBe(1);
+    expect(await Promise.all(first)).toEqual([undefined, undefined]);
+    now += 30;
+    const again = ask(18);
+    expect(answerAll({ status: 'absent' })).toBe(1);
+    await Promise.all(again);
+    now += 30;
+    expect(await directory.find('shop')).toBeUndefined();
+    expect(tenants.readings).toHaveLength(0);
+    directory.forget('shop');
+    const announced = directory.find('shop');
+    expect(answerAll(open(true))).toBe(1);
+    expect(await announced).toMatchObject({ alias: 'shop' });
+    expect(await directory.find('elsewhere-'.repeat(10))).toBeUndefined();
+    expect(tenants.readings).toHaveLength(0);
+  });
 });
 
 describe('while the log is away', () => {

@@ -8,6 +8,7 @@ import {
   type TenantEvent,
   type TenantState,
 } from '../../src/domain/tenant/tenant.decider.js';
+import { personal } from '../../src/domain/personal.js';
 import { NOW } from './support/account-scenario.js';
 
 const key = (keyId: string, mode: 'live' | 'test' = 'live'): ApiKey => ({
@@ -17,6 +18,8 @@ const key = (keyId: string, mode: 'live' | 'test' = 'live'): ApiKey => ({
   sealed: `sealed ${keyId}`,
 });
 const secret = { mode: 'live', sealed: 'sealed secret' } as const;
+const STAFF = personal('staff', 'Staff Operator');
+const REASON = personal('staff', 'a leaked key');
 const program: ProgramDocument = { id: 'default', referrerReward: null };
 
 const created: readonly TenantEvent[] = [
@@ -55,6 +58,10 @@ it.each<TenantCommand>([
   { type: 'SwitchOpenEndpoints', openEndpoints: true, now: NOW },
   { type: 'ChangeProgramType', programType: 'PAYMENT_PROVIDER', now: NOW },
   { type: 'RotateKeys', keys: [key('live-2')], graceMs: 0, now: NOW },
+  { type: 'RotateSigningSecrets', secrets: [secret], graceMs: 0, now: NOW },
+  { type: 'SuspendTenant', reason: REASON, by: STAFF, now: NOW },
+  { type: 'ResumeTenant', now: NOW },
+  { type: 'ChangeTokensNotBefore', tokensNotBefore: 1, now: NOW },
   { type: 'ApplyProgram', program, now: NOW },
 ])('must be there for $type', (command) => {
   given().when(command).toStrictEqual({ refused: 'TENANT_NOT_FOUND' });
@@ -119,6 +126,83 @@ describe('rotating keys', () => {
       ],
     });
   });
+});
+
+it('rotating a signing secret retires those of its mode, the first one too, and never gives one more time', () => {
+  const second = { secretId: 'signing-live-2', mode: 'live', sealed: 'second' } as const;
+  const rotate = (graceMs: number, now: number): TenantCommand => ({
+    type: 'RotateSigningSecrets',
+    secrets: [second],
+    graceMs,
+    now,
+  });
+  const issued: TenantEvent = { type: 'SigningSecretIssued', at: NOW, ...second };
+  const retired = (secretId: string, at: number, validUntil: number): TenantEvent => ({
+    type: 'SigningSecretRetired',
+    at,
+    secretId,
+    validUntil,
+  });
+  const first = retired('signing-live', NOW, NOW + 1_000);
+  given(...created, { type: 'SigningSecretIssued', at: 1, mode: 'test', sealed: 'of test' })
+    .when(rotate(1_000, NOW))
+    .toStrictEqual({ events: [issued, first] });
+  const once = given(...created, issued, first);
+  expect(once.state).toMatchObject({
+    signingSecrets: [
+      { secretId: 'signing-live', sealed: 'sealed secret', validUntil: NOW + 1_000 },
+      { secretId: 'signing-live-2', sealed: 'second', validUntil: null },
+    ],
+  });
+  once.when(rotate(5_000, NOW)).toMatchObject({
+    events: [{}, { secretId: 'signing-live-2', validUntil: NOW + 5_000 }],
+  });
+  once.when(rotate(0, NOW)).toMatchObject({
+    events: [{}, { secretId: 'signing-live', validUntil: NOW }, { validUntil: NOW }],
+  });
+});
+
+it('a tenant is suspended and resumed, recording only changes', () => {
+  const suspend = (reason = REASON): TenantCommand => ({
+    type: 'SuspendTenant',
+    reason,
+    by: STAFF,
+    now: NOW,
+  });
+  const resume: TenantCommand = { type: 'ResumeTenant', now: NOW };
+  const suspended: TenantEvent = { type: 'TenantSuspended', at: NOW, reason: REASON, by: STAFF };
+  const resumed: TenantEvent = { type: 'TenantResumed', at: NOW };
+  given(...created)
+    .when(suspend())
+    .toStrictEqual({ events: [suspended] });
+  given(...created)
+    .when(resume)
+    .toStrictEqual({ events: [] });
+  const closed = given(...created, suspended);
+  expect(closed.state).toMatchObject({ suspended: { since: NOW, reason: 'a leaked key' } });
+  closed.when(suspend()).toStrictEqual({ events: [] });
+  closed.when(suspend(personal('staff', 'a fraud'))).toMatchObject({ events: [{}] });
+  closed.when(resume).toStrictEqual({ events: [resumed] });
+  expect(given(...created, suspended, resumed).state).toMatchObject({ suspended: null });
+});
+
+it('a tenant names the moment before which no token may be issued, recording only changes', () => {
+  const change = (tokensNotBefore: number | null): TenantCommand => ({
+    type: 'ChangeTokensNotBefore',
+    tokensNotBefore,
+    now: NOW,
+  });
+  const changed: TenantEvent = { type: 'TokensNotBeforeChanged', at: NOW, tokensNotBefore: 5 };
+  given(...created)
+    .when(change(null))
+    .toStrictEqual({ events: [] });
+  given(...created)
+    .when(change(5))
+    .toStrictEqual({ events: [changed] });
+  const set = given(...created, changed);
+  expect(set.state).toMatchObject({ tokensNotBefore: 5 });
+  set.when(change(5)).toStrictEqual({ events: [] });
+  set.when(change(null)).toStrictEqual({ events: [{ ...changed, tokensNotBefore: null }] });
 });
 
 describe('applying a program', () => {

@@ -1,7 +1,10 @@
 import type { AccountEvent, UserEventContent } from '../../src/domain/account/account.events.js';
 import type { SyncAccount } from '../../src/domain/account/sync-account.js';
+import { Map } from 'immutable';
+import { NAMES_BYTES_MAX } from '../../src/domain/account/events-seen.js';
 import { receiveUserEvents, type ReceiveUserEvents } from '../../src/domain/account/user-events.js';
 import { personal } from '../../src/domain/personal.js';
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { EventReward, Program } from '../../src/domain/program.js';
 import {
   accountAttributed,
@@ -24,6 +27,7 @@ import {
   fold,
   given,
   NOW,
+  opened,
   TEN_DOLLARS,
   terms,
 } from './support/account-scenario.js';
@@ -262,6 +266,86 @@ describe('a reward for the user', () => {
           reason: 'LIMIT_REACHED',
         }),
       );
+  });
+});
+
+describe('what is remembered of the events of a user', () => {
+  const numbers = (from: number, count = 500) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`junk-${from + n}`, n]));
+  const filled = [...here, earlier(content({ key: 'other', fields: numbers(0) }))];
+  const first = rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } });
+  const program = aProgram({ eventRewards: [first] });
+  const large = content({ fields: { total: 70 } });
+  const provided = (greatest: Record<string, number> | undefined) => ({
+    context: annStands({
+      program,
+      provided: {
+        ...NOTHING_PROVIDED,
+        earlierEvents: {
+          [BOB.person]: greatest === undefined ? Map() : Map({ purchase: Map(greatest) }),
+        },
+      },
+    }),
+  });
+  const recalled = (greatest: number | null) => ({
+    recalled: personal(BOB.person, [['total', greatest]]),
+  });
+
+  it('is bounded, however many names there are', () => {
+    const state = opened(
+      fold([
+        ...here,
+        ...Array.from({ length: 100 }, (_, n) => earlier(content({ fields: numbers(n * 500) }))),
+        ...Array.from({ length: 1_000 }, (_, n) => earlier(content({ key: `key-${n}` }))),
+      ]),
+    );
+    const seen = state.eventsSeen.get(BOB.person);
+    const names = [...(seen?.greatest.entries() ?? [])].flatMap(([key, of]) => [key, ...of.keys()]);
+    expect(names.length).toBeGreaterThan(50);
+    expect(names.join('').length).toBeLessThan(NAMES_BYTES_MAX);
+    expect(seen).toMatchObject({ isComplete: false });
+  });
+
+  it('is looked up once in the stream where a rule asks for what was left out, and kept from there on', () => {
+    const conditions = [
+      { kind: 'earlier-events', person: BOB.person, conditions: [first] },
+    ] as const;
+    const asked = given(...filled).when(receive(program, [large, large]));
+    asked.needs(...conditions);
+    const never = given(...filled).when(receive(program, [large, large], provided(undefined)));
+    never.then(received(0, large, recalled(null)), fromEvent(0), received(1, large));
+    const small = given(...filled).when(receive(program, [large], provided({ total: 49 })));
+    small.then(received(0, large, recalled(49)), fromEvent(0));
+    const before = given(...filled).when(receive(program, [large], provided({ total: 50 })));
+    before.then(received(0, large, recalled(50)));
+    given(...filled, received(7, large, recalled(50)))
+      .when(receive(program, [large]))
+      .then(received(0, large));
+  });
+
+  it('needs no look-up for an event that no first time depends on', () => {
+    const low = content({ fields: { total: 3 } });
+    given(...filled)
+      .when(receive(program, [low]))
+      .then(received(0, low));
+    given(...filled)
+      .when(receive(aProgram({ eventRewards: [rule()] }), [large]))
+      .then(received(0, large), fromEvent(0));
+  });
+
+  it('adds no name once one was left out: it may have come before', () => {
+    const state = opened(
+      fold([
+        ...filled,
+        earlier(content({ key: 'a' })),
+        earlier(content({ key: 'other', fields: numbers(0, 1) })),
+      ]),
+    );
+    const seen = state.eventsSeen.get(BOB.person);
+    expect([seen?.greatest.has('a'), seen?.greatest.get('other')?.get('junk-0')]).toEqual([
+      false,
+      0,
+    ]);
   });
 });
 

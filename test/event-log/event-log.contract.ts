@@ -170,6 +170,34 @@ export function eventLogContract(
         expect(pages.flat()).toEqual(await log.readAll(undefined, 100));
       });
 
+      it('ends a page after the bytes of large events, and reads all of them', async () => {
+        const large = () => event({ data: `"${'x'.repeat(700 * 1024)}"` });
+        const ids: string[] = [];
+        for (let n = 0; n < 8; n++) {
+          const one = large();
+          ids.push(one.id);
+          await log.append('large', at(n), [one]);
+        }
+        const pages: RecordedEvent[][] = [];
+        for (let after: Position | undefined; ;) {
+          const page = await log.readAll(after, 100);
+          if (page.length === 0) break;
+          pages.push([...page]);
+          after = page.at(-1)?.position;
+        }
+        for (const { length } of pages) expect(length).toBeLessThanOrEqual(3);
+        expect(pages.flat().map(({ id }) => id)).toEqual(ids);
+        expect((await collect(log.readStream('large'))).map(({ id }) => id)).toEqual(ids);
+        const ending = new AbortController();
+        const seen: string[] = [];
+        for await (const page of log.follow(undefined, { signal: ending.signal })) {
+          expect(page.length).toBeLessThanOrEqual(3);
+          seen.push(...page.map(({ id }) => id));
+          if (seen.length === ids.length) ending.abort();
+        }
+        expect(seen).toEqual(ids);
+      });
+
       it('is empty in the beginning', async () => {
         expect(await log.head()).toBeUndefined();
         expect(await log.readAll(undefined, 10)).toEqual([]);

@@ -75,18 +75,42 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       expect(double.faults.count('stream-ended')).toBe(3);
     });
 
-    it('of the whole log is not taken for the head', async () => {
+    it('of the whole log is not taken for its end, nor for the head', async () => {
       const events = newEvents(10);
       double.storedBehindTheBack('ours-a', events);
       const log = logs.open(double.url);
       await log.id();
-      double.faults.next('stream-ended', 1, READS);
-      expect(await log.readAll(undefined, 100)).toHaveLength(10);
+      // The first reads, or every second one: each read of a call is ended once.
+      for (const every of [1, 2]) {
+        for (const times of [1, 2, 3]) {
+          const ended = double.faults.count('stream-ended');
+          let reads = 0;
+          const when = () => reads++ % every === 0;
+          double.faults.next('stream-ended', times, { ...READS, when });
+          expect((await log.readAll(undefined, 100)).map(({ id }) => id)).toEqual(
+            events.map(({ id }) => id),
+          );
+          expect(double.faults.count('stream-ended')).toBe(ended + times);
+        }
+      }
       const last = (await log.readAll(undefined, 100)).at(-1)?.position;
-      for (const nth of [1, 2, 3]) {
-        double.faults.next('stream-ended', nth, READS);
+      for (const times of [1, 2, 3]) {
+        double.faults.next('stream-ended', times, READS);
         expect(await log.head()).toBe(last);
       }
+    });
+
+    it('of the whole log is continued over the events of others', async () => {
+      const log = logs.open(double.url);
+      await log.id();
+      double.storedBehindTheBack('others', newEvents(5));
+      const events = newEvents(2);
+      double.storedBehindTheBack('ours-a', events);
+      double.storedBehindTheBack('others', newEvents(1));
+      double.faults.next('stream-ended', 1, READS);
+      expect((await log.readAll(undefined, 5)).map(({ id }) => id)).toEqual(
+        events.map(({ id }) => id),
+      );
     });
 
     it('during the poll of a tail loses no event', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
-import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { eventually } from '../support/embedded.js';
 import {
   startEventStoreDbDouble,
@@ -13,6 +13,7 @@ import {
 } from '../support/eventstoredb-double/self-signed.js';
 import {
   appended,
+  collect,
   LogsOfATest,
   newEvent,
   Observed,
@@ -194,34 +195,53 @@ describe('an unusable EventStoreDB is refused with the reason and a remedy', () 
     );
   });
 
-  it.each<[string, (double: EventStoreDbDouble) => void]>([
-    ['is refused', (double) => double.faults.set('not-ready')],
-    ['is cut', (double) => double.faults.set('connection-cut')],
-    [
-      'gets no answer',
-      (double) => double.faults.next('hung', 100, { methods: ['append', 'read'] }),
-    ],
-    ['is refused for its size', (double) => double.faults.set('append-too-large')],
-    ['meets a store that is gone', (double) => void double.kill()],
-  ])(
-    'an error of a call that %s shows neither the payload nor the password',
-    async (_name, strike) => {
+  describe('an error that shows neither the payload nor the password', () => {
+    /** A server's message may quote the call. */
+    const quote = `: ours-qzxwv "qzxwv" ${Buffer.from('ledger:p:a@ss').toString('base64')} p:a@ss`;
+    const CALLS = {
+      append: (log) =>
+        log.append('ours-qzxwv', 'no-stream', [
+          { ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' },
+        ]),
+      readStream: (log) => collect(log.readStream('ours-qzxwv')),
+      readAll: (log) => log.readAll(undefined, 10),
+      check: (log) => log.check(),
+    } satisfies Record<string, (log: EventLog) => Promise<unknown>>;
+    type Call = keyof typeof CALLS;
+    const ALL: readonly Call[] = ['append', 'readStream', 'readAll', 'check'];
+
+    it.each<[string, readonly Call[], (double: EventStoreDbDouble) => void]>([
+      ['is refused', ALL, ({ faults }) => faults.set('not-ready', { quote })],
+      ['is cut', ALL, ({ faults }) => faults.set('connection-cut')],
+      [
+        'gets no answer',
+        ALL,
+        ({ faults }) => faults.next('hung', 100, { methods: ['append', 'read'] }),
+      ],
+      [
+        'is refused for its size',
+        ['append'],
+        ({ faults }) => faults.set('append-too-large', { quote }),
+      ],
+      [
+        'is of a deleted stream',
+        ['append', 'readStream'],
+        ({ store }) => void store.tombstone('ours-qzxwv', 'any'),
+      ],
+      ['meets a store that is gone', ALL, (double) => void double.kill()],
+    ])('ends each call that %s', async (_name, calls, strike) => {
       const double = await secured();
       const url = `esdb://ledger:p%3Aa%40ss@127.0.0.1:${double.port}?tlsCAFile=${encodeURIComponent(certificate.certFile)}`;
-      const log = logs.open(url, { appendTimeoutMs: 800, readTimeoutMs: 400 });
-      await eventually(async () => (await log.check()) !== undefined);
+      // Each call has a connection of its own, which no other one has found unusable.
+      const opened = calls.map((call) => {
+        const log = logs.open(url, { appendTimeoutMs: 800, readTimeoutMs: 400 });
+        return { log, call: CALLS[call] };
+      });
+      for (const { log } of opened) await eventually(async () => (await log.check()) !== undefined);
       strike(double);
-      expectDiscreet(
-        await failureOf(
-          log.append('ours-qzxwv', 'no-stream', [
-            { ...newEvent('"qzxwv"'), metadata: '{"qzxwv":1}' },
-          ]),
-        ),
-      );
-      for (const call of [log.readAll(undefined, 10), log.check()])
-        await call.catch(expectDiscreet);
-    },
-  );
+      for (const { log, call } of opened) expectDiscreet(await failureOf(call(log)));
+    });
+  });
 });
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {

@@ -384,6 +384,42 @@ describe('the log on postgres', () => {
       ending.abort();
     });
 
+    it('listens as long as there is a tail, and closes the connection with the last one', async () => {
+      const followed = await subject.open({ pollIntervalMs: 600_000 });
+      const listeners = async () => {
+        const { rows } = await subject.sql.query<{ pid: number }>(
+          `select pid from pg_stat_activity where datname = current_database() and application_name = 'ledger-log-listener'`,
+        );
+        return rows.map(({ pid }) => pid);
+      };
+      const endings = [new AbortController(), new AbortController()];
+      const [first, second] = endings.map(({ signal }) => {
+        const pages = followed.follow(undefined, { signal })[Symbol.asyncIterator]();
+        return { pages, next: pages.next() };
+      });
+      await followed.append('s', 'no-stream', [event()]);
+      for (const tail of [first, second]) expect((await tail?.next)?.value).toHaveLength(1);
+      const pid = await backend(subject.sql, 'ledger-log-listener');
+      endings[0]?.abort();
+      expect((await first?.pages.next())?.done).toBe(true);
+      // Another process's append arrives, without polling.
+      const next = second?.pages.next();
+      await log.append('s', 0n, [event()]);
+      expect((await next)?.value).toHaveLength(1);
+      expect(await listeners()).toEqual([pid]);
+      await second?.pages.return?.();
+      await eventually(async () => (await listeners()).length === 0);
+      // A tail after that listens anew.
+      for await (const page of followed.follow(undefined, {
+        signal: new AbortController().signal,
+      })) {
+        expect(page).toHaveLength(2);
+        await backend(subject.sql, 'ledger-log-listener');
+        break;
+      }
+      await eventually(async () => (await listeners()).length === 0);
+    });
+
     it('turns to a new connection when the server does not answer on its own', async () => {
       const patient = await subject.open({ appendTimeoutMs: 4_000 });
       await patient.append('s', 'no-stream', [event()]);

@@ -118,6 +118,30 @@ it('a failure of one account that looks like an outage delays no other account',
   expect(runner.lastError).toBeNull();
 });
 
+it('an outage of the stores parks nothing, however often a reaction fails meanwhile', async () => {
+  const runner = releases.newer({ isUnavailable: () => true, outageMs: 0 });
+  const before = await releases.happened('fine', OLD_FACT);
+  expect(await runner.waitFor(before, 20_000)).toBe(true);
+  const away = jest.spyOn(log, 'head').mockRejectedValue(new Error('away'));
+  let failed = 0;
+  releases.failure = () => {
+    failed += 1;
+    return databaseError('57P01');
+  };
+  const head = await releases.happened('a', OLD_FACT, OLD_FACT);
+  // A reaction that fails as often while the stores answer is parked.
+  await eventually(async () => failed > 5 || (await rows()).length > 0);
+  expect(await rows()).toEqual([]);
+  expect(runner.lastError).toContain('57P01');
+  expect(log.compare((await runner.checkpoint()) ?? undefined, before)).toBe(0);
+  releases.failure = () => undefined;
+  away.mockRestore();
+  expect(await runner.waitFor(head, 20_000)).toBe(true);
+  expect(runner.lastError).toBeNull();
+  expect(await rows()).toEqual([]);
+  expect(releases.reactions()).toEqual(await releases.expected());
+});
+
 describe('a reaction that cannot be parked', () => {
   const refuseParking = (code: string) =>
     pool.query(

@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
+import { scrub, scrubIfNeeded } from '../../src/privacy/scrub.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 2, applicationName: 'keys' });
+  pool = openPool({ url: database.url, max: 4, applicationName: 'keys' });
 });
 afterAll(async () => {
   await pool.end();
@@ -48,4 +50,39 @@ it('a key that is read while its subject is evicted is not cached', async () => 
   expect((await reading).get(subject)).toHaveLength(32);
   await aProcess().destroy([subject]);
   expect((await keys.load([subject])).get(subject)).toBeNull();
+});
+
+it('a scrub rewrites no table while a transaction runs that may see the destroyed keys, and is needed once', async () => {
+  const subject = randomUUID();
+  await aProcess().loadOrCreate([subject]);
+  const earlier = await pool.connect();
+  // Its first statement takes the snapshot.
+  await earlier.query('begin isolation level repeatable read');
+  await earlier.query('select 1');
+  await aProcess().destroy([subject]);
+  const rewritten: string[] = [];
+  const options = {
+    readModels: () => Promise.resolve(() => Promise.resolve(true)),
+    progress: (line: string) => void rewritten.push(line),
+  };
+  const scrubbing = scrub(pool, options);
+  const looks = new Set<string>();
+  const hasLookedAgain = async () => {
+    const { rows } = await pool.query<{ at: string }>(
+      `select query_start::text as at from pg_stat_activity
+        where datname = current_database() and query like 'select from pg_stat_activity%'`,
+    );
+    for (const { at } of rows) looks.add(at);
+    return looks.size > 1;
+  };
+  await eventually(async () => rewritten.length > 0 || (await hasLookedAgain()));
+  expect(rewritten).toEqual([]);
+  await earlier.query('commit');
+  earlier.release();
+  const { tables } = await scrubbing;
+  expect(rewritten).toHaveLength(tables);
+  expect(rewritten).toContain('rewrote vault.subject_keys');
+  expect(await scrubIfNeeded(pool, options)).toBeUndefined();
+  await aProcess().destroy([randomUUID()]);
+  expect(await scrubIfNeeded(pool, options)).toMatchObject({ tables });
 });

@@ -20,6 +20,7 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { asNewCommand } from '../as-new-command.js';
 import type { Streams } from '../streams.js';
 import type { CodeOwners } from './code-owners.js';
+import type { EarlierEvents } from './earlier-events.js';
 import type { NewSubjects } from './new-subjects.js';
 import type { Reservations, Reserved } from './reservations.js';
 import type { ReservedTankCode, TankCodes } from './tank-codes.js';
@@ -33,10 +34,11 @@ export interface NeedSources {
   readonly reservations: Reservations;
   readonly subjects: NewSubjects;
   readonly tankCodes: TankCodes;
+  readonly earlierEvents: EarlierEvents;
   readonly clock: () => number;
 }
 
-type LookedUp = Partial<Pick<Provided, 'codeOwners' | 'referrers' | 'subjects'>>;
+type LookedUp = Partial<Pick<Provided, 'codeOwners' | 'referrers' | 'subjects' | 'earlierEvents'>>;
 
 /**
  * Fetches the needs of one command's decision.
@@ -117,7 +119,7 @@ export class NeedResolver {
   }
 
   private async lookUp(lookup: Lookup): Promise<LookedUp> {
-    const { owners, subjects } = this.sources;
+    const { owners, subjects, earlierEvents } = this.sources;
     const { scope } = this.meta;
     switch (lookup.kind) {
       case 'code-owner': {
@@ -131,6 +133,10 @@ export class NeedResolver {
       case 'subject': {
         const { cause, from } = lookup;
         return { subjects: { [cause]: await subjects.firstWithKey(cause, from) } };
+      }
+      case 'earlier-events': {
+        const numbers = await earlierEvents.of(scope, this.account, lookup);
+        return { earlierEvents: { [lookup.person]: numbers } };
       }
     }
   }
@@ -234,9 +240,10 @@ export class NeedResolver {
   }
 }
 
-const merged = (provided: Provided, { codeOwners, referrers, subjects }: LookedUp): Provided => ({
+const merged = (provided: Provided, found: LookedUp): Provided => ({
   ...provided,
-  codeOwners: { ...provided.codeOwners, ...codeOwners },
-  referrers: { ...provided.referrers, ...referrers },
-  subjects: { ...provided.subjects, ...subjects },
+  codeOwners: { ...provided.codeOwners, ...found.codeOwners },
+  referrers: { ...provided.referrers, ...found.referrers },
+  subjects: { ...provided.subjects, ...found.subjects },
+  earlierEvents: { ...provided.earlierEvents, ...found.earlierEvents },
 });

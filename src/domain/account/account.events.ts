@@ -123,6 +123,12 @@ export type EventField =
   | { readonly [name: string]: EventField };
 
 /**
+ * What the account's stream says of earlier events with the key of a user's event: the greatest
+ * number of each field that a rule names, null for none. There when the state had left them out.
+ */
+export type RecalledNumbers = readonly (readonly [field: string, greatest: number | null])[];
+
+/**
  * An event of a user, as the client sent it. Encrypted in the log: fields and even keys may be
  * personal.
  */
@@ -233,6 +239,7 @@ export type AccountEvent =
         person: PersonId;
         batch: string | null;
         content: Personal<UserEventContent>;
+        recalled?: Personal<RecalledNumbers>;
       }
     >
   /** An event of the referred user has earned the referrer a reward, under the current terms. */

@@ -124,7 +124,12 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'UserEventReceived':
       return {
         ...state,
-        eventsSeen: noteEvent(state.eventsSeen, event.person, event.content.value),
+        eventsSeen: noteEvent(
+          state.eventsSeen,
+          event.person,
+          event.content.value,
+          event.recalled?.value,
+        ),
         batches:
           event.batch === null
             ? state.batches

@@ -42,7 +42,10 @@ export class Draft {
 
   /** The decision is incomplete without it; it is fetched, then the command is decided again. */
   need(need: Need): void {
-    this.needs.push(need);
+    // Each event of a call may lack the same past.
+    const isAsked =
+      need.kind === 'earlier-events' && this.needs.some(({ kind }) => kind === need.kind);
+    if (!isAsked) this.needs.push(need);
   }
 
   /** A wait comes first: nothing is fetched for a decision that may change. */

@@ -1,30 +1,74 @@
 import { Map, type OrderedMap } from 'immutable';
 import type { EventCondition } from '../program.js';
-import type { PersonId, UserEventContent } from './account.events.js';
+import type { PersonId, RecalledNumbers, UserEventContent } from './account.events.js';
 
 /**
- * A user's events so far: by key, the greatest number of each field. Enough for any rule, also a
- * future one, to know whether an earlier event matched it; and small for any number of events.
+ * A user's events so far, as far as a rule may need them to recognise a first time. A client
+ * chooses keys and names of fields, so only the first ones are kept, up to `NAMES_BYTES_MAX`: a
+ * rule that asks for another one looks it up in the account's stream, once, and the event that it
+ * then decides on has it kept from there on (`recalled`).
  */
-export type EventsSeen = Map<string, Map<string, number>>;
+export interface EventsSeen {
+  /** By key, the greatest number of each field. */
+  readonly greatest: NamedNumbers;
+  /** Estimated memory of the names. */
+  readonly bytes: number;
+  /** Whether no name was left out. After the first one none is added: it may have come before. */
+  readonly isComplete: boolean;
+}
+
+/** By key and field, the greatest number. */
+export type NamedNumbers = Map<string, Map<string, number>>;
+
+export const NAMES_BYTES_MAX = 8 * 1024;
+/** An entry of a map, besides its name. */
+const ENTRY_BYTES = 64;
+
+const NOTHING_SEEN: EventsSeen = { greatest: Map(), bytes: 0, isComplete: true };
 
 export function noteEvent(
   seen: Map<PersonId, EventsSeen>,
   person: PersonId,
   content: UserEventContent | null,
+  recalled: RecalledNumbers | null = null,
 ): Map<PersonId, EventsSeen> {
   if (!content) return seen;
-  const numbers = Object.entries(content.fields).filter(
-    (field): field is [string, number] => typeof field[1] === 'number',
-  );
-  const ofPerson = seen.get(person) ?? Map<string, Map<string, number>>();
-  const before = ofPerson.get(content.key) ?? Map<string, number>();
-  const greatest = numbers.reduce(
-    (known, [field, value]) => known.set(field, Math.max(known.get(field) ?? value, value)),
-    before,
-  );
-  return seen.set(person, ofPerson.set(content.key, greatest));
+  const before = seen.get(person) ?? NOTHING_SEEN;
+  const known = recalled === null ? before : recall(before, content.key, recalled);
+  return seen.set(person, note(known, content));
 }
+
+function note(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
+  let { bytes, isComplete } = seen;
+  const fitsIn = (name: string): boolean => {
+    if (isComplete && bytes + sizeOf(name) <= NAMES_BYTES_MAX) bytes += sizeOf(name);
+    else isComplete = false;
+    return isComplete;
+  };
+  const before = seen.greatest.get(key);
+  if (before === undefined && !fitsIn(key)) return { ...seen, isComplete };
+  const numbers = (before ?? Map<string, number>()).withMutations((kept) => {
+    // Once no name is added, an event may have many more fields than are kept.
+    for (const field of isComplete ? Object.keys(fields) : (before?.keys() ?? [])) {
+      const value = Object.hasOwn(fields, field) ? fields[field] : undefined;
+      if (typeof value !== 'number') continue;
+      const known = kept.get(field);
+      if (known !== undefined || fitsIn(field)) kept.set(field, Math.max(known ?? value, value));
+    }
+  });
+  return { greatest: seen.greatest.set(key, numbers), bytes, isComplete };
+}
+
+/** Has the key and these fields kept: rules name them, so their number is the operator's choice. */
+function recall(seen: EventsSeen, key: string, recalled: RecalledNumbers): EventsSeen {
+  const numbers = recalled.reduce(
+    (kept, [field, greatest]) => kept.set(field, kept.get(field) ?? greatest ?? -Infinity),
+    seen.greatest.get(key) ?? Map<string, number>(),
+  );
+  return { ...seen, greatest: seen.greatest.set(key, numbers) };
+}
+
+const sizeOf = (name: string): number => 2 * name.length + ENTRY_BYTES;
 
 export function fits({ key, minimum }: EventCondition, content: UserEventContent): boolean {
   if (content.key !== key) return false;
@@ -35,15 +79,44 @@ export function fits({ key, minimum }: EventCondition, content: UserEventContent
   return typeof value === 'number' && value >= minimum.value;
 }
 
+/** Whether an earlier event matched the rule; undefined: its names were left out. */
 export function hasFittedBefore(
-  { key, minimum }: EventCondition,
-  seen: EventsSeen | undefined,
-): boolean {
-  const greatest = seen?.get(key);
+  condition: EventCondition,
+  seen: EventsSeen = NOTHING_SEEN,
+): boolean | undefined {
+  const { key, minimum } = condition;
+  const { greatest, isComplete } = seen;
+  const isKept = minimum === null ? greatest.has(key) : greatest.get(key)?.has(minimum.field);
+  return isKept || isComplete ? hasFitted(condition, greatest) : undefined;
+}
+
+/** Whether an event of these matched the rule. */
+export function hasFitted({ key, minimum }: EventCondition, numbers: NamedNumbers): boolean {
+  const greatest = numbers.get(key);
   return (
     greatest !== undefined &&
     (minimum === null || (greatest.get(minimum.field) ?? -Infinity) >= minimum.value)
   );
+}
+
+/** Adds an event to the numbers that conditions name. */
+export function noteNamed(
+  numbers: NamedNumbers,
+  { key, fields }: UserEventContent,
+  conditions: readonly EventCondition[],
+): NamedNumbers {
+  const named = conditions.filter((condition) => condition.key === key);
+  if (named.length === 0) return numbers;
+  const greatest = named.reduce(
+    (kept, { minimum }) => {
+      const value = minimum && Object.hasOwn(fields, minimum.field) ? fields[minimum.field] : null;
+      return minimum && typeof value === 'number'
+        ? kept.set(minimum.field, Math.max(kept.get(minimum.field) ?? value, value))
+        : kept;
+    },
+    numbers.get(key) ?? Map<string, number>(),
+  );
+  return numbers.set(key, greatest);
 }
 
 /** Idempotency keys of batches are promised for a day. */

@@ -1,11 +1,17 @@
+import { Map } from 'immutable';
 import { personal } from '../personal.js';
-import type { EventReward, Program } from '../program.js';
+import type { EventCondition, EventReward, Program } from '../program.js';
 import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
-import type { AccountEvent, PersonId, UserEventContent } from './account.events.js';
+import type {
+  AccountEvent,
+  PersonId,
+  RecalledNumbers,
+  UserEventContent,
+} from './account.events.js';
 import type { AccountState, ReferralState } from './account.state.js';
 import { Draft } from './draft.js';
-import { batchKey, fits, hasFittedBefore } from './events-seen.js';
+import { batchKey, fits, hasFitted, hasFittedBefore, type NamedNumbers } from './events-seen.js';
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
@@ -66,8 +72,18 @@ function receive(
   const { programs, context, batch } = command;
   const earning = { received, command };
   const seen = draft.state.eventsSeen.get(person);
-  const counts = (rule: Parameters<typeof fits>[0]): boolean =>
-    fits(rule, content) && !(rule.firstTimeOnly && hasFittedBefore(rule, seen));
+  const rules = rulesFor(draft.state, person, command);
+  const leftOut = rules.filter(
+    (rule) =>
+      rule.firstTimeOnly && fits(rule, content) && hasFittedBefore(rule, seen) === undefined,
+  );
+  const earlier = leftOut.length > 0 ? earlierEvents(draft, person, rules) : undefined;
+  const counts = (rule: EventCondition): boolean =>
+    fits(rule, content) &&
+    !(
+      rule.firstTimeOnly &&
+      (hasFittedBefore(rule, seen) ?? (earlier !== undefined && hasFitted(rule, earlier)))
+    );
   draft.emit({
     type: 'UserEventReceived',
     at: context.now,
@@ -75,6 +91,7 @@ function receive(
     person,
     batch,
     content: personal(person, content),
+    ...(earlier && { recalled: personal(person, recalledBy(leftOut, earlier)) }),
   });
   for (const program of programs) {
     for (const rule of program.eventRewards) {
@@ -89,6 +106,41 @@ function receive(
   for (const rule of program.eventRewards)
     if (rule.to === 'REFERRER' && counts(rule)) earnForReferrer(draft, program, rule, earning);
 }
+
+/** The rules that an event of the person may match. */
+function rulesFor(
+  { referral }: AccountState & { readonly status: 'open' },
+  person: PersonId,
+  { programs, context: { program } }: ReceiveUserEvents,
+): readonly EventCondition[] {
+  const forUser = programs.flatMap(({ eventRewards }) =>
+    eventRewards.filter(({ to }) => to === 'USER'),
+  );
+  if (!program || referral?.referred.person !== person) return forUser;
+  const forReferrer = program.eventRewards.filter(({ to }) => to === 'REFERRER');
+  return program.conversion.on === 'EVENT'
+    ? [...forUser, program.conversion, ...forReferrer]
+    : [...forUser, ...forReferrer];
+}
+
+/** What the stream has of the person's events, for every rule at once: it is read as a whole. */
+function earlierEvents(
+  draft: Draft,
+  person: PersonId,
+  rules: readonly EventCondition[],
+): NamedNumbers {
+  const found = draft.provided.earlierEvents[person];
+  const conditions = rules.filter(({ firstTimeOnly }) => firstTimeOnly);
+  if (!found) draft.need({ kind: 'earlier-events', person, conditions });
+  return found ?? Map();
+}
+
+const recalledBy = (rules: readonly EventCondition[], earlier: NamedNumbers): RecalledNumbers =>
+  rules.flatMap(({ key, minimum }) =>
+    minimum === null
+      ? []
+      : [[minimum.field, earlier.get(key)?.get(minimum.field) ?? null] as const],
+  );
 
 function dueOf(
   program: Program,

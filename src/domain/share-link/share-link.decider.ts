@@ -5,15 +5,28 @@ import type { Decision } from '../decision.js';
  * How often the links of a code were followed, on one day: a stream per code and day. Nothing about
  * the visitors is kept.
  */
-export interface ShareLinkEvent {
-  readonly type: 'ShareLinkFollowed';
-  readonly at: number;
+export type ShareLinkEvent =
+  /** One visit, as earlier releases recorded it. */
+  | ({ readonly type: 'ShareLinkFollowed'; readonly at: number } & SharedLink & SharedMedia)
+  /** The visits that one process counted in an interval. */
+  | ({ readonly type: 'ShareLinkVisitsCounted'; readonly at: number } & CountedVisits);
+
+export interface SharedLink {
   /** The owner of the link. */
   readonly person: PersonId;
   readonly programId: string;
-  /** The media, as the link names them; both from a closed list. */
+}
+
+/** As the link names them; both from a closed list. */
+export interface SharedMedia {
   readonly shareMedium: string;
   readonly engagementMedium: string;
+}
+
+export interface CountedVisits extends SharedLink {
+  /** The beginning of the interval, epoch milliseconds. */
+  readonly since: number;
+  readonly visits: readonly (SharedMedia & { readonly count: number })[];
 }
 
 export interface ShareLinkState {
@@ -22,14 +35,19 @@ export interface ShareLinkState {
 
 export const initialState: ShareLinkState = { followed: 0 };
 
-export const evolve = ({ followed }: ShareLinkState, _event: ShareLinkEvent): ShareLinkState => ({
-  followed: followed + 1,
-});
+export function evolve({ followed }: ShareLinkState, event: ShareLinkEvent): ShareLinkState {
+  switch (event.type) {
+    case 'ShareLinkFollowed':
+      return { followed: followed + 1 };
+    case 'ShareLinkVisitsCounted':
+      return { followed: event.visits.reduce((sum, { count }) => sum + count, followed) };
+  }
+}
 
-export interface FollowShareLink extends Omit<ShareLinkEvent, 'type' | 'at'> {
+export interface CountVisits extends CountedVisits {
   readonly now: number;
 }
 
-export function decide({ now, ...link }: FollowShareLink): Decision<ShareLinkEvent> {
-  return { events: [{ type: 'ShareLinkFollowed', at: now, ...link }] };
+export function decide({ now, ...counted }: CountVisits): Decision<ShareLinkEvent> {
+  return { events: [{ type: 'ShareLinkVisitsCounted', at: now, ...counted }] };
 }

@@ -1,6 +1,9 @@
 /** A tenant's settings of its open endpoints, besides the switch. */
 
-/** Client calls that are limited per tenant and address, by their name in `RateLimit-Policy`. */
+/**
+ * Client calls that are limited per tenant and address, `post-events` per user, by their name in
+ * `RateLimit-Policy`.
+ */
 export const COUNTED_CALLS = [
   'create-user',
   'look-up-user',
@@ -8,8 +11,14 @@ export const COUNTED_CALLS = [
   'code',
   'apply-code',
   'list-referrals',
+  'post-events',
+  'short-link',
 ] as const;
 export type CountedCall = (typeof COUNTED_CALLS)[number];
+
+/** What the public view of a code's owner shows: `minimal` leaves out e-mail and last name. */
+export const PUBLIC_USERS = ['full', 'minimal'] as const;
+export type PublicUser = (typeof PUBLIC_USERS)[number];
 
 export interface OpenRules {
   /** Whether a user token without `exp` is refused. */
@@ -18,6 +27,8 @@ export interface OpenRules {
   readonly allowedOrigins: readonly string[];
   /** Calls per window that differ from the default. */
   readonly rateLimits: Readonly<Partial<Record<CountedCall, number>>>;
+  /** Missing in rules of earlier releases: `full`. */
+  readonly publicUser?: PublicUser;
 }
 
 export const DEFAULT_OPEN_RULES: OpenRules = {
@@ -36,13 +47,19 @@ export const CALL_WINDOWS: Readonly<
   code: { calls: 100, windowSeconds: 3_600 },
   'apply-code': { calls: 100, windowSeconds: 3_600 },
   'list-referrals': { calls: 100, windowSeconds: 3_600 },
+  'post-events': { calls: 1_000, windowSeconds: 3_600 },
+  'short-link': { calls: 300, windowSeconds: 60 },
 };
+
+export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;
 
 /** The rules after a change; missing members stay, limits are merged. */
 export function changedRules(before: OpenRules, changes: Partial<OpenRules>): OpenRules {
+  const publicUser = publicUserOf({ ...before, ...changes });
   return {
     tokensMustExpire: changes.tokensMustExpire ?? before.tokensMustExpire,
     allowedOrigins: changes.allowedOrigins ?? before.allowedOrigins,
     rateLimits: { ...before.rateLimits, ...changes.rateLimits },
+    ...(publicUser === 'full' ? {} : { publicUser }),
   };
 }

@@ -1,5 +1,6 @@
 import { Map } from 'immutable';
 import type { Decision } from '../decision.js';
+import type { Personal } from '../personal.js';
 import { refused } from '../refusal.js';
 import type { Mode } from '../scope.js';
 import {
@@ -9,6 +10,7 @@ import {
   type ProgramDocument,
 } from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
+import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 
 /**
  * A tenant: its keys, its switches, its programs. Secrets arrive encrypted; a key is identified by
@@ -25,8 +27,16 @@ export interface ApiKey {
 }
 
 export interface SigningSecret {
+  /** Missing: the one that the tenant was created with (see `secretIdOf`). */
+  readonly secretId?: string;
   readonly mode: Mode;
   readonly sealed: string;
+}
+
+/** Both encrypted with the key of its author. */
+export interface Suspension {
+  readonly reason: Personal<string>;
+  readonly by: Personal<string>;
 }
 
 export type { ProgramDocument };
@@ -48,6 +58,22 @@ export type TenantEvent =
       readonly validUntil: number;
     }
   | ({ readonly type: 'SigningSecretIssued'; readonly at: number } & SigningSecret)
+  /** From `validUntil` on it verifies no token. */
+  | {
+      readonly type: 'SigningSecretRetired';
+      readonly at: number;
+      readonly secretId: string;
+      readonly validUntil: number;
+    }
+  /** Nobody is let in until `TenantResumed`; the data stay. */
+  | ({ readonly type: 'TenantSuspended'; readonly at: number } & Suspension)
+  | { readonly type: 'TenantResumed'; readonly at: number }
+  /** Tokens issued before, epoch milliseconds, are refused. Null: tokens of any age pass. */
+  | {
+      readonly type: 'TokensNotBeforeChanged';
+      readonly at: number;
+      readonly tokensNotBefore: number | null;
+    }
   | { readonly type: 'OpenEndpointsSwitched'; readonly at: number; readonly openEndpoints: boolean }
   /** All rules after the change. */
   | { readonly type: 'OpenRulesChanged'; readonly at: number; readonly rules: OpenRules }
@@ -77,8 +103,13 @@ export interface OpenTenant {
   readonly programType: ProgramType;
   readonly openEndpoints: boolean;
   readonly openRules: OpenRules;
-  readonly keys: readonly (ApiKey & { readonly validUntil: number | null })[];
-  readonly signingSecrets: readonly SigningSecret[];
+  readonly keys: readonly (ApiKey & Retirable)[];
+  /** Oldest first. */
+  readonly signingSecrets: readonly (Required<SigningSecret> & Retirable)[];
+  /** Null: not suspended. */
+  readonly suspended: { readonly since: number; readonly reason: string | null } | null;
+  /** Epoch milliseconds; null: tokens of any age pass. */
+  readonly tokensNotBefore: number | null;
   readonly programs: Readonly<Record<string, AppliedProgram>>;
   readonly defaultProgramId: string;
 }
@@ -101,6 +132,8 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       openRules: DEFAULT_OPEN_RULES,
       keys: [],
       signingSecrets: [],
+      suspended: null,
+      tokensNotBefore: null,
       programs: {},
       defaultProgramId: '',
     };
@@ -128,11 +161,29 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
           key.keyId === event.keyId ? { ...key, validUntil: event.validUntil } : key,
         ),
       };
-    case 'SigningSecretIssued':
+    case 'SigningSecretIssued': {
+      const { mode, sealed } = event;
+      const issued = { secretId: secretIdOf(event), mode, sealed, validUntil: null };
+      return { ...state, signingSecrets: [...state.signingSecrets, issued] };
+    }
+    case 'SigningSecretRetired': {
+      const { secretId, validUntil } = event;
       return {
         ...state,
-        signingSecrets: [...state.signingSecrets, { mode: event.mode, sealed: event.sealed }],
+        signingSecrets: state.signingSecrets.map((secret) =>
+          secret.secretId === secretId ? { ...secret, validUntil } : secret,
+        ),
       };
+    }
+    case 'TenantSuspended':
+      return {
+        ...state,
+        suspended: { since: state.suspended?.since ?? event.at, reason: event.reason.value },
+      };
+    case 'TenantResumed':
+      return { ...state, suspended: null };
+    case 'TokensNotBeforeChanged':
+      return { ...state, tokensNotBefore: event.tokensNotBefore };
     case 'OpenEndpointsSwitched':
       return { ...state, openEndpoints: event.openEndpoints };
     case 'OpenRulesChanged':
@@ -184,6 +235,20 @@ export type TenantCommand =
       readonly graceMs: number;
       readonly now: number;
     }
+  /** The same for signing secrets. */
+  | {
+      readonly type: 'RotateSigningSecrets';
+      readonly secrets: readonly SigningSecret[];
+      readonly graceMs: number;
+      readonly now: number;
+    }
+  | ({ readonly type: 'SuspendTenant'; readonly now: number } & Suspension)
+  | { readonly type: 'ResumeTenant'; readonly now: number }
+  | {
+      readonly type: 'ChangeTokensNotBefore';
+      readonly tokensNotBefore: number | null;
+      readonly now: number;
+    }
   | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number };
 
 export function decide(state: TenantState, command: TenantCommand): Decision<TenantEvent> {
@@ -210,7 +275,22 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
       if (state.programType === command.programType) return { events: [] };
       return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };
     case 'RotateKeys':
-      return { events: rotated(state, command.keys, at, command.graceMs) };
+      return { events: rotatedKeys(state, command) };
+    case 'RotateSigningSecrets':
+      return { events: rotatedSecrets(state, command) };
+    case 'SuspendTenant': {
+      const { reason, by } = command;
+      if (state.suspended !== null && state.suspended.reason === reason.value)
+        return { events: [] };
+      return { events: [{ type: 'TenantSuspended', at, reason, by }] };
+    }
+    case 'ResumeTenant':
+      return { events: state.suspended === null ? [] : [{ type: 'TenantResumed', at }] };
+    case 'ChangeTokensNotBefore': {
+      const { tokensNotBefore } = command;
+      if (state.tokensNotBefore === tokensNotBefore) return { events: [] };
+      return { events: [{ type: 'TokensNotBeforeChanged', at, tokensNotBefore }] };
+    }
     case 'ApplyProgram':
       return { events: applied(state, command.program, at) };
   }
@@ -237,23 +317,33 @@ function created(command: Extract<TenantCommand, { type: 'CreateTenant' }>): Ten
   ];
 }
 
-function rotated(
+function rotatedKeys(
   state: OpenTenant,
-  keys: readonly ApiKey[],
-  at: number,
-  graceMs: number,
+  { keys, graceMs, now: at }: Extract<TenantCommand, { type: 'RotateKeys' }>,
 ): TenantEvent[] {
-  const modes = new Set(keys.map((key) => key.mode));
-  const replaced = state.keys.filter(
-    (key) => modes.has(key.mode) && (key.validUntil === null || key.validUntil > at + graceMs),
-  );
   return [
     ...keys.map((key): TenantEvent => ({ type: 'ApiKeyIssued', at, ...key })),
-    ...replaced.map((key): TenantEvent => ({
+    ...retire(state.keys, keys, at + graceMs).map(({ keyId }): TenantEvent => ({
       type: 'ApiKeyRetired',
       at,
-      keyId: key.keyId,
+      keyId,
       validUntil: at + graceMs,
+    })),
+  ];
+}
+
+function rotatedSecrets(
+  state: OpenTenant,
+  { secrets, graceMs, now: at }: Extract<TenantCommand, { type: 'RotateSigningSecrets' }>,
+): TenantEvent[] {
+  const validUntil = at + graceMs;
+  return [
+    ...secrets.map((secret): TenantEvent => ({ type: 'SigningSecretIssued', at, ...secret })),
+    ...retire(state.signingSecrets, secrets, validUntil).map(({ secretId }): TenantEvent => ({
+      type: 'SigningSecretRetired',
+      at,
+      secretId,
+      validUntil,
     })),
   ];
 }

@@ -123,11 +123,11 @@ export class EventStoreDbEventReader {
   }
 
   async readPage(after: WirePosition, limit: number): Promise<TailPage<WirePosition>> {
-    const events = await this.eventsAfter(after, [this.options.prefix], limit);
+    const { events, isFull } = await this.eventsAfter(after, [this.options.prefix], limit);
     return {
       events: events.map((event) => this.recorded(event)),
       next: events.at(-1)?.position ?? after,
-      isFull: events.length === limit,
+      isFull,
     };
   }
 
@@ -150,9 +150,9 @@ export class EventStoreDbEventReader {
       await this.options.comparison.run();
     if (newest !== undefined && comparePositions(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
-    const found =
+    const { events: found, isFull } =
       newest === undefined
-        ? []
+        ? { events: [], isFull: false }
         : await this.eventsAfter(after, [this.options.prefix, newest.stream], limit);
     const next = found.at(-1)?.position ?? after;
     const own = found.filter(({ stream }) => stream.startsWith(this.options.prefix));
@@ -160,7 +160,7 @@ export class EventStoreDbEventReader {
       events: own.map((event) => this.recorded(event)),
       last: own.at(-1)?.position,
       next,
-      isFull: found.length === limit,
+      isFull,
       isAtEnd: newest !== undefined && comparePositions(next, newest.position) >= 0,
     };
   }
@@ -182,13 +182,16 @@ export class EventStoreDbEventReader {
     after: WirePosition,
     prefixes: readonly string[],
     limit: number,
-  ): Promise<readonly WireEvent[]> {
+  ): Promise<{ readonly events: readonly WireEvent[]; readonly isFull: boolean }> {
     // The read begins with the event at the position itself, when that event passes the filter.
-    const { events } = await this.options.reads.read({
+    const { events: read, isCut } = await this.options.reads.read({
       of: { prefixes, from: after === BEFORE_ALL ? 'start' : after },
       count: limit + 1,
     });
-    return events.filter(({ position }) => comparePositions(position, after) > 0).slice(0, limit);
+    const events = read
+      .filter(({ position }) => comparePositions(position, after) > 0)
+      .slice(0, limit);
+    return { events, isFull: events.length === limit || isCut };
   }
 
   private recorded({ createdAt, position, stream, ...event }: WireEvent): RecordedEvent {

@@ -5,6 +5,7 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { ExpectedRevision, NewEvent } from '../event-log.js';
+import { PAGE_BYTES_MAX, storedBytes } from '../event-pages.js';
 import type { EventStoreAddress } from '../event-store-url.js';
 import { ConnectionChanged, NoAnswer } from './eventstoredb-failures.js';
 
@@ -35,6 +36,8 @@ export interface WirePage {
    * report the end of the whole log; of a stream current versions do.
    */
   readonly isEndNamed: boolean;
+  /** The read was ended here for the bytes of its events: more may follow. */
+  readonly isCut: boolean;
 }
 
 export interface WireRead {
@@ -146,6 +149,8 @@ export class EventStoreDbWire extends EventStoreDBClient {
     let timer: NodeJS.Timeout | undefined;
     let hasEnded = false;
     let isEndNamed = false;
+    let isCut = false;
+    let bytes = 0;
     try {
       await new Promise<void>((resolve, reject) => {
         const quiet = (): void => {
@@ -158,10 +163,17 @@ export class EventStoreDbWire extends EventStoreDBClient {
         };
         listen();
         call.on('data', (answer: streams.ReadResp) => {
+          if (isCut) return;
           listen();
           const event = answer.getEvent()?.getEvent();
-          if (event !== undefined) found.push(wireEvent(event));
+          if (event !== undefined) {
+            const read = wireEvent(event);
+            found.push(read);
+            bytes += storedBytes(read);
+          }
           isEndNamed ||= answer.hasLastStreamPosition() || answer.hasStreamNotFound();
+          isCut = bytes >= PAGE_BYTES_MAX;
+          if (isCut) resolve();
         });
         call.on('error', reject);
         call.on('end', () => {
@@ -171,7 +183,7 @@ export class EventStoreDbWire extends EventStoreDBClient {
         // Cancelled by the server or by a lost connection without a word.
         call.on('close', () => reject(new NoAnswer('a read was closed before its end')));
       });
-      return { events: found, isEndNamed };
+      return { events: found, isEndNamed, isCut };
     } finally {
       clearTimeout(timer);
       if (!hasEnded) cancel(call);

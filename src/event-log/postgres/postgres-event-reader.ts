@@ -5,6 +5,7 @@ import {
   type RecordedEvent,
   type StreamEnd,
 } from '../event-log.js';
+import { PAGE_BYTES_MAX } from '../event-pages.js';
 import { asFirstRecorded } from '../first-recorded.js';
 import type { NewestSeen } from '../newest-seen.js';
 import type { PostgresPositions } from './postgres-positions.js';
@@ -16,14 +17,28 @@ const STREAM_PAGE = 1_000;
 const EVENT_COLUMNS =
   'position, stream, revision, event_id, type, data, metadata, recorded_at::float8';
 /**
+ * The first events of a query, up to the one that reaches the bytes of a page, which says so. No
+ * event is as large as a page, so that one behind the reader's own is always among them. The
+ * lengths of large texts are read without the texts.
+ */
+const pageOf = (columns: string, where: string, order: string, limit: string): string =>
+  `select ${columns}, bytes >= ${PAGE_BYTES_MAX} from (
+    select *, octet_length(data) + octet_length(metadata) as own_bytes,
+      sum(octet_length(data) + octet_length(metadata)) over (
+        order by ${order} rows unbounded preceding) as bytes
+    from ledger.events where ${where} order by ${order} limit ${limit}) page
+  where bytes - own_bytes < ${PAGE_BYTES_MAX} order by ${order}`;
+/**
  * The event that a reader has already is read again, without its contents, as a proof that it still
  * exists.
  */
 const columnsBehind = (place: string): string =>
   `position, stream, revision, event_id, type, case when ${place} then '' else data end, case when ${place} then '' else metadata end, recorded_at::float8`;
-const READ_BEHIND = `select ${columnsBehind('position = $1')} from ledger.events where position >= $1 order by position limit $2`;
-const READ_STREAM = `select ${EVENT_COLUMNS} from ledger.events where stream = $1 and revision >= $2 order by revision limit $3`;
-const READ_STREAM_BEHIND = `select ${columnsBehind('revision = $2')} from ledger.events where stream = $1 and revision >= $2 order by revision limit $3`;
+const READ_ALL = pageOf(EVENT_COLUMNS, 'position > $1', 'position', '$2');
+const READ_BEHIND = pageOf(columnsBehind('position = $1'), 'position >= $1', 'position', '$2');
+const OF_STREAM = 'stream = $1 and revision >= $2';
+const READ_STREAM = pageOf(EVENT_COLUMNS, OF_STREAM, 'revision', '$3');
+const READ_STREAM_BEHIND = pageOf(columnsBehind('revision = $2'), OF_STREAM, 'revision', '$3');
 type EventRow = [
   position: bigint,
   stream: string,
@@ -33,7 +48,14 @@ type EventRow = [
   data: string,
   metadata: string,
   recordedAt: number,
+  reachesLimit: boolean,
 ];
+
+interface EventsRead {
+  readonly events: readonly RecordedEvent[];
+  /** More may follow. */
+  readonly isFull: boolean;
+}
 
 /** Reads events by page: of a stream, of the whole log, behind what the reader has already. */
 export class PostgresEventReader {
@@ -51,21 +73,22 @@ export class PostgresEventReader {
     const { epoch } = end ?? this.seen;
     let known = end;
     if (known === undefined) {
-      const page = await this.readEvents('ledger-read-stream', READ_STREAM, [
-        stream,
-        from,
+      const { events, isFull } = await this.readEvents(
+        'ledger-read-stream',
+        READ_STREAM,
+        [stream, from],
         STREAM_PAGE,
-      ]);
-      yield* page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < STREAM_PAGE) return;
+      );
+      yield* events;
+      const last = events.at(-1);
+      if (last === undefined || !isFull) return;
       known = { revision: last.revision, eventId: last.id, epoch };
     }
     for (;;) {
-      const page = await this.readStreamBehind(stream, known);
-      yield* page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < STREAM_PAGE - 1) return;
+      const { events, isFull } = await this.readStreamBehind(stream, known);
+      yield* events;
+      const last = events.at(-1);
+      if (last === undefined || !isFull) return;
       known = { revision: last.revision, eventId: last.id, epoch };
     }
   }
@@ -74,14 +97,17 @@ export class PostgresEventReader {
   private async readStreamBehind(
     stream: string,
     { revision, eventId, epoch }: StreamEnd,
-  ): Promise<readonly RecordedEvent[]> {
+  ): Promise<EventsRead> {
     if (epoch !== this.seen.epoch) throw new LogWentBack();
-    const [known, ...page] = await this.readEvents(
+    const read = await this.readEvents(
       'ledger-read-stream-behind',
       READ_STREAM_BEHIND,
-      [stream, revision, STREAM_PAGE],
+      [stream, revision],
+      STREAM_PAGE,
     );
-    if (known?.revision === revision && known.id === eventId) return page;
+    const [known, ...events] = read.events;
+    if (known?.revision === revision && known.id === eventId)
+      return { events, isFull: read.isFull };
     this.seen.lost(epoch);
     throw new LogWentBack();
   }
@@ -96,7 +122,7 @@ export class PostgresEventReader {
     let known: string | undefined;
     return async (cursor) => {
       if (epoch !== this.seen.epoch) throw new LogWentBack();
-      const events = await this.readBehind(cursor, pageSize, known, epoch);
+      const { events, isFull } = await this.readBehind(cursor, pageSize, known, epoch);
       const last = events.at(-1);
       known = last?.id ?? known;
       const page =
@@ -106,7 +132,7 @@ export class PostgresEventReader {
       return {
         events: page,
         next: last ? this.positions.number(last.position) : cursor,
-        isFull: page.length === pageSize,
+        isFull,
       };
     };
   }
@@ -120,42 +146,44 @@ export class PostgresEventReader {
     limit: number,
     known: string | undefined,
     epoch: number,
-  ): Promise<readonly RecordedEvent[]> {
-    if (cursor === 0n) return this.readPage(cursor, limit);
-    const events = await this.readEvents('ledger-read-behind', READ_BEHIND, [cursor, limit + 1]);
-    const [at] = events;
+  ): Promise<EventsRead> {
+    if (cursor === 0n) return this.readAll(cursor, limit);
+    const read = await this.readEvents('ledger-read-behind', READ_BEHIND, [cursor], limit + 1);
+    const [at] = read.events;
     if (
       at !== undefined &&
       this.positions.number(at.position) === cursor &&
       (known === undefined || known === at.id)
     )
-      return events;
+      return read;
     this.seen.wentBack({ position: this.positions.token(cursor), eventId: known ?? '' }, epoch);
     throw new LogWentBack();
   }
 
-  readPage(after: bigint, limit: number): Promise<readonly RecordedEvent[]> {
-    return this.readEvents(
-      'ledger-read-all',
-      `select ${EVENT_COLUMNS} from ledger.events where position > $1 order by position limit $2`,
-      [after, limit],
-    );
+  async readPage(after: bigint, limit: number): Promise<readonly RecordedEvent[]> {
+    return (await this.readAll(after, limit)).events;
   }
 
+  private readAll(after: bigint, limit: number): Promise<EventsRead> {
+    return this.readEvents('ledger-read-all', READ_ALL, [after], limit);
+  }
+
+  /** @param values of the query, less its last one: the limit. */
   private async readEvents(
     name: string,
     text: string,
-    values: readonly (string | bigint | number)[],
-  ): Promise<readonly RecordedEvent[]> {
+    values: readonly (string | bigint)[],
+    limit: number,
+  ): Promise<EventsRead> {
     const { epoch } = this.seen;
     const rows = await this.pool.read<EventRow>({
       name,
       text,
-      values: [...values],
+      values: [...values, limit],
       rowMode: 'array',
     });
     this.noteNewest(rows, epoch);
-    return rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) =>
+    const events = rows.map(([position, stream, revision, id, type, data, metadata, recordedAt]) =>
       asFirstRecorded({
         id,
         type,
@@ -167,6 +195,7 @@ export class PostgresEventReader {
         recordedAt,
       }),
     );
+    return { events, isFull: rows.length === limit || rows.at(-1)?.[8] === true };
   }
 
   /** Of a page of the log that is the last event; of a page of a stream as well. */

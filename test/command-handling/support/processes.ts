@@ -31,6 +31,7 @@ import { KeyedNames } from '../../../src/privacy/keyed-names.js';
 import { PostgresKeyRows } from '../../../src/privacy/key-rows.js';
 import { WrappedKeys } from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
+import { GatedLog } from './troubled-logs.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
@@ -71,6 +72,23 @@ export class SharedLedger {
     const close = (): Promise<void> => (closed ??= log.close().then(() => pool.end()));
     this.closing.unshift(close);
     return new TestProcess(around(log), pool, clock, close);
+  }
+
+  /** A process whose appends of one kind wait at a gate. */
+  async gated(
+    stops: ConstructorParameters<typeof GatedLog>[1],
+  ): Promise<{ readonly process: TestProcess; readonly gate: GatedLog }> {
+    const gates: GatedLog[] = [];
+    const process = await this.process({
+      around: (log) => {
+        const gate = new GatedLog(log, stops);
+        gates.push(gate);
+        return gate;
+      },
+    });
+    const [gate] = gates;
+    if (!gate) throw new Error('no log was opened');
+    return { process, gate };
   }
 
   async close(): Promise<void> {

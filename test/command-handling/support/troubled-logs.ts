@@ -197,6 +197,33 @@ export class InterruptedLog extends LogAround {
   }
 }
 
+/** Something happens to the log right behind an append of one kind, once. */
+export class StruckLog extends LogAround {
+  private isOver = false;
+
+  constructor(
+    log: EventLog,
+    private readonly behind: (events: readonly NewEvent[]) => boolean,
+    private readonly happens: () => Promise<void>,
+  ) {
+    super(log);
+  }
+
+  override async append(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    end?: StreamEnd,
+  ): Promise<AppendResult> {
+    const result = await super.append(stream, expected, events, end);
+    if (result.kind === 'appended' && !this.isOver && this.behind(events)) {
+      this.isOver = true;
+      await this.happens();
+    }
+    return result;
+  }
+}
+
 /** Appends of one kind wait at a gate, so that a test can let others go first. */
 export class GatedLog extends LogAround {
   private arrived: (() => void) | undefined;

@@ -365,6 +365,20 @@ export const EVENT_EXAMPLES: Examples = {
   },
   ApiKeyRetired: { type: 'ApiKeyRetired', at: 28, keyId: 'live-1', validUntil: 29 },
   SigningSecretIssued: { type: 'SigningSecretIssued', at: 29, mode: 'test', sealed: 'c2VhbGVk' },
+  SigningSecretRetired: {
+    type: 'SigningSecretRetired',
+    at: 47,
+    secretId: 'signing-live',
+    validUntil: 48,
+  },
+  TenantSuspended: {
+    type: 'TenantSuspended',
+    at: 49,
+    reason: personal(STAFF_ID, 'their key is on a public page'),
+    by: personal(STAFF_ID, 'Staff Operator'),
+  },
+  TenantResumed: { type: 'TenantResumed', at: 50 },
+  TokensNotBeforeChanged: { type: 'TokensNotBeforeChanged', at: 51, tokensNotBefore: 50 },
   OpenEndpointsSwitched: { type: 'OpenEndpointsSwitched', at: 30, openEndpoints: true },
   OpenRulesChanged: {
     type: 'OpenRulesChanged',
@@ -433,6 +447,14 @@ export const EVENT_EXAMPLES: Examples = {
     programId: 'default',
     shareMedium: 'EMAIL',
     engagementMedium: 'MOBILE',
+  },
+  ShareLinkVisitsCounted: {
+    type: 'ShareLinkVisitsCounted',
+    at: 53,
+    person: ANN_ID,
+    programId: 'default',
+    since: 52,
+    visits: [{ shareMedium: 'EMAIL', engagementMedium: 'MOBILE', count: 3 }],
   },
   PeriodClosed: {
     type: 'PeriodClosed',

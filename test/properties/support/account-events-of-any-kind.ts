@@ -189,6 +189,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
         dateTriggered: time,
       }),
     ),
+    recalled: hidden(fc.array(fc.tuple(text, orNull(fc.integer())), { maxLength: 2 })),
   },
   ReferrerRewardEarnedByEvent: {
     referralId,

@@ -1,0 +1,27 @@
+import type { NewEvent, RecordedEvent } from './event-log.js';
+
+/**
+ * A page of stored events ends with the event that reaches this many bytes of data and metadata: a
+ * client decides how large its events are, and a page is decoded as a whole.
+ */
+export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
+const PAGE_EVENTS_MAX = 500;
+
+/** Estimated by characters. */
+export const storedBytes = ({ data, metadata }: Pick<NewEvent, 'data' | 'metadata'>): number =>
+  data.length + metadata.length;
+
+/** Events in pages, so that a long stream is decoded in steps. */
+export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterable<RecordedEvent[]> {
+  let page: RecordedEvent[] = [];
+  let bytes = 0;
+  for await (const event of events) {
+    page.push(event);
+    bytes += storedBytes(event);
+    if (page.length < PAGE_EVENTS_MAX && bytes < PAGE_BYTES_MAX) continue;
+    yield page;
+    page = [];
+    bytes = 0;
+  }
+  if (page.length > 0) yield page;
+}
