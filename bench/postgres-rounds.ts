@@ -116,7 +116,7 @@ async function oneRound(
   );
   const running = Promise.all(actors.map((actor) => actor.run()));
   await delay(random.integer(loadMs.min, loadMs.max));
-  await make(trouble, dataDir, random);
+  await makeTrouble(trouble, dataDir, random);
   const back = await whenBack(dataDir);
   // On its own connections: hanging writes must not block it.
   const asking = new LedgerClient({ url: service.url, apiKey, connectionsMax: 1_000 });
@@ -155,7 +155,12 @@ async function oneRound(
   };
 }
 
-async function make(trouble: Trouble, dataDir: string, random: SeededRandom): Promise<void> {
+/** Done to the embedded Postgres of a data folder, which comes back by itself. */
+export async function makeTrouble(
+  trouble: Trouble,
+  dataDir: string,
+  random: SeededRandom,
+): Promise<void> {
   switch (trouble) {
     case 'the postmaster is killed':
       return kill(await postmasterPid(dataDir), 'SIGKILL');

@@ -70,7 +70,9 @@ const median = (times: readonly number[]): number =>
 
 async function main(): Promise<void> {
   const dataDir = await makeDataDir();
-  const service = await startServiceProcess({ env: { DATA_DIR: dataDir } });
+  const service = await startServiceProcess({
+    env: { DATA_DIR: dataDir, FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
+  });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
     await service.ready();

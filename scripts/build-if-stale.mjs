@@ -14,6 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -43,7 +44,7 @@ export function buildIfStale() {
     // Taken before the compiler reads: a file edited meanwhile makes the next start build again.
     const built = fingerprint();
     rmSync(stamp, { force: true });
-    const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
     const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.json')], {
       cwd: root,
       stdio: ['ignore', 2, 2],

@@ -28,6 +28,9 @@ test('no variable is required', () => {
     statementTimeoutMs: 10_000,
     rememberedStreamsMb: 512,
     requestsInFlightMax: 1000,
+    connectionsMax: 4096,
+    connectionsPerAddressMax: 1024,
+    failedCredentialsPerMinute: 300,
     positionWaitMs: 5_000,
     shutdownGraceMs: 10_000,
   });
@@ -52,6 +55,9 @@ test('every variable has its effect', () => {
     WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, 127.0.0.1,fd00::/8',
     TRUSTED_PROXIES: '192.0.2.1',
     REQUESTS_IN_FLIGHT_MAX: '7',
+    CONNECTIONS_MAX: '500',
+    CONNECTIONS_PER_ADDRESS_MAX: '20',
+    FAILED_CREDENTIALS_PER_MINUTE: '30',
   });
   expect(config).toMatchObject({
     dataDir: '/srv/ledger',
@@ -63,6 +69,9 @@ test('every variable has its effect', () => {
     roles: new Set(['api', 'worker']),
     logLevel: 'warn',
     requestsInFlightMax: 7,
+    connectionsMax: 500,
+    connectionsPerAddressMax: 20,
+    failedCredentialsPerMinute: 30,
   });
   expect(config.webhookAllowCidrs).toEqual([
     { address: '10.0.0.0', prefix: 8, family: 'ipv4' },

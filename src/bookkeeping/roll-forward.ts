@@ -98,10 +98,13 @@ export class RollForwardSums {
     this.of(unitKey, spelled).overdue += 1;
   }
 
-  result(): RollForward[] {
-    return [...this.units]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, sums]) => rollForward(sums));
+  /** `tooLarge`: the units with a sum beyond 2^53, which JSON cannot represent exactly. */
+  result(): { readonly units: readonly RollForward[]; readonly tooLarge: readonly string[] } {
+    const sorted = [...this.units].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sums]) => sums);
+    return {
+      units: sorted.filter(isExact).map(rollForward),
+      tooLarge: sorted.filter((sums) => !isExact(sums)).map(({ unit }) => unit),
+    };
   }
 
   private of(unitKey: string, spelled: string): UnitSums {
@@ -136,6 +139,13 @@ const zeros = (): Record<LedgerAccount, bigint> => ({
   forfeited: 0n,
 });
 
+const total = (sums: Readonly<Record<LedgerAccount, bigint>>): bigint =>
+  Object.values(sums).reduce((sum, amount) => sum + amount, 0n);
+
+/** No figure is larger than the debits or the credits. */
+const isExact = ({ debit, credit }: UnitSums): boolean =>
+  [total(debit), total(credit)].every((sum) => sum <= BigInt(Number.MAX_SAFE_INTEGER));
+
 function rollForward({
   unit,
   opening,
@@ -145,36 +155,26 @@ function rollForward({
   recordedLate,
   overdue,
 }: UnitSums): RollForward {
-  const total = (sums: Record<LedgerAccount, bigint>): bigint =>
-    Object.values(sums).reduce((sum, amount) => sum + amount, 0n);
   return {
     unit,
-    opening: exact(opening),
-    issued: exact(moved.issued),
-    redeemed: exact(moved.redeemed),
-    expired: exact(moved.expired),
-    cancelled: exact(moved.cancelled),
-    restored: exact(moved.restored),
-    closing: exact(credit.available - debit.available),
-    scheduled: exact(credit.scheduled - debit.scheduled),
+    opening: Number(opening),
+    issued: Number(moved.issued),
+    redeemed: Number(moved.redeemed),
+    expired: Number(moved.expired),
+    cancelled: Number(moved.cancelled),
+    restored: Number(moved.restored),
+    closing: Number(credit.available - debit.available),
+    scheduled: Number(credit.scheduled - debit.scheduled),
     trialBalance: LEDGER_ACCOUNTS.map((ledgerAccount) => ({
       ledgerAccount,
-      debit: exact(debit[ledgerAccount]),
-      credit: exact(credit[ledgerAccount]),
+      debit: Number(debit[ledgerAccount]),
+      credit: Number(credit[ledgerAccount]),
     })),
-    debits: exact(total(debit)),
-    credits: exact(total(credit)),
+    debits: Number(total(debit)),
+    credits: Number(total(credit)),
     recordedLate,
     overdue,
   };
-}
-
-/** @throws {RangeError} instead of an inexact figure. */
-function exact(amount: bigint): number {
-  const number = Number(amount);
-  if (!Number.isSafeInteger(number))
-    throw new RangeError('a sum is beyond 2^53 and cannot be represented exactly');
-  return number;
 }
 
 /** The contradictions between the figures; empty: none. */

@@ -1,6 +1,11 @@
 import { isAlias } from '../command-handling/tenant-directory.js';
 import { MODES, type Mode, type Scope } from '../domain/scope.js';
-import { COUNTED_CALLS, type CountedCall } from '../domain/tenant/open-rules.js';
+import {
+  COUNTED_CALLS,
+  PUBLIC_USERS,
+  type CountedCall,
+  type PublicUser,
+} from '../domain/tenant/open-rules.js';
 import { CommandError } from './command-error.js';
 
 /** Checked values of options that several commands share. All throw {CommandError}. */
@@ -46,6 +51,12 @@ export function parseRateLimits(
       return [call, Number(calls)];
     }),
   );
+}
+
+export function parsePublicUser(view: string): PublicUser {
+  const known = PUBLIC_USERS.find((candidate) => candidate === view);
+  if (!known) throw new CommandError(`--public-user must be one of ${PUBLIC_USERS.join(', ')}`);
+  return known;
 }
 
 /** Origins as browsers send them, or `*` for every page. */

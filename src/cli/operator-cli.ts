@@ -17,7 +17,7 @@ export function addOperatorCommands(cli: Command): void {
         throw new CommandError('a name is 1 to 64 letters, digits and . _ @ -');
       printJson(makeOperatorKey(name, role.map(roleIn)));
       note(
-        'This key is shown this once. Add the entry to the list in OPERATORS_FILE and restart the service.',
+        'This key is shown this once. It counts as soon as its entry is in the list in OPERATORS_FILE.',
       );
     });
 }

@@ -1,24 +1,26 @@
 import type { Command } from 'commander';
-import type { Refused } from '../domain/refusal.js';
-import { CALL_WINDOWS, COUNTED_CALLS, type OpenRules } from '../domain/tenant/open-rules.js';
-import { DEFAULT_PROGRAM, programsOf } from '../domain/tenant/program-document.js';
+import { COUNTED_CALLS, PUBLIC_USERS, type OpenRules } from '../domain/tenant/open-rules.js';
+import { DEFAULT_PROGRAM } from '../domain/tenant/program-document.js';
 import type {
   TenantCommand,
   OpenTenant,
   ProgramDocument,
 } from '../domain/tenant/tenant.decider.js';
-import { checkAlias, parseMode, parseOrigins, parseRateLimits } from './arguments.js';
-import { CommandError } from './command-error.js';
+import { timeOf } from '../operations/ledger/ledger-selection.js';
 import { parseProgram } from '../operations/tenants/program-schema.js';
+import { checkAlias, parseOrigins, parsePublicUser, parseRateLimits } from './arguments.js';
+import { CommandError } from './command-error.js';
 import {
   note,
-  parseDuration,
   printJson,
   printTable,
   readJsonFile,
   withCore,
   type OutputOptions,
 } from './command-line.js';
+import { done } from './outcomes.js';
+import { addAccessCommands } from './tenant-access-cli.js';
+import { accepted, existing, show, shown } from './tenant-document.js';
 
 interface UpdateOptions {
   readonly openEndpoints?: boolean;
@@ -26,17 +28,45 @@ interface UpdateOptions {
   readonly tokenExpiry?: boolean;
   readonly allowOrigin?: readonly string[];
   readonly rateLimit?: readonly string[];
+  readonly tokensNotBefore?: string;
+  readonly publicUser?: string;
 }
 
 const changedRulesOf = ({
   tokenExpiry,
   allowOrigin,
   rateLimit,
+  publicUser,
 }: UpdateOptions): Partial<OpenRules> => ({
   ...(tokenExpiry === undefined ? {} : { tokensMustExpire: tokenExpiry }),
   ...(allowOrigin === undefined ? {} : { allowedOrigins: parseOrigins(allowOrigin) }),
   ...(rateLimit === undefined ? {} : { rateLimits: parseRateLimits(rateLimit) }),
+  ...(publicUser === undefined ? {} : { publicUser: parsePublicUser(publicUser) }),
 });
+
+/** One command for each kind of setting. @throws {CommandError} for a bad value. */
+function changesOf(options: UpdateOptions, now: number): readonly TenantCommand[] {
+  const { openEndpoints, paymentProvider, tokensNotBefore } = options;
+  const changes = changedRulesOf(options);
+  const commands: TenantCommand[] = [];
+  if (Object.keys(changes).length > 0) commands.push({ type: 'ChangeOpenRules', changes, now });
+  if (tokensNotBefore !== undefined)
+    commands.push({
+      type: 'ChangeTokensNotBefore',
+      tokensNotBefore:
+        tokensNotBefore === 'none'
+          ? null
+          : (done(timeOf('tokensNotBefore', tokensNotBefore, now)) ?? null),
+      now,
+    });
+  if (openEndpoints !== undefined)
+    commands.push({ type: 'SwitchOpenEndpoints', openEndpoints, now });
+  if (paymentProvider !== undefined) {
+    const programType = paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY';
+    commands.push({ type: 'ChangeProgramType', programType, now });
+  }
+  return commands;
+}
 
 /** `tenant …` and `program …`. */
 export function addTenantCommands(cli: Command): void {
@@ -112,65 +142,29 @@ export function addTenantCommands(cli: Command): void {
       '--rate-limit <call=number...>',
       `calls of a client in a window: ${COUNTED_CALLS.join(', ')}`,
     )
+    .option(
+      '--tokens-not-before <time>',
+      'refuse user tokens that were issued before; none for tokens of any age',
+    )
+    .option(
+      '--public-user <view>',
+      `what GET /open/user shows of the owner of a code: ${PUBLIC_USERS.join(', ')} (without e-mail and last name)`,
+    )
     .option('--json', 'one JSON document')
-    .action(
-      async (
-        alias: string,
-        { openEndpoints, paymentProvider, json, ...rules }: OutputOptions & UpdateOptions,
-      ) => {
-        checkAlias(alias);
-        const now = Date.now();
-        const changes = changedRulesOf(rules);
-        const commands: TenantCommand[] = [
-          ...(Object.keys(changes).length === 0
-            ? []
-            : [{ type: 'ChangeOpenRules', changes, now } as const]),
-          ...(openEndpoints === undefined
-            ? []
-            : [{ type: 'SwitchOpenEndpoints', openEndpoints, now } as const]),
-          ...(paymentProvider === undefined
-            ? []
-            : [
-                {
-                  type: 'ChangeProgramType',
-                  programType: paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
-                  now,
-                } as const,
-              ]),
-        ];
-        if (commands.length === 0)
-          throw new CommandError('nothing to change was named: see tenant update --help');
-        const tenantAfter = await withCore(async ({ tenantCommands }) => {
-          let after: OpenTenant | undefined;
-          for (const command of commands)
-            after = accepted(await tenantCommands.execute(alias, command), alias);
-          return after;
-        });
-        if (tenantAfter) show(tenantAfter, json);
-      },
-    );
-
-  tenant
-    .command('rotate-key <alias>')
-    .description('a new API key; the old one stays valid for the grace period')
-    .option('--grace <duration>', 'how long the old key stays valid', '24h')
-    .option('--mode <mode>', 'live or test', 'live')
-    .option('--json', 'one JSON document (the answer always is)')
-    .action(async (alias: string, options: { grace: string; mode: string }) => {
+    .action(async (alias: string, { json, ...options }: OutputOptions & UpdateOptions) => {
       checkAlias(alias);
-      const graceMs = parseDuration(options.grace);
-      const mode = parseMode(options.mode);
-      const fresh = accepted(
-        await withCore(({ tenantCommands }) => tenantCommands.rotateKeys(alias, [mode], graceMs)),
-        alias,
-      );
-      printJson({
-        alias,
-        ...(fresh.live ? { liveApiKey: fresh.live } : {}),
-        ...(fresh.test ? { testApiKey: fresh.test } : {}),
+      const commands = changesOf(options, Date.now());
+      if (commands.length === 0)
+        throw new CommandError('nothing to change was named: see tenant update --help');
+      const tenantAfter = await withCore(async ({ tenantCommands }) => {
+        let after: OpenTenant | undefined;
+        for (const command of commands)
+          after = accepted(await tenantCommands.execute(alias, command), alias);
+        return after;
       });
-      note(`This key is shown this once. The one before stays good for ${options.grace}.`);
+      if (tenantAfter) show(tenantAfter, json);
     });
+  addAccessCommands(tenant);
 }
 
 /** `program apply` and `show`. */
@@ -209,89 +203,9 @@ export function addProgramCommands(cli: Command): void {
     });
 }
 
-function shown(tenant: OpenTenant) {
-  return {
-    alias: tenant.alias,
-    createdAt: new Date(tenant.createdAt).toISOString(),
-    programType: tenant.programType,
-    openEndpoints: tenant.openEndpoints,
-    tokensMustExpire: tenant.openRules.tokensMustExpire,
-    allowedOrigins: tenant.openRules.allowedOrigins,
-    rateLimits: Object.fromEntries(
-      COUNTED_CALLS.map((call) => [
-        call,
-        tenant.openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls,
-      ]),
-    ),
-    defaultProgram: tenant.defaultProgramId,
-    programs: programsOf(tenant).map(({ id, version, isDefault }) => ({
-      id,
-      version,
-      default: isDefault,
-      document: tenant.programs[id]?.document,
-    })),
-    keys: tenant.keys.map(({ keyId, mode, validUntil }) => ({
-      keyId,
-      mode,
-      validUntil: validUntil === null ? null : new Date(validUntil).toISOString(),
-    })),
-  };
-}
-
-function show(tenant: OpenTenant, json: boolean | undefined): void {
-  const facts = shown(tenant);
-  if (json) return printJson(facts);
-  printTable(
-    ['setting', 'value'],
-    [
-      ['alias', facts.alias],
-      ['made', facts.createdAt],
-      ['program type', facts.programType],
-      ['open endpoints', facts.openEndpoints ? 'on' : 'off'],
-      ['user tokens must expire', facts.tokensMustExpire ? 'yes' : 'no'],
-      ['allowed origins', facts.allowedOrigins.join(', ') || 'all'],
-      ...Object.entries(facts.rateLimits).map(([call, calls]) => [
-        'rate limit',
-        `${call}: ${calls}`,
-      ]),
-      ...facts.programs.map(({ id, version, default: isDefault }) => [
-        'program',
-        `${id}, version ${version}${isDefault ? ', default' : ''}`,
-      ]),
-      ...facts.keys.map(({ keyId, validUntil }) => [
-        'API key',
-        validUntil === null ? keyId : `${keyId}, good until ${validUntil}`,
-      ]),
-    ],
-  );
-}
-
-async function existing(alias: string): Promise<OpenTenant> {
-  checkAlias(alias);
-  const tenant = await withCore(({ tenants }) => tenants.read(alias));
-  if (!tenant) throw new CommandError(`there is no tenant ${alias}`);
-  return tenant;
-}
-
 async function readProgram(file: string): Promise<ProgramDocument> {
   const program = parseProgram(await readJsonFile(file));
   if ('problems' in program && Array.isArray(program.problems))
     throw new CommandError(`${file}: ${program.problems.join('; ')}`);
   return program as ProgramDocument;
-}
-
-function accepted<T extends object>(result: T | Refused, alias: string): T {
-  if (!('refused' in result)) return result;
-  switch (result.refused) {
-    case 'TENANT_EXISTS':
-      throw new CommandError(`there is a tenant ${alias} already`);
-    case 'TENANT_NOT_FOUND':
-      throw new CommandError(`there is no tenant ${alias}`);
-    case 'RECORD_TOO_LARGE':
-      throw new CommandError(
-        'the program file is too large: a pool of codes is filled up by applying the program again with the next ones',
-      );
-    default:
-      throw new CommandError(`refused: ${result.refused}`);
-  }
 }

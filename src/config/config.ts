@@ -22,6 +22,9 @@ const LOG_LEVELS: readonly LogLevel[] = [
   'silent',
 ];
 
+/** Fewest connections of clients; health checks have some beside them. */
+export const CLIENTS_MIN = 16;
+
 /** A range of addresses, as `net.BlockList#addSubnet` takes it. */
 export interface Cidr {
   readonly address: string;
@@ -55,6 +58,9 @@ export interface Config {
   readonly databaseConnectionsMax: number;
   readonly statementTimeoutMs: number;
   readonly requestsInFlightMax: number;
+  readonly connectionsMax: number;
+  readonly connectionsPerAddressMax: number;
+  readonly failedCredentialsPerMinute: number;
   /** For the cached streams of all kinds together. */
   readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
@@ -209,7 +215,7 @@ const VARIABLES = {
     schema: text.optional(),
     default: 'none',
     meaning:
-      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. Read once, at the start.',
+      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. It counts as it is at each call; with a mode that lets others write it the service does not start, and later no key in it counts.',
   },
   PUBLIC_URL: {
     schema: webAddress().optional(),
@@ -265,6 +271,24 @@ const VARIABLES = {
     meaning:
       'Requests worked on at a time; more are answered 503 with `Retry-After` instead of queueing without end.',
   },
+  CONNECTIONS_MAX: {
+    schema: wholeNumber(CLIENTS_MIN, 100_000).default(4096),
+    default: '`4096`',
+    meaning:
+      'Connections of clients to this process; with one more, the address that holds most of them loses one. Fewer where the limit on open files of the process is below that number and 256.',
+  },
+  CONNECTIONS_PER_ADDRESS_MAX: {
+    schema: wholeNumber(1, 100_000).default(1024),
+    default: '`1024`',
+    meaning:
+      'Connections of one address (of IPv6: of a /64); beyond that an idle one of its own is replaced, or the new one is answered 503. Trusted proxies have no such limit.',
+  },
+  FAILED_CREDENTIALS_PER_MINUTE: {
+    schema: wholeNumber(1, 1_000_000).default(300),
+    default: '`300`',
+    meaning:
+      'Wrong keys and tokens of one address in a minute; beyond that they are answered 429 instead of 401. Good ones always pass.',
+  },
   POSITION_WAIT_MS: {
     schema: wholeNumber(0, 60_000).default(5_000),
     default: '`5000`',
@@ -304,6 +328,9 @@ const environmentSchema = z.object({
   STATEMENT_TIMEOUT_MS: VARIABLES.STATEMENT_TIMEOUT_MS.schema,
   REMEMBERED_STREAMS_MB: VARIABLES.REMEMBERED_STREAMS_MB.schema,
   REQUESTS_IN_FLIGHT_MAX: VARIABLES.REQUESTS_IN_FLIGHT_MAX.schema,
+  CONNECTIONS_MAX: VARIABLES.CONNECTIONS_MAX.schema,
+  CONNECTIONS_PER_ADDRESS_MAX: VARIABLES.CONNECTIONS_PER_ADDRESS_MAX.schema,
+  FAILED_CREDENTIALS_PER_MINUTE: VARIABLES.FAILED_CREDENTIALS_PER_MINUTE.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
 } satisfies Record<keyof typeof VARIABLES, z.ZodType>);
@@ -356,6 +383,9 @@ export function loadConfig(
     statementTimeoutMs: values.STATEMENT_TIMEOUT_MS,
     rememberedStreamsMb: values.REMEMBERED_STREAMS_MB,
     requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,
+    connectionsMax: values.CONNECTIONS_MAX,
+    connectionsPerAddressMax: values.CONNECTIONS_PER_ADDRESS_MAX,
+    failedCredentialsPerMinute: values.FAILED_CREDENTIALS_PER_MINUTE,
     positionWaitMs: values.POSITION_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
   };

@@ -1,7 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { errorCode } from '../foundation/error-code.js';
 import { ConfigError } from './config.js';
 
 /** What an operator may work on: the money, or the read models. */
@@ -23,29 +21,18 @@ const file = z.array(
 );
 export type OperatorEntry = z.infer<typeof file>[number];
 
-/**
- * The operators of the HTTP interface, from their file: names, roles and hashes of keys, never a
- * key.
- */
+/** Operators of the HTTP interface: names, roles and hashes of keys, never a key. */
 export class Operators {
   constructor(private readonly entries: readonly OperatorEntry[] = []) {}
 
-  /** No operators without a path. @throws {ConfigError} without any content of the file. */
-  static async from(path: string | undefined): Promise<Operators> {
-    if (path === undefined) return new Operators();
-    const content = await readFile(path, 'utf8').catch((error: unknown) => {
-      throw new ConfigError([
-        `OPERATORS_FILE cannot be read: ${errorCode(error) ?? 'unknown error'}`,
-      ]);
-    });
+  /** @throws {ConfigError} without any content of the file. */
+  static parse(content: string): Operators {
     const parsed = file.safeParse(jsonOf(content));
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      throw new ConfigError([
-        `OPERATORS_FILE is no list of operators: see /${issue?.path.join('/') ?? ''}; cli operator key makes entries`,
-      ]);
-    }
-    return new Operators(parsed.data);
+    if (parsed.success) return new Operators(parsed.data);
+    const [issue] = parsed.error.issues;
+    throw new ConfigError([
+      `OPERATORS_FILE is no list of operators: see /${issue?.path.join('/') ?? ''}; cli operator key makes entries`,
+    ]);
   }
 
   /** Undefined: unknown key. Takes the same time for every key. */
@@ -62,6 +49,13 @@ export class Operators {
     return this.entries.some((entry) => entry.name === name);
   }
 }
+
+/** The operators whose keys count at the moment. */
+export interface CurrentOperators {
+  now(): Promise<Operators>;
+}
+
+export const NO_OPERATORS: CurrentOperators = { now: async () => new Operators() };
 
 /** A new key of 192 random bits, and its entry for the file. */
 export function makeOperatorKey(

@@ -48,7 +48,11 @@ const CACHED_KEYS_MAX = 50_000;
 
 export class WrappedKeys implements SubjectKeys {
   // Only existing keys: another process may make a missing one at any moment.
-  private readonly cache = new LRUCache<SubjectId, Buffer>({ max: CACHED_KEYS_MAX });
+  private readonly cache = new LRUCache<SubjectId, Buffer>({
+    maxSize: CACHED_KEYS_MAX,
+    // Counted one each: a cache of `max` entries allocates room for all of them at its start.
+    sizeCalculation: () => 1,
+  });
   /** A key that was read across an eviction is not cached. */
   private forgets = 0;
 

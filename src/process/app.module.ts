@@ -16,7 +16,7 @@ import { RewardBalanceQueries } from '../../projections/reward-balances/queries.
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
-import type { Operators } from '../config/operators.js';
+import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
@@ -43,6 +43,7 @@ import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
+import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
 import { UserEventsController } from '../http/user-events/user-events.controller.js';
@@ -50,7 +51,7 @@ import { CookieUsersController } from '../http/users/cookie-users.controller.js'
 import { OpenUsersController } from '../http/users/open-users.controller.js';
 import { UsersController } from '../http/users/users.controller.js';
 import { CommandGateway } from '../http/writing/command-gateway.js';
-import { OwnWrites, type Progress } from '../http/writing/own-writes.js';
+import { OwnWrites, type Progress, type WaitLimits } from '../http/writing/own-writes.js';
 import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
@@ -64,17 +65,18 @@ export interface ModuleParts {
   readonly generations: LiveGenerations;
   readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
+  readonly visits: ShareLinkVisits;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
   readonly progress: Progress;
   /** The operators of the service. */
-  readonly operators: Operators;
+  readonly operators: CurrentOperators;
   /** For operations on read models. */
   readonly operationsPool: Pool;
   /** The operations that operators have started in this process. */
   readonly runs: OperationRuns;
-  readonly positionWaitMs: number;
+  readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
@@ -138,8 +140,8 @@ function readModels({ core, generations }: ModuleParts): Provider[] {
 }
 
 function http(parts: ModuleParts): Provider[] {
-  const { core, answers, logger, progress, positionWaitMs, publicUrl } = parts;
-  const ownWrites = new OwnWrites(core.log, progress, positionWaitMs);
+  const { core, answers, logger, progress, publicUrl } = parts;
+  const ownWrites = new OwnWrites(core.log, progress, parts.waitLimits);
   const writes = new Writes(answers, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
   const operations = new OperationsCore(
@@ -161,7 +163,7 @@ function http(parts: ModuleParts): Provider[] {
     value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),
     value(
       ShareLinkRedirects,
-      new ShareLinkRedirects(core.commands, core.owners, core.tenants, publicUrl, logger),
+      new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
     ),
     made(
       Presentation,

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Operators } from '../config/operators.js';
+import { OperatorsFile } from '../config/operators-file.js';
 import type { Core } from '../core/core.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
@@ -28,6 +28,7 @@ import {
   startListening,
   startOperationRuns,
   startOperationsPool,
+  startVisits,
 } from './start-http.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
@@ -55,7 +56,8 @@ export interface Service {
 
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, by its roles. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const operators = await Operators.from(options.config.operatorsFile);
+  const { config, logger } = options;
+  const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
   return startInOrder(async (start) => {
@@ -70,12 +72,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const jobsPool = await start(startJobsPool(core, options));
     const operationsPool = await start(startOperationsPool(core, options));
     const runs = await start(startOperationRuns(options));
+    const visits = await start(startVisits(core, options));
     const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const address = { url: '' };
-    const http = { operators, registry, operationsPool, runs, readiness, address };
+    const http = { operators, registry, operationsPool, runs, readiness, address, visits };
     const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);

@@ -14,6 +14,7 @@ import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
 import { postgresPolicyStores } from '../policies/policy-stores.js';
 import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
+import { repeatJobs } from '../policies/repeat-jobs.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
@@ -100,7 +101,7 @@ function jobsOf(
   { stores, jobsPool, rateLimits }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
-  const { commands, moderations, erasures, pool, log, keys } = stores.core;
+  const { commands, moderations, erasures, pool, log, keys, codec } = stores.core;
   const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
   const handlers = jobHandlers({
     commands,
@@ -109,8 +110,14 @@ function jobsOf(
     purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
     scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
     checkErasures: () => replayErasures(pool, log, keys),
+    repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs }, since),
   });
-  return new Jobs(jobsPool, stores.presence, { handlers, isUnavailable: isStoreAway, logger });
+  const jobs = new Jobs(jobsPool, stores.presence, {
+    handlers,
+    isUnavailable: isStoreAway,
+    logger,
+  });
+  return jobs;
 }
 
 /** Stopped last of the followers, so that the others' results are still shown. */

@@ -10,9 +10,11 @@ import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
+import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
+import { connectionsMax } from './open-files.js';
 import { storesAnswerIn } from './health.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
@@ -29,12 +31,22 @@ export function startOperationRuns({ logger }: ServiceOptions): Started<Operatio
   return { part: runs, undo: () => runs.close() };
 }
 
+/** Its end records what was counted, after the last request. */
+export function startVisits(
+  { commands }: Core,
+  { logger }: ServiceOptions,
+): Started<ShareLinkVisits> {
+  const visits = new ShareLinkVisits(commands, logger);
+  visits.start();
+  return { part: visits, undo: () => visits.stop() };
+}
+
 /** The service's address; empty until it listens. */
 export interface Address {
   url: string;
 }
 
-type OfOptions = 'logger' | 'positionWaitMs' | 'api' | 'progress' | 'publicUrl';
+type OfOptions = 'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
@@ -55,18 +67,27 @@ export async function startApplication(
   const { projections, policies } = parts.followers;
   const edge = new HttpEdge({
     logger,
-    limits: { inFlightMax: config.requestsInFlightMax },
+    limits: {
+      inFlightMax: config.requestsInFlightMax,
+      connectionsMax: await connectionsMax(config, logger),
+      connectionsPerAddressMax: config.connectionsPerAddressMax,
+      failedCredentialsPerMinute: config.failedCredentialsPerMinute,
+    },
     trustedProxies: config.trustedProxies,
   });
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,
       logger,
-      positionWaitMs: config.positionWaitMs,
+      waitLimits: {
+        timeoutMs: config.positionWaitMs,
+        // Of all requests in progress a tenant's waiting reads hold a quarter at most.
+        perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
+      },
       api: config.roles.has('api'),
       progress: {
-        projectionsReach: (position, of, timeoutMs) => projections.waitFor(position, of, timeoutMs),
-        policiesReach: (position, timeoutMs) => policies.waitFor(position, timeoutMs),
+        projectionsReach: (...awaited) => projections.waitFor(...awaited),
+        policiesReach: (...awaited) => policies.waitFor(...awaited),
       },
       publicUrl: () => config.publicUrl ?? parts.address.url,
     }),
@@ -128,13 +149,14 @@ function edgeTenants({ tenants, tokenSecrets }: Core): TenantDirectory {
           programType: tenant.programType,
           openEndpoints: tenant.openEndpoints,
           openRules: tenant.openRules,
+          isSuspended: tenant.suspended !== null,
         }
       );
     },
     authenticate: ({ alias }, key) => tenants.authenticate(alias, key),
     verifyToken: ({ alias }, verify) =>
-      tokenSecrets.verify(alias, (secrets, { openRules }) =>
-        verify(secrets, openRules.tokensMustExpire),
+      tokenSecrets.verify(alias, (secrets, { openRules, tokensNotBefore: notBefore }) =>
+        verify(secrets, { mustExpire: openRules.tokensMustExpire, notBefore }),
       ),
   };
 }

@@ -101,6 +101,7 @@ describe('the key', () => {
         alias: 'acme',
         openEndpoints: true,
         openRules: { tokensMustExpire: false, allowedOrigins: [], rateLimits: {} },
+        isSuspended: false,
         programType: 'API_ONLY',
       },
       mode,

@@ -1,5 +1,5 @@
 import { describeInterface } from '../../src/http/shapes/openapi.js';
-import { OpenApiValidator } from '../support/openapi-validator.js';
+import { OpenApiValidator } from '../../bench/fuzz/openapi-validator.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
 let it_: SampleApp;
@@ -37,6 +37,7 @@ test('/openapi.json describes routes, security, errors and header fields', async
     '401',
     '403',
     '404',
+    '429',
     '500',
     '503',
   ]);
@@ -66,6 +67,7 @@ test('/openapi.json describes routes, security, errors and header fields', async
     '413',
     '415',
     '422',
+    '429',
     '500',
     '503',
   ]);

@@ -23,7 +23,8 @@ import { ApiError } from '../../src/http/edge/api-error.js';
 import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/edge/call-limit.js';
 import { Call } from '../../src/http/edge/call.js';
-import { HttpEdge, type HttpLimits } from '../../src/http/edge/http-edge.js';
+import { HttpEdge } from '../../src/http/edge/http-edge.js';
+import type { HttpLimits } from '../../src/http/edge/http-limits.js';
 import {
   HealthController,
   READINESS_PROBE,
@@ -60,8 +61,14 @@ export class Sample {
   readonly entered: string[] = [];
   readiness: Readiness = { ready: true, checks: { postgres: { ok: true } } };
   tenantsAway = false;
-  /** Requests to `/slow` wait for it. */
+  /** Requests to `/slow`, and checks of readiness, wait for it. */
   gate: Promise<void> = Promise.resolve();
+
+  async check(): Promise<Readiness> {
+    this.enter('check');
+    await this.gate;
+    return this.readiness;
+  }
 
   enter(name: string): void {
     this.entered.push(name);
@@ -175,6 +182,16 @@ class SampleController {
     return { slow: true };
   }
 
+  /** Answers when its client has left, and so to nobody. */
+  @Get('departure')
+  @Access('key')
+  async departure(@Call() { departure }: Call) {
+    this.sample.enter('waiting for a departure');
+    await new Promise((resolve) => departure.addEventListener('abort', resolve));
+    this.sample.enter('departure');
+    return {};
+  }
+
   @Get('fail/:how')
   @Access('key')
   fail(@Param('how') how: string, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -198,18 +215,21 @@ const TENANTS: Readonly<Record<string, Tenant>> = {
     alias: 'acme',
     openEndpoints: true,
     openRules: DEFAULT_OPEN_RULES,
+    isSuspended: false,
     programType: 'API_ONLY',
   },
   closed: {
     alias: 'closed',
     openEndpoints: false,
     openRules: DEFAULT_OPEN_RULES,
+    isSuspended: false,
     programType: 'API_ONLY',
   },
   payments: {
     alias: 'payments',
     openEndpoints: true,
     openRules: DEFAULT_OPEN_RULES,
+    isSuspended: false,
     programType: 'PAYMENT_PROVIDER',
   },
 };
@@ -262,7 +282,7 @@ export async function startSampleApp(
     providers: [
       { provide: SAMPLE, useValue: sample },
       { provide: METRICS_REGISTRY, useValue: registry },
-      { provide: READINESS_PROBE, useValue: { check: async () => sample.readiness } },
+      { provide: READINESS_PROBE, useValue: { check: () => sample.check() } },
     ],
   })
   class SampleModule {}

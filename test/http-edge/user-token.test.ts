@@ -13,7 +13,7 @@ const NOW = Date.now();
 const seconds = (ms: number): number => Math.floor((NOW + ms) / 1000);
 const LIVE = { id: 'live', secret: createSecretKey(Buffer.from('live-sécret')) };
 const TEST = { id: 'test', secret: createSecretKey(Buffer.from('test-secret')) };
-const RULES: TokenRules = { tenant: 'shop', now: NOW, mustExpire: false };
+const RULES: TokenRules = { tenant: 'shop', now: NOW, mustExpire: false, notBefore: null };
 
 const encoded = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
@@ -97,6 +97,35 @@ describe('a good token', () => {
   });
 });
 
+describe('the times of a token', () => {
+  test('may lie a minute off, for exp and nbf, and not more', async () => {
+    for (const [claims, isGood] of [
+      [{ exp: seconds(-50_000) }, true],
+      [{ exp: seconds(-70_000) }, false],
+      [{ nbf: seconds(50_000) }, true],
+      [{ nbf: seconds(70_000) }, false],
+    ] as const)
+      expect([claims, (await verify(signed({ ...GOOD, ...claims }))) !== undefined]).toEqual([
+        claims,
+        isGood,
+      ]);
+  });
+
+  test('are none before the moment that the tenant names', async () => {
+    const rules = { notBefore: seconds(-10_000) * 1000 };
+    for (const [claims, isGood] of [
+      [{ iat: seconds(-10_000) }, true],
+      [{ iat: seconds(-11_000) }, false],
+      [{ iat: String(seconds(0)) }, false],
+      [{}, false],
+    ] as const)
+      expect([claims, (await verify(signed({ ...GOOD, ...claims }), rules)) !== undefined]).toEqual(
+        [claims, isGood],
+      );
+    expect(await verify(signed({ ...GOOD, iat: 1 }))).toBeDefined();
+  });
+});
+
 describe('a bad token', () => {
   const [header, payload, signature] = signed(GOOD).split('.');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -156,10 +185,10 @@ describe('a bad token', () => {
     ['a sub without account', signed({ sub: ':u@shop:users' })],
     ['a sub of something else', signed({ sub: 'a:u@shop:accounts' })],
     ['a sub that is no text', signed({ sub: 5 })],
-    ['expired', signed({ ...GOOD, exp: seconds(-1000) })],
+    ['expired', signed({ ...GOOD, exp: seconds(-120_000) })],
     ['an exp that is no number', signed({ ...GOOD, exp: String(seconds(60_000)) })],
     ['an exp in null', signed({ ...GOOD, exp: null })],
-    ['not yet good', signed({ ...GOOD, nbf: seconds(60_000) })],
+    ['not yet good', signed({ ...GOOD, nbf: seconds(120_000) })],
     ['three megabytes', signed({ user: { ...USER, firstName: 'x'.repeat(3 * 1024 * 1024) } })],
   ];
 

@@ -1,3 +1,4 @@
+import { personal as about } from '../../src/domain/personal.js';
 import { basic, type Answer, type ApiClient } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
 import {
@@ -8,6 +9,7 @@ import {
   startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { token, userClient } from '../support/user-tokens.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
@@ -388,6 +390,102 @@ describe('switches', () => {
     expect((await api.get('/users')).status).toBe(200);
     expect((await api.get('/reward/balance?accountId=a')).body).toStrictEqual([]);
   });
+});
+
+describe('user tokens', () => {
+  const at = '/open/account/a/user/u';
+  const commands = () => running.service.service.core.tenantCommands;
+
+  test('of a replaced signing secret are valid until its time is over', async () => {
+    const made = await running.service.createTenant();
+    const claims = { user: { id: 'u', accountId: 'a' } };
+    const by = (secret: string) => made.live.as({ token: token(secret, claims) });
+    const rotate = async (graceMs: number) => {
+      const rotated = await commands().rotateSigningSecrets(made.alias, ['live'], graceMs);
+      if ('refused' in rotated) throw new Error(rotated.refused);
+      return by(rotated.live ?? '');
+    };
+    const first = by(made.liveSecret);
+    const second = await rotate(3_600_000);
+    expect([(await first.get(at)).status, (await second.get(at)).status]).toStrictEqual([404, 404]);
+    const third = await rotate(0);
+    for (const old of [first, second])
+      expect(outcome(await old.get(at))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+    for (const good of [third, by(made.liveKey), by(made.testSecret)])
+      expect((await good.get(at)).status).toBe(404);
+  });
+
+  test('from before the moment that the tenant names are refused like any bad one', async () => {
+    const made = await running.service.createTenant();
+    const now = Math.floor(Date.now() / 1000);
+    const issued = (iat: number | undefined) =>
+      made.live.as({
+        token: token(made.liveSecret, {
+          user: { id: 'u', accountId: 'a' },
+          ...(iat === undefined ? {} : { iat }),
+        }),
+      });
+    const change = (tokensNotBefore: number | null) =>
+      commands().execute(made.alias, {
+        type: 'ChangeTokensNotBefore',
+        tokensNotBefore,
+        now: Date.now(),
+      });
+    expect((await issued(undefined).get(at)).status).toBe(404);
+    await change(now * 1000);
+    for (const bad of [issued(undefined), issued(now - 1)])
+      expect(outcome(await bad.get(at))).toStrictEqual(refusal(401, 'UNAUTHORIZED', 'RS032'));
+    expect((await issued(now).get(at)).status).toBe(404);
+    await change(null);
+    expect((await issued(undefined).get(at)).status).toBe(404);
+  });
+});
+
+test('a suspended tenant lets nobody in, after the credentials, on any route; resumed, all is there', async () => {
+  const made = await running.service.createTenant();
+  const who = '/open/account/a/user/u';
+  const { body } = await made.live.put<{ referralCode: string; shareLinks: { shareLink: string } }>(
+    who,
+    {},
+  );
+  const follow = async () => {
+    const { pathname, search } = new URL(body.shareLinks.shareLink);
+    const response = await fetch(`${running.service.origin}${pathname}${search}`, {
+      redirect: 'manual',
+    });
+    return { status: response.status, body: (await response.text()).slice(0, 400) };
+  };
+  const nobody = made.live.as(undefined);
+  const routes: readonly (readonly [string, () => Promise<Answer>])[] = [
+    ['a read with a key', () => made.live.get('/users')],
+    ['in test mode', () => made.test.get('/users')],
+    ['a write', () => made.live.put(who, { firstName: 'Ann' })],
+    ['with a token', () => userClient(made, 'a', 'u').get(who)],
+    ['a visitor', () => made.live.put('/open/user/cookie_user', {})],
+    ['without credentials', () => nobody.get(`/open/code/${body.referralCode}`)],
+    ['the public user', () => nobody.get(`/open/user?referralCode=${body.referralCode}`)],
+  ];
+  const { tenantCommands } = running.service.service.core;
+  const staff = '0a000000-0000-4000-8000-000000000006';
+  await tenantCommands.execute(made.alias, {
+    type: 'SuspendTenant',
+    reason: about(staff, 'a leaked key'),
+    by: about(staff, 'Staff'),
+    now: Date.now(),
+  });
+  for (const [name, call] of routes)
+    expect([name, outcome(await call())]).toStrictEqual([name, refusal(403, 'FORBIDDEN')]);
+  expect(await follow()).toMatchObject({ status: 403 });
+  expect(outcome(await made.live.as(':nope').get('/users'))).toStrictEqual(
+    refusal(401, 'UNAUTHORIZED'),
+  );
+  expect(outcome(await made.live.get('/nowhere'))).toStrictEqual(refusal(404, 'NOT_FOUND'));
+  expect((await tenant.live.get('/users')).status).toBe(200);
+
+  await tenantCommands.execute(made.alias, { type: 'ResumeTenant', now: Date.now() });
+  for (const [name, call] of routes)
+    expect([name, (await call()).status]).toStrictEqual([name, 200]);
+  expect(await follow()).toMatchObject({ status: 302 });
 });
 
 describe('an unknown route or tenant', () => {

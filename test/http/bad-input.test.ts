@@ -1,3 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fuzz } from '../../bench/fuzz/fuzz-run.js';
+import { createLedgers } from '../../bench/fuzz/small-world.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
 import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
 import { ModerateReferralsRequest } from '../../src/http/referrals/moderate-referrals.request.js';
 import { parseCreateReward } from '../../src/http/rewards/create-reward.request.js';
@@ -20,6 +26,11 @@ import {
  * Whatever comes: a JSON answer with every member of an error, never a 500, and nothing changed.
  */
 
+const operators = (['fay', 'sam'] as const).map((name) => ({
+  name,
+  ...makeOperatorKey(name, ['finance', 'support']),
+}));
+let folder: string;
 let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
 let api: ApiClient;
@@ -33,7 +44,11 @@ let world: {
   at: string;
 };
 beforeAll(async () => {
-  running = await startWithStores();
+  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
+  const operatorsFile = join(folder, 'operators.json');
+  const entries = operators.map(({ entry }) => entry);
+  await writeFile(operatorsFile, JSON.stringify(entries), { mode: 0o600 });
+  running = await startWithStores({ OPERATORS_FILE: operatorsFile });
   tenant = await running.service.createTenant();
   api = tenant.live;
   const [accountId, userId, friendAccount, friend] = [
@@ -64,7 +79,10 @@ beforeAll(async () => {
     at,
   };
 });
-afterAll(() => running.end());
+afterAll(async () => {
+  await running.end();
+  await rm(folder, { recursive: true, force: true });
+});
 
 interface BodyRoute {
   readonly to: string;
@@ -452,6 +470,37 @@ describe('queries', () => {
       }),
   );
 });
+
+// 5 000 of each operation: `npm run soak:fuzz`.
+test.each([
+  [1, 1],
+  [Math.floor(Math.random() * 2 ** 31), 2],
+])(
+  'requests made from the description by seed %i are answered as described, and to their tenant alone',
+  async (seed, requests) => {
+    const { service } = running.service;
+    const tenants = service.core.tenantCommands;
+    const world = {
+      origin: running.service.origin,
+      ledgers: await createLedgers(tenants, [`fuzz-${seed}-one`, `fuzz-${seed}-two`]),
+      operators,
+    };
+    const { validator } = running.service;
+    const report = await fuzz({ world, validator, seed, requests });
+    expect(report.violations).toEqual([]);
+    const sent = Object.entries(validator.document.paths).flatMap(([template, methods]) =>
+      Object.keys(methods).map((method) =>
+        report.operations.get(`${method.toUpperCase()} ${template}`),
+      ),
+    );
+    expect(sent.filter((tally) => (tally?.requests ?? 0) < requests)).toEqual([]);
+    // Most of the requests would otherwise end at the door.
+    const accepted = sent.flatMap((tally) =>
+      [...(tally?.statuses ?? [])].map(([status, count]) => (status < 300 ? count : 0)),
+    );
+    expect(accepted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(sent.length / 4);
+  },
+);
 
 test('none of these requests was a failure of the service', () => {
   expect(running.service.logText).not.toContain('request failed');

@@ -156,6 +156,15 @@ describe('calls of clients', () => {
     expect([over.status, over.body]).toStrictEqual([429, errorBody(429, 'RATE_LIMITED', 'RS033')]);
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3500);
     expect(over.headers.get('access-control-allow-origin')).toBe('*');
+    // Of IPv6 the /64 counts, in which a client has every address.
+    const of = async (address: string) => (await nobody.get(code, from(address))).status;
+    expect([
+      await of('2001:db8::1'),
+      await of('2001:db8:0:0:9::2'),
+      await of('2001:db8:0:0:ffff::3'),
+      await of('2001:db8::4'),
+      await of('2001:db8:0:1::4'),
+    ]).toStrictEqual([404, 404, 404, 429, 404]);
     // Other addresses, other calls, keys, the test mode and other tenants are counted apart or not
     // at all.
     expect((await nobody.get(code, from('192.0.2.2'))).status).toBe(404);
@@ -171,6 +180,97 @@ describe('calls of clients', () => {
     expect(
       (await other.live.as(undefined).get(code, from('192.0.2.1'))).headers.get('ratelimit-policy'),
     ).toBe('"code";q=100;w=3600');
+  });
+
+  test('that post events are counted per user, in the test mode too, and not with a key', async () => {
+    const tenant = await running.service.createTenant();
+    await set(tenant, { rateLimits: { 'post-events': 2 } });
+    const account = personal('acc');
+    const post = async (user: string, api = userClient(tenant, account, user), address = '1') => {
+      const answer = await api.post(
+        `/open/account/${account}/user/${user}/events`,
+        { accountId: account, userId: user, events: [{ key: 'visit' }] },
+        from(`192.0.2.${address}`),
+      );
+      return answer;
+    };
+    for (const user of ['one', 'two']) {
+      const body = { id: user, accountId: account, subscription: { status: 'TRIAL' } };
+      for (const api of [tenant.live, tenant.test]) {
+        await api.post('/accountsync', { ...body, id: account });
+        await api.post('/user', { id: user, accountId: account });
+      }
+    }
+    const first = await post('one');
+    expect([
+      first.status,
+      first.headers.get('ratelimit-policy'),
+      first.headers.get('ratelimit'),
+    ]).toMatchObject([
+      200,
+      '"post-events";q=2;w=3600',
+      expect.stringMatching(/^"post-events";r=1/),
+    ]);
+    expect((await post('one', undefined, '2')).status).toBe(200);
+    const head = await running.service.head();
+    const over = await post('one', undefined, '3');
+    expect([over.status, over.body]).toStrictEqual([429, errorBody(429, 'RATE_LIMITED', 'RS033')]);
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3500);
+    expect(await running.service.head()).toBe(head);
+    expect((await post('two')).status).toBe(200);
+    const key = await post('one', tenant.live);
+    expect([key.status, key.headers.get('ratelimit')]).toStrictEqual([200, null]);
+    const trying = tenant.live.as({
+      token: token(tenant.testSecret, { user: { id: 'one', accountId: account } }),
+    });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push((await post('one', trying)).status);
+    expect(statuses).toStrictEqual([200, 200, 429]);
+  });
+
+  test('that follow short links are counted per address, unknown codes too, and visits are recorded as sums', async () => {
+    const tenant = await running.service.createTenant();
+    await set(tenant, { rateLimits: { 'short-link': 4 } });
+    const { body } = await tenant.live.put<{ referralCode: string }>('/open/account/a/user/u', {});
+    const third = await RunningService.start(running.stores, { TRUSTED_PROXIES: '127.0.0.0/8' });
+    const head = await running.service.head();
+    const follow = async (path: string, address: string, init: RequestInit = {}) => {
+      const response = await fetch(`${third.origin}/s/${tenant.alias}/${path}`, {
+        redirect: 'manual',
+        ...init,
+        ...from(address),
+      });
+      await response.arrayBuffer();
+      return [response.status, response.headers.get('ratelimit-policy')];
+    };
+    const policy = '"short-link";q=4;w=60';
+    const { referralCode: code } = body;
+    expect([
+      await follow(code, '192.0.2.1'),
+      await follow(`${code.toLowerCase()}?m=EMAIL&e=MOBILE`, '192.0.2.1'),
+      await follow(code, '192.0.2.1', { method: 'HEAD' }),
+      await follow('NOBODYHASIT', '192.0.2.1'),
+      await follow(code, '192.0.2.1'),
+      await follow('test/NOBODYHASIT', '192.0.2.1'),
+      await follow(code, '192.0.2.2'),
+    ]).toStrictEqual([
+      [302, policy],
+      [302, policy],
+      [302, policy],
+      [404, policy],
+      [429, policy],
+      [429, policy],
+      [302, policy],
+    ]);
+    expect(await running.service.head()).toBe(head);
+    await third.stop();
+    const { names, streams } = running.service.service.core;
+    const scope = { tenant: tenant.alias, mode: 'live' as const };
+    const day = new Date().toISOString().slice(0, 10);
+    const counted = await streams.shareLinks.load(names.shareLinkStream(scope, code, day));
+    expect(counted).toMatchObject({ state: { followed: 3 }, revision: 0n });
+    const { log } = running.service.service.core;
+    expect(await log.readAll(head, 10)).toMatchObject([{ type: 'ShareLinkVisitsCounted' }]);
   });
 
   test('that update users are not counted, those that create users are', async () => {
@@ -199,7 +299,7 @@ describe('calls of clients', () => {
     ).toBe(200);
   });
 
-  test('begin a new window when the old one is over, and are forgotten then', async () => {
+  test('begin a new window when the old one is over', async () => {
     const tenant = await running.service.createTenant();
     await set(tenant, { rateLimits: { code: 1 } });
     const nobody = tenant.live.as(undefined);
@@ -219,6 +319,56 @@ describe('calls of clients', () => {
       [tenant.alias],
     );
     expect(rows).toStrictEqual([{ client: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown }]);
+  });
+
+  test('are forgotten by the nightly purge once every window is over, and kept answers after eight days', async () => {
+    const tenant = await running.service.createTenant();
+    const { pool } = running.service.service.core;
+    const [id, accountId] = [personal('user'), personal('acc')];
+    await tenant.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+    // The newest row of the tenant becomes so old.
+    const age = async (table: string, column: string, by: string) => {
+      const { rowCount } = await pool.query(
+        `update ledger.${table} set ${column} = ${column} - $1::interval
+          where tenant = $2 and ${column} > now() - interval '1 minute'`,
+        [by, tenant.alias],
+      );
+      expect(rowCount).toBe(1);
+    };
+    for (const [address, by] of [
+      ['192.0.2.10', '24 hours'],
+      ['192.0.2.11', '23 hours'],
+    ] as const) {
+      expect((await tenant.live.as(undefined).get(code, from(address))).status).toBe(404);
+      await age('call_counts', 'began', by);
+    }
+    for (const by of ['8 days', '7 days']) {
+      const key = personal('key');
+      expect((await tenant.live.post('/user', { id, accountId }, { key })).status).toBe(200);
+      await age('idempotency_keys', 'created_at', by);
+    }
+    const hoursOld = async (table: string, column: string) =>
+      (
+        await pool.query<{ hours: number }>(
+          `select floor(extract(epoch from now() - ${column}) / 3600)::integer as hours
+            from ledger.${table} where tenant = $1 order by hours`,
+          [tenant.alias],
+        )
+      ).rows.map(({ hours }) => hours);
+    const left = async () => [
+      await hoursOld('call_counts', 'began'),
+      await hoursOld('idempotency_keys', 'created_at'),
+    ];
+    expect(await left()).toStrictEqual([
+      [23, 24],
+      [7 * 24, 8 * 24],
+    ]);
+    await pool.query(`select graphile_worker.add_job('purge-idempotency-keys', job_key := 'now')`);
+    await eventually(
+      async () =>
+        (await pool.query(`select from graphile_worker.jobs where key = 'now'`)).rows.length === 0,
+    );
+    expect(await left()).toStrictEqual([[23], [7 * 24]]);
   });
 });
 

@@ -216,6 +216,42 @@ describe('with a token', () => {
     );
   });
 
+  test("the public view of a code's owner is as wide as the tenant says, for everyone", async () => {
+    const narrow = await running.service.createTenant();
+    const { tenantCommands } = running.service.service.core;
+    const see = (publicUser: 'full' | 'minimal') =>
+      tenantCommands.execute(narrow.alias, {
+        type: 'ChangeOpenRules',
+        changes: { publicUser },
+        now: Date.now(),
+      });
+    const who = ids();
+    const person = { firstName: 'Ann', lastName: personal('last'), email: 'ann@example.com' };
+    const { body } = await narrow.live.put(at(who), person);
+    const code = String(body['referralCode']);
+    const views = async () =>
+      Promise.all(
+        [undefined, `:${narrow.liveKey}`].map(
+          async (credentials) =>
+            (await narrow.live.as(credentials).get(`/open/user?referralCode=${code}`)).body,
+        ),
+      );
+    const full = {
+      id: who.userId,
+      accountId: who.accountId,
+      referralCode: code,
+      imageUrl: '',
+      ...person,
+    };
+    const minimal = { ...full, email: null, lastName: null };
+    expect(await views()).toStrictEqual([full, full]);
+    await see('minimal');
+    expect(await views()).toStrictEqual([minimal, minimal]);
+    expect((await narrow.live.get(`/user?referralCode=${code}`)).body).toMatchObject(person);
+    await see('full');
+    expect(await views()).toStrictEqual([full, full]);
+  });
+
   test('a required exp is enforced from the next request', async () => {
     const strict = await running.service.createTenant();
     const { tenantCommands } = running.service.service.core;
@@ -464,15 +500,6 @@ describe('without credentials', () => {
       status: 302,
     });
     expect((await follow(link.replace(body.referralCode, 'NOBODYHASIT'))).status).toBe(404);
-    const { core } = running.service.service;
-    const day = new Date().toISOString().slice(0, 10);
-    const stream = core.names.shareLinkStream(
-      { tenant: shop.alias, mode: 'live' },
-      body.referralCode,
-      day,
-    );
-    const { state } = await core.streams.shareLinks.load(stream);
-    expect(state.followed).toBe(1);
 
     const urls = await shop.live.get<{ shareLinks: Record<string, unknown> }>(
       `/account/${who.accountId}/user/${who.userId}/shareurls?shareMedium=SMS&engagementMedium=EMAIL`,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyReply } from 'fastify';
@@ -6,9 +6,11 @@ import { OperationRuns, type ShownRun } from '../../src/http/operations/operatio
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
 import { LiveGenerations } from '../../src/projecting/generations/generations.js';
 import { NotDone } from '../../src/operations/outcome.js';
-import { makeOperatorKey, Operators, type OperatorRole } from '../../src/config/operators.js';
+import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
+import { OperatorsFile } from '../../src/config/operators-file.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
+import { sendRaw } from '../support/raw-http.js';
 import { errorBody, personal, startWithStores } from '../support/running-service.js';
 
 let running: Awaited<ReturnType<typeof startWithStores>>;
@@ -120,13 +122,16 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
     }
   });
 
-  test('is for its roles alone', async () => {
-    for (const [role, key] of [
-      ['finance', keys.fay],
-      ['support', keys.sam],
-    ] as const) {
+  test('is for its roles alone: one of them is enough, whatever others the operator has', async () => {
+    const operators: readonly (readonly [OperatorRole[], string])[] = [
+      [['finance'], keys.fay],
+      [['support'], keys.sam],
+      [['finance', 'support'], keys.both],
+    ];
+    for (const [held, key] of operators) {
       const { status } = await call(method, path, `:${key}`);
-      expect([role, status === 403]).toEqual([role, !roles.includes(role)]);
+      const isAllowed = held.some((role) => roles.includes(role));
+      expect([held, status === 403]).toEqual([held, !isAllowed]);
       expect(status).not.toBe(401);
     }
   });
@@ -134,13 +139,17 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
 
 test('a page of another site, or a body without its content type, is refused', async () => {
   const authorization = basic(`:${keys.fay}`);
-  const send = async (headers: Readonly<Record<string, string>>, body?: Buffer<ArrayBuffer>) => {
+  const send = async (
+    headers: Readonly<Record<string, string>>,
+    body?: Buffer<ArrayBuffer>,
+    path = 'ledger/x/close',
+  ) => {
     const init = {
       method: 'POST',
       headers: { authorization, ...headers },
       ...(body === undefined ? {} : { body }),
     };
-    const response = await fetch(`${running.service.origin}/operations/ledger/x/close`, init);
+    const response = await fetch(`${running.service.origin}/operations/${path}`, init);
     await response.arrayBuffer();
     return response.status;
   };
@@ -148,7 +157,16 @@ test('a page of another site, or a body without its content type, is refused', a
     expect(await send({ 'sec-fetch-site': site })).toBe(403);
   expect(await send({}, Buffer.from('{}'))).toBe(415);
   expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'))).toBe(415);
+  expect(await send({ 'content-type': 'text/plain' }, Buffer.from('{}'), 'runs/x/cancel')).toBe(
+    415,
+  );
   expect(await send({ 'content-type': 'application/json' }, Buffer.from('{}'))).toBe(400);
+  // The body of a GET is not read.
+  const [read] = await sendRaw(
+    Number(new URL(running.service.origin).port),
+    `GET /operations HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${authorization}\r\nContent-Length: 2\r\n\r\nhi`,
+  );
+  expect([read?.status, read?.json]).toEqual([200, { name: 'fay', roles: ['finance'] }]);
 });
 
 const finance = (method: string, path: string, body?: object) =>
@@ -519,10 +537,12 @@ describe('an operation that takes longer than an answer may', () => {
 });
 
 describe('the file of operators', () => {
+  const SILENT = { info: () => undefined, error: () => undefined };
+
   const of = async (content: string): Promise<unknown> => {
     const path = join(folder, 'tried.json');
     await writeFile(path, content);
-    return Operators.from(path);
+    return OperatorsFile.open(path, SILENT);
   };
 
   test.each([
@@ -548,9 +568,53 @@ describe('the file of operators', () => {
   });
 
   test('that is missing is named, and without a file no operator is known', async () => {
-    await expect(Operators.from(join(folder, 'missing.json'))).rejects.toThrow(
+    await expect(OperatorsFile.open(join(folder, 'missing.json'), SILENT)).rejects.toThrow(
       'OPERATORS_FILE cannot be read: ENOENT',
     );
-    expect((await Operators.from(undefined)).find(keys.fay)).toBeUndefined();
+    const none = await OperatorsFile.open(undefined, SILENT);
+    expect((await none.now()).find(keys.fay)).toBeUndefined();
+  });
+
+  test.each([0o666, 0o646, 0o660])(
+    'that others may write is refused at the start (%o)',
+    async (mode) => {
+      const path = join(folder, 'open.json');
+      await writeFile(path, '[]');
+      await chmod(path, mode);
+      await expect(OperatorsFile.open(path, SILENT)).rejects.toThrow(
+        `OPERATORS_FILE has mode ${mode.toString(8)}: others may write it; chmod go-w it`,
+      );
+    },
+  );
+
+  test('counts from the moment it changes, and while it cannot be used no key counts', async () => {
+    const path = join(folder, 'operators.json');
+    const before = await readFile(path, 'utf8');
+    const { key, entry } = makeOperatorKey('ned', ['support']);
+    const statuses = async () => [
+      (await call('GET', '/operations', `:${keys.fay}`)).status,
+      (await call('GET', '/operations', `:${key}`)).status,
+    ];
+    const complaints = () =>
+      running.service.logText.split('no key of an operator counts').length - 1;
+    expect(await statuses()).toEqual([200, 401]);
+    await writeFile(path, JSON.stringify([...(JSON.parse(before) as object[]), entry]));
+    expect(await statuses()).toEqual([200, 200]);
+
+    await chmod(path, 0o666);
+    expect(await statuses()).toEqual([401, 401]);
+    expect(await statuses()).toEqual([401, 401]);
+    expect(running.service.logText).toContain('OPERATORS_FILE has mode 666');
+    expect(complaints()).toBe(1);
+    await chmod(path, 0o600);
+    expect(await statuses()).toEqual([200, 200]);
+
+    await writeFile(path, '[');
+    expect(await statuses()).toEqual([401, 401]);
+    await rm(path);
+    expect(await statuses()).toEqual([401, 401]);
+    expect(complaints()).toBe(3);
+    await writeFile(path, before, { mode: 0o600 });
+    expect(await statuses()).toEqual([200, 401]);
   });
 });

@@ -132,6 +132,17 @@ describe('events of a user', () => {
     expect(last?.['dateTriggered']).toBe(last?.['dateReceived']);
   });
 
+  const members = (count: number): Json =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`field${n}`, n]));
+  /** An event of so many bytes as JSON. */
+  const ofBytes = (bytes: number) => {
+    const event = {
+      key: 'k',
+      fields: { texts: ['', ...Array<string>(43).fill('x'.repeat(1_500))] },
+    };
+    event.fields.texts[0] = 'x'.repeat(bytes - JSON.stringify(event).length);
+    return event;
+  };
   const nested = (depth: number): unknown =>
     depth === 0 ? 'x'.repeat(1501) : { deeper: nested(depth - 1) };
   test.each<[string, Json]>([
@@ -148,6 +159,8 @@ describe('events of a user', () => {
     ['a long text inside', { events: [{ key: 'k', fields: nested(3) as Json }] }],
     ['a list of lists', { events: [{ key: 'k', fields: { a: [[1]] } }] }],
     ['a list of lists inside', { events: [{ key: 'k', fields: { a: [{ b: [[]] }] } }] }],
+    ['too many members', { events: [{ key: 'k' }, { key: 'k', fields: members(501) }] }],
+    ['a large event', { events: [ofBytes(64 * 1024 + 1)] }],
     ['a time that is none', { events: [{ key: 'k', dateTriggered: 'now' }] }],
     ['a time with decimals', { events: [{ key: 'k', dateTriggered: 1.5 }] }],
     ['a short idempotency key', { idempotencyKey: '1234567' }],
@@ -171,6 +184,48 @@ describe('events of a user', () => {
       fields: { [text]: text, list: [{ list: [text] }] },
     }));
     expect((await happened(tenant.live, bob, events)).status).toBe(200);
+    const large = [{ key: 'k', fields: members(500) }, ofBytes(64 * 1024)];
+    expect((await happened(tenant.live, bob, large)).status).toBe(200);
+    const { body } = await happened(tenant.live, bob, [{ key: 'k', fields: members(501) }]);
+    expect(body['validationErrors']).toStrictEqual([
+      'events[0].fields must have at most 500 members',
+    ]);
+  });
+
+  test('that fill what is remembered of a user leave first times exact, of rules that come later too', async () => {
+    const reward = { to: 'USER', firstTimeOnly: true, reward: CENTS(1) };
+    const rules = (...keys: readonly string[]): ProgramDocument => ({
+      id: 'default',
+      eventRewards: keys.map((key) => ({ ...reward, key, minimum: { field: 'total', value: 50 } })),
+    });
+    const shop = await tenantWith(rules('purchase'));
+    const who = await person(shop.live);
+    const earned = async (...keys: readonly string[]) => {
+      const before = (await rewardsOf(shop.live, who)).length;
+      const events = keys.map((key) => ({ key, fields: { total: 60 } }));
+      expect((await happened(shop.live, who, events)).status).toBe(200);
+      return (await rewardsOf(shop.live, who)).length - before;
+    };
+    await happened(shop.live, who, [{ key: 'junk', fields: members(500) }]);
+    expect(await earned('visit', 'purchase', 'purchase')).toBe(1);
+    expect(await earned('purchase')).toBe(0);
+    const { tenantCommands } = running.service.service.core;
+    await tenantCommands.execute(shop.alias, {
+      type: 'ApplyProgram',
+      program: rules('purchase', 'visit', 'refund'),
+      now: Date.now(),
+    });
+    expect(await earned('visit', 'purchase')).toBe(0);
+    expect(await earned('refund', 'refund')).toBe(1);
+    const { names, streams } = running.service.service.core;
+    const scope = { tenant: shop.alias, mode: 'live' as const };
+    const stream = names.accountStream(scope, names.accountRef(scope, who.accountId));
+    const { state } = await streams.accounts.load(stream);
+    const [seen] = state.status === 'open' ? state.eventsSeen.values() : [];
+    expect([seen?.isComplete, [...(seen?.greatest.keys() ?? [])].sort()]).toStrictEqual([
+      false,
+      ['junk', 'purchase', 'refund', 'visit'],
+    ]);
   });
 
   test('of an unknown user are answered with 404', async () => {

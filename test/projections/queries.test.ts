@@ -142,7 +142,7 @@ describe('the queries of users', () => {
         { firstName: 'Ann', lastName: 'Lee', email: 'A_nn@Example.com' },
         100,
       ),
-      userIdentified(acme, 'u2', { firstName: 'Bob', email: 'bob@100%.org' }, 300),
+      userIdentified(acme, 'u2', { firstName: 'Bob\\by', email: 'bob@100%.org' }, 300),
       userIdentified(acme, 'u3', { lastName: 'Leeds', email: null }, 200),
     );
     const found = async (query: string) => {
@@ -157,7 +157,8 @@ describe('the queries of users', () => {
     expect(await found('0%')).toEqual(['u2']);
     expect(await found('U3')).toEqual(['u3']);
     expect(await found('%')).toEqual(['u2']);
-    expect(await found('lee\\')).toEqual([]);
+    expect(await found('b\\b')).toEqual(['u2']);
+    expect(await found('le\\e')).toEqual([]);
     const page = await projected.users().list(scope, { limit: 1, offset: 1 });
     expect(page.totalCount).toBe(3);
     expect(page.items.map((user) => user.userId)).toEqual(['u3']);

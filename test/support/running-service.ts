@@ -10,10 +10,10 @@ import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenan
 import type { Position } from '../../src/event-log/event-log.js';
 import { openCore } from '../../src/core/core.js';
 import { startService, type Service } from '../../src/process/service.js';
+import { OpenApiValidator, type ReceivedAnswer } from '../../bench/fuzz/openapi-validator.js';
 import { startServiceProcess } from '../../bench/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
-import { type OpenApiValidator, type ReceivedAnswer, validatorOf } from './openapi-validator.js';
 
 /** Part of everything that `personal` makes, and of nothing that a service has reason to log. */
 const MARK = 'qzx';
@@ -40,6 +40,23 @@ export interface TenantOptions {
   readonly programType?: ProgramType;
   readonly openEndpoints?: boolean;
   readonly program?: ProgramDocument;
+}
+
+/** The validators of this worker's test files, by what is described. */
+const worker = globalThis as { openApiValidators?: Map<string, OpenApiValidator> };
+
+/**
+ * One validator for all test files of a worker: making the description and compiling its schemas
+ * takes seconds.
+ */
+async function validatorOf(
+  described: string,
+  description: () => Promise<OpenAPIObject>,
+): Promise<OpenApiValidator> {
+  const validators = (worker.openApiValidators ??= new Map<string, OpenApiValidator>());
+  const found = validators.get(described) ?? new OpenApiValidator(await description());
+  validators.set(described, found);
+  return found;
 }
 
 /** A database and a master key, which several services may share. */
@@ -138,7 +155,7 @@ export class RunningService {
   private constructor(
     readonly service: Service,
     readonly origin: string,
-    private readonly validator: OpenApiValidator,
+    readonly validator: OpenApiValidator,
     lines: string[],
   ) {
     this.lines = lines;
@@ -160,7 +177,8 @@ export class RunningService {
       MASTER_KEY_FILE: stores.masterKeyFile,
       PORT: '0',
       DATABASE_CONNECTIONS_MAX: '23',
-
+      // Tests of refusals refuse more in a minute than a client may.
+      FAILED_CREDENTIALS_PER_MINUTE: '100000',
       POSITION_WAIT_MS: '20000',
       SHUTDOWN_GRACE_MS: '2000',
       PUBLIC_URL: 'https://share.example',

@@ -5,7 +5,10 @@ import type { TestTenant } from './running-service.js';
 
 /** A token of the mode whose secret or key signs it. */
 export const token = (secret: string, claims: object): string =>
-  jwt.sign(claims, createSecretKey(Buffer.from(secret)), { algorithm: 'HS256', noTimestamp: true });
+  jwt.sign(claims, createSecretKey(Buffer.from(secret)), {
+    algorithm: 'HS256',
+    noTimestamp: !('iat' in claims),
+  });
 
 /**
  * A client of a user's own, in live mode: with a write token when it carries something of the user.

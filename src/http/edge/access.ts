@@ -45,7 +45,7 @@ export interface AccessRule {
   readonly about?: 'path' | 'referral-query';
   /** Of `operator`: one of these is required. */
   readonly roles?: readonly OperatorRole[];
-  /** The rate limit for live calls without an API key; undefined: unlimited. */
+  /** The rate limit for calls without an API key (see `limitCalls`); undefined: unlimited. */
   readonly counted?: CountedCall;
 }
 

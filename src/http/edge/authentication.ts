@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Operator, Operators } from '../../config/operators.js';
+import type { CurrentOperators, Operator } from '../../config/operators.js';
 import {
   callerAs,
   isOpenEndpoint,
@@ -17,8 +17,8 @@ import { isTenantAlias, type Tenant, type TenantDirectory } from './tenant-direc
 const guard = new CredentialsGuard();
 
 /**
- * Finds tenant and caller of a request, in the order of the contract: tenant, credentials, open
- * switch, rights of the caller, features of the program.
+ * Finds tenant and caller of a request, in the order of the contract: tenant, credentials,
+ * suspension, open switch, rights of the caller, features of the program.
  * @throws {ApiError} TENANT_NOT_FOUND, UNAUTHORIZED, OPEN_ENDPOINTS_DISABLED, FORBIDDEN,
  * API_REQUEST_NOT_SUPPORTED.
  */
@@ -30,6 +30,7 @@ export async function authenticate(
   if (access.kind === 'none') return null;
   const tenant = await tenantOf(request, tenants);
   const caller = await callerWithin(request, { access, tenant, tenants });
+  if (tenant.isSuspended) throw new ApiError('FORBIDDEN', { message: 'The tenant is suspended' });
   if (isOpenEndpoint(access) && !tenant.openEndpoints)
     throw new ApiError('OPEN_ENDPOINTS_DISABLED');
   if (!mayCall(caller, access, request)) throw new ApiError('FORBIDDEN');
@@ -45,9 +46,10 @@ export async function authenticate(
 export async function authenticateOperator(
   { headers }: FastifyRequest,
   { roles = [] }: AccessRule,
-  operators: Operators,
+  operators: CurrentOperators,
 ): Promise<Operator> {
-  const findKey = async (key: string): Promise<Operator | undefined> => operators.find(key);
+  const findKey = async (key: string): Promise<Operator | undefined> =>
+    (await operators.now()).find(key);
   const operator = await guard.holderOf({ headers, findKey });
   if (operator === undefined) throw unauthorized(null);
   if (!operator.roles.some((role) => roles.includes(role))) throw new ApiError('FORBIDDEN');

@@ -3,6 +3,7 @@ import type { CountedCall } from '../../domain/tenant/open-rules.js';
 import type { Caller } from './access.js';
 import { ApiError } from './api-error.js';
 import type { Call } from './call.js';
+import { countedAddress } from './client-address.js';
 import type { CallCount, ClientCall } from './rate-limits.js';
 
 /** The counters of calls. */
@@ -15,24 +16,61 @@ export interface CallCounter {
 /** Limits live calls of clients. Servers with a key, and the test mode, are not limited. */
 const isCounted = ({ actor, mode }: Caller): boolean => actor.kind !== 'api-key' && mode === 'live';
 
+/**
+ * Limits a user's own calls in both modes: each of them is stored for good. Counted by user: many
+ * users share an address.
+ */
+export async function limitCallsOfUser(
+  call: Call,
+  counted: CountedCall,
+  counter: CallCounter,
+): Promise<void> {
+  const { token, mode } = call;
+  if (token?.kind === 'user')
+    await countCall(call, counted, [mode, token.accountId, token.userId], counter);
+}
+
 /** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
   call: Call,
   counted: CountedCall,
   counter: CallCounter,
 ): Promise<void> {
-  if (!isCounted(call)) return;
+  if (isCounted(call))
+    await countCall(call, counted, [countedAddress(call.clientAddress)], counter);
+}
+
+async function countCall(
+  call: Call,
+  counted: CountedCall,
+  client: readonly string[],
+  counter: CallCounter,
+): Promise<void> {
   const { limit, windowSeconds, left, resetSeconds, isExceeded } = await counter.count({
     tenant: call.tenant,
     call: counted,
-    address: call.clientAddress,
+    client,
   });
-  void call.reply
-    .header('RateLimit-Policy', `"${counted}";q=${limit};w=${windowSeconds}`)
-    .header('RateLimit', `"${counted}";r=${left};t=${resetSeconds}`);
-  if (isExceeded)
-    throw new ApiError('RATE_LIMITED', { headers: { 'Retry-After': String(resetSeconds) } });
+  void call.reply.headers(rateHeaders(counted, { limit, windowSeconds, left, resetSeconds }));
+  if (isExceeded) throw rateLimited(resetSeconds);
 }
+
+/** The fields that tell a client its limit and what is left of it. */
+export const rateHeaders = (
+  name: string,
+  { limit, windowSeconds, left, resetSeconds }: Omit<CallCount, 'isExceeded'>,
+): Readonly<Record<string, string>> => ({
+  'RateLimit-Policy': `"${name}";q=${limit};w=${windowSeconds}`,
+  RateLimit: `"${name}";r=${left};t=${resetSeconds}`,
+});
+
+export const rateLimited = (
+  retryAfterSeconds: number,
+  headers: Readonly<Record<string, string>> = {},
+): ApiError =>
+  new ApiError('RATE_LIMITED', {
+    headers: { ...headers, 'Retry-After': String(retryAfterSeconds) },
+  });
 
 /** The same for a write that counts only when it creates the user. */
 export async function limitNewUsers(

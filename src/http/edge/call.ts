@@ -5,6 +5,7 @@ import type { Operator } from '../../config/operators.js';
 import type { Seen } from '../../domain/account/seen.js';
 import { callerOf, type Caller } from './access.js';
 import { clientAddress } from './client-address.js';
+import { departureOf } from './departures.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
 
@@ -27,6 +28,8 @@ export interface Call extends Caller {
   readonly seen: Seen | undefined;
   /** For the status and headers of the answer. */
   readonly reply: FastifyReply;
+  /** Aborts when the client leaves before the answer. */
+  readonly departure: AbortSignal;
 }
 
 /** One call of a route for operators. */
@@ -81,6 +84,9 @@ function callIn(request: FastifyRequest, reply: FastifyReply): Call {
     },
     seen: caller.token && seenIn(request),
     reply,
+    get departure() {
+      return departureOf(request.raw);
+    },
   };
 }
 

@@ -27,6 +27,41 @@ export function clientAddress({ ip, raw }: Pick<FastifyRequest, 'ip' | 'raw'>): 
   return isIP(reported) !== 0 ? reported : plainAddress(raw.socket.remoteAddress ?? '');
 }
 
+/**
+ * What counts as one client: an IPv4 address; of an IPv6 address the first 64 bits, of which a
+ * client has all addresses. Other text stays as it is.
+ */
+export function countedAddress(address: string): string {
+  const plain = plainAddress(address);
+  if (isIP(plain) !== 6) return plain;
+  const groups = groupsOf(plain);
+  const wrapped = wrappedIPv4(groups);
+  return wrapped ?? `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** The eight groups of an IPv6 address, in hex without leading zeros. */
+function groupsOf(address: string): readonly string[] {
+  // The URL parser writes each address in one way; it takes no zone.
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]/`);
+  const [before = '', after = ''] = hostname.slice(1, -1).split('::');
+  const [left, right] = [before, after].map((part) => (part === '' ? [] : part.split(':')));
+  const known = [...(left ?? []), ...(right ?? [])];
+  const zeros = new Array<string>(8 - known.length).fill('0');
+  return [...(left ?? []), ...zeros, ...(right ?? [])];
+}
+
+function wrappedIPv4(groups: readonly string[]): string | undefined {
+  if (groups.slice(0, 6).join(':') !== '0:0:0:0:0:ffff') return undefined;
+  const bytes = Buffer.from(
+    groups
+      .slice(6)
+      .map((group) => group.padStart(4, '0'))
+      .join(''),
+    'hex',
+  );
+  return bytes.join('.');
+}
+
 /** Unwraps an IPv4 address that a dual-stack socket shows as IPv6. */
 const plainAddress = (address: string): string => {
   const wrapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address.trim())?.[1];

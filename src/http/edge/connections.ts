@@ -13,25 +13,10 @@ import { plainHeaders } from './answer-headers.js';
 import { errorJson, type ErrorJson } from './api-error.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { boundPieces } from './body-pieces.js';
+import { describeBroken, NO_ROOM, TOO_MANY_PIECES, type BrokenMessage } from './broken-messages.js';
 import { CHALLENGE } from './challenge.js';
-
-/** Node's error for a message that could not be parsed. `rawPacket` is the last piece read. */
-interface BrokenMessage extends Error {
-  readonly code?: string;
-  readonly rawPacket?: Buffer;
-  /** The parser's offset in `rawPacket`. */
-  readonly bytesParsed?: number;
-}
-
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-/** A body in too many pieces; our own code beside Node's. */
-const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
-/** The largest body when the limit for all bodies is reached. */
-const NO_ROOM = 'NO_ROOM';
+import { Exchanges, type Exchange } from './exchanges.js';
+import type { HttpLimits } from './http-limits.js';
 
 /**
  * Time for the client to read the last answer on a broken connection before the socket is
@@ -44,38 +29,26 @@ const LINGER_MS = 1_000;
  */
 const DRAIN_MS = 250;
 
-/** How much of a body is still read and dropped after the answer. */
-export interface RestBounds {
-  readonly bytesMax: number;
-  /** From the last byte of the answer. */
-  readonly timeMs: number;
-}
-
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
 
 /**
  * The HTTP server and its sockets. Answers errors below the framework in the same JSON as all
- * others, and counts the requests in flight.
+ * others.
  */
 export class Connections {
-  private readonly exchanges = new Map<Duplex, Set<Exchange>>();
+  /** The requests and their places. */
+  readonly exchanges: Exchanges;
   private readonly broken = new WeakSet<Duplex>();
   private readonly readingOn = new WeakSet<IncomingMessage>();
   private readonly arriving: ArrivingBodies;
-  private open = 0;
-  private lastBegan = 0;
 
-  /** @param arrivingBytesMax limit for all incomplete bodies together. */
+  /** @param isProxy whether an address is a trusted proxy's, which has the connections of many. */
   constructor(
-    private readonly rest: RestBounds,
-    arrivingBytesMax: number,
+    private readonly limits: HttpLimits,
+    isProxy: (address: string) => boolean,
   ) {
-    this.arriving = new ArrivingBodies(arrivingBytesMax);
-  }
-
-  /** Requests that have begun and are not answered. */
-  get inFlight(): number {
-    return this.open;
+    this.arriving = new ArrivingBodies(limits.arrivingBytesMax);
+    this.exchanges = new Exchanges(limits, isProxy);
   }
 
   /** For Fastify's `serverFactory`. `options` are Node's own limits. */
@@ -87,7 +60,13 @@ export class Connections {
       this.track(request, response);
       handle(request, response);
     });
-    server.on('connection', (socket) => this.closeOnceRead(socket));
+    server.on('connection', (socket) => {
+      this.exchanges.connected(socket);
+      this.closeOnceRead(socket);
+    });
+    const { timeoutCheckMs } = this.limits;
+    const search = setInterval(() => this.exchanges.endStalled(), timeoutCheckMs).unref();
+    server.once('close', () => clearInterval(search));
     server.on('clientError', (error, socket) => this.onClientError(error, socket));
     // Node would answer these two without a body.
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -117,7 +96,7 @@ export class Connections {
       const beganDraining = performance.now();
       let timer: NodeJS.Timeout;
       const look = (): void => {
-        const quietMs = performance.now() - Math.max(beganDraining, this.lastBegan);
+        const quietMs = performance.now() - Math.max(beganDraining, this.exchanges.lastBegan);
         if (quietMs >= DRAIN_MS) resolve();
         else timer = setTimeout(look, DRAIN_MS - quietMs);
       };
@@ -138,7 +117,7 @@ export class Connections {
       socket.destroy();
       return;
     }
-    const unfinished = [...(this.exchanges.get(socket) ?? [])];
+    const unfinished = this.exchanges.unfinishedOn(socket);
     const current = unfinished.find(({ request }) => !request.complete);
     // The broken message is the body of a request that is being or has been answered: no second
     // answer.
@@ -213,7 +192,7 @@ export class Connections {
     this.readingOn.add(request);
     const { socket } = request;
     const before = socket.bytesRead;
-    const late = setTimeout(() => socket.destroy(), this.rest.timeMs).unref();
+    const late = setTimeout(() => socket.destroy(), this.limits.restTimeMs).unref();
     const over = (): void => {
       clearTimeout(late);
       // A kept-alive connection serves many requests.
@@ -222,7 +201,7 @@ export class Connections {
     request.once('end', over).once('close', over);
     socket.once('close', over);
     request.on('data', () => {
-      if (socket.bytesRead - before > this.rest.bytesMax) socket.destroy();
+      if (socket.bytesRead - before > this.limits.restBytesMax) socket.destroy();
     });
     // An unread body would be dropped by Node, uncounted.
     request.read(0);
@@ -238,32 +217,9 @@ export class Connections {
       refuse(NO_ROOM);
     });
     const stop = boundPieces(request, handedOn, () => refuse(TOO_MANY_PIECES));
-    const exchange = { request, response };
-    const ofSocket = this.ofSocket(socket);
-    ofSocket.add(exchange);
-    lastOfSocket.set(socket, exchange);
-    this.open += 1;
-    this.lastBegan = performance.now();
-    response.once('close', () => this.closed(ofSocket, exchange));
+    lastOfSocket.set(socket, this.exchanges.begin(request, response));
     // Before Node's own listener, which may close the connection.
     response.prependOnceListener('finish', () => this.readOn(request));
-  }
-
-  private closed(ofSocket: Set<Exchange>, exchange: Exchange): void {
-    if (ofSocket.delete(exchange)) this.open -= 1;
-  }
-
-  private ofSocket(socket: Duplex): Set<Exchange> {
-    const known = this.exchanges.get(socket);
-    if (known !== undefined) return known;
-    const made = new Set<Exchange>();
-    this.exchanges.set(socket, made);
-    // The response to a pipelined request that waits its turn does not close with the socket.
-    socket.once('close', () => {
-      for (const exchange of made) this.closed(made, exchange);
-      this.exchanges.delete(socket);
-    });
-    return made;
   }
 }
 
@@ -290,63 +246,3 @@ function answer(response: ServerResponse, body: ErrorJson): void {
   });
   response.end(text);
 }
-
-function describeBroken(error: BrokenMessage): ErrorJson {
-  switch (error.code ?? '') {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return errorJson('BAD_REQUEST', {
-        status: 408,
-        message: 'The request took too long to arrive',
-      });
-    case 'HPE_HEADER_OVERFLOW':
-      if (isOversizeToken(lineOf(error))) return errorJson('UNAUTHORIZED', { rsCode: 'RS032' });
-      return isLongRequestLine(lineOf(error))
-        ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
-        : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-    case TOO_MANY_PIECES:
-      return errorJson('PAYLOAD_TOO_LARGE');
-    case NO_ROOM:
-      return errorJson('UNAVAILABLE');
-    case 'HPE_INVALID_METHOD':
-      // The parser reports an unknown method and bytes that are no method with the same code.
-      if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
-        return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
-      return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
-    case 'HPE_INVALID_VERSION':
-    case 'HPE_PAUSED_H2_UPGRADE':
-      return errorJson('BAD_REQUEST', {
-        status: 505,
-        message: 'The HTTP version is not supported',
-      });
-    default:
-      return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
-  }
-}
-
-/**
- * A token that is too large is a bad token. The header's name may be in an earlier packet; then
- * only characters of the token's alphabet remain.
- */
-const isOversizeToken = (line: string): boolean =>
-  /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) ||
-  /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
-
-const isLongRequestLine = (line: string): boolean =>
-  line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
-
-/** The line at which the parser stopped, as far as the last packet contains it. */
-function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
-  if (rawPacket === undefined) return '';
-  const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;
-  const end = rawPacket.indexOf('\n', begin);
-  return rawPacket.subarray(begin, end === -1 ? undefined : end).toString('latin1');
-}
-
-/**
- * Limit of a request target; beyond it the answer is 414. Two ids and a code of 255 characters, 12
- * bytes each when percent-encoded, fit.
- */
-export const TARGET_BYTES_MAX = 16 * 1024;
-/** Request line and headers together; beyond it Node stops parsing. */
-export const HEAD_BYTES_MAX = 32 * 1024;

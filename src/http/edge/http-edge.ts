@@ -9,7 +9,7 @@ import {
   type FastifyServerOptions,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { Operators } from '../../config/operators.js';
+import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { HttpMetrics } from '../health/metrics.js';
@@ -18,10 +18,11 @@ import { isOpenEndpoint, type AccessRule } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable } from './api-error.js';
 import { authenticate, authenticateOperator, tenantOf } from './authentication.js';
+import { HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './broken-messages.js';
 import { callOf, type Call } from './call.js';
-import { limitCalls, limitNewUsers, type CallCounter } from './call-limit.js';
-import { trustOf, type AddressRange } from './client-address.js';
-import { Connections, HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './connections.js';
+import { limitCalls, limitCallsOfUser, limitNewUsers, type CallCounter } from './call-limit.js';
+import { clientAddress, countedAddress, trustOf, type AddressRange } from './client-address.js';
+import { Connections } from './connections.js';
 import {
   allowCrossOrigin,
   answerPreflight,
@@ -29,57 +30,14 @@ import {
   restrictOrigins,
   refuseCrossSite,
 } from './cross-origin.js';
+import { FailedCredentials } from './failed-credentials.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
-import { checkContentType, checkTypeIsGiven, installBodyParser } from './json-body.js';
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
+import { checkContentType, demandJson, installBodyParser } from './json-body.js';
 import { frameworkLogger, logRequest, routeOf } from './request-log.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
-
-/** Limits of the service towards its clients. Times in milliseconds. */
-export interface HttpLimits {
-  /** Requests in flight; more are answered with 503, so that the accepted ones finish in time. */
-  readonly inFlightMax: number;
-  /**
-   * From the arrival of the head to the answer; then 503, or 408 when the body is still incomplete.
-   */
-  readonly deadlineMs: number;
-  /** For the head of a request to arrive. */
-  readonly headersTimeoutMs: number;
-  /** For a whole request to arrive, body included. */
-  readonly requestTimeoutMs: number;
-  /**
-   * How long an idle connection is kept. Longer than the proxy's own limit, or the proxy would send
-   * into a closing socket.
-   */
-  readonly keepAliveTimeoutMs: number;
-  /** How often late requests are searched for. */
-  readonly timeoutCheckMs: number;
-  /**
-   * Bytes of an unread body that are read and dropped after the answer; beyond it the connection is
-   * destroyed.
-   */
-  readonly restBytesMax: number;
-  /** The time limit for the same. */
-  readonly restTimeMs: number;
-  /**
-   * Limit for all incomplete bodies together; beyond it the request with the most bytes is answered
-   * with 503.
-   */
-  readonly arrivingBytesMax: number;
-}
-
-export const DEFAULT_HTTP_LIMITS: HttpLimits = {
-  inFlightMax: 512,
-  deadlineMs: 15_000,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
-  keepAliveTimeoutMs: 75_000,
-  timeoutCheckMs: 2_000,
-  restBytesMax: 32 * 1024 * 1024,
-  restTimeMs: 5_000,
-  arrivingBytesMax: 64 * 1024 * 1024,
-};
 
 export interface HttpEdgeOptions {
   readonly logger: Logger;
@@ -91,7 +49,7 @@ export interface HttpEdgeOptions {
 export interface HttpEdgeParts {
   readonly tenants: TenantDirectory;
   /** Who may call routes for operators. Default: no one. */
-  readonly operators?: Operators;
+  readonly operators?: CurrentOperators;
   readonly metrics: HttpMetrics;
   /** Counts calls of clients without an API key. */
   readonly calls: CallCounter;
@@ -123,16 +81,15 @@ export class HttpEdge {
   private readonly connections: Connections;
   private readonly routes = new RouteTable();
   private readonly limits: HttpLimits;
+  private readonly failures: FailedCredentials;
   private readonly logger: Logger;
   private draining = false;
 
   constructor({ logger, limits, trustedProxies = [] }: HttpEdgeOptions) {
     this.logger = logger;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
-    this.connections = new Connections(
-      { bytesMax: this.limits.restBytesMax, timeMs: this.limits.restTimeMs },
-      this.limits.arrivingBytesMax,
-    );
+    this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
+    this.connections = new Connections(this.limits, trustOf(trustedProxies));
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
@@ -149,9 +106,9 @@ export class HttpEdge {
     });
   }
 
-  /** Requests that are not answered yet. */
+  /** Requests whose answers their clients have not taken. */
   get inFlight(): number {
-    return this.connections.inFlight;
+    return this.connections.exchanges.inFlight;
   }
 
   /**
@@ -171,7 +128,7 @@ export class HttpEdge {
     } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
-    metrics.watchInFlight(() => this.inFlight);
+    metrics.watchConnections(this.connections.exchanges);
     installBodyParser(server);
     server.decorateRequest('caller', null);
     server.decorateRequest('call', null);
@@ -184,10 +141,16 @@ export class HttpEdge {
       refuseWhenStoresHang(request, reply, storesAnswer, mapping);
       await this.admit(request, reply, parts);
     });
+    // A body that arrives slowly holds a connection and no place among the requests in progress.
+    server.addHook('preValidation', (request, _reply, done) => {
+      const isHealth = request.routeOptions.config.access?.kind === 'none';
+      done(isHealth || this.connections.exchanges.admit(request.raw) ? undefined : unavailable());
+    });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
-    server.addHook('onSend', (_request, reply, _payload, done) => {
-      if (this.draining) void reply.header('Connection', 'close');
+    server.addHook('onSend', (request, reply, _payload, done) => {
+      if (this.draining || this.connections.exchanges.isSpare(request.raw))
+        void reply.header('Connection', 'close');
       done();
     });
     const record = (request: FastifyRequest, reply: FastifyReply) => {
@@ -313,31 +276,58 @@ export class HttpEdge {
     const { tenants, calls, isComplete = () => true } = parts;
     const { access } = request.routeOptions.config;
     if (access === undefined) throw new ApiError('FORBIDDEN');
-    // Health and metrics are answered under any load.
-    if (access.kind !== 'none' && this.connections.inFlight > this.limits.inFlightMax)
-      throw unavailable();
+    this.checkRoom(request, access);
     if (access.kind === 'operator') {
-      request.operator = await authenticateOperator(
+      const operators = parts.operators ?? NO_OPERATORS;
+      request.operator = await this.counted(
         request,
-        access,
-        parts.operators ?? new Operators(),
+        authenticateOperator(request, access, operators),
       );
       refuseCrossSite(request);
-      if (!access.emptyBody) checkTypeIsGiven(request);
+      if (!BODYLESS.has(request.method)) demandJson(request);
       return checkContentTypeOf(request, access.emptyBody);
     }
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
     if (isOpenEndpoint(access)) restrictOrigins(request, reply, await tenantOf(request, tenants));
-    request.caller = await authenticate(request, access, tenants);
+    request.caller = await this.counted(request, authenticate(request, access, tenants));
     if (access.kind === 'key' || access.kind === 'key-open') refuseCrossSite(request);
     if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
     checkContentTypeOf(request, access.emptyBody);
   }
+
+  /** Health and metrics have room beside all others. @throws {ApiError} UNAVAILABLE. */
+  private checkRoom({ raw }: FastifyRequest, { kind }: AccessRule): void {
+    const { exchanges } = this.connections;
+    const hasRoom =
+      kind === 'none'
+        ? exchanges.hasRoomForHealth(raw)
+        : !exchanges.isSpare(raw) && exchanges.takeUp(raw);
+    if (!hasRoom) throw unavailable();
+  }
+
+  /**
+   * Counts failed credentials; a call without any has not failed.
+   * @throws {ApiError} RATE_LIMITED in place of UNAUTHORIZED when its address has failed too often.
+   */
+  private async counted<T>(request: FastifyRequest, authenticating: Promise<T>): Promise<T> {
+    try {
+      return await authenticating;
+    } catch (error) {
+      const hasFailed =
+        error instanceof ApiError && error.code === 'UNAUTHORIZED' && hasCredentials(request);
+      const limited = hasFailed && this.failures.count(countedAddress(clientAddress(request)));
+      throw limited || error;
+    }
+  }
 }
+
+const hasCredentials = ({ headers }: FastifyRequest): boolean =>
+  Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);
 
 async function limit(call: Call, access: AccessRule, calls: CallCounter): Promise<void> {
   const { counted } = access;
   if (counted === undefined) return;
+  if (counted === 'post-events') return limitCallsOfUser(call, counted, calls);
   if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.

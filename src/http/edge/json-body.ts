@@ -31,13 +31,14 @@ export function checkContentType(request: FastifyRequest, emptyBody: boolean): v
 }
 
 /**
- * A page can send a body without a content type anywhere. @throws {ApiError} UNSUPPORTED_MEDIA_TYPE
- * for a body without one.
+ * A page of another site can send any body but one that is called JSON. @throws {ApiError}
+ * UNSUPPORTED_MEDIA_TYPE for such a body, also where it may be empty.
  */
-export function checkTypeIsGiven({ raw: { headers } }: FastifyRequest): void {
+export function demandJson({ raw: { headers } }: FastifyRequest): void {
   const hasBody =
     Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
-  if (hasBody && !headers['content-type']) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
+  const type = headers['content-type'];
+  if (hasBody && (!type || !isJsonInUtf8(type))) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
 }
 
 const isIdentity = (encoding: string | undefined): boolean =>

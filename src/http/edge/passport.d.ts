@@ -40,6 +40,7 @@ declare module 'passport-jwt' {
         token: string,
         done: Done<KeyObject>,
       ) => void;
+      readonly jsonWebTokenOptions: { readonly clockTolerance: number };
     }
 
     class Strategy {

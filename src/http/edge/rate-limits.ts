@@ -6,11 +6,12 @@ import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/ten
 import { compiledOnce, fetchRow, now, run, tables, type Given } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
-/** One client's call of one tenant. `address`: the client's, as text; stored as a keyed hash. */
+/** One client's call of one tenant. */
 export interface ClientCall {
   readonly tenant: { readonly alias: string; readonly openRules: OpenRules };
   readonly call: CountedCall;
-  readonly address: string;
+  /** Its address, or mode and ids of the user; stored as a keyed hash. */
+  readonly client: readonly string[];
 }
 
 export interface CallCount {
@@ -25,7 +26,7 @@ export interface CallCount {
 }
 
 /**
- * Counts calls per tenant, kind of call and address, for all processes together. A window begins
+ * Counts calls per tenant, kind of call and client, for all processes together. A window begins
  * with a client's first call, the next one with the first call after its end. One statement counts
  * and checks, so that concurrent calls cannot pass together.
  */
@@ -36,10 +37,10 @@ export class RateLimits {
     private readonly streams: Pick<ReadableStreams, 'accounts'>,
   ) {}
 
-  async count({ tenant, call, address }: ClientCall): Promise<CallCount> {
+  async count({ tenant, call, client: parts }: ClientCall): Promise<CallCount> {
     const { calls: byDefault, windowSeconds } = CALL_WINDOWS[call];
     const limit = tenant.openRules.rateLimits[call] ?? byDefault;
-    const client = this.names.digest('client', tenant.alias, address);
+    const client = this.names.digest('client', tenant.alias, ...parts);
     // Calls beyond the limit are not counted, so that the number cannot overflow.
     const counted = await fetchRow(
       this.pool,

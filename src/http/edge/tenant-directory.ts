@@ -8,6 +8,8 @@ export interface Tenant {
   /** Off for a new tenant: the open endpoints answer 403. */
   readonly openEndpoints: boolean;
   readonly openRules: OpenRules;
+  /** Every route of the tenant answers 403 after the credentials. */
+  readonly isSuspended: boolean;
   /**
    * The accounts of such a tenant come from its payment provider: they cannot be written or read
    * here.
@@ -28,6 +30,14 @@ export interface TokenSecret {
   readonly secret: KeyObject;
 }
 
+/** A tenant's rules on the times in its user tokens. */
+export interface TokenTimes {
+  /** A token without `exp` is refused. */
+  readonly mustExpire: boolean;
+  /** Tokens that were issued before are refused, epoch milliseconds; null: none is. */
+  readonly notBefore: number | null;
+}
+
 /**
  * The tenants and their keys. May reject while its store is unavailable; the edge then answers 503.
  */
@@ -42,7 +52,7 @@ export interface TenantDirectory {
    */
   verifyToken<Verified>(
     tenant: Tenant,
-    verify: (secrets: readonly TokenSecret[], mustExpire: boolean) => Promise<Verified | undefined>,
+    verify: (secrets: readonly TokenSecret[], times: TokenTimes) => Promise<Verified | undefined>,
   ): Promise<Verified | undefined>;
 }
 

@@ -5,7 +5,12 @@ import { callerAs, type Caller } from './access.js';
 import { unauthorized } from './challenge.js';
 import type { Credentials, TokenCheck } from './credentials.js';
 import { takesTokens } from './rights.js';
-import { readUserToken, type TokenRules, type TokenSubject } from './user-token.js';
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  readUserToken,
+  type TokenRules,
+  type TokenSubject,
+} from './user-token.js';
 
 /**
  * User tokens. passport-jwt verifies with one secret, and a tenant has several: it runs once for
@@ -17,6 +22,7 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
       algorithms: ['HS256'],
       jwtFromRequest: ({ token }) => token,
       secretOrKeyProvider: ({ secret }, _token, done) => done(null, secret),
+      jsonWebTokenOptions: { clockTolerance: CLOCK_TOLERANCE_SECONDS },
     });
   }
 
@@ -63,8 +69,8 @@ export class UserTokenStrategy extends PassportStrategy(passportJwt.Strategy, 'u
     // A token that cannot be accepted is replaced by the empty token: its refusal takes as long as
     // any other.
     const token = takesTokens(access) && tokens.every((other) => other === first) ? first : '';
-    return tenants.verifyToken(tenant, async (secrets, mustExpire) => {
-      const rules = { tenant: tenant.alias, now: Date.now(), mustExpire };
+    return tenants.verifyToken(tenant, async (secrets, times) => {
+      const rules = { tenant: tenant.alias, now: Date.now(), ...times };
       const verified = await this.verify(token, secrets, rules);
       if (verified === undefined) return undefined;
       const { subject, signedWith } = verified;

@@ -2,6 +2,7 @@ import { parse } from 'secure-json-parse';
 import { isIdentifier } from '../shapes/parameters.js';
 import { isPlainObject } from '../shapes/request-shape.js';
 import { hasRepeatedMembers } from './repeated-members.js';
+import type { TokenTimes } from './tenant-directory.js';
 
 /** The claims of a user token, a JSON Web Token with HMAC SHA-256. */
 
@@ -15,14 +16,15 @@ export type TokenSubject =
     }
   | { readonly kind: 'anonymous'; readonly fields: Readonly<Record<string, unknown>> };
 
-export interface TokenRules {
+export interface TokenRules extends TokenTimes {
   /** The alias that `sub` must name. */
   readonly tenant: string;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** A token without `exp` is refused. */
-  readonly mustExpire: boolean;
 }
+
+/** How far the clocks of a tenant's servers may differ from this one, for `exp` and `nbf`. */
+export const CLOCK_TOLERANCE_SECONDS = 60;
 
 /** Longer than a header can be beside others; a longer token is not parsed. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
@@ -93,13 +95,23 @@ function subjectOf(claims: Json | undefined, rules: TokenRules): TokenSubject | 
   return { kind: 'anonymous', fields: named.kind === 'user' ? named.fields : {} };
 }
 
-/** Times in seconds. The library has checked them by the system's clock, not by the caller's. */
-function isTimely({ exp, nbf }: Json, { now, mustExpire }: TokenRules): boolean {
-  const hasTime = (value: unknown): value is number =>
-    typeof value === 'number' && Number.isFinite(value);
-  if (exp === undefined ? mustExpire : !hasTime(exp) || exp * 1000 <= now) return false;
-  return nbf === undefined || (hasTime(nbf) && nbf * 1000 <= now);
+/**
+ * Times in seconds. The library has checked `exp` and `nbf` by the system's clock, not by the
+ * caller's. `notBefore` has no tolerance: a token that a thief holds is not let in for a minute.
+ */
+function isTimely(
+  { exp, nbf, iat }: Json,
+  { now, mustExpire, notBefore }: Omit<TokenRules, 'tenant'>,
+): boolean {
+  const toleranceMs = CLOCK_TOLERANCE_SECONDS * 1000;
+  if (exp === undefined ? mustExpire : !isTime(exp) || exp * 1000 + toleranceMs <= now)
+    return false;
+  if (nbf !== undefined && !(isTime(nbf) && nbf * 1000 - toleranceMs <= now)) return false;
+  return notBefore === null || (isTime(iat) && iat * 1000 >= notBefore);
 }
+
+const isTime = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isFinite(value);
 
 function ofUser(user: unknown): TokenSubject | undefined {
   if (!isPlainObject(user)) return undefined;

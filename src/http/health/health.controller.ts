@@ -62,6 +62,8 @@ const readiness = (
 @ApiTags('Operation')
 @Controller('health')
 export class HealthController {
+  private checking: Promise<Readiness> | undefined;
+
   constructor(@Inject(READINESS_PROBE) private readonly probe: ReadinessProbe) {}
 
   /** 200 as long as the process answers. */
@@ -94,7 +96,9 @@ export class HealthController {
   @Get('ready')
   @Access('none')
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
-    const { ready, degraded = false, checks } = await this.probe.check();
+    // Anyone may ask, and a check asks the stores: calls at the same time share one.
+    this.checking ??= this.probe.check().finally(() => (this.checking = undefined));
+    const { ready, degraded = false, checks } = await this.checking;
     void reply.header('Cache-Control', 'no-store');
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');

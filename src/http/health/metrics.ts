@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from '../edge/access.js';
 
 /** The injection token of the process's metrics registry. */
@@ -22,12 +22,18 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
-/** The metrics of requests. */
+/** The connections of the server, as metrics show them. */
+export interface WatchedConnections {
+  readonly inFlight: number;
+  readonly connections: number;
+  onEnd: (why: 'unread' | 'replaced' | 'turned-away') => void;
+}
+
+/** The metrics of requests and connections. */
 export class HttpMetrics {
   private readonly durations: Histogram<'method' | 'route' | 'status'>;
-  private inFlight: () => number = () => 0;
 
-  constructor(registry: Registry) {
+  constructor(private readonly registry: Registry) {
     this.durations = new Histogram({
       name: 'http_request_duration_seconds',
       help: 'Time from the head of a request to the end of its answer',
@@ -35,20 +41,34 @@ export class HttpMetrics {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
       registers: [registry],
     });
-    const inFlight = () => this.inFlight();
-    new Gauge({
-      name: 'http_requests_in_flight',
-      help: 'Requests that are not answered yet',
-      registers: [registry],
-      collect() {
-        this.set(inFlight());
-      },
-    });
   }
 
-  /** Reads the number of requests in flight at each scrape. */
-  watchInFlight(source: () => number): void {
-    this.inFlight = source;
+  /** Reads the numbers at each scrape, and counts the connections that the server ends. */
+  watchConnections(watched: WatchedConnections): void {
+    const registers = [this.registry];
+    new Gauge({
+      name: 'http_requests_in_flight',
+      help: 'Requests whose answers their clients have not taken yet',
+      registers,
+      collect() {
+        this.set(watched.inFlight);
+      },
+    });
+    new Gauge({
+      name: 'http_connections',
+      help: 'Connections of clients',
+      registers,
+      collect() {
+        this.set(watched.connections);
+      },
+    });
+    const ended = new Counter({
+      name: 'http_connections_ended_total',
+      help: 'Connections that were ended for the sake of others: unread, replaced, turned-away',
+      labelNames: ['why'],
+      registers,
+    });
+    watched.onEnd = (why) => ended.inc({ why });
   }
 
   answered({ method, route, status, seconds }: AnsweredRequest): void {
@@ -59,6 +79,8 @@ export class HttpMetrics {
 @ApiTags('Operation')
 @Controller('metrics')
 export class MetricsController {
+  private collecting: Promise<string> | undefined;
+
   constructor(@Inject(METRICS_REGISTRY) private readonly registry: Registry) {}
 
   /** All metrics in the text format of Prometheus. */
@@ -71,6 +93,8 @@ export class MetricsController {
   })
   async metrics(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     void reply.header('Content-Type', this.registry.contentType);
-    return this.registry.metrics();
+    // The stores are asked for some of them: scrapes at the same time share one answer.
+    this.collecting ??= this.registry.metrics().finally(() => (this.collecting = undefined));
+    return this.collecting;
   }
 }

@@ -56,7 +56,7 @@ export class AdjustmentsController {
       throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     const { operator, reply } = call;
-    this.checkApprover(operator, correction.approvedBy);
+    await this.checkApprover(operator, correction.approvedBy);
     const { answers } = this.operations;
     const onReplayed = (): void => void reply.header('Idempotency-Replayed', 'true');
     return this.ledger.onRecord({ operation: 'ledger adjust', call, scope }, (core) =>
@@ -70,8 +70,9 @@ export class AdjustmentsController {
   }
 
   /** A correction needs two people. */
-  private checkApprover({ name }: Operator, approvedBy: string): void {
-    if (approvedBy !== name && this.operations.operators.has(approvedBy)) return;
+  private async checkApprover({ name }: Operator, approvedBy: string): Promise<void> {
+    const operators = await this.operations.operators.now();
+    if (approvedBy !== name && operators.has(approvedBy)) return;
     throw new ApiError('FORBIDDEN', {
       message: 'approvedBy must be another operator than the caller',
     });

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Operators } from '../../config/operators.js';
+import type { CurrentOperators } from '../../config/operators.js';
 import type { Core } from '../../core/core.js';
 import type { OperatorAnswers } from '../../operations/operator-keys.js';
 
@@ -13,6 +13,6 @@ export class OperationsCore {
     readonly warn: (line: string) => void,
     readonly answers: OperatorAnswers,
     /** The operators who may approve a correction. */
-    readonly operators: Pick<Operators, 'has'>,
+    readonly operators: CurrentOperators,
   ) {}
 }

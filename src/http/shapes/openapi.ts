@@ -179,13 +179,38 @@ function ownCodes(operation: Operation): readonly ApiErrorCode[] {
 
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   none: [],
-  operator: ['UNAUTHORIZED', 'FORBIDDEN'],
-  tenant: ['TENANT_NOT_FOUND'],
-  key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED'],
-  'key-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
-  'user-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
-  'visitor-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED'],
-  'public-open': ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'OPEN_ENDPOINTS_DISABLED', 'FORBIDDEN'],
+  operator: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
+  // A suspended tenant answers FORBIDDEN on each of its routes.
+  tenant: ['TENANT_NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
+  key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
+  'key-open': [
+    'TENANT_NOT_FOUND',
+    'UNAUTHORIZED',
+    'OPEN_ENDPOINTS_DISABLED',
+    'FORBIDDEN',
+    'RATE_LIMITED',
+  ],
+  'user-open': [
+    'TENANT_NOT_FOUND',
+    'UNAUTHORIZED',
+    'OPEN_ENDPOINTS_DISABLED',
+    'FORBIDDEN',
+    'RATE_LIMITED',
+  ],
+  'visitor-open': [
+    'TENANT_NOT_FOUND',
+    'UNAUTHORIZED',
+    'OPEN_ENDPOINTS_DISABLED',
+    'FORBIDDEN',
+    'RATE_LIMITED',
+  ],
+  'public-open': [
+    'TENANT_NOT_FOUND',
+    'UNAUTHORIZED',
+    'OPEN_ENDPOINTS_DISABLED',
+    'FORBIDDEN',
+    'RATE_LIMITED',
+  ],
 };
 
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {
@@ -198,7 +223,6 @@ function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode
   return [
     'BAD_REQUEST',
     ...CREDENTIALS[access.kind],
-    ...(access.counted === undefined ? [] : (['RATE_LIMITED'] as const)),
     ...(access.apiOnlyPrograms ? (['API_REQUEST_NOT_SUPPORTED'] as const) : []),
     // Also where the body must be empty: a non-empty one may be too large, or no JSON.
     ...(method === 'get'

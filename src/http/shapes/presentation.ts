@@ -8,6 +8,7 @@ import {
   type UserFacts,
 } from '../../domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
+import { publicUserOf } from '../../domain/tenant/open-rules.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { ApiError } from '../edge/api-error.js';
@@ -27,6 +28,7 @@ import type {
 } from '../share-links/share-links.response.js';
 import { codeForLinks, ShareLinks } from '../share-links/share-links.js';
 import {
+  minimalUser,
   reducedForOtherParty,
   publicUserJson,
   selectedUserJson,
@@ -95,8 +97,11 @@ export class Presentation {
     );
   }
 
-  async publicUser(scope: Scope, facts: UserFacts): Promise<PublicUserResponse> {
-    return publicUserJson(facts, (await this.surroundings(scope)).defaultProgramId);
+  /** As much of a user as the tenant shows to everyone. */
+  async publicUser({ tenant }: Scope, facts: UserFacts): Promise<PublicUserResponse> {
+    const { defaultProgramId, openRules } = await this.tenant(tenant);
+    const user = publicUserJson(facts, defaultProgramId);
+    return publicUserOf(openRules) === 'minimal' ? minimalUser(user) : user;
   }
 
   /** The flat object of a user's links, of the default program. */

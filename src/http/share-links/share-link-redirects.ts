@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { FollowShareLinkEnvelope, type Commands } from '../../command-handling/commands.js';
 import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
-import { errorName } from '../../foundation/describe-error.js';
-import type { Logger } from '../../foundation/logger.js';
 import { ApiError } from '../edge/api-error.js';
+import type { ShareLinkVisits } from './share-link-visits.js';
 import type { EngagementMedium, ShareMedium } from './share-links.response.js';
 
 export interface FollowedLink {
@@ -21,12 +18,11 @@ export interface FollowedLink {
 /** The targets of short links, and their counts. Nothing about the visitor is read. */
 export class ShareLinkRedirects {
   constructor(
-    private readonly commands: Commands,
+    private readonly visits: Pick<ShareLinkVisits, 'add'>,
     private readonly owners: CodeOwners,
     private readonly tenants: TenantDirectory,
     /** The target for a program without a landing page. */
     private readonly publicUrl: () => string,
-    private readonly logger: Pick<Logger, 'warn'>,
   ) {}
 
   /**
@@ -46,31 +42,14 @@ export class ShareLinkRedirects {
     target.searchParams.set('rsCode', owner.code);
     target.searchParams.set('rsShareMedium', shareMedium);
     target.searchParams.set('rsEngagementMedium', engagementMedium);
+    const { programId, party } = owner;
     if (link.isVisit)
-      await this.count(link, { person: owner.party.person, programId: owner.programId });
+      this.visits.add({
+        scope,
+        code,
+        link: { person: party.person, programId },
+        media: { shareMedium, engagementMedium },
+      });
     return target.href;
-  }
-
-  /** Redirects the visitor even if counting fails. */
-  private async count(
-    { scope, code, shareMedium, engagementMedium }: FollowedLink,
-    owner: { person: string; programId: string },
-  ): Promise<void> {
-    const id = randomUUID();
-    const meta = {
-      scope,
-      commandId: id,
-      correlationId: id,
-      causationId: id,
-      actor: { kind: 'anyone' as const, id: 'anyone' },
-      idempotency: null,
-    };
-    try {
-      await this.commands.execute(
-        new FollowShareLinkEnvelope(meta, code, { ...owner, shareMedium, engagementMedium }),
-      );
-    } catch (error) {
-      this.logger.warn({ error: errorName(error) }, 'a followed share link could not be counted');
-    }
   }
 }

@@ -20,7 +20,7 @@ import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.response.js';
 const Redirects = (): MethodDecorator =>
   applyDecorators(
     HttpCode(302),
-    Access('tenant'),
+    Access('tenant', { counted: 'short-link' }),
     ApiTextQuery('m', {
       description: 'The medium where it was shared; an unknown one becomes UNKNOWN.',
     }),

@@ -25,7 +25,7 @@ export class UserEventsController {
   })
   @Post('open/account/:accountId/user/:userId/events')
   @HttpCode(200)
-  @Access('user-open', { token: 'read' })
+  @Access('user-open', { token: 'read', counted: 'post-events' })
   @ApiOkResponse({ type: UserEventsResponse })
   @Fails('USER_NOT_FOUND', 'EVENTS_ALREADY_RECEIVED')
   receive(

@@ -6,6 +6,8 @@ import { isPlainObject, Member, readShape } from '../shapes/request-shape.js';
 
 const EVENTS_MAX = 100;
 const TEXT_BYTES_MAX = 1500;
+const FIELDS_MAX = 500;
+const EVENT_BYTES_MAX = 64 * 1024;
 /** The last millisecond that a date can represent. */
 const TIME_MAX = 8.64e15;
 
@@ -29,6 +31,13 @@ const isFields = (value: unknown): boolean =>
   isPlainObject(value) &&
   Object.entries(value).every(([name, field]) => isShort(name) && isField(field));
 
+const isFew = (fields: unknown): boolean =>
+  !isPlainObject(fields) || Object.keys(fields).length <= FIELDS_MAX;
+
+/** Of the members that are stored, as JSON. */
+const isSmall = (event: object): boolean =>
+  Buffer.byteLength(JSON.stringify(event)) <= EVENT_BYTES_MAX;
+
 export class UserEventRequest {
   @Member()
   @Must(
@@ -47,11 +56,16 @@ export class UserEventRequest {
     `be an object whose texts have at most ${TEXT_BYTES_MAX} bytes, without arrays of arrays`,
     isFields,
   )
+  @Must(`have at most ${FIELDS_MAX} members`, isFew)
+  @Must(`leave its event within ${EVENT_BYTES_MAX / 1024} KiB of JSON`, (_fields, event) =>
+    isSmall(event),
+  )
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,
+    maxProperties: FIELDS_MAX,
     nullable: true,
-    description: 'Free-form. Left out or null: `{}`.',
+    description: `Free-form. Left out or null: \`{}\`. The event has at most ${EVENT_BYTES_MAX / 1024} KiB of JSON.`,
   })
   fields: Readonly<Record<string, EventField>>;
 

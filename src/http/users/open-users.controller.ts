@@ -113,7 +113,10 @@ export class OpenUsersController {
     return this.presentation.selectedUser(call.scope, facts, selection);
   }
 
-  @ApiOperation({ summary: 'The public view of the user who owns a code' })
+  @ApiOperation({
+    summary:
+      'The public view of the user who owns a code; a tenant may hide e-mail address and last name',
+  })
   @Get('open/user')
   @Access('public-open', { counted: 'user-by-code' })
   @ApiTextQuery('referralCode', { required: true })

@@ -287,6 +287,13 @@ export function publicUserJson(facts: UserFacts, defaultProgramId: string): Publ
   };
 }
 
+/** The public view for a tenant that narrows it. */
+export const minimalUser = (user: PublicUserResponse): PublicUserResponse => ({
+  ...user,
+  email: null,
+  lastName: null,
+});
+
 /** The nine members of an entry of `/users`. */
 export function userListItemJson(facts: UserFacts, defaultProgramId: string): UserListItemResponse {
   return {

@@ -166,6 +166,7 @@ export class CommandGateway {
   async readable(call: Call, projections: readonly string[]): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
-    await this.ownWrites.visible(call.scope, projections, atLeast);
+    const { scope, departure } = call;
+    await this.ownWrites.visible({ scope, projections, atLeast, departure });
   }
 }

@@ -2,6 +2,7 @@ import type { Scope } from '../../domain/scope.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { elapsed } from '../../foundation/world.js';
 import { ApiError } from '../edge/api-error.js';
+import { PositionWaits } from './position-waits.js';
 
 /** The progress of the read models and of the policies. */
 export interface Progress {
@@ -10,8 +11,25 @@ export interface Progress {
     position: Position,
     projections: readonly string[],
     timeoutMs: number,
+    signal: AbortSignal,
   ): Promise<boolean>;
-  policiesReach(position: Position, timeoutMs: number): Promise<boolean>;
+  policiesReach(position: Position, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+}
+
+/** A read of a client, which may name a position. */
+export interface ReadAt {
+  readonly scope: Scope;
+  /** The read models that it shows. */
+  readonly projections: readonly string[];
+  readonly atLeast: Position | undefined;
+  /** Aborts when the client leaves. */
+  readonly departure: AbortSignal;
+}
+
+/** How long reads wait for positions, and how many of a tenant for one that they name. */
+export interface WaitLimits {
+  readonly timeoutMs: number;
+  readonly perTenantMax: number;
 }
 
 interface Written {
@@ -33,12 +51,14 @@ export class OwnWrites {
   private readonly written = new Map<string, Written>();
   /** A wait for a position that the log lost would never end. */
   private readonly losses = new Set<() => void>();
+  private readonly waits: PositionWaits;
 
   constructor(
     private readonly log: EventLog,
     private readonly progress: Progress,
-    private readonly timeoutMs: number,
+    private readonly limits: WaitLimits,
   ) {
+    this.waits = new PositionWaits(limits.perTenantMax);
     log.onWentBack(() => {
       this.written.clear();
       for (const lost of [...this.losses]) lost();
@@ -67,28 +87,19 @@ export class OwnWrites {
 
   /**
    * @throws {ApiError} POSITION_INVALID for a token of another service or beyond the log,
-   * POSITION_NOT_REACHED on a time-out.
+   * POSITION_NOT_REACHED on a time-out, or at once when too many of the tenant's reads wait.
    */
-  async visible(
-    scope: Scope,
-    projections: readonly string[],
-    atLeast: Position | undefined,
-  ): Promise<void> {
-    if (
-      atLeast !== undefined &&
-      (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast)))
-    )
+  async visible(read: ReadAt): Promise<void> {
+    const { scope, atLeast } = read;
+    if (atLeast === undefined) return this.shown(read, this.limits.timeoutMs);
+    if (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast)))
       throw new ApiError('POSITION_INVALID');
-    const deadline = elapsed() + this.timeoutMs;
-    await this.consequences(scope, deadline);
-    const needed = this.later(this.written.get(keyOf(scope))?.newest ?? null, atLeast ?? null);
-    if (needed === null) return;
-    const reached = await this.unlessLost(
-      this.progress.projectionsReach(needed, projections, Math.max(0, deadline - elapsed())),
-    );
-    // The position may be lost with the log's end: it is determined again.
-    if (reached === 'lost') return this.visible(scope, projections, atLeast);
-    if (!reached) throw notReached();
+    if (!this.waits.enter(scope.tenant)) return this.shown(read, 0);
+    try {
+      await this.shown(read, this.limits.timeoutMs);
+    } finally {
+      this.waits.leave(scope.tenant);
+    }
   }
 
   /** A number for a position; null: the newest known one. Undefined: none is known. */
@@ -114,6 +125,21 @@ export class OwnWrites {
     }
   }
 
+  private async shown(read: ReadAt, timeoutMs: number): Promise<void> {
+    const { scope, projections, atLeast, departure } = read;
+    const deadline = elapsed() + timeoutMs;
+    await this.consequences(scope, deadline, departure);
+    const needed = this.later(this.written.get(keyOf(scope))?.newest ?? null, atLeast ?? null);
+    if (needed === null) return;
+    const left = Math.max(0, deadline - elapsed());
+    const reached = await this.unlessLost(
+      this.progress.projectionsReach(needed, projections, left, departure),
+    );
+    // The position may be lost with the log's end: it is determined again.
+    if (reached === 'lost') return this.visible(read);
+    if (!reached) throw notReached();
+  }
+
   private async unlessLost<T>(waiting: Promise<T>): Promise<T | 'lost'> {
     let lose: () => void = () => undefined;
     const lost = new Promise<'lost'>((resolve) => {
@@ -131,13 +157,17 @@ export class OwnWrites {
    * Waits until the policies have recorded their reactions to the writes; those then count as
    * written.
    */
-  private async consequences(scope: Scope, deadline: number): Promise<void> {
+  private async consequences(
+    scope: Scope,
+    deadline: number,
+    departure: AbortSignal,
+  ): Promise<void> {
     const key = keyOf(scope);
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const triggering = this.written.get(key)?.triggering ?? null;
       if (triggering === null) return;
       const reached = await this.unlessLost(
-        this.progress.policiesReach(triggering, Math.max(0, deadline - elapsed())),
+        this.progress.policiesReach(triggering, Math.max(0, deadline - elapsed()), departure),
       );
       if (reached === 'lost') continue;
       if (!reached) throw notReached();

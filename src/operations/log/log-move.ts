@@ -98,10 +98,18 @@ async function countEvents(
 }
 
 const COUNTED_MAX = 100_000;
+const COUNTED_PAGE = 1_000;
 
 /** Counts up to this many. */
 async function countSince(source: EventLog, position: Position | null): Promise<number> {
-  return (await source.readAll(position ?? undefined, COUNTED_MAX)).length;
+  let count = 0;
+  for (let at = position ?? undefined; count < COUNTED_MAX;) {
+    const page = await source.readAll(at, COUNTED_PAGE);
+    count += page.length;
+    at = page.at(-1)?.position;
+    if (at === undefined) break;
+  }
+  return Math.min(count, COUNTED_MAX);
 }
 
 /** Names the address whose log must not be used. */

@@ -1,5 +1,5 @@
 import type { Core } from '../../core/core.js';
-import { addJob } from '../../policies/jobs.js';
+import { addJob } from '../../policies/add-job.js';
 import type { ParkedReaction, ParkedReactions } from '../../policies/parked-reactions.js';
 import { PostgresParkedReactions } from '../../policies/postgres-parked-reactions.js';
 import { POLICIES } from '../../policies/policies.js';

@@ -14,16 +14,25 @@ export class PositionWaiters {
   constructor(private readonly log: Pick<EventLog, 'compare'>) {}
 
   /**
-   * True once all of them are at or past the position, false on a time-out. The caller reports
-   * progress with `advanced`.
+   * True once all of them are at or past the position, false on a time-out or when the signal
+   * aborts. The caller reports progress with `advanced`.
    */
-  wait(position: Position, projections: readonly string[], timeoutMs: number): Promise<boolean> {
+  wait(
+    position: Position,
+    projections: readonly string[],
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    if (signal?.aborted) return Promise.resolve(false);
     return new Promise((resolve) => {
       const finish = (reached: boolean): void => {
         cancel();
+        signal?.removeEventListener('abort', leave);
         this.waiters.delete(waiter);
         resolve(reached);
       };
+      const leave = (): void => finish(false);
+      signal?.addEventListener('abort', leave);
       const cancel = after(timeoutMs, () => finish(false));
       const waiter: Waiter = { position, missing: new Set(projections), done: () => finish(true) };
       this.waiters.add(waiter);

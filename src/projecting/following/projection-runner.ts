@@ -116,12 +116,14 @@ export class ProjectionRunner {
   /**
    * Waits until the rows of all these projections include the position; false when they do not
    * within the time. In the leading process the batch itself wakes the caller; in others the
-   * checkpoints are read every few milliseconds while a caller waits.
+   * checkpoints are read every few milliseconds while a caller waits. A caller that leaves aborts
+   * the signal.
    */
   async waitFor(
     position: Position,
     projections: readonly string[],
     timeoutMs: number,
+    signal?: AbortSignal,
   ): Promise<boolean> {
     const { log } = this.options;
     // A position that was applied before the log lost its end is no position of the current log.
@@ -131,7 +133,7 @@ export class ProjectionRunner {
       return applied === undefined || log.compare(applied, position) < 0;
     });
     if (behind.length === 0) return true;
-    const reached = this.waiters.wait(position, behind, timeoutMs);
+    const reached = this.waiters.wait(position, behind, timeoutMs, signal);
     void this.pollWhileAwaited();
     return reached;
   }

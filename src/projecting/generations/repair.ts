@@ -140,8 +140,7 @@ async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Pro
   for (const { fold } of repairs) {
     const next = await log.readAll(fold.position, HELD_EVENTS_MAX);
     const last = next.at(-1);
-    if (last && next.length === HELD_EVENTS_MAX && log.compare(last.position, fold.until) < 0)
-      return false;
+    if (last && log.compare(last.position, fold.until) < 0) return false;
   }
   return true;
 }

@@ -60,6 +60,8 @@ export interface FaultOptions {
   readonly until?: Promise<unknown>;
   /** Of `slow-consumer`: how many events must be waiting. 1 by default. */
   readonly burst?: number;
+  /** Of `not-ready` and `append-too-large`: ends the error's message, which may quote the call. */
+  readonly quote?: string;
 }
 
 interface ArmedFault {

@@ -86,9 +86,8 @@ export function admit(node: ServedNode, call: IncomingCall): Admission {
   const denied = authenticate(node, call);
   if (denied) return refused(denied);
   if (call.method === 'gossip' || call.method === 'supportedMethods') return { kind: 'admitted' };
-  return node.faults.strike('not-ready', call)
-    ? refused(serverNotReady())
-    : atTheLeader(node, call);
+  const notReady = node.faults.strike('not-ready', call);
+  return notReady ? refused(serverNotReady(notReady.quote)) : atTheLeader(node, call);
 }
 
 function atTheLeader(node: ServedNode, call: IncomingCall): Admission {

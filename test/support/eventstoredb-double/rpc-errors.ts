@@ -56,8 +56,8 @@ function versionNumber(expected: ExpectedRevision): number {
   }
 }
 
-export const maximumAppendSizeExceeded = (): ServiceError =>
-  rpcError(status.INVALID_ARGUMENT, `Maximum Append Size of ${MAX_APPEND_SIZE} Exceeded.`, {
+export const maximumAppendSizeExceeded = (quote = ''): ServiceError =>
+  rpcError(status.INVALID_ARGUMENT, `Maximum Append Size of ${MAX_APPEND_SIZE} Exceeded.${quote}`, {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(MAX_APPEND_SIZE),
   });
@@ -79,7 +79,8 @@ export const notLeader = (leader: {
   });
 
 export const SERVER_NOT_READY = 'Server Is Not Ready';
-export const serverNotReady = (): ServiceError => rpcError(status.UNAVAILABLE, SERVER_NOT_READY);
+export const serverNotReady = (quote = ''): ServiceError =>
+  rpcError(status.UNAVAILABLE, `${SERVER_NOT_READY}${quote}`);
 
 export const unavailable = (): ServiceError => rpcError(status.UNAVAILABLE, 'Connection dropped');
 

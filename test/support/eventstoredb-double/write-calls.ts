@@ -94,7 +94,8 @@ async function appendEvents(
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') return answer(admission.error);
   if (stream === '') return answer(unknown());
-  if (node.faults.strike('append-too-large', incoming)) return answer(maximumAppendSizeExceeded());
+  const tooLarge = node.faults.strike('append-too-large', incoming);
+  if (tooLarge) return answer(maximumAppendSizeExceeded(tooLarge.quote));
   // What was passed on to the leader is carried out, whether or not the client still waits for it.
   await node.cluster.writable();
   if (!node.alive()) return;

@@ -1,0 +1,114 @@
+import type { Refused } from '../domain/refusal.js';
+import { CALL_WINDOWS, COUNTED_CALLS, publicUserOf } from '../domain/tenant/open-rules.js';
+import { programsOf } from '../domain/tenant/program-document.js';
+import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
+import { checkAlias } from './arguments.js';
+import { CommandError } from './command-error.js';
+import { printJson, printTable, withCore } from './command-line.js';
+
+/** A tenant as the command line shows it: its settings, never a secret. */
+
+const timeText = (at: number | null): string | null =>
+  at === null ? null : new Date(at).toISOString();
+
+export function shown(tenant: OpenTenant) {
+  return {
+    alias: tenant.alias,
+    createdAt: timeText(tenant.createdAt),
+    programType: tenant.programType,
+    openEndpoints: tenant.openEndpoints,
+    tokensMustExpire: tenant.openRules.tokensMustExpire,
+    allowedOrigins: tenant.openRules.allowedOrigins,
+    rateLimits: Object.fromEntries(
+      COUNTED_CALLS.map((call) => [
+        call,
+        tenant.openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls,
+      ]),
+    ),
+    publicUser: publicUserOf(tenant.openRules),
+    defaultProgram: tenant.defaultProgramId,
+    programs: programsOf(tenant).map(({ id, version, isDefault }) => ({
+      id,
+      version,
+      default: isDefault,
+      document: tenant.programs[id]?.document,
+    })),
+    suspended: tenant.suspended && {
+      since: timeText(tenant.suspended.since),
+      reason: tenant.suspended.reason,
+    },
+    tokensNotBefore: timeText(tenant.tokensNotBefore),
+    keys: tenant.keys.map(({ keyId, mode, validUntil }) => ({
+      keyId,
+      mode,
+      validUntil: timeText(validUntil),
+    })),
+    signingSecrets: tenant.signingSecrets.map(({ secretId, mode, validUntil }) => ({
+      secretId,
+      mode,
+      validUntil: timeText(validUntil),
+    })),
+  };
+}
+
+export function show(tenant: OpenTenant, json: boolean | undefined): void {
+  const facts = shown(tenant);
+  if (json) return printJson(facts);
+  printTable(
+    ['setting', 'value'],
+    [
+      ['alias', facts.alias],
+      ['made', facts.createdAt ?? ''],
+      ...(facts.suspended === null
+        ? []
+        : [['suspended', `since ${facts.suspended.since}: ${facts.suspended.reason ?? ''}`]]),
+      ['program type', facts.programType],
+      ['open endpoints', facts.openEndpoints ? 'on' : 'off'],
+      ['user tokens must expire', facts.tokensMustExpire ? 'yes' : 'no'],
+      ['user tokens not before', facts.tokensNotBefore ?? 'of any age'],
+      ['allowed origins', facts.allowedOrigins.join(', ') || 'all'],
+      ...Object.entries(facts.rateLimits).map(([call, calls]) => [
+        'rate limit',
+        `${call}: ${calls}`,
+      ]),
+      ['public user', facts.publicUser],
+      ...facts.programs.map(({ id, version, default: isDefault }) => [
+        'program',
+        `${id}, version ${version}${isDefault ? ', default' : ''}`,
+      ]),
+      ...facts.keys.map(({ keyId, validUntil }) => ['API key', withEnd(keyId, validUntil)]),
+      ...facts.signingSecrets.map(({ secretId, validUntil }) => [
+        'signing secret',
+        withEnd(secretId, validUntil),
+      ]),
+    ],
+  );
+}
+
+const withEnd = (id: string, validUntil: string | null): string =>
+  validUntil === null ? id : `${id}, good until ${validUntil}`;
+
+/** @throws {CommandError} for an unknown tenant. */
+export async function existing(alias: string): Promise<OpenTenant> {
+  checkAlias(alias);
+  const tenant = await withCore(({ tenants }) => tenants.read(alias));
+  if (!tenant) throw new CommandError(`there is no tenant ${alias}`);
+  return tenant;
+}
+
+/** The result of a tenant's command. @throws {CommandError} for a refused one. */
+export function accepted<T extends object>(result: T | Refused, alias: string): T {
+  if (!('refused' in result)) return result;
+  switch (result.refused) {
+    case 'TENANT_EXISTS':
+      throw new CommandError(`there is a tenant ${alias} already`);
+    case 'TENANT_NOT_FOUND':
+      throw new CommandError(`there is no tenant ${alias}`);
+    case 'RECORD_TOO_LARGE':
+      throw new CommandError(
+        'the program file is too large: a pool of codes is filled up by applying the program again with the next ones',
+      );
+    default:
+      throw new CommandError(`refused: ${result.refused}`);
+  }
+}

@@ -1,0 +1,109 @@
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { errorCode } from '../foundation/error-code.js';
+import { ConfigError } from './config.js';
+import { NO_OPERATORS, Operators, type CurrentOperators } from './operators.js';
+
+/**
+ * A change this young may be followed by another one with the same time of change: file systems
+ * count in steps. Until then the file is read for each call.
+ */
+const SETTLED_MS = 2_000;
+/** A list of some ten thousand operators; a longer file is refused unread. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** What distinguishes two states of the file without reading it. */
+interface Snapshot {
+  readonly mark: string;
+  readonly changedMs: number;
+}
+
+const NO_FILE: Snapshot = { mark: 'no file', changedMs: 0 };
+
+/**
+ * The operators in OPERATORS_FILE, as the file is at the moment of a call. While it cannot be used
+ * no key counts, and the log says why, once for each change.
+ */
+export class OperatorsFile implements CurrentOperators {
+  private constructor(
+    private readonly path: string,
+    private readonly logger: Pick<Logger, 'info' | 'error'>,
+    private seen: Snapshot,
+    private operators: Operators,
+  ) {}
+
+  /**
+   * No operators without a path. @throws {ConfigError} when the file cannot be used, without any of
+   * its content.
+   */
+  static async open(
+    path: string | undefined,
+    logger: Pick<Logger, 'info' | 'error'>,
+  ): Promise<CurrentOperators> {
+    if (path === undefined) return NO_OPERATORS;
+    const seen = await snapshotOf(path);
+    return new OperatorsFile(path, logger, seen, await readOperators(path));
+  }
+
+  async now(): Promise<Operators> {
+    const found = await snapshotOf(this.path);
+    const isSettled = Date.now() - found.changedMs > SETTLED_MS;
+    if (found.mark === this.seen.mark && isSettled) return this.operators;
+    const isChange = found.mark !== this.seen.mark;
+    const operators = await this.readAgain(isChange);
+    this.operators = operators;
+    // A call beside this one may have seen a later state: the next call compares again.
+    this.seen = found;
+    return operators;
+  }
+
+  private async readAgain(isChange: boolean): Promise<Operators> {
+    try {
+      const operators = await readOperators(this.path);
+      if (isChange) this.logger.info({}, 'OPERATORS_FILE was read again');
+      return operators;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const [problem = ''] = error.problems;
+      if (isChange) this.logger.error({ problem }, 'no key of an operator counts');
+      return new Operators();
+    }
+  }
+}
+
+/** @throws {ConfigError} */
+async function readOperators(path: string): Promise<Operators> {
+  const opened = await open(path, 'r').catch(cannotBeRead);
+  try {
+    return Operators.parse(await contentOf(opened));
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Mode and content are of the same file: it may be replaced meanwhile. @throws {ConfigError} */
+async function contentOf(opened: FileHandle): Promise<string> {
+  const { mode, size } = await opened.stat();
+  if ((mode & WRITABLE_BY_OTHERS) !== 0)
+    throw new ConfigError([
+      `OPERATORS_FILE has mode ${(mode & 0o777).toString(8)}: others may write it; chmod go-w it`,
+    ]);
+  if (size > FILE_BYTES_MAX)
+    throw new ConfigError([`OPERATORS_FILE is longer than ${FILE_BYTES_MAX} bytes`]);
+  return opened.readFile('utf8').catch(cannotBeRead);
+}
+
+function cannotBeRead(error: unknown): never {
+  throw new ConfigError([`OPERATORS_FILE cannot be read: ${errorCode(error) ?? 'unknown error'}`]);
+}
+
+async function snapshotOf(path: string): Promise<Snapshot> {
+  try {
+    const { dev, ino, size, mode, mtimeNs, ctimeNs, ctimeMs } = await stat(path, { bigint: true });
+    const mark = [dev, ino, size, mode, mtimeNs, ctimeNs].join(' ');
+    return { mark, changedMs: Number(ctimeMs) };
+  } catch {
+    return NO_FILE;
+  }
+}

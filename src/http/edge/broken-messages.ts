@@ -1,0 +1,75 @@
+import { errorJson, type ErrorJson } from './api-error.js';
+
+/**
+ * Limit of a request target; beyond it the answer is 414. Two ids and a code of 255 characters, 12
+ * bytes each when percent-encoded, fit.
+ */
+export const TARGET_BYTES_MAX = 16 * 1024;
+/** Request line and headers together; beyond it Node stops parsing. */
+export const HEAD_BYTES_MAX = 32 * 1024;
+
+/** Node's error for a message that could not be parsed. `rawPacket` is the last piece read. */
+export interface BrokenMessage extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+  /** The parser's offset in `rawPacket`. */
+  readonly bytesParsed?: number;
+}
+
+/** A body in too many pieces; our own code beside Node's. */
+export const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
+/** The largest body when the limit for all bodies is reached. */
+export const NO_ROOM = 'NO_ROOM';
+
+/** The answer to a message below the framework. */
+export function describeBroken(error: BrokenMessage): ErrorJson {
+  switch (error.code ?? '') {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return errorJson('BAD_REQUEST', {
+        status: 408,
+        message: 'The request took too long to arrive',
+      });
+    case 'HPE_HEADER_OVERFLOW':
+      if (isOversizeToken(lineOf(error))) return errorJson('UNAUTHORIZED', { rsCode: 'RS032' });
+      return isLongRequestLine(lineOf(error))
+        ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
+        : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+    case TOO_MANY_PIECES:
+      return errorJson('PAYLOAD_TOO_LARGE');
+    case NO_ROOM:
+      return errorJson('UNAVAILABLE');
+    case 'HPE_INVALID_METHOD':
+      // The parser reports an unknown method and bytes that are no method with the same code.
+      if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
+        return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
+      return errorJson('BAD_REQUEST', { status: 501, message: 'The method is not supported' });
+    case 'HPE_INVALID_VERSION':
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return errorJson('BAD_REQUEST', {
+        status: 505,
+        message: 'The HTTP version is not supported',
+      });
+    default:
+      return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
+  }
+}
+
+/**
+ * A token that is too large is a bad token. The header's name may be in an earlier packet; then
+ * only characters of the token's alphabet remain.
+ */
+const isOversizeToken = (line: string): boolean =>
+  /^(?:x-saasquatch-user-token|authorization):\s*(?:bearer\s)?/i.test(line) ||
+  /^[\w-]{256,}(?:\.[\w-]*){0,2}\s*$/.test(line);
+
+const isLongRequestLine = (line: string): boolean =>
+  line.length > TARGET_BYTES_MAX && /^[A-Za-z-]{1,64} \S/.test(line);
+
+/** The line at which the parser stopped, as far as the last packet contains it. */
+function lineOf({ rawPacket, bytesParsed = 0 }: BrokenMessage): string {
+  if (rawPacket === undefined) return '';
+  const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1;
+  const end = rawPacket.indexOf('\n', begin);
+  return rawPacket.subarray(begin, end === -1 ? undefined : end).toString('latin1');
+}

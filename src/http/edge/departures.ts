@@ -1,0 +1,20 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Of the requests whose exchange is over, or that someone watches. */
+const watched = new WeakMap<IncomingMessage, AbortController>();
+
+const over = new AbortController();
+over.abort();
+
+/** Aborts when the request was answered or its client has left: work for its answer may stop. */
+export function departureOf(request: IncomingMessage): AbortSignal {
+  const known = watched.get(request) ?? new AbortController();
+  watched.set(request, known);
+  return known.signal;
+}
+
+/** The request was answered, or its client has left. */
+export function departed(request: IncomingMessage): void {
+  watched.get(request)?.abort();
+  watched.set(request, over);
+}

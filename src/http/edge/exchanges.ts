@@ -1,0 +1,185 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ConnectionPlaces, type EndOfConnection } from './connection-places.js';
+import { departed } from './departures.js';
+import type { HttpLimits } from './http-limits.js';
+import { UnreadAnswers } from './unread-answers.js';
+
+/** A request and its answer. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The answer was made, whether or not the client takes it. */
+  isAnswered: boolean;
+  /** Counted among the requests that were taken up and are not answered. */
+  isTakenUp: boolean;
+}
+
+type End = (...given: readonly unknown[]) => ServerResponse;
+
+/** A connection's unanswered requests for health, metrics, docs; together they have no limit. */
+const HEALTH_CHECKS_MAX = 8;
+
+/**
+ * The requests of all connections, from their heads until their answers are taken. Gives places to
+ * connections and requests, and ends connections whose clients do not read.
+ */
+export class Exchanges {
+  /** Called when the server ends a connection for the sake of others. */
+  onEnd: (why: EndOfConnection) => void = () => undefined;
+  /** When the last request began, on the clock of `performance.now`. */
+  lastBegan = 0;
+  private readonly bySocket = new Map<Duplex, Set<Exchange>>();
+  private readonly byRequest = new WeakMap<IncomingMessage, Exchange>();
+  /** Requests that are worked on. */
+  private readonly admitted = new Set<Exchange>();
+  private readonly places: ConnectionPlaces;
+  private readonly unread: UnreadAnswers;
+  private open = 0;
+  private takenUp = 0;
+
+  /** @param isProxy whether an address is a trusted proxy's, which has the connections of many. */
+  constructor(
+    private readonly limits: HttpLimits,
+    isProxy: (address: string) => boolean,
+  ) {
+    this.places = new ConnectionPlaces(limits, isProxy, (why) => this.onEnd(why));
+    this.unread = new UnreadAnswers(limits, (socket) => this.endUnread(socket));
+  }
+
+  /** Requests that have begun, and whose answers their clients have not taken. */
+  get inFlight(): number {
+    return this.open;
+  }
+
+  /** Connections with a place. */
+  get connections(): number {
+    return this.places.size;
+  }
+
+  /** Call it for every new connection. */
+  connected(socket: Socket): void {
+    this.places.take(socket);
+  }
+
+  /** The connection has no place: only health is answered there. */
+  isSpare({ socket }: IncomingMessage): boolean {
+    return this.places.isSpare(socket);
+  }
+
+  /** Whether a request for health can be taken up: no other client's requests stand in its way. */
+  hasRoomForHealth({ socket }: IncomingMessage): boolean {
+    const unanswered = this.unfinishedOn(socket).filter(({ isAnswered }) => !isAnswered);
+    return unanswered.length <= HEALTH_CHECKS_MAX;
+  }
+
+  /**
+   * Takes up a request: its credentials are checked and its body arrives. Besides the requests that
+   * are worked on, each connection may have one of these. False: there are as many as may be.
+   */
+  takeUp(request: IncomingMessage): boolean {
+    const { inFlightMax } = this.limits;
+    if (this.admitted.size >= inFlightMax || this.takenUp >= inFlightMax + this.places.size)
+      return false;
+    const exchange = this.unanswered(request);
+    if (exchange === undefined) return true;
+    exchange.isTakenUp = true;
+    this.takenUp += 1;
+    return true;
+  }
+
+  /** Counts a request as worked on until its answer is made. False: there are as many as may be. */
+  admit(request: IncomingMessage): boolean {
+    if (this.admitted.size >= this.limits.inFlightMax) return false;
+    const exchange = this.unanswered(request);
+    if (exchange !== undefined) this.admitted.add(exchange);
+    return true;
+  }
+
+  /** The head of a request has arrived. */
+  begin(request: IncomingMessage, response: ServerResponse): Exchange {
+    const { socket } = request;
+    const exchange: Exchange = { request, response, isAnswered: false, isTakenUp: false };
+    const ofSocket = this.ofSocket(socket);
+    ofSocket.add(exchange);
+    this.byRequest.set(request, exchange);
+    this.open += 1;
+    this.lastBegan = performance.now();
+    this.places.note(socket, 'working');
+    this.watchEnd(exchange, ofSocket);
+    response.once('close', () => this.closed(ofSocket, exchange));
+    return exchange;
+  }
+
+  /** In the order of their arrival. */
+  unfinishedOn(socket: Duplex): readonly Exchange[] {
+    return [...(this.bySocket.get(socket) ?? [])];
+  }
+
+  /** Ends connections whose clients take too little of their answers. Call it at intervals. */
+  endStalled(): void {
+    const now = performance.now();
+    for (const [, [first]] of this.bySocket) {
+      const socket = first?.request.socket;
+      if (socket !== undefined && this.unread.isStalled(socket, now)) this.endUnread(socket);
+    }
+  }
+
+  /**
+   * No event says so: a pipelined answer is made long before it is sent, and `prefinish` waits for
+   * its turn.
+   */
+  private watchEnd(exchange: Exchange, ofSocket: ReadonlySet<Exchange>): void {
+    const { request, response } = exchange;
+    const end = response.end.bind(response) as End;
+    response.end = (...given: readonly unknown[]): ServerResponse => {
+      const ended = end(...given);
+      this.answered(exchange);
+      const isUnread = ofSocket.has(exchange) && this.unread.add(response, request.socket);
+      if (isUnread && [...ofSocket].every(({ isAnswered }) => isAnswered))
+        this.places.note(request.socket, 'unread');
+      return ended;
+    };
+  }
+
+  /** Undefined: answered, or its client has left. */
+  private unanswered(request: IncomingMessage): Exchange | undefined {
+    const exchange = this.byRequest.get(request);
+    return exchange?.isAnswered ? undefined : exchange;
+  }
+
+  private answered(exchange: Exchange): void {
+    if (exchange.isAnswered) return;
+    exchange.isAnswered = true;
+    if (exchange.isTakenUp) this.takenUp -= 1;
+    this.admitted.delete(exchange);
+  }
+
+  private closed(ofSocket: Set<Exchange>, exchange: Exchange): void {
+    if (!ofSocket.delete(exchange)) return;
+    this.open -= 1;
+    this.answered(exchange);
+    this.unread.remove(exchange.response);
+    departed(exchange.request);
+    if (ofSocket.size === 0) this.places.note(exchange.request.socket, 'idle');
+  }
+
+  private ofSocket(socket: Socket): Set<Exchange> {
+    const known = this.bySocket.get(socket);
+    if (known !== undefined) return known;
+    const made = new Set<Exchange>();
+    this.bySocket.set(socket, made);
+    // The response to a pipelined request that waits its turn does not close with the socket.
+    socket.once('close', () => {
+      for (const exchange of made) this.closed(made, exchange);
+      this.bySocket.delete(socket);
+    });
+    return made;
+  }
+
+  private endUnread(socket: Socket): void {
+    this.onEnd('unread');
+    socket.destroy();
+  }
+}

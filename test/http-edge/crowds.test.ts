@@ -1,0 +1,224 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { countedAddress } from '../../src/http/edge/client-address.js';
+import { FailedCredentials } from '../../src/http/edge/failed-credentials.js';
+import { eventually } from '../support/embedded.js';
+import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
+
+/** What many connections, slow clients and wrong credentials of some cost the others. */
+
+const apps: SampleApp[] = [];
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const { app } of apps.splice(0)) await app.close();
+});
+
+async function start(limits: Parameters<typeof startSampleApp>[0]): Promise<SampleApp> {
+  const started = await startSampleApp(limits);
+  apps.push(started);
+  return started;
+}
+
+const address = (n: number): string => `127.0.0.${n}`;
+const head = (method: string, path: string, more = ''): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n${more}\r\n`;
+
+/** Connects from an address of the loopback network and sends, without reading what is answered. */
+async function hold({ port }: SampleApp, from: string, sent: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
+  if (sent !== '') socket.write(sent);
+  return socket;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** One request on a connection of its own. */
+function ask(
+  { port }: SampleApp,
+  path: string,
+  { from = address(1), headers = LIVE }: { from?: string; headers?: Record<string, string> } = {},
+): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', localAddress: from, path, headers, agent: false };
+    httpRequest(options, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      const { statusCode: status = 0 } = response;
+      response.on('end', () => resolve({ status, headers: response.headers, text }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+const statusOf = async (...asked: Parameters<typeof ask>): Promise<number> =>
+  (await ask(...asked)).status;
+
+function closeGate({ sample }: SampleApp): () => void {
+  let open = (): void => undefined;
+  sample.gate = new Promise((resolve) => (open = resolve));
+  return open;
+}
+
+async function metric(started: SampleApp, name: string): Promise<number> {
+  const { text } = await ask(started, '/metrics');
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ')[1] ?? 0,
+  );
+}
+
+const ended = (started: SampleApp, why: string): Promise<number> =>
+  metric(started, `http_connections_ended_total{why="${why}"}`);
+
+test('clients that do not read their answers hold no place among requests, and lose their connections', async () => {
+  const started = await start({ inFlightMax: 2, unreadMs: 300, timeoutCheckMs: 20 });
+  const megabyte = JSON.stringify('x'.repeat(1_000_000));
+  const echo = head(
+    'POST',
+    `${API}/echo`,
+    `Content-Type: application/json\r\nContent-Length: ${megabyte.length}\r\n`,
+  );
+  const holders = await Promise.all(
+    [2, 3, 4].map((n) => hold(started, address(n), (echo + megabyte).repeat(16))),
+  );
+  const closed = holders.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  await eventually(async () => started.edge.inFlight >= 3);
+  expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+  await eventually(async () => (await ended(started, 'unread')) === 3);
+  // What was sent before is still there to be read; then the end is seen.
+  for (const socket of holders) socket.resume();
+  await Promise.all(closed);
+  await eventually(async () => started.edge.inFlight === 0);
+});
+
+test('answers that nobody reads are limited by their bytes: the address with most of them loses a connection', async () => {
+  const path = '/docs/swagger-ui-bundle.js';
+  const started = await start({ unreadMs: 600_000, unreadBytesMax: 24_000_000 });
+  const { length } = (await ask(started, path)).text;
+  const pages = head('GET', path).repeat(8);
+  // Some 11 MB each; the network takes the first ones.
+  const oldest = await hold(started, address(3), pages);
+  await eventually(async () => (await metric(started, 'http_requests_in_flight')) > 4);
+  await Promise.all([2, 2, 2].map((n) => hold(started, address(n), pages)));
+  await eventually(async () => (await ended(started, 'unread')) === 2);
+  expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+  let bytes = 0;
+  oldest.on('data', (piece) => (bytes += piece.length));
+  await eventually(async () => bytes > 8 * length);
+});
+
+test('a body that arrives slowly holds no place among requests', async () => {
+  const started = await start({ inFlightMax: 2 });
+  const begun = `${head('POST', `${API}/echo`, 'Content-Length: 100\r\n')}{"a":`;
+  await Promise.all(Array.from({ length: 4 }, () => hold(started, address(2), begun)));
+  await eventually(async () => started.edge.inFlight === 4);
+  expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+});
+
+describe('however many connections one address or twelve hold', () => {
+  const limits = { connectionsMax: 13, connectionsPerAddressMax: 4 };
+  const twelve = Array.from({ length: 12 }, (_, n) => address(n + 2));
+
+  test.each([
+    ['without a request', ''],
+    ['with the beginning of a head', 'GET / HTTP/1.1\r\nHo'],
+    ['with a request in progress', head('GET', `${API}/slow`)],
+    ['with answers that are not read', head('GET', '/docs/swagger-ui-bundle.js').repeat(8)],
+  ])('another one is served (%s)', async (_name, sent) => {
+    const started = await start(limits);
+    const open = closeGate(started);
+    for (let n = 0; n < 6; n++) await Promise.all(twelve.map((from) => hold(started, from, sent)));
+    for (let n = 0; n < 5; n++) {
+      expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+      await Promise.all(twelve.map((from) => hold(started, from, sent)));
+    }
+    expect(await metric(started, 'http_connections')).toBeLessThanOrEqual(13);
+    const replaced = await ended(started, 'replaced');
+    expect(replaced + (await ended(started, 'unread'))).toBeGreaterThan(0);
+    open();
+  });
+
+  test('an address at its limit replaces idle connections of its own, and with none is refused, but for health', async () => {
+    const started = await start(limits);
+    const open = closeGate(started);
+    const slow = head('GET', `${API}/slow`);
+    await Promise.all([1, 2, 3].map(() => hold(started, address(2), slow)));
+    await hold(started, address(2), '');
+    await eventually(async () => started.sample.entered.length === 3);
+    const whoAmI = () => ask(started, `${API}/whoami`, { from: address(2) });
+    expect((await whoAmI()).status).toBe(200);
+    await hold(started, address(2), slow);
+    await eventually(async () => started.sample.entered.length === 4);
+    const refused = await whoAmI();
+    expect([refused.status, refused.headers.connection, refused.headers['retry-after']]).toEqual([
+      503,
+      'close',
+      '1',
+    ]);
+    expect(JSON.parse(refused.text)).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });
+    expect(await statusOf(started, '/health/live', { from: address(2) })).toBe(200);
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+    expect(await ended(started, 'turned-away')).toBe(2);
+    open();
+    await eventually(async () => (await whoAmI()).status === 200);
+  });
+});
+
+describe('failed credentials', () => {
+  const wrong = { authorization: basic(':wrong') };
+  const forged = { 'x-saasquatch-user-token': 'a.b.c' };
+
+  test('beyond the limit of their address are answered with 429, and good ones pass', async () => {
+    const started = await start({ failedCredentialsPerMinute: 3 });
+    const get = (headers: Record<string, string>, from = address(1)) =>
+      ask(started, `${API}/whoami`, { headers, from });
+    for (const headers of [wrong, forged, wrong]) expect((await get(headers)).status).toBe(401);
+    for (const headers of [wrong, forged]) {
+      const { status, headers: fields, text } = await get(headers);
+      expect([status, fields['ratelimit-policy']]).toEqual([429, '"failed-credentials";q=3;w=60']);
+      expect(JSON.parse(text)).toMatchObject({ apiErrorCode: 'RATE_LIMITED', rsCode: 'RS033' });
+      expect(Number(fields['retry-after'])).toBeGreaterThan(0);
+      expect(Number(fields['retry-after'])).toBeLessThanOrEqual(60);
+    }
+    expect((await get(LIVE)).status).toBe(200);
+    // No credentials are none that failed.
+    expect((await get({})).status).toBe(401);
+    expect((await get(wrong, address(2))).status).toBe(401);
+  });
+
+  test('are counted again when their minute is over, each address by itself', () => {
+    let now = 5_000;
+    const failures = new FailedCredentials(2, () => now);
+    const limited = (from: string) => failures.count(from)?.headers['Retry-After'];
+    expect([limited('a'), limited('a'), limited('b')]).toEqual([undefined, undefined, undefined]);
+    now += 59_000;
+    expect([limited('a'), limited('b'), limited('b')]).toEqual(['1', undefined, '1']);
+    now += 1_000;
+    expect([limited('a'), limited('a'), limited('a')]).toEqual([undefined, undefined, '60']);
+  });
+});
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['::ffff:c000:207', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:2::1', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['no address', 'no address'],
+])('%s counts as %s', (given, counted) => {
+  expect(countedAddress(given)).toBe(counted);
+});

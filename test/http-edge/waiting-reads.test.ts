@@ -1,0 +1,105 @@
+import type { EventLog, Position } from '../../src/event-log/event-log.js';
+import { OwnWrites, type ReadAt } from '../../src/http/writing/own-writes.js';
+import { PositionWaiters } from '../../src/projecting/following/position-waiters.js';
+
+/** A log whose positions are numbers, and whose head is at 100. */
+const log = {
+  isPosition: (text: string) => /^\d+$/.test(text),
+  compare: (a: Position | undefined, b: Position | undefined) => Number(a ?? 0) - Number(b ?? 0),
+  head: async () => '100',
+  newestSeen: { position: '50', eventId: 'e' },
+  onWentBack: () => undefined,
+} as unknown as EventLog;
+
+interface Waiting {
+  readonly timeoutMs: number;
+  readonly departure: AbortSignal;
+}
+
+/** Reads whose read models are at `applied` for ever. */
+function openReads(applied: number) {
+  const waiting: Waiting[] = [];
+  const waiters = new PositionWaiters(log);
+  const progress = {
+    projectionsReach: async (
+      position: Position,
+      names: readonly string[],
+      timeoutMs: number,
+      departure: AbortSignal,
+    ) => {
+      if (Number(position) <= applied) return true;
+      waiting.push({ timeoutMs, departure });
+      return waiters.wait(position, names, timeoutMs, departure);
+    },
+    policiesReach: async () => true,
+  };
+  const ownWrites = new OwnWrites(log, progress, { timeoutMs: 600_000, perTenantMax: 2 });
+  const read = (
+    tenant: string,
+    atLeast: Position | undefined,
+    departure = new AbortController(),
+  ) => {
+    const at: ReadAt = {
+      scope: { tenant, mode: 'live' },
+      projections: ['users'],
+      atLeast,
+      departure: departure.signal,
+    };
+    return ownWrites.visible(at).then(
+      () => 'shown',
+      (error: unknown) => (error as { readonly code: string }).code,
+    );
+  };
+  return { waiting, waiters, read, ownWrites };
+}
+
+const turns = async (): Promise<void> => {
+  for (let n = 0; n < 20; n++) await Promise.resolve();
+};
+
+test('a tenant has so many reads that wait for a named position; further ones are answered at once', async () => {
+  const { waiting, waiters, read } = openReads(10);
+  const clients = [new AbortController(), new AbortController()];
+  const held = clients.map((client) => read('shop', '20', client));
+  await turns();
+  expect(waiting.map(({ timeoutMs }) => timeoutMs)).toEqual([
+    expect.closeTo(600_000, -3),
+    expect.closeTo(600_000, -3),
+  ]);
+  expect(await read('shop', '20')).toBe('POSITION_NOT_REACHED');
+  expect(await read('shop', '10')).toBe('shown');
+  expect(await read('shop', '101')).toBe('POSITION_INVALID');
+  const other = read('other', '20');
+
+  // A client that leaves makes room for another one.
+  clients[0]?.abort();
+  expect(await held[0]).toBe('POSITION_NOT_REACHED');
+  const next = read('shop', '20');
+  await turns();
+  expect(waiting.at(-1)?.timeoutMs).toBeGreaterThan(0);
+  waiters.advanced('users', '20');
+  expect(await Promise.all([held[1], other, next])).toEqual(['shown', 'shown', 'shown']);
+});
+
+test('a read that names no position waits beside them', async () => {
+  const { waiting, waiters, read, ownWrites } = openReads(10);
+  const held = [read('shop', '20'), read('shop', '20')];
+  ownWrites.note({ tenant: 'shop', mode: 'live' }, '15', false);
+  const own = read('shop', undefined);
+  await turns();
+  expect(waiting).toHaveLength(3);
+  waiters.advanced('users', '20');
+  expect(await Promise.all([...held, own])).toEqual(['shown', 'shown', 'shown']);
+});
+
+test('waiters leave with their clients, those that are late too', async () => {
+  const waiters = new PositionWaiters(log);
+  const client = new AbortController();
+  const waits = waiters.wait('20', ['users'], 600_000, client.signal);
+  expect(waiters.awaited()).toEqual(['users']);
+  client.abort();
+  expect(await waits).toBe(false);
+  expect(waiters.awaited()).toEqual([]);
+  expect(await waiters.wait('20', ['users'], 600_000, client.signal)).toBe(false);
+  expect(waiters.awaited()).toEqual([]);
+});
