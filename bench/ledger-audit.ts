@@ -124,9 +124,9 @@ export async function openLedgerAudit(
     },
     isUpToDate: async () => {
       const head = await core.log.head();
-      const checkpoints = await liveCheckpoints(core.pool, names);
+      const checkpoints = await liveCheckpoints(core.pool, accountProjectors);
       return (
-        checkpoints.length === names.length &&
+        checkpoints.length === accountProjectors.length &&
         checkpoints.every(({ position }) => core.log.compare(position, head) >= 0)
       );
     },
@@ -193,7 +193,7 @@ function scopeOf(stream: string): Scope | undefined {
 }
 
 function openReadModels(core: Core) {
-  const generations = new LiveGenerations(core.pool);
+  const generations = new LiveGenerations(core.pool, accountProjectors);
   const reads = (projection: string) => new LiveReads(core.pool, generations, projection);
   const accounts = new AccountQueries(reads('accounts'));
   const users = new UserQueries(reads('users'));

@@ -44,6 +44,8 @@ export interface ServiceProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Default: a free one. */
   readonly port?: number;
+  /** The folder of the built release. Default: this one. */
+  readonly root?: string;
   /** `npm`: as an operator starts it, `npm start`. Default `node`: the compiled main itself. */
   readonly by?: 'node' | 'npm';
   /** For node itself, before the program; not with npm. */
@@ -65,11 +67,11 @@ process.once('exit', () => RUNNING.forEach((end) => end()));
 export async function startServiceProcess({
   env,
   port: wanted,
+  root = projectRoot(),
   by = 'node',
   nodeOptions = [],
   onOutput = () => undefined,
 }: ServiceProcessOptions): Promise<ServiceProcess> {
-  const root = projectRoot();
   const port = wanted ?? (await freePort());
   const [command, args] =
     by === 'npm'

@@ -6,6 +6,7 @@ import {
   type CountedCall,
   type PublicUser,
 } from '../domain/tenant/open-rules.js';
+import { operatingSystemUser } from '../operations/audit.js';
 import { CommandError } from './command-error.js';
 
 /** Checked values of options that several commands share. All throw {CommandError}. */
@@ -34,6 +35,13 @@ export function parseMode(mode: string): Mode {
   const known = MODES.find((candidate) => candidate === mode);
   if (!known) throw new CommandError(`--mode must be one of ${MODES.join(', ')}`);
   return known;
+}
+
+/** The operator's name; without one, that of the operating system. */
+export function checkedActor(by: string | undefined): string {
+  if (by !== undefined && !/^[\p{L}\p{N} ._@-]{1,100}$/u.test(by))
+    throw new CommandError('--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -');
+  return by ?? operatingSystemUser();
 }
 
 /** `code=20`, once for each kind of call. */

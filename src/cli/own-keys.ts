@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { accountProjectors } from '../../projections/account-projectors.js';
 import type { Core } from '../core/core.js';
+import { releaseOf } from '../core/release.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
@@ -21,7 +23,7 @@ export async function withOwnKeys<T>(
   work: (keyed: KeyedBy) => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   const key = given ?? randomUUID();
-  const presence = new ProcessPresence(core.pool);
+  const presence = new ProcessPresence(core.pool, releaseOf(accountProjectors));
   await presence.start();
   let repeated = false;
   try {

@@ -4,12 +4,13 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { RepeatErasureEnvelope } from '../command-handling/commands.js';
 import type { ListedErasure } from '../command-handling/processes/erasure-process.js';
 import type { Core } from '../core/core.js';
+import { countOtherReleases } from '../core/release.js';
 import { CommandError } from './command-error.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { accountRefOf } from '../privacy/keyed-names.js';
 import { scrub } from '../privacy/scrub.js';
-import { readModelsReachHead } from '../projecting/following/read-models-reach-head.js';
+import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import { note, type OutputOptions, printJson, readTextFile, withCore } from './command-line.js';
 
 /** `privacy …`. */
@@ -24,9 +25,13 @@ export function addPrivacyCommands(cli: Command): void {
         // Rewriting a large table takes longer than a request may.
         const pool = openPool({ url: databaseUrl, max: 1, applicationName: 'ledger-scrub' });
         try {
-          const names = accountProjectors.map(({ name }) => name);
           return await scrub(pool, {
-            readModels: () => readModelsReachHead(pool, log, names),
+            readModels: new ScrubbedGenerations({
+              pool,
+              log,
+              readModels: accountProjectors,
+              otherProcesses: (db) => countOtherReleases(db, accountProjectors),
+            }),
             progress: note,
           });
         } finally {

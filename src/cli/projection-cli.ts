@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Core } from '../core/core.js';
-import { checkAlias, parseMode } from './arguments.js';
-import { operatingSystemUser } from '../operations/audit.js';
+import { checkAlias, checkedActor, parseMode } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {
   diffProjection,
@@ -257,12 +256,6 @@ async function operate<T>(
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
-}
-
-function checkedActor(by: string | undefined): string {
-  if (by !== undefined && !/^[\p{L}\p{N} ._@-]{1,100}$/u.test(by))
-    throw new CommandError('--by takes a name of 1 to 100 letters, digits, spaces or . _ @ -');
-  return by ?? operatingSystemUser();
 }
 
 function parseLimit(text: string): number {

@@ -14,6 +14,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['token', async () => (await import('./token-cli.js')).addTokenCommands],
   ['ledger', ledgerCommands],
   ['projection', async () => (await import('./projection-cli.js')).addProjectionCommands],
+  ['release', async () => (await import('./release-cli.js')).addReleaseCommands],
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],
   ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],

@@ -5,9 +5,15 @@ import { beginLogSeal } from '../chain/log-seal.js';
 import type { Position } from '../event-log/event-log.js';
 import { replacePolicyCheckpoint } from '../policies/policy-checkpoint.js';
 import { CommandPresence, ProcessPresence } from '../postgres/process-presence.js';
-import { fetchRow, now, run, tables } from '../postgres/statements.js';
+import { anyOf, fetchRow, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
-import { replaceLiveGeneration } from '../projecting/generations/generations.js';
+import {
+  FOLLOWED_STATES,
+  isFollowedWith,
+  namedTablesOf,
+  replaceEveryGeneration,
+  type ReadModel,
+} from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
 /**
@@ -30,16 +36,20 @@ export interface LogCopy {
   readonly policiesPosition: Position | null;
 }
 
-const LIVE = tables
-  .selectFrom('ledger.projection_generations')
-  .where('state', '=', 'live')
-  .select((eb) =>
-    sql<
-      string | null
-    >`string_agg(${eb.ref('projection')} || ' ' || ${eb.ref('generation')}, ',' order by ${eb.ref('projection')})`.as(
-      'live',
-    ),
-  );
+/** `projection generation`, of each, in the order of their names. */
+const followedBy = (readModels: readonly ReadModel[]) => {
+  const { names, definitions } = namedTablesOf(readModels);
+  return tables
+    .selectFrom('ledger.projection_generations as g')
+    .where(isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` }))
+    .select((eb) =>
+      sql<
+        string | null
+      >`string_agg(${eb.ref('projection')} || ' ' || ${eb.ref('generation')}, ',' order by ${eb.ref('projection')})`.as(
+        'followed',
+      ),
+    );
+};
 const NOT_COPIED =
   'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
 const NOT_MOVED_YET =
@@ -85,9 +95,9 @@ export class FollowedLog {
     if (this.accepted !== undefined) await this.settle(this.accepted, false);
   }
 
-  /** The live generation of each read model. */
+  /** The generation of each read model that this release follows. */
   async liveGenerations(): Promise<string> {
-    return (await fetchRow(this.pool, LIVE))?.live ?? '';
+    return (await fetchRow(this.pool, followedBy(this.readModels)))?.followed ?? '';
   }
 
   /**
@@ -100,19 +110,33 @@ export class FollowedLog {
   }
 
   /**
-   * Records that the read models have caught up. @param live the ones that have, from
-   * `liveGenerations` before the check: there may be others by now.
+   * Records that the read models of this release have caught up. @param live the ones that have,
+   * from `liveGenerations` before the check: there may be others by now.
    */
   async markRebuilt(live: string): Promise<void> {
     if (this.accepted === undefined) return;
+    const { names, definitions } = namedTablesOf(this.readModels);
+    const isOwn = isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` });
+    const areSame = sql<boolean>`${followedBy(this.readModels)} is not distinct from ${live === '' ? null : live}::text`;
     await run(
       this.pool,
+      tables
+        .updateTable('ledger.projection_generations as g')
+        .set({ complete: true })
+        .where(isOwn)
+        .where('g.complete', '=', false)
+        .where(areSame),
+    );
+    await run(
+      this.pool,
+      // Of the others nothing is known here.
       tables
         .updateTable('ledger.followed_log')
         .set({ rebuilt: true, shown: true })
         .where('log_id', '=', this.accepted)
         .where((eb) => eb.not(eb.and({ rebuilt: true, shown: true })))
-        .where((eb) => eb(LIVE, 'is not distinct from', live === '' ? null : live)),
+        .where(areSame).where(sql<boolean>`not exists (
+          select from ledger.projection_generations g where g.state = 'live' and not (${isOwn}))`),
     );
   }
 
@@ -122,13 +146,27 @@ export class FollowedLog {
    * check again.
    */
   async hideUntilCaughtUp(): Promise<void> {
-    await run(
-      this.pool,
-      tables
-        .updateTable('ledger.followed_log')
-        .set({ rebuilt: false })
-        .where((eb) => eb.not(ProcessPresence.isAnyRunning)),
-    );
+    await inTransaction(this.pool, async (client) => {
+      const hidden = await run(
+        client,
+        tables
+          .updateTable('ledger.followed_log')
+          .set({ rebuilt: false })
+          .where((eb) => eb.not(ProcessPresence.isAnyRunning)),
+      );
+      if (hidden > 0)
+        await run(
+          client,
+          tables
+            .updateTable('ledger.projection_generations')
+            .set({ complete: false })
+            .where('state', '=', anyOf(FOLLOWED_STATES)),
+        );
+    });
+  }
+
+  private get readModels(): readonly ReadModel[] {
+    return this.projectors ?? [];
   }
 
   private async settle(logId: string, mayBegin: boolean): Promise<void> {
@@ -241,7 +279,7 @@ async function moveTo(
   { targetId, policiesPosition }: CopyToFollow,
   projectors: readonly Projector[],
 ): Promise<void> {
-  for (const projector of projectors) await replaceLiveGeneration(client, projector);
+  for (const projector of projectors) await replaceEveryGeneration(client, projector);
   await replacePolicyCheckpoint(client, policiesPosition);
   await run(client, tables.deleteFrom('ledger.log_copies'));
   // Positions of the other log mean nothing in this one.

@@ -73,7 +73,9 @@ export async function openLedgerDatabase({
   };
   try {
     // On a connection of its own: a request's statement timeout is too short for a migration.
-    const migrated = await migrateToLatest(url());
+    const migrated = await migrateToLatest(url(), undefined, {
+      onWait: (line) => logger.warn({}, line),
+    });
     const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));
     await checkMasterKey(pool, names);
     return { pool, url, embedded, masterKey, names, migrated, close };

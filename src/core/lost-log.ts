@@ -12,7 +12,12 @@ import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import { GENERATIONS } from '../projecting/checkpoints.js';
-import { replaceLiveGeneration } from '../projecting/generations/generations.js';
+import { isFollowed } from '../projecting/generations/generation-records.js';
+import {
+  definitionOf,
+  replaceOwnGeneration,
+  type GenerationState,
+} from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
 
 export interface SettlingParts {
@@ -29,7 +34,8 @@ const SETTLING_LOCK = 7_202_514;
 interface GenerationMark {
   readonly projection: string;
   readonly generation: number;
-  readonly state: string;
+  readonly state: GenerationState;
+  readonly definition: string | null;
   readonly position: string;
   readonly witness: string | null;
 }
@@ -69,6 +75,12 @@ export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Pro
   });
 }
 
+const isFollowedBy = (
+  { projection, state, definition }: GenerationMark,
+  projector: Projector,
+): boolean =>
+  projection === projector.name && isFollowed(state) && definition === definitionOf(projector);
+
 async function settle(
   client: PoolClient,
   { log, projectors, logger }: SettlingParts,
@@ -79,18 +91,18 @@ async function settle(
     (a, b) => (log.compare(a, b) >= 0 ? a : b),
     undefined,
   );
-  const live = new Set(
-    marks.lost.filter(({ state }) => state === 'live').map(({ projection }) => projection),
+  const renewed = projectors.filter((projector) =>
+    marks.lost.some((mark) => isFollowedBy(mark, projector)),
   );
-  const renewed = projectors.filter(({ name }) => live.has(name));
-  for (const projector of renewed) await replaceLiveGeneration(client, projector);
+  for (const projector of renewed) await replaceOwnGeneration(client, projector);
   // A definition that matches no release: such a generation is never read, switched to or restored.
-  for (const { projection, generation } of marks.lost)
+  // Another release that followed it makes its own anew.
+  for (const { projection, generation, state } of marks.lost)
     await run(
       client,
       tables
         .updateTable('ledger.projection_generations')
-        .set({ definition: null })
+        .set({ definition: null, ...(state === 'beside' ? { state: 'retired' } : {}) })
         .where((eb) => eb.and({ projection, generation })),
     );
   if (renewed.length > 0)
@@ -231,7 +243,7 @@ async function readMarks(
   };
   const rows = await fetchRows(
     db,
-    GENERATIONS.select(['g.state', 'c.witness'])
+    GENERATIONS.select(['g.state', 'g.definition', 'c.witness'])
       .where('c.position', 'is not', null)
       .$narrowType<{ position: string }>()
       .where('g.definition', 'is not', null),

@@ -21,6 +21,7 @@ export type OperationRefusal =
   | ChainRefusal
   | ReactionRefusal
   | ProjectionRefusal
+  | ReleaseRefusal
   | CopyRefusal;
 
 type SelectionRefusal =
@@ -89,6 +90,10 @@ type ProjectionRefusal =
   /** The generations are not in the required state; `reason` says what to do. */
   | { readonly code: 'GENERATION_REFUSED' | 'GENERATIONS_BUSY'; readonly reason: string }
   | { readonly code: 'PROJECTIONS_STOPPED' };
+
+type ReleaseRefusal =
+  | { readonly code: 'OTHER_RELEASE_RUNS'; readonly processes: number }
+  | { readonly code: 'RELEASE_NOT_CAUGHT_UP'; readonly projections: readonly string[] };
 
 type CopyRefusal =
   | { readonly code: 'LOG_ADDRESS_MALFORMED'; readonly argument: Argument }

@@ -93,6 +93,11 @@ const TEXTS: Texts = {
   GENERATIONS_BUSY: ({ reason }) => reason,
   PROJECTIONS_STOPPED: () => 'stopped',
 
+  OTHER_RELEASE_RUNS: ({ processes }) =>
+    `${processes} ${processes === 1 ? 'process' : 'processes'} of another release still run on this database: stop them first`,
+  RELEASE_NOT_CAUGHT_UP: ({ projections }) =>
+    `the read models of this release are not built yet (${projections.join(', ')}): let its service catch up first`,
+
   LOG_ADDRESS_MALFORMED: ({ argument }, wordFor) =>
     `${wordFor(argument)} must be the address of a log: postgresql://…, esdb://…, or the word embedded`,
   LOG_ADDRESS_UNUSABLE: ({ argument, problem }, wordFor) => `${wordFor(argument)} ${problem}`,

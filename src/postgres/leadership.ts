@@ -94,6 +94,16 @@ export class Leadership {
   }
 }
 
+export interface AdvisoryLockOptions {
+  /** Default 5 000. */
+  readonly answerWithinMs?: number;
+  /**
+   * Fetched once, before the first lock is taken: the locks by what they are for, where their names
+   * differ.
+   */
+  readonly lockNames?: () => Promise<ReadonlyMap<string, string>>;
+}
+
 /**
  * Session advisory locks of Postgres, all on one connection. Postgres releases them when that
  * connection ends, whatever happened to the process.
@@ -102,24 +112,30 @@ export class AdvisoryLocks implements Locks {
   private client: PoolClient | undefined;
   private isReleased = false;
   private readonly listeners: (() => void)[] = [];
+  private readonly answerWithinMs: number;
+  private lockNames: ReadonlyMap<string, string> | undefined;
 
   /** One connection of the pool is kept from the first lock on. */
   constructor(
     private readonly pool: Pool,
-    private readonly answerWithinMs = ANSWER_WITHIN_MS,
-  ) {}
+    private readonly options: AdvisoryLockOptions = {},
+  ) {
+    this.answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
+  }
 
   onLost(listener: () => void): void {
     this.listeners.push(listener);
   }
 
   async take(names: readonly string[]): Promise<readonly string[]> {
+    const lockNames = (this.lockNames ??= (await this.options.lockNames?.()) ?? new Map());
     const client = this.client ?? (await this.connect());
     try {
       const { rows } = await inTime(
         client.query<{ name: string }>(
-          `select name from unnest($1::text[]) as name where pg_try_advisory_lock($2, hashtext(name))`,
-          [names, LOCK_CLASS],
+          `select name from unnest($1::text[], $2::text[]) as l (name, lock_name)
+           where pg_try_advisory_lock($3, hashtext(lock_name))`,
+          [names, names.map((name) => lockNames.get(name) ?? name), LOCK_CLASS],
         ),
         this.answerWithinMs,
       );

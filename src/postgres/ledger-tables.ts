@@ -190,10 +190,12 @@ interface ProjectionErasures {
 interface ProjectionGenerations {
   projection: string;
   generation: number;
-  state: 'live' | 'building' | 'ready' | 'retired';
+  state: 'live' | 'beside' | 'building' | 'ready' | 'retired';
   created_at: Generated<Date>;
   definition: string | null;
   retired_at: Date | null;
+  complete: Generated<boolean>;
+  lock_name: string | null;
 }
 
 interface ProjectionHistory {

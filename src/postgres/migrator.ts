@@ -1,4 +1,4 @@
-import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import * as createEventLog from '../../migrations/0001_create_event_log.js';
 import * as createProjections from '../../migrations/0002_create_projections.js';
@@ -17,21 +17,24 @@ import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
+import * as serveReleasesSideBySide from '../../migrations/0041_serve_releases_side_by_side.js';
+import { errorCode } from '../foundation/error-code.js';
+import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
+import { watchLockWait, type LockWait } from './lock-wait.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
 export interface SchemaMigration {
   up(db: Kysely<unknown>): Promise<void>;
 }
 
-/** All tables of the service are in this schema; other schemas of the database are not touched. */
-const SCHEMA = 'ledger';
+type Migrations = Readonly<Record<string, SchemaMigration>>;
 
 /**
  * In the order of their names, which is the order in which they run. A new migration is one import
  * above and one entry here.
  */
-const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
+export const MIGRATIONS: Migrations = {
   '0001_create_event_log': createEventLog,
   '0002_create_projections': createProjections,
   '0003_create_keys_and_requests': createKeysAndRequests,
@@ -49,11 +52,15 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0018_forget_in_pieces': forgetInPieces,
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
   '0034_seal_the_whole_log': sealTheWholeLog,
+  '0041_serve_releases_side_by_side': serveReleasesSideBySide,
 };
 
+/** The names of the migrations of this release. */
+export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS).sort();
+
 /**
- * A newer release migrated the database: this release does not know what its tables mean and does
- * not touch them.
+ * A newer release migrated the database, and that was confirmed: this release does not know what
+ * its tables mean and does not touch them.
  */
 export class DatabaseNewerThanCode extends Error {
   override readonly name = 'DatabaseNewerThanCode';
@@ -64,22 +71,43 @@ export class DatabaseNewerThanCode extends Error {
   }
 }
 
+/** Others held a lock that a migration needs, for too long. Nothing was changed. */
+export class MigrationBlocked extends Error {
+  override readonly name = 'MigrationBlocked';
+}
+
+export interface MigrateOptions {
+  /** Called with one line, at once and every 30 seconds, while a migration waits for a lock. */
+  readonly onWait?: (line: string) => void;
+  /**
+   * Longest wait for one lock: statements of others queue behind it. The attempt is then rolled
+   * back and repeated. Default 2 000.
+   */
+  readonly lockTimeoutMs?: number;
+  /** Pause between two attempts, in which the others run. Default 1 000. */
+  readonly retryMs?: number;
+  /** From when on an attempt that waits in vain is the last one. Default 300 000. */
+  readonly patienceMs?: number;
+}
+
 /**
  * Brings the schema up to this release, all missing migrations in one transaction: all or none.
  * Safe when several processes start at once (they take turns), and cheap when none is missing (one
- * query).
+ * query). On a database that another release has used they stay unconfirmed: the older release may
+ * start again until `confirmMigrations` (docs/adr/0041-releases-side-by-side.md).
  * @param database a pool of at least two connections, or the address of the database.
  * @returns the names of the migrations that ran.
- * @throws {DatabaseNewerThanCode} and any error of a migration.
+ * @throws {DatabaseNewerThanCode} {MigrationBlocked} and any error of a migration.
  */
 export async function migrateToLatest(
   database: pg.Pool | string,
-  migrations: Readonly<Record<string, SchemaMigration>> = MIGRATIONS,
+  migrations: Migrations = MIGRATIONS,
+  options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  if (typeof database !== 'string') return migrate(database, migrations);
+  if (typeof database !== 'string') return migrate(database, migrations, options);
   const pool = openPool({ url: database, max: 2, applicationName: 'ledger-migrator' });
   try {
-    return await migrate(pool, migrations);
+    return await migrate(pool, migrations, options);
   } finally {
     await pool.end();
   }
@@ -87,51 +115,147 @@ export async function migrateToLatest(
 
 async function migrate(
   pool: pg.Pool,
-  migrations: Readonly<Record<string, SchemaMigration>>,
+  migrations: Migrations,
+  options: MigrateOptions,
 ): Promise<readonly string[]> {
-  const done = await appliedMigrations(pool);
-  const unknown = done.filter((name) => !(name in migrations));
-  if (unknown.length > 0) throw new DatabaseNewerThanCode(unknown);
-  if (done.length > 0 && done.length === Object.keys(migrations).length) return [];
-
-  const db = kyselyOver<unknown>(pool);
-  await createSchema(db);
-  const migrator = new Migrator({
-    db,
-    provider: {
-      getMigrations: () => Promise.resolve({ ...migrations } satisfies Record<string, Migration>),
-    },
-    migrationTableSchema: SCHEMA,
-    migrationTableName: 'migration',
-    migrationLockTableName: 'migration_lock',
-  });
-  const { error, results } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
-  return (results ?? [])
-    .filter(({ status }) => status === 'Success')
-    .map(({ migrationName }) => migrationName);
+  const { lockTimeoutMs = 2_000, retryMs = 1_000, patienceMs = 300_000, onWait } = options;
+  if (missingFrom(await appliedMigrations(pool), migrations).length === 0) return [];
+  const since = performance.now();
+  let saidAt = -Infinity;
+  for (;;) {
+    const wait = watchLockWait(pool);
+    try {
+      return await attempt(pool, migrations, { lockTimeoutMs, wait });
+    } catch (error) {
+      if (!BLOCKED.has(errorCode(error) ?? '')) throw error;
+      const line = wait.line() ?? 'a migration waits for a lock';
+      if (performance.now() - since > patienceMs)
+        throw new MigrationBlocked(`${line}: end what holds it, and start again`);
+      if (performance.now() - saidAt > SAY_AGAIN_MS) {
+        onWait?.(line);
+        saidAt = performance.now();
+      }
+    } finally {
+      await wait.stop();
+    }
+    await pause(retryMs, new AbortController().signal);
+  }
 }
 
-async function appliedMigrations(pool: pg.Pool): Promise<readonly string[]> {
-  const { rows: known } = await pool.query<{ made: boolean }>(
-    `select to_regclass('${SCHEMA}.migration') is not null as made`,
-  );
-  if (!known[0]?.made) return [];
-  const { rows } = await pool.query<{ name: string }>(
-    `select name from ${SCHEMA}.migration order by name`,
+interface Attempt {
+  readonly lockTimeoutMs: number;
+  readonly wait: LockWait;
+}
+
+/** @throws SQLSTATE 55P03 when a lock is not free in time; nothing was changed then. */
+function attempt(
+  pool: pg.Pool,
+  migrations: Migrations,
+  { lockTimeoutMs, wait }: Attempt,
+): Promise<readonly string[]> {
+  return kyselyOver<unknown>(pool)
+    .transaction()
+    .execute(async (transaction) => {
+      const { rows } = await sql<{ pid: number }>`
+        select pg_backend_pid() as pid, set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`.execute(
+        transaction,
+      );
+      wait.of(rows[0]?.pid, 'the migration of the schema');
+      await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK}::bigint)`.execute(transaction);
+      await createOwnTables(transaction);
+      const applied = await namesIn(transaction);
+      const missing = missingFrom(applied, migrations);
+      for (const name of missing) {
+        wait.of(rows[0]?.pid, `migration ${name}`);
+        await migrations[name]?.up(transaction);
+      }
+      // What no other release has used yet has nobody to go back to.
+      const table = applied.confirmed.length === 0 ? CONFIRMED : UNCONFIRMED;
+      for (const name of missing)
+        await sql`insert into ${table} (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
+          transaction,
+        );
+      return missing;
+    });
+}
+
+/** The migrations of a database, by whether the release that brought them is confirmed. */
+export interface AppliedMigrations {
+  readonly confirmed: readonly string[];
+  readonly unconfirmed: readonly string[];
+}
+
+/** In the order of their names. @throws {DatabaseNewerThanCode} */
+function missingFrom(
+  { confirmed, unconfirmed }: AppliedMigrations,
+  migrations: Migrations,
+): readonly string[] {
+  const unknown = confirmed.filter((name) => !(name in migrations));
+  if (unknown.length > 0) throw new DatabaseNewerThanCode(unknown);
+  const applied = new Set([...confirmed, ...unconfirmed]);
+  return Object.keys(migrations)
+    .sort()
+    .filter((name) => !applied.has(name));
+}
+
+export async function appliedMigrations(pool: pg.Pool): Promise<AppliedMigrations> {
+  const db = kyselyOver<unknown>(pool);
+  const { rows } = await sql<{ confirmed: boolean; unconfirmed: boolean }>`
+    select to_regclass('ledger.migration') is not null as confirmed,
+           to_regclass('ledger.migration_unconfirmed') is not null as unconfirmed`.execute(db);
+  return namesIn(db, rows[0]);
+}
+
+/**
+ * The database's migrations belong to the release that runs: releases that do not know them cannot
+ * start any more. Within the caller's transaction. @returns the names that were not confirmed yet.
+ */
+export async function confirmMigrations(
+  client: pg.PoolClient,
+  names: readonly string[] = MIGRATION_NAMES,
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `with confirmed as (delete from ledger.migration_unconfirmed where name = any ($1::text[]) returning name, timestamp)
+     insert into ledger.migration (name, timestamp) select name, timestamp from confirmed order by name returning name`,
+    [names],
   );
   return rows.map(({ name }) => name);
 }
 
-/**
- * `if not exists` alone loses a race against another process's `create schema`, and then fails on
- * the catalogue's unique index.
- */
-async function createSchema(db: Kysely<unknown>): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    await sql`select pg_advisory_xact_lock(hashtext(${`create schema ${SCHEMA}`}))`.execute(
-      transaction,
-    );
-    await sql`create schema if not exists ${sql.id(SCHEMA)}`.execute(transaction);
-  });
+const CONFIRMED = sql.table('ledger.migration');
+const UNCONFIRMED = sql.table('ledger.migration_unconfirmed');
+
+const ALL_THERE = { confirmed: true, unconfirmed: true };
+
+async function namesIn(
+  db: Kysely<unknown>,
+  { confirmed, unconfirmed }: typeof ALL_THERE = ALL_THERE,
+): Promise<AppliedMigrations> {
+  const names = async (table: typeof CONFIRMED): Promise<readonly string[]> =>
+    (
+      await sql<{ name: string }>`select name from ${table} order by name collate "C"`.execute(db)
+    ).rows.map(({ name }) => name);
+  return {
+    confirmed: confirmed ? await names(CONFIRMED) : [],
+    unconfirmed: unconfirmed ? await names(UNCONFIRMED) : [],
+  };
 }
+
+/**
+ * The tables in which migrations are recorded. Releases before read `ledger.migration` only, with
+ * the migrator of Kysely, whose tables and lock these are.
+ */
+async function createOwnTables(db: Kysely<unknown>): Promise<void> {
+  await sql`create schema if not exists ledger`.execute(db);
+  for (const table of [CONFIRMED, UNCONFIRMED])
+    await sql`create table if not exists ${table} (
+      name varchar(255) not null primary key, timestamp varchar(255) not null)`.execute(db);
+  await sql`create table if not exists ledger.migration_lock (
+    id varchar(255) not null primary key, is_locked integer not null default 0)`.execute(db);
+}
+
+const SAY_AGAIN_MS = 30_000;
+/** No lock in time, and a deadlock. */
+const BLOCKED: ReadonlySet<string> = new Set(['55P03', '40P01']);
+/** Of Kysely's migrator, which releases before use. */
+const MIGRATION_LOCK = '3853314791062309107';

@@ -5,18 +5,20 @@ import { KeptConnection } from './kept-connection.js';
 
 const LOCK_CLASS = 720_251;
 const COMMAND_LOCK_CLASS = 720_252;
+const RELEASE_LOCK_CLASS = 720_253;
+const UNNAMED_RELEASE = 0;
 
 /**
  * SQL that is true while any process holds a lock of the class in this database for which the
  * further condition holds.
  */
-const isHeld = (
-  lockClass: number,
-  further: RawBuilder<boolean>,
-): RawBuilder<boolean> => sql`exists (
-    select from pg_locks
+const isHeld = (lockClass: number, further: RawBuilder<boolean>): RawBuilder<boolean> =>
+  sql`exists (select ${held(lockClass, further)})`;
+
+const held = (lockClass: number, further: RawBuilder<boolean>): RawBuilder<unknown> =>
+  sql`from pg_locks
     where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and ${further}
-      and database = (select oid from pg_database where datname = current_database()))`;
+      and database = (select oid from pg_database where datname = current_database())`;
 
 /**
  * A sign of life that ends with the process, for any reason: an advisory lock on a connection of
@@ -49,10 +51,26 @@ export class ProcessPresence extends Presence {
   /** Names this process in the rows that it writes. */
   readonly id: number;
 
-  constructor(pool: Pool) {
+  /** @param release names the release of the process, see `releaseOf`. */
+  constructor(pool: Pool, release = UNNAMED_RELEASE) {
     const id = randomInt(1, 2 ** 31 - 1);
-    super(pool, 'select pg_advisory_lock($1, $2)', [LOCK_CLASS, id]);
+    super(pool, 'select pg_advisory_lock_shared($3, $4), pg_advisory_lock($1, $2)', [
+      LOCK_CLASS,
+      id,
+      RELEASE_LOCK_CLASS,
+      release,
+    ]);
     this.id = id;
+  }
+
+  /**
+   * SQL that counts the processes of other releases than this one. Those before this class named
+   * releases count, too.
+   */
+  static countOfOtherReleases(release: number): RawBuilder<number> {
+    const all = held(LOCK_CLASS, sql`mode = 'ExclusiveLock'`);
+    const same = held(RELEASE_LOCK_CLASS, sql`objid::bigint = ${release}`);
+    return sql`greatest(0, (select count(*) ${all}) - (select count(*) ${same}))::integer`;
   }
 
   /**

@@ -20,9 +20,16 @@ export interface Scrubbed {
   readonly walRemoved: boolean;
 }
 
-export interface ScrubOptions {
+/** What a scrub needs of the read models. */
+export interface ReadModelsToScrub {
   /** Captures the head of the log, and returns a check whether the read models have reached it. */
-  readonly readModels: () => Promise<() => Promise<boolean>>;
+  reachHead(): Promise<() => Promise<boolean>>;
+  /** Drops what no process keeps up to date: it would keep erased people. */
+  dropUnfollowed(client: PoolClient): Promise<void>;
+}
+
+export interface ScrubOptions {
+  readonly readModels: ReadModelsToScrub;
   /** Called for each table. */
   readonly progress?: (line: string) => void;
 }
@@ -59,13 +66,17 @@ export async function scrub(
   pool: Pool,
   { readModels, progress = () => undefined }: ScrubOptions,
 ): Promise<Scrubbed> {
-  await readModelsCatchUp(await readModels());
+  await readModelsCatchUp(await readModels.reachHead());
   const client = await pool.connect();
   try {
     await client.query(`set statement_timeout = 0`);
     await client.query('select pg_advisory_lock($1)', [SCRUB_LOCK]);
     const began = await fetchRow(client, sql<{ at: Date }>`select clock_timestamp() as at`);
-    await dropAllButLive(client);
+    if (!(await tryGenerationsLock(client)))
+      throw new ScrubNotPossible(
+        'projections are being rebuilt or repaired: scrub again when that has ended',
+      );
+    await readModels.dropUnfollowed(client);
     await oldTransactionsEnd(client);
     const rewritten = await tablesToRewrite(client);
     for (const table of rewritten) {
@@ -132,39 +143,6 @@ async function readModelsCatchUp(reached: () => Promise<boolean>): Promise<void>
       throw new ScrubNotPossible(
         'read models are behind the log, or still hold people who were forgotten: let the service catch up, and scrub again',
       );
-}
-
-/**
- * A generation kept for going back, or waiting to become live, is not updated: it would keep erased
- * people.
- */
-async function dropAllButLive(client: PoolClient): Promise<void> {
-  if (!(await tryGenerationsLock(client)))
-    throw new ScrubNotPossible(
-      'projections are being rebuilt or repaired: scrub again when that has ended',
-    );
-  const generations = await fetchRows(
-    client,
-    tables
-      .selectFrom('ledger.projection_generations')
-      .where('state', '<>', 'live')
-      .select(['projection', 'generation'])
-      .select((eb) =>
-        sql<string>`format('rm_%s_%s', replace(${eb.ref('projection')}, '-', '_'), ${eb.ref('generation')})`.as(
-          'schema',
-        ),
-      ),
-  );
-  for (const { projection, generation, schema } of generations) {
-    await run(client, sql`drop schema if exists ${sql.id(schema)} cascade`);
-    await run(
-      client,
-      tables
-        .deleteFrom('ledger.projection_generations')
-        .where('projection', '=', projection)
-        .where('generation', '=', generation),
-    );
-  }
 }
 
 async function tablesToRewrite(client: PoolClient): Promise<string[]> {

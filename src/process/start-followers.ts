@@ -5,6 +5,7 @@ import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isOutage, isStoreAway, type Core } from '../core/core.js';
+import { countOtherReleases } from '../core/release.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
@@ -20,7 +21,7 @@ import { replayErasures } from '../privacy/erasure-replay.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
-import { readModelsReachHead } from '../projecting/following/read-models-reach-head.js';
+import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import type { ServiceReadiness } from './health.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
@@ -102,7 +103,12 @@ function jobsOf(
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec } = stores.core;
-  const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
+  const readModels = new ScrubbedGenerations({
+    pool,
+    log,
+    readModels: accountProjectors,
+    otherProcesses: (db) => countOtherReleases(db, accountProjectors),
+  });
   const handlers = jobHandlers({
     commands,
     moderations,

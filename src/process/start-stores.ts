@@ -4,17 +4,14 @@ import { connectionBudget } from '../core/connection-budget.js';
 import { openCore, type Core } from '../core/core.js';
 import { LogWatch } from '../core/log-watch.js';
 import { settleLoss } from '../core/lost-log.js';
+import { releaseOf } from '../core/release.js';
 import type { SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
 import { listenForErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { listenForTenants } from '../postgres/tenant-announcements.js';
-import {
-  ensureLiveGenerations,
-  LiveGenerations,
-  renewOutdatedGenerations,
-} from '../projecting/generations/generations.js';
+import { ensureOwnGenerations, LiveGenerations } from '../projecting/generations/generations.js';
 import type { LedgerMetrics } from './metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
@@ -64,7 +61,7 @@ export function startBackgroundPool(
 }
 
 export async function startPresence(core: Core, background: Pool): Promise<Started<Stores>> {
-  const presence = new ProcessPresence(background);
+  const presence = new ProcessPresence(background, releaseOf(accountProjectors));
   await presence.start();
   return { part: { core, background, presence }, undo: () => presence.stop() };
 }
@@ -101,7 +98,7 @@ export interface WatchedLog {
 
 export function startLogWatch(stores: Stores, options: ServiceOptions): Started<WatchedLog> {
   const { log, pool } = stores.core;
-  const generations = new LiveGenerations(pool);
+  const generations = new LiveGenerations(pool, accountProjectors);
   const loss = new LossSettlement(stores, generations, options);
   log.onWentBack(() => generations.suspend(log.epoch));
   const logWatch = new LogWatch({
@@ -140,13 +137,14 @@ export async function prepareReadModels(
   { loss }: WatchedLog,
   { config, logger }: ServiceOptions,
 ): Promise<void> {
-  await ensureLiveGenerations(background, accountProjectors);
-  const renewed = await renewOutdatedGenerations(background, accountProjectors);
-  if (renewed.length > 0)
-    logger.warn(
-      { projections: renewed },
-      'the tables of read models have changed: they are rebuilt',
+  const { beside, renewed } = await ensureOwnGenerations(background, accountProjectors);
+  if (beside.length > 0)
+    logger.info(
+      { projections: beside },
+      'the tables of read models have changed: new ones are built beside those of the other release',
     );
+  if (renewed.length > 0)
+    logger.warn({ projections: renewed }, 'read models are missing: they are rebuilt');
   // The log may have been restored while no process ran.
   const settling = loss.settle();
   await (config.eventStore === undefined ? settling : whileThere(settling, START_WITHOUT_LOG_MS));

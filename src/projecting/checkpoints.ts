@@ -9,8 +9,9 @@ import {
   tables,
   type Given,
 } from '../postgres/statements.js';
+import { isFollowedWith, namedTablesOf, type ReadModel } from './generations/generations.js';
 
-/** The checkpoint of a live generation. */
+/** The checkpoint of a generation. */
 export interface Checkpoint {
   readonly projection: string;
   readonly generation: number;
@@ -22,12 +23,12 @@ export interface Checkpoint {
   readonly updatedAt: number;
 }
 
-/** The checkpoints of the live generations of these projections. */
+/** The checkpoints of the generations that the release with these tables follows. */
 export async function liveCheckpoints(
   pool: Pool | PoolClient,
-  projections: readonly string[],
+  readModels: readonly ReadModel[],
 ): Promise<Checkpoint[]> {
-  const rows = await fetchRows(pool, LIVE({ projections }));
+  const rows = await fetchRows(pool, LIVE(namedTablesOf(readModels)));
   return rows.map((row) => ({ ...row, position: row.position ?? undefined }));
 }
 
@@ -48,10 +49,7 @@ export const GENERATIONS = tables
 
 const LIVE = compiledOnce(
   'projection_checkpoints.live',
-  ({ projections }: Given<{ readonly projections: readonly string[] }>) =>
-    GENERATIONS.where('g.state', '=', 'live').where((eb) =>
-      eb('g.projection', '=', eb.fn.any(projections)),
-    ),
+  (given: Given<ReturnType<typeof namedTablesOf>>) => GENERATIONS.where(isFollowedWith(given)),
 );
 
 export interface CheckpointMove {

@@ -15,7 +15,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { scrub } from '../../src/privacy/scrub.js';
-import { readModelsReachHead } from '../../src/projecting/following/read-models-reach-head.js';
+import { readModelsToScrub } from '../support/read-models-to-scrub.js';
 import { ApiClient, path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { filesWith, formsOf } from '../support/marks.js';
@@ -224,10 +224,9 @@ test('a scrub that is killed half-way is completed by the next one', async () =>
   holder.release();
   expect(await filesWith(dataDir, erased)).not.toStrictEqual([]);
 
-  const names = accountProjectors.map(({ name }) => name);
   const progress: string[] = [];
   await scrub(core.pool, {
-    readModels: () => readModelsReachHead(core.pool, core.log, names),
+    readModels: readModelsToScrub(core.pool, core.log),
     progress: (line) => progress.push(line),
   });
   expect(progress).toContain('rewrote rm_users_1.users');

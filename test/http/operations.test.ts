@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { FastifyReply } from 'fastify';
 import { OperationRuns, type ShownRun } from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
+import { accountProjectors } from '../../projections/account-projectors.js';
 import { LiveGenerations } from '../../src/projecting/generations/generations.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
@@ -323,7 +324,9 @@ describe('for finance', () => {
       body: { differences: [] },
     });
     const { core } = running.service.service;
-    const { schema } = await new LiveGenerations(core.pool).liveGeneration('reward-balances');
+    const { schema } = await new LiveGenerations(core.pool, accountProjectors).liveGeneration(
+      'reward-balances',
+    );
     await core.pool.query(
       `update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`,
       [alias],

@@ -40,7 +40,10 @@ class Candidate {
 
   constructor(names: readonly string[], { url = database.url, connections = 1 } = {}) {
     this.pool = openPool({ url, max: connections, applicationName: 'candidate' });
-    this.leadership = new Leadership(new AdvisoryLocks(this.pool, ANSWER_WITHIN_MS), names);
+    this.leadership = new Leadership(
+      new AdvisoryLocks(this.pool, { answerWithinMs: ANSWER_WITHIN_MS }),
+      names,
+    );
   }
 
   start(work: Work = (_, signal) => ended(signal), how: Partial<Leading> = {}): this {

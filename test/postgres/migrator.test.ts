@@ -1,7 +1,11 @@
 import { sql } from 'kysely';
 import pg from 'pg';
+import { openPool } from '../../src/postgres/database.js';
 import {
+  appliedMigrations,
+  confirmMigrations,
   DatabaseNewerThanCode,
+  MigrationBlocked,
   type SchemaMigration,
   migrateToLatest,
 } from '../../src/postgres/migrator.js';
@@ -16,6 +20,9 @@ const first: SchemaMigration = {
 };
 const second: SchemaMigration = {
   up: async (db) => void (await sql`create table ledger.second (id bigint)`.execute(db)),
+};
+const third: SchemaMigration = {
+  up: async (db) => void (await sql`create table ledger.third (id bigint)`.execute(db)),
 };
 const failing: SchemaMigration = { up: async (db) => void (await sql`select 1 / 0`.execute(db)) };
 
@@ -63,10 +70,107 @@ test('a failing migration leaves nothing behind, the ones before it included', a
   ).toEqual(['0001_first', '0002_second']);
 });
 
-test("a database of a newer release is refused with the migration's name, and not changed", async () => {
-  await migrateToLatest(database.url, { '0001_first': first, '0002_second': second });
-  const refusal = migrateToLatest(database.url, { '0001_first': first });
+const older = { '0001_first': first };
+const newer = { '0001_first': first, '0002_second': second };
+
+async function confirm(...names: readonly string[]): Promise<readonly string[]> {
+  const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
+  const client = await pool.connect();
+  try {
+    return await confirmMigrations(client, names);
+  } finally {
+    client.release();
+    await pool.end();
+  }
+}
+
+async function applied() {
+  const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
+  try {
+    return await appliedMigrations(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+test('what a newer release adds is unconfirmed: the older one starts again until it is confirmed', async () => {
+  await migrateToLatest(database.url, older);
+  expect(await migrateToLatest(database.url, newer)).toEqual(['0002_second']);
+  expect(await applied()).toEqual({ confirmed: ['0001_first'], unconfirmed: ['0002_second'] });
+  expect(await migrateToLatest(database.url, older)).toEqual([]);
+  expect(await migrateToLatest(database.url, newer)).toEqual([]);
+  expect(await confirm('0001_first', '0002_second')).toEqual(['0002_second']);
+  expect(await confirm('0001_first', '0002_second')).toEqual([]);
+  const refusal = migrateToLatest(database.url, older);
   await expect(refusal).rejects.toThrow(DatabaseNewerThanCode);
   await expect(refusal).rejects.toThrow('0002_second');
   expect(await tables()).toEqual(['first', 'second']);
+});
+
+test('a confirmation leaves what a still newer release has added', async () => {
+  await migrateToLatest(database.url, older);
+  await migrateToLatest(database.url, { ...newer, '0003_third': third });
+  expect(await confirm('0001_first', '0002_second')).toEqual(['0002_second']);
+  expect(await migrateToLatest(database.url, newer)).toEqual([]);
+  expect(await applied()).toMatchObject({ unconfirmed: ['0003_third'] });
+});
+
+describe('while another session holds a table', () => {
+  const changesFirst: SchemaMigration = {
+    up: async (db) => void (await sql`alter table ledger.first add column second text`.execute(db)),
+  };
+  const changing = { '0001_first': first, '0002_change_first': changesFirst };
+  let holder: pg.Client;
+  beforeEach(async () => {
+    await migrateToLatest(database.url, older);
+    holder = new pg.Client({
+      connectionString: database.url,
+      application_name: 'a long report',
+    });
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('select * from ledger.first');
+  });
+  afterEach(() => holder.end());
+
+  test('a migration says in one line what it waits for, lets others through, and runs then', async () => {
+    const lines: string[] = [];
+    let migrating: Promise<readonly string[]> | undefined;
+    const waited = new Promise<void>((resolve) => {
+      const onWait = (line: string): void => {
+        lines.push(line);
+        resolve();
+      };
+      migrating = migrateToLatest(database.url, changing, {
+        onWait,
+        lockTimeoutMs: 1_000,
+        retryMs: 50,
+      });
+    });
+    await waited;
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /^migration 0002_change_first waits for table ledger\.first \(AccessExclusiveLock\), held by process \d+ of Postgres \(a long report, idle in transaction, in its transaction for \d+ s\)$/,
+    );
+    // Without a limit of the wait a read would queue behind the migration for as long as that waits.
+    const reader = new pg.Client(database.url);
+    await reader.connect();
+    await reader.query('select * from ledger.first');
+    await reader.end();
+    await holder.query('commit');
+    expect(await migrating).toEqual(['0002_change_first']);
+  });
+
+  test('a migration that waits for too long is given up with that line, and nothing is changed', async () => {
+    const refusal = migrateToLatest(database.url, changing, {
+      lockTimeoutMs: 500,
+      retryMs: 10,
+      patienceMs: 0,
+    });
+    await expect(refusal).rejects.toThrow(MigrationBlocked);
+    await expect(refusal).rejects.toThrow(
+      /^migration 0002_change_first waits for table ledger\.first/,
+    );
+    expect(await applied()).toEqual({ confirmed: ['0001_first'], unconfirmed: [] });
+  });
 });

@@ -9,7 +9,7 @@ import { decodeForProjectors } from '../../src/projecting/decode-events.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
-import { readModelsReachHead } from '../../src/projecting/following/read-models-reach-head.js';
+import { readModelsToScrub } from '../support/read-models-to-scrub.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
@@ -257,12 +257,7 @@ test('erased people are removed from every answer, row and file, and others are 
 
   expect(
     await scrub(pool, {
-      readModels: () =>
-        readModelsReachHead(
-          pool,
-          log,
-          accountProjectors.map(({ name }) => name),
-        ),
+      readModels: readModelsToScrub(pool, log),
     }),
   ).toMatchObject({ walRemoved: true });
 

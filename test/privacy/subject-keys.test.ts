@@ -62,7 +62,10 @@ it('a scrub rewrites no table while a transaction runs that may see the destroye
   await aProcess().destroy([subject]);
   const rewritten: string[] = [];
   const options = {
-    readModels: () => Promise.resolve(() => Promise.resolve(true)),
+    readModels: {
+      reachHead: () => Promise.resolve(() => Promise.resolve(true)),
+      dropUnfollowed: () => Promise.resolve(),
+    },
     progress: (line: string) => void rewritten.push(line),
   };
   const scrubbing = scrub(pool, options);

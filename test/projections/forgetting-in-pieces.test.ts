@@ -250,7 +250,7 @@ test("a person is cleaned in pieces: hidden meanwhile, with no larger statement,
     await projected.users().byUserId({ tenant: 'elsewhere', mode: 'live' }, other.accountRef, 'x'),
   ).toBeDefined();
   await expectNobodySeesAnn();
-  const caughtUp = await readModelsReachHead(projected.pool, projected.log, ALL);
+  const caughtUp = await readModelsReachHead(projected.pool, projected.log, accountProjectors);
   expect(await caughtUp()).toBe(false);
 
   watch.onPiece = undefined;
@@ -374,7 +374,10 @@ describe('any history in which people are forgotten', () => {
           expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(
             true,
           );
-          await until(await readModelsReachHead(projected.pool, projected.log, ALL), WITHIN_MS);
+          await until(
+            await readModelsReachHead(projected.pool, projected.log, accountProjectors),
+            WITHIN_MS,
+          );
           const built = await rebuilding.rebuild(ALL);
           for (const { projection, generation, liveGeneration } of built)
             expect(await rebuilding.rowsOf(projection, liveGeneration)).toEqual(

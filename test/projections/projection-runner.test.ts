@@ -116,7 +116,7 @@ describe('rows and checkpoint', () => {
       await projected.log.readAll(undefined, 100),
       projected.ledger.decode,
     );
-    const [checkpoint] = await liveCheckpoints(projected.pool, ['users']);
+    const [checkpoint] = await liveCheckpoints(projected.pool, [usersProjector]);
     if (!page || !checkpoint) throw new Error('nothing to apply');
     const [first, second] = [1, 2].map(
       () =>
@@ -134,7 +134,7 @@ describe('rows and checkpoint', () => {
       name: 'CheckpointMoved',
     });
     expect([await usersCounted(), await usersStored()]).toEqual([3, 3]);
-    const [after] = await liveCheckpoints(projected.pool, ['users']);
+    const [after] = await liveCheckpoints(projected.pool, [usersProjector]);
     expect(after).toMatchObject({ position: page.last, version: '1' });
   });
 
@@ -152,7 +152,7 @@ describe('rows and checkpoint', () => {
       log: projected.log,
       knownTypes: rewardsProjector.handles,
     });
-    const [checkpoint] = await liveCheckpoints(projected.pool, ['rewards']);
+    const [checkpoint] = await liveCheckpoints(projected.pool, [rewardsProjector]);
     const pageFromStart = async () =>
       decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
     const page = await pageFromStart();
@@ -252,6 +252,7 @@ describe('leading', () => {
     };
     const generations = new LiveGenerations(
       Object.assign(Object.create(pool) as pg.Pool, { query }),
+      accountProjectors,
     );
     const earlier = generations.refresh();
     await until(() => Promise.resolve(read === 1));
@@ -419,7 +420,7 @@ describe('an event that cannot be applied', () => {
       lagEvents: 2,
       lastError: expect.stringContaining('m-2 cannot be decoded: written by a later release'),
     });
-    const [stored] = await liveCheckpoints(projected.pool, ['users']);
+    const [stored] = await liveCheckpoints(projected.pool, [usersProjector]);
     expect(stored?.lastError).toContain('cannot be decoded');
     expect(await runner.waitFor(position, ALL, 30)).toBe(false);
     projected.ledger.undecodable.delete(id);

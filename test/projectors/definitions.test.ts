@@ -2,9 +2,8 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { definitionOf } from '../../src/projecting/generations/generations.js';
 
 /**
- * A definition that changes makes every installation rebuild its read model at the next start, with
- * 503 until it is complete. Change a line here only together with the table's columns, key or
- * indexes.
+ * A definition that changes makes every installation build its read model anew, beside that of the
+ * release before. Change a line here only together with the table's columns, key or indexes.
  */
 test('the definitions of the read models are those of the last release', () => {
   expect(

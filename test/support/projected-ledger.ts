@@ -48,7 +48,7 @@ export class ProjectedLedger {
 
   private constructor(private readonly database: Awaited<ReturnType<typeof createTestDatabase>>) {
     this.pool = this.openPool();
-    this.generations = new LiveGenerations(this.pool);
+    this.generations = new LiveGenerations(this.pool, accountProjectors);
   }
 
   static async open(): Promise<ProjectedLedger> {

@@ -12,7 +12,7 @@ import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { compareBatch, type AccountInBatch, type Difference } from './replay/comparison.js';
 import { foldAccount, keysOf, type KnownEvent } from './replay/folded-account.js';
-import { READ_MODELS, ReadModelSnapshot, type LiveRow } from './replay/live-rows.js';
+import { COMPARED, READ_MODELS, ReadModelSnapshot, type LiveRow } from './replay/live-rows.js';
 
 export interface ReplayRequest extends Pick<SelectionOptions, 'asOf' | 'position'> {
   readonly accountId?: string;
@@ -77,7 +77,7 @@ async function untilReadModelsReach(
 ): Promise<void> {
   const end = performance.now() + CATCH_UP_MS_MAX;
   const isThere = async (): Promise<boolean> =>
-    (await liveCheckpoints(pool, READ_MODELS)).every(
+    (await liveCheckpoints(pool, COMPARED)).every(
       (checkpoint) => log.compare(checkpoint.position, position) >= 0,
     );
   while (

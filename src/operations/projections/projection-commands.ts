@@ -19,6 +19,7 @@ import {
   type OperationEnd,
   type ProjectionHistoryEntry,
 } from '../../projecting/generations/projection-history.js';
+import { followedGenerations } from '../../projecting/generations/generations.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
 import { rollBack, swap } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
@@ -49,8 +50,7 @@ export async function showStatus({
   parts,
 }: ProjectionOperator): Promise<readonly ShownProjection[]> {
   const { pool, log, projectors } = parts;
-  const names = projectors.map(({ name }) => name);
-  const rows = await projectionStatus(pool, log, names, Date.now());
+  const rows = await projectionStatus(pool, log, projectors, Date.now());
   const shown: ShownProjection[] = [];
   for (const projector of projectors) {
     const row = rows.find(({ projection }) => projection === projector.name);
@@ -94,7 +94,10 @@ export async function planRebuild(
     pool,
     projectors.map(({ name }) => name),
   );
-  const live = records.filter(({ state }) => state === 'live');
+  const { live: followed } = await followedGenerations(pool, projectors);
+  const live = records.filter(
+    ({ projection, generation }) => followed.get(projection) === generation,
+  );
   const until = live
     .map(({ position }) => position)
     .reduce((a, b) => (log.compare(a, b) >= 0 ? a : b), undefined);
@@ -104,7 +107,7 @@ export async function planRebuild(
     events,
     projections: projectors.map(({ name }) => {
       const generations = records.filter(({ projection }) => projection === name);
-      const current = generations.find(({ state }) => state === 'live');
+      const current = live.find(({ projection }) => projection === name);
       return {
         projection: name,
         generation: Math.max(0, ...generations.map(({ generation }) => generation)) + 1,

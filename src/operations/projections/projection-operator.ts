@@ -34,6 +34,9 @@ export interface ProjectionOperator {
   readonly warn: (line: string) => void;
 }
 
+/** What a recorded operation needs. */
+export type RecordingOperator = Pick<ProjectionOperator, 'parts' | 'actor' | 'signal' | 'warn'>;
+
 interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 'warn'> {
   /** Replaces the service's projectors in tests. */
   readonly projectors?: readonly Projector[];
@@ -154,7 +157,7 @@ export interface RecordedAction {
  * fails.
  */
 export async function recorded(
-  { parts, actor, signal, warn }: ProjectionOperator,
+  { parts, actor, signal, warn }: RecordingOperator,
   { action, projectors, where = {} }: RecordedAction,
   work: (client: PoolClient, signal: AbortSignal) => Promise<OperationResult>,
 ): Promise<object> {

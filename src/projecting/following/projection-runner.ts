@@ -9,7 +9,11 @@ import {
   recordLastError,
   type Checkpoint,
 } from '../checkpoints.js';
-import { ensureLiveGenerations, type LiveGenerations } from '../generations/generations.js';
+import {
+  ensureOwnGenerations,
+  leaderLocksOf,
+  type LiveGenerations,
+} from '../generations/generations.js';
 import { decodePage, type Page } from '../page.js';
 import { CheckpointMoved, describeError, StoppedAtUndecodable } from '../projecting-errors.js';
 import type { DecodeEvents, Projector } from '../projector.js';
@@ -84,7 +88,8 @@ export class ProjectionRunner {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
-    this.leadership = new Leadership(new AdvisoryLocks(options.pool), this.names);
+    const locks = new AdvisoryLocks(options.pool, { lockNames: () => this.lockNames() });
+    this.leadership = new Leadership(locks, this.names);
     options.log.onWentBack(() => this.leadership.endTurn());
   }
 
@@ -109,7 +114,7 @@ export class ProjectionRunner {
   async appliedPosition(projection: string): Promise<Position | undefined> {
     const track = this.turn?.tracks.get(projection);
     if (track) return track.position;
-    const [checkpoint] = await liveCheckpoints(this.options.pool, [projection]);
+    const [checkpoint] = await liveCheckpoints(this.options.pool, this.projectorsOf([projection]));
     return checkpoint?.position;
   }
 
@@ -146,7 +151,7 @@ export class ProjectionRunner {
     const rows = await projectionStatus(
       this.options.pool,
       this.options.log,
-      this.names,
+      this.options.projectors,
       Date.now(),
     );
     const ordered = this.names.flatMap((name) =>
@@ -157,6 +162,17 @@ export class ProjectionRunner {
       lastError: this.errors.get(row.projection) ?? row.lastError,
       role: this.leads(row.projection) ? 'leader' : 'standby',
     }));
+  }
+
+  /** Processes of a release with other tables follow other generations, under other locks. */
+  private async lockNames(): Promise<ReadonlyMap<string, string>> {
+    const { pool, projectors } = this.options;
+    await ensureOwnGenerations(pool, projectors);
+    return leaderLocksOf(pool, projectors);
+  }
+
+  private projectorsOf(names: readonly string[]): readonly Projector[] {
+    return this.options.projectors.filter(({ name }) => names.includes(name));
   }
 
   private run(): Promise<void> {
@@ -179,7 +195,7 @@ export class ProjectionRunner {
 
   private async lead(held: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const { pool, projectors, logger } = this.options;
-    await ensureLiveGenerations(pool, projectors);
+    await ensureOwnGenerations(pool, projectors);
     const turn = await this.beginTurn(held, signal);
     this.turn = turn;
     logger?.info({ projections: [...held] }, 'leading projections');
@@ -222,7 +238,7 @@ export class ProjectionRunner {
   }
 
   private async restore(track: ProjectionTrack): Promise<void> {
-    const [checkpoint] = await liveCheckpoints(this.options.pool, [track.name]);
+    const [checkpoint] = await liveCheckpoints(this.options.pool, [track.projector]);
     if (checkpoint?.generation !== track.generation) {
       // The next turn uses the new generation. Not left to the watch: until then callers would wait
       // for this projection in vain.
@@ -433,7 +449,10 @@ export class ProjectionRunner {
       for (;;) {
         const foreign = this.waiters.awaited().filter((name) => !this.leads(name));
         if (foreign.length === 0 || signal.aborted) return;
-        const checkpoints = await liveCheckpoints(this.options.pool, foreign).catch(() => []);
+        const checkpoints = await liveCheckpoints(
+          this.options.pool,
+          this.projectorsOf(foreign),
+        ).catch(() => []);
         await this.followSwaps(checkpoints);
         for (const { projection, position } of checkpoints)
           if (position !== undefined) this.waiters.advanced(projection, position);

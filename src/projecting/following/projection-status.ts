@@ -3,6 +3,7 @@ import type { EventLog, Position } from '../../event-log/event-log.js';
 import { lagAfter, type Lag } from '../../event-log/lag.js';
 import { fetchRows, tables } from '../../postgres/statements.js';
 import { liveCheckpoints } from '../checkpoints.js';
+import type { ReadModel } from '../generations/generations.js';
 
 /** The state of a projection, for the health page, the metrics and the command line. */
 export interface ProjectionStatus extends Lag {
@@ -23,11 +24,11 @@ export interface ProjectionStatus extends Lag {
 export async function projectionStatus(
   pool: Pool,
   log: EventLog,
-  projections: readonly string[],
+  readModels: readonly ReadModel[],
   now: number,
 ): Promise<ProjectionStatus[]> {
   const [checkpoints, head, parked] = await Promise.all([
-    liveCheckpoints(pool, projections),
+    liveCheckpoints(pool, readModels),
     log.head(),
     parkedCounts(pool),
   ]);

@@ -1,22 +1,29 @@
 import type { Pool } from 'pg';
 import type { EventLog } from '../../event-log/event-log.js';
-import { liveCheckpoints } from '../checkpoints.js';
+import { fetchRows } from '../../postgres/statements.js';
+import { GENERATIONS, liveCheckpoints } from '../checkpoints.js';
+import { FOLLOWED_STATES, type ReadModel } from '../generations/generations.js';
 import { countUnfinishedErasures } from './erasure-pieces.js';
 
 /**
- * Captures the log's current head. The returned check tells whether the live read models of these
- * projections have reached it with all erasures complete.
+ * Captures the log's current head. The returned check tells whether the live read models with these
+ * tables have reached it with all erasures complete.
+ * @param others true: those of other releases, too.
  * @throws while a store is unavailable.
  */
 export async function readModelsReachHead(
   pool: Pool,
   log: Pick<EventLog, 'head' | 'compare'>,
-  projections: readonly string[],
+  readModels: readonly ReadModel[],
+  { others = false }: { readonly others?: boolean } = {},
 ): Promise<() => Promise<boolean>> {
   const head = await log.head();
   return async () => {
-    const checkpoints = await liveCheckpoints(pool, projections);
-    if (!checkpoints.every(({ position }) => log.compare(position, head) >= 0)) return false;
+    const checkpoints = others
+      ? await fetchRows(pool, GENERATIONS.where('g.state', 'in', FOLLOWED_STATES))
+      : await liveCheckpoints(pool, readModels);
+    if (!checkpoints.every(({ position }) => log.compare(position ?? undefined, head) >= 0))
+      return false;
     return (await countUnfinishedErasures(pool, checkpoints)) === 0;
   };
 }

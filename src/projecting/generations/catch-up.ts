@@ -207,7 +207,11 @@ async function livePositions(
   );
   return new Map(
     records
-      .filter(({ state }) => state === 'live')
+      .filter(({ projection, generation }) =>
+        pairings.some(
+          ({ live }) => live.projection === projection && live.generation === generation,
+        ),
+      )
       .map(({ projection, position }) => [projection, position]),
   );
 }
@@ -225,7 +229,7 @@ export async function holdLive(
     `select c.projection, c.position
      from unnest($1::text[], $2::integer[]) as l (projection, generation)
      join ledger.projection_checkpoints c on c.projection = l.projection and c.generation = l.generation
-     join ledger.projection_generations g on g.projection = l.projection and g.generation = l.generation and g.state = 'live'
+     join ledger.projection_generations g on g.projection = l.projection and g.generation = l.generation and g.state in ('live', 'beside')
      order by c.projection, c.generation for update of c`,
     [lives.map(({ projection }) => projection), lives.map(({ generation }) => generation)],
   );

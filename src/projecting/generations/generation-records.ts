@@ -6,7 +6,7 @@ import { GENERATIONS, type Checkpoint } from '../checkpoints.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector } from '../projector.js';
 import type { ParkedEvent } from './generation-store.js';
-import { definitionOf, type GenerationState } from './generations.js';
+import { definitionOf, FOLLOWED_STATES, type GenerationState } from './generations.js';
 
 /**
  * An operation on a projection's generations is not possible; the message gives the reason and the
@@ -23,11 +23,18 @@ export class NothingToResume extends GenerationRefused {
   }
 }
 
+const FOLLOWED: ReadonlySet<GenerationState> = new Set(FOLLOWED_STATES);
+
+/** Whether processes of some release follow and read it. */
+export const isFollowed = (state: GenerationState): boolean => FOLLOWED.has(state);
+
 /** A generation with its checkpoint. */
 export interface GenerationRecord extends Checkpoint {
   readonly state: GenerationState;
   /** Digest of its declared tables. */
   readonly definition: string | null;
+  /** False: it has not caught up for the first time, and is not shown. */
+  readonly complete: boolean;
   /** Epoch milliseconds. */
   readonly retiredAt: number | null;
 }
@@ -42,6 +49,7 @@ export async function generationRecords(
     GENERATIONS.select((eb) => [
       'g.state',
       'g.definition',
+      'g.complete',
       epochMs(eb.ref('g.retired_at')).as('retiredAt'),
     ])
       .where('g.projection', '=', anyOf(projections))
@@ -68,19 +76,26 @@ export class GenerationsOf {
   }
 
   /**
-   * @throws {GenerationRefused} when this release cannot read and write the tables of any live one.
+   * The one that this release follows.
+   * @throws {GenerationRefused} when this release cannot read and write the tables of any.
    */
   get live(): GenerationRecord {
-    const live = this.records.find(({ state }) => state === 'live');
-    if (!live)
+    const { followed } = this;
+    if (followed.length === 0)
       throw new GenerationRefused(
         `${this.projector.name} has no live generation yet: start the service once`,
       );
-    if (!this.isUsable(live))
+    const own = followed.find((record) => this.isUsable(record));
+    if (!own)
       throw new GenerationRefused(
-        `the tables of ${this.projector.name} are not those of this release: start the service of this release, which makes them anew`,
+        `the tables of ${this.projector.name} are not those of this release: start the service of this release, which makes its own`,
       );
-    return live;
+    return own;
+  }
+
+  /** Of any release. */
+  private get followed(): readonly GenerationRecord[] {
+    return this.records.filter(({ state }) => isFollowed(state));
   }
 
   /** The one that is built and not live yet; undefined: none. */

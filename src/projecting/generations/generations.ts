@@ -1,33 +1,85 @@
 import { createHash } from 'node:crypto';
+import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import { fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
+import {
+  anyOf,
+  compiledOnce,
+  fetchRow,
+  fetchRows,
+  now,
+  run,
+  tables,
+  type Given,
+} from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
 
 /**
- * A generation is one build of a projection: a schema with its tables, and a checkpoint. Exactly
- * one is live; queries read that one. A row in `ledger.projection_generations` has its state.
- * `building`: not complete, or left by a crash; `ready`: complete, kept to become live; `retired`:
- * was live, kept for going back.
+ * A generation is one build of a projection: a schema with its tables, and a checkpoint. A row in
+ * `ledger.projection_generations` has its state. `live`, `beside`: followed and read by the
+ * processes whose release has these tables, at most one for the same tables. `live` is that of the
+ * confirmed release, `beside` that of any other (docs/adr/0041-releases-side-by-side.md).
+ * `building`: not complete, or left by a crash; `ready`: complete, kept to replace the followed
+ * one; `retired`: was followed, kept for going back.
  */
-export type GenerationState = 'live' | 'building' | 'ready' | 'retired';
+export type GenerationState = FollowedState | 'building' | 'ready' | 'retired';
+export type FollowedState = 'live' | 'beside';
+
+/** A projection and its tables. */
+export type ReadModel = Pick<Projector, 'name' | 'tables'>;
 
 // An advisory lock key, unique in this database: processes that start together create the tables
 // one after the other.
 const CREATION_LOCK = 7_202_501;
 
 const TABLE = 'ledger.projection_generations';
-const LIVE = tables.selectFrom(TABLE).select('projection').where('state', '=', 'live');
-const WHAT_IS_SHOWN = LIVE.select((eb) => [
-  'generation',
-  eb.selectFrom('ledger.followed_log').select('rebuilt').as('complete'),
-  eb.selectFrom('ledger.followed_log').select('shown').as('shown'),
-]);
+export const FOLLOWED_STATES: readonly FollowedState[] = ['live', 'beside'];
+
+/** Names and definitions, in one order. */
+interface NamedTables {
+  readonly names: readonly string[];
+  readonly definitions: readonly string[];
+}
+
+export const namedTablesOf = (readModels: readonly ReadModel[]): NamedTables => ({
+  names: readModels.map(({ name }) => name),
+  definitions: readModels.map(definitionOf),
+});
 
 /**
- * Creates generation 1, empty and live, of each projection without a live generation. Safe when
- * several processes start together.
+ * SQL that is true for a generation `g` that the release with these tables follows: its own live
+ * one.
+ */
+export const isFollowedWith = ({
+  names,
+  definitions,
+}: {
+  readonly [M in keyof NamedTables]: Expression<NamedTables[M]>;
+}): RawBuilder<boolean> =>
+  sql`g.state in ('live', 'beside') and (g.projection, g.definition) in
+      (select * from unnest(${names}::text[], ${definitions}::text[]))`;
+
+const OWN = tables.selectFrom(`${TABLE} as g`).select(['g.projection', 'g.generation', 'g.state']);
+
+const ownGenerations = (readModels: readonly ReadModel[]) => {
+  const { names, definitions } = namedTablesOf(readModels);
+  return OWN.where(
+    isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` }),
+  ).orderBy('g.projection');
+};
+
+const WHAT_IS_SHOWN = compiledOnce('projection_generations.shown', (given: Given<NamedTables>) =>
+  OWN.where(isFollowedWith(given)).select((eb) => [
+    'g.complete',
+    eb.selectFrom('ledger.followed_log').select('rebuilt').as('rebuilt'),
+    eb.selectFrom('ledger.followed_log').select('shown').as('shown'),
+  ]),
+);
+
+/**
+ * Creates generation 1, empty and live, of each projection without a live generation of any
+ * release. Safe when several processes start together.
  */
 export async function ensureLiveGenerations(
   pool: Pool,
@@ -41,57 +93,118 @@ export async function ensureLiveGenerations(
   });
 }
 
+/** The projections whose generations had to be made, by the reason. */
+export interface MadeGenerations {
+  /** The live ones have other tables: they are those of another release, and stay as they are. */
+  readonly beside: readonly string[];
+  /** The tables were missing: a backup may omit read models, and a scrub drops unfollowed ones. */
+  readonly renewed: readonly string[];
+}
+
 /**
- * Replaces each live generation whose tables are not those of this release, or are missing (a
- * backup may omit read models), by an empty one: its rows could neither be read nor written. Until
- * they have caught up the API answers 503, as recorded in `ledger.followed_log`. Processes of the
- * previous release must be stopped; their generation is kept. Safe when several processes start
- * together. @returns the names.
+ * Creates what the release with these tables follows, where it is missing: empty, and not shown
+ * until `FollowedLog.markRebuilt`. The first one of a projection is live and shown at once. Safe
+ * when several processes start together.
  */
-export async function renewOutdatedGenerations(
+export async function ensureOwnGenerations(
   pool: Pool,
   projectors: readonly Projector[],
-): Promise<readonly string[]> {
+): Promise<MadeGenerations> {
+  await ensureLiveGenerations(pool, projectors);
+  if ((await withoutTables(pool, projectors)).length === 0) return { beside: [], renewed: [] };
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [CREATION_LOCK]);
-    const rows = await fetchRows(client, LIVE.select(['generation', 'definition']));
-    const { rows: found } = await client.query<{ name: string }>(
-      'select nspname as name from pg_namespace',
-    );
-    const schemas = new Set(found.map(({ name }) => name));
-    const outdated = projectors.filter((projector) => {
-      const live = rows.find(({ projection }) => projection === projector.name);
-      if (live === undefined) return false;
-      return (
-        live.definition !== definitionOf(projector) ||
-        !schemas.has(schemaOf(projector.name, live.generation))
-      );
-    });
-    for (const projector of outdated) await replaceLiveGeneration(client, projector);
-    if (outdated.length > 0)
+    const beside: string[] = [];
+    const renewed: string[] = [];
+    for (const { projector, state } of await withoutTables(client, projectors)) {
+      if (state === undefined) {
+        const next = await nextGeneration(client, projector.name);
+        await createGeneration(client, projector, next, 'beside', false);
+        beside.push(projector.name);
+      } else {
+        await replaceOwnGeneration(client, projector);
+        renewed.push(projector.name);
+      }
+    }
+    // Releases before `complete` go by this.
+    if (renewed.length > 0)
       await run(client, tables.updateTable('ledger.followed_log').set({ rebuilt: false }));
-    return outdated.map(({ name }) => name);
+    return { beside, renewed };
+  });
+}
+
+/** Projections whose followed generation, or its schema, is missing. */
+async function withoutTables(
+  db: Pool | PoolClient,
+  projectors: readonly Projector[],
+): Promise<readonly { readonly projector: Projector; readonly state?: GenerationState }[]> {
+  const own = await fetchRows(db, ownGenerations(projectors));
+  const { rows: found } = await db.query<{ name: string }>(
+    'select nspname as name from pg_namespace',
+  );
+  const schemas = new Set(found.map(({ name }) => name));
+  return projectors.flatMap((projector) => {
+    const followed = own.find(({ projection }) => projection === projector.name);
+    if (!followed) return [{ projector }];
+    const { generation, state } = followed;
+    return schemas.has(schemaOf(projector.name, generation)) ? [] : [{ projector, state }];
   });
 }
 
 /**
- * Retires the live generation and makes a new, empty one live, within the caller's transaction. The
+ * Retires the generation that the release with these tables follows, if there is one, and makes an
+ * empty one in its place, not shown before it has caught up. Within the caller's transaction; the
  * old one is kept.
  */
-export async function replaceLiveGeneration(
+export async function replaceOwnGeneration(
+  client: PoolClient,
+  projector: Projector,
+): Promise<void> {
+  const own = await fetchRow(client, ownGenerations([projector]));
+  const next = await nextGeneration(client, projector.name);
+  if (own) await retire(client, projector.name, [own.generation]);
+  const state = own?.state === 'live' ? 'live' : 'beside';
+  await createGeneration(client, projector, next, state, false);
+}
+
+/**
+ * Retires every followed generation of the projection, those of other releases, too, and makes an
+ * empty one live, within the caller's transaction.
+ */
+export async function replaceEveryGeneration(
   client: PoolClient,
   projector: Projector,
 ): Promise<void> {
   const next = await nextGeneration(client, projector.name);
+  const followed = await fetchRows(
+    client,
+    tables
+      .selectFrom(TABLE)
+      .select('generation')
+      .where('projection', '=', projector.name)
+      .where('state', '=', anyOf(FOLLOWED_STATES)),
+  );
+  await retire(
+    client,
+    projector.name,
+    followed.map(({ generation }) => generation),
+  );
+  await createGeneration(client, projector, next, 'live', false);
+}
+
+async function retire(
+  client: PoolClient,
+  projection: string,
+  generations: readonly number[],
+): Promise<void> {
   await run(
     client,
     tables
       .updateTable(TABLE)
       .set({ state: 'retired', retired_at: now })
-      .where('projection', '=', projector.name)
-      .where('state', '=', 'live'),
+      .where('projection', '=', projection)
+      .where('generation', '=', anyOf(generations)),
   );
-  await createGeneration(client, projector, next, 'live');
 }
 
 /** One more than the highest number ever used: the history names deleted generations. */
@@ -106,26 +219,40 @@ export async function nextGeneration(client: PoolClient, projection: string): Pr
   return 1 + Math.max(present?.used ?? 0, recorded?.used ?? 0);
 }
 
+const digests = new WeakMap<readonly ReadModelTable[], string>();
+
 /**
- * A digest of a projection's declared tables. Every installation whose live generation has another
- * one rebuilds it, and answers 503 until then: only members that make the tables count.
+ * A digest of a projection's declared tables. A release with another one builds a generation of its
+ * own beside the live one: only members that make the tables count.
  */
-export function definitionOf(projector: Projector): string {
-  const declared = projector.tables.map(({ name, columns, primaryKey, indexes }) => ({
+export function definitionOf({ tables: declared }: Pick<ReadModel, 'tables'>): string {
+  const known = digests.get(declared);
+  if (known !== undefined) return known;
+  const digest = digestOf(declared);
+  digests.set(declared, digest);
+  return digest;
+}
+
+function digestOf(declared: readonly ReadModelTable[]): string {
+  const made = declared.map(({ name, columns, primaryKey, indexes }) => ({
     name,
     columns,
     primaryKey,
     indexes,
   }));
-  return createHash('sha256').update(JSON.stringify(declared)).digest('hex');
+  return createHash('sha256').update(JSON.stringify(made)).digest('hex');
 }
 
 async function withoutLiveGeneration(
   db: Pool | PoolClient,
   projectors: readonly Projector[],
 ): Promise<Projector[]> {
-  const live = new Set((await fetchRows(db, LIVE)).map((row) => row.projection));
-  return projectors.filter((projector) => !live.has(projector.name));
+  const live = await fetchRows(
+    db,
+    tables.selectFrom(TABLE).select('projection').where('state', '=', 'live'),
+  );
+  const names = new Set(live.map(({ projection }) => projection));
+  return projectors.filter(({ name }) => !names.has(name));
 }
 
 /**
@@ -137,12 +264,13 @@ export async function createGeneration(
   projector: Projector,
   generation: number,
   state: GenerationState,
+  complete = true,
 ): Promise<void> {
   await createTables(client, projector, generation);
   for (const table of projector.tables)
     for (const statement of indexStatements(schemaOf(projector.name, generation), table))
       await client.query(statement);
-  await recordGeneration(client, projector, generation, state);
+  await recordGeneration(client, projector, generation, state, complete);
 }
 
 /**
@@ -166,11 +294,47 @@ export async function recordGeneration(
   projector: Projector,
   generation: number,
   state: GenerationState,
+  complete = true,
 ): Promise<void> {
   const key = { projection: projector.name, generation };
-  const record = { ...key, state, definition: definitionOf(projector) };
-  await run(client, tables.insertInto(TABLE).values(record));
+  const definition = definitionOf(projector);
+  const lock_name = await lockNameFor(client, projector.name, definition);
+  await run(
+    client,
+    tables.insertInto(TABLE).values({ ...key, state, definition, complete, lock_name }),
+  );
   await run(client, tables.insertInto('ledger.projection_checkpoints').values(key));
+}
+
+/**
+ * Generations with the same tables share a lock, so that processes of releases with these tables
+ * share a leader. Null: the name of the projection.
+ */
+async function lockNameFor(
+  client: PoolClient,
+  projection: string,
+  definition: string,
+): Promise<string | null> {
+  const known = await fetchRows(
+    client,
+    tables
+      .selectFrom(TABLE)
+      .select(['definition', 'lock_name'])
+      .where('projection', '=', projection)
+      .orderBy('generation', 'desc'),
+  );
+  const same = known.find((each) => each.definition === definition);
+  if (same) return same.lock_name;
+  return known.length === 0 ? null : `${projection} ${definition}`;
+}
+
+/** The locks of the leaders of what the release with these tables follows, by projection. */
+export async function leaderLocksOf(
+  db: Pool | PoolClient,
+  readModels: readonly ReadModel[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await fetchRows(db, ownGenerations(readModels).select('g.lock_name'));
+  return new Map(rows.map(({ projection, lock_name }) => [projection, lock_name ?? projection]));
 }
 
 function tableStatement(schema: string, table: ReadModelTable, withKey: boolean): string {
@@ -195,20 +359,49 @@ export function indexStatements(schema: string, table: ReadModelTable): string[]
 }
 
 /**
- * The read models do not exist yet, or are being built from another log; their answers would be
- * incomplete.
+ * The read models do not exist yet, or are being built, for this release or from another log; their
+ * answers would be incomplete.
  */
 export class ReadModelsIncomplete extends Error {
   override readonly name = 'ReadModelsIncomplete';
 }
 
+/** The generations that the release with these tables follows, and whether they may be shown. */
+export interface FollowedGenerations {
+  /** By projection. */
+  readonly live: ReadonlyMap<string, number>;
+  /** False while some are built, for this release or from another log. */
+  readonly complete: boolean;
+  /** False while the confirmed release's are rebuilt after a loss of the log's end. */
+  readonly shown: boolean;
+}
+
 /**
- * The live generations, for queries and for the runner. Cached for at most `maxAgeMs`: a switch of
+ * In one statement: a reader of another log's new, empty generations must also read that they are
+ * not complete.
+ */
+export async function followedGenerations(
+  db: Pool | PoolClient,
+  readModels: readonly ReadModel[],
+): Promise<FollowedGenerations> {
+  const rows = await fetchRows(db, WHAT_IS_SHOWN(namedTablesOf(readModels)));
+  // What the followed log says is about the confirmed release's.
+  const areLive = rows.every(({ state }) => state === 'live');
+  return {
+    live: new Map(rows.map(({ projection, generation }) => [projection, generation])),
+    // Without a followed log nothing is rebuilt.
+    complete: rows.every(({ complete, rebuilt }) => complete && (!areLive || (rebuilt ?? true))),
+    shown: !areLive || rows.every(({ shown }) => shown ?? true),
+  };
+}
+
+/**
+ * The generations that this release follows, for queries and for the runner. Cached for at most `maxAgeMs`: a switch of
  * generations changes one row, and every process follows it within that time (the previous
  * generation is kept, so a read in between finds its tables).
  */
 export class LiveGenerations {
-  private live = new Map<string, number>();
+  private live: ReadonlyMap<string, number> = new Map();
   private complete = true;
   private shown = true;
   /** The epoch of the log whose read models are not settled yet. */
@@ -219,6 +412,7 @@ export class LiveGenerations {
 
   constructor(
     private readonly pool: Pool,
+    private readonly readModels: readonly ReadModel[],
     private readonly options: { readonly maxAgeMs?: number } = {},
   ) {}
 
@@ -227,8 +421,7 @@ export class LiveGenerations {
     projection: string,
   ): Promise<{ readonly generation: number; readonly schema: string }> {
     if (this.isOutdated) await (this.reading ?? this.refresh());
-    if (!this.complete)
-      throw new ReadModelsIncomplete('the read models are being built from another log');
+    if (!this.complete) throw new ReadModelsIncomplete('the read models are being built');
     if (!this.areShown)
       throw new ReadModelsIncomplete(
         'the read models are being put right after the log lost its end',
@@ -253,8 +446,8 @@ export class LiveGenerations {
   }
 
   /**
-   * False while the read models are rebuilt from another log; as last read, with another read soon.
-   * Does not wait.
+   * False while the read models are built, for this release or from another log; as last read, with
+   * another read soon. Does not wait.
    */
   get areComplete(): boolean {
     // A failed read is repeated by the next caller; reads that matter call it themselves.
@@ -294,13 +487,10 @@ export class LiveGenerations {
 
   private async read(): Promise<void> {
     const asked = performance.now();
-    // In one statement: a reader of another log's new, empty generations must also read that they
-    // are not complete.
-    const rows = await fetchRows(this.pool, WHAT_IS_SHOWN);
-    this.live = new Map(rows.map(({ projection, generation }) => [projection, generation]));
-    // Without a followed log nothing is rebuilt.
-    this.complete = rows.every(({ complete }) => complete ?? true);
-    this.shown = rows.every(({ shown }) => shown ?? true);
+    const { live, complete, shown } = await followedGenerations(this.pool, this.readModels);
+    this.live = live;
+    this.complete = complete;
+    this.shown = shown;
     this.readAt = asked;
   }
 }

@@ -94,20 +94,27 @@ async function change(
   chosen: readonly { readonly live: GenerationRecord; readonly next: GenerationRecord }[],
 ): Promise<void> {
   const names = chosen.map(({ live }) => live.projection);
+  const states = chosen.map(({ live }) => live.state);
   const retired = await client.query(
     `with old as (
        update ledger.projection_generations g set state = 'retired', retired_at = clock_timestamp()
-       from unnest($1::text[], $2::integer[]) as o (projection, generation)
-       where g.projection = o.projection and g.generation = o.generation and g.state = 'live' returning g.projection, g.generation)
+       from unnest($1::text[], $2::integer[], $3::text[]) as o (projection, generation, state)
+       where g.projection = o.projection and g.generation = o.generation and g.state = o.state returning g.projection, g.generation)
      update ledger.projection_checkpoints c set version = version + 1
      from old where c.projection = old.projection and c.generation = old.generation`,
-    [names, chosen.map(({ live }) => live.generation)],
+    [names, chosen.map(({ live }) => live.generation), states],
   );
   const made = await client.query(
-    `update ledger.projection_generations g set state = 'live'
-     from unnest($1::text[], $2::integer[]) as n (projection, generation)
+    `update ledger.projection_generations g set state = n.state, complete = o.complete
+     from unnest($1::text[], $2::integer[], $3::text[], $4::integer[]) as n (projection, generation, state, previous)
+     join ledger.projection_generations o on o.projection = n.projection and o.generation = n.previous
      where g.projection = n.projection and g.generation = n.generation and g.state in ('ready', 'retired')`,
-    [names, chosen.map(({ next }) => next.generation)],
+    [
+      names,
+      chosen.map(({ next }) => next.generation),
+      states,
+      chosen.map(({ live }) => live.generation),
+    ],
   );
   if (retired.rowCount !== chosen.length || made.rowCount !== chosen.length)
     throw new GenerationRefused(

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { accounts } from '../../../../projections/accounts/table.js';
 import { codeOwners, referralCodes } from '../../../../projections/referral-codes/table.js';
 import { referralRewards, referrals } from '../../../../projections/referrals/table.js';
@@ -9,6 +10,10 @@ import type { Scope } from '../../../domain/scope.js';
 import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
+import {
+  followedGenerations,
+  type ReadModel,
+} from '../../../projecting/generations/generations.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
@@ -91,6 +96,11 @@ export const READ_MODELS: readonly string[] = [
   ...new Set(PLACES.map(({ readModel }) => readModel)),
 ];
 
+/** With their tables. */
+export const COMPARED: readonly ReadModel[] = accountProjectors.filter(({ name }) =>
+  READ_MODELS.includes(name),
+);
+
 /** A row of a live read model. */
 export interface LiveRow {
   readonly readModel: string;
@@ -108,12 +118,10 @@ async function refusalOf(
   client: PoolClient,
   checkpoints: ReadonlyMap<string, Checkpoint>,
 ): Promise<NotDone | undefined> {
-  const { rows } = await client.query<{ rebuilt: boolean }>(
-    'select rebuilt from ledger.followed_log',
-  );
   if (READ_MODELS.some((name) => !checkpoints.has(name)))
     return new NotDone({ code: 'NO_READ_MODELS' });
-  if (rows[0]?.rebuilt === false) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+  if (!(await followedGenerations(client, COMPARED)).complete)
+    return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
   return (await countUnfinishedErasures(client, [...checkpoints.values()])) > 0
     ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
     : undefined;
@@ -132,7 +140,7 @@ export class ReadModelSnapshot {
     try {
       await beginSnapshot(client);
       const checkpoints = new Map(
-        (await liveCheckpoints(client, READ_MODELS)).map((checkpoint) => [
+        (await liveCheckpoints(client, COMPARED)).map((checkpoint) => [
           checkpoint.projection,
           checkpoint,
         ]),

@@ -1,0 +1,165 @@
+import { sql } from 'kysely';
+import type { PoolClient } from 'pg';
+import { countOtherReleases } from '../../core/release.js';
+import { appliedMigrations, confirmMigrations, MIGRATION_NAMES } from '../../postgres/migrator.js';
+import { anyOf, now, run, tables } from '../../postgres/statements.js';
+import { inTransactionOf } from '../../postgres/transaction.js';
+import {
+  generationRecords,
+  GenerationRefused,
+  isFollowed,
+  type GenerationRecord,
+} from '../../projecting/generations/generation-records.js';
+import {
+  definitionOf,
+  FOLLOWED_STATES,
+  type GenerationState,
+} from '../../projecting/generations/generations.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { recorded, type RecordingOperator } from '../projections/projection-operator.js';
+
+/** Operations on the change from one release to another: each returns the document of `--json`. */
+
+export interface ShownRelease {
+  /** True: releases that do not know this one's migrations cannot start any more. */
+  readonly confirmed: boolean;
+  /** Running processes of the service that belong to other releases. */
+  readonly otherProcesses: number;
+  readonly migrations: {
+    /** This release's, which older releases may ignore. */
+    readonly unconfirmed: readonly string[];
+    /** Unconfirmed ones of a newer release. */
+    readonly unknown: readonly string[];
+  };
+  readonly projections: readonly ShownGeneration[];
+}
+
+export interface ShownGeneration {
+  readonly projection: string;
+  /** Null: the service of this release has not been started yet. */
+  readonly generation: number | null;
+  /** `beside`: another release's is live. */
+  readonly state: GenerationState | null;
+  readonly complete: boolean;
+  readonly position: string | null;
+}
+
+/** Where this release stands beside others on the database. */
+export async function showRelease({
+  parts: { pool, projectors },
+}: Pick<RecordingOperator, 'parts'>): Promise<ShownRelease> {
+  const { unconfirmed } = await appliedMigrations(pool);
+  const known = new Set(MIGRATION_NAMES);
+  const own = unconfirmed.filter((name) => known.has(name));
+  const records = await ownRecords(pool, projectors);
+  const projections = projectors.map(({ name }): ShownGeneration => {
+    const record = records.find(({ projection }) => projection === name);
+    return {
+      projection: name,
+      generation: record?.generation ?? null,
+      state: record?.state ?? null,
+      complete: record?.complete ?? false,
+      position: record?.position ?? null,
+    };
+  });
+  return {
+    confirmed: own.length === 0 && projections.every(({ state }) => state === 'live'),
+    otherProcesses: await countOtherReleases(pool, projectors),
+    migrations: {
+      unconfirmed: own,
+      unknown: unconfirmed.filter((name) => !known.has(name)),
+    },
+    projections,
+  };
+}
+
+/**
+ * Makes this release the one of the database: its read models become the live ones, those of other
+ * releases are retired, and releases that do not know its migrations cannot start any more. Nothing
+ * is changed while a process of another release runs.
+ */
+export async function confirmRelease(operator: RecordingOperator): Promise<Outcome<object>> {
+  const { parts } = operator;
+  const { pool, projectors } = parts;
+  const refused = await refusalToConfirm(pool, projectors);
+  if (refused) return refused;
+  const records = await ownRecords(pool, projectors);
+  const beside = records.filter(({ state }) => state === 'beside');
+  const changed = projectors.filter(({ name }) =>
+    beside.some(({ projection }) => projection === name),
+  );
+  return recorded(operator, { action: 'swap', projectors: changed }, async (client) => {
+    const migrations = await inTransactionOf(client, async () => {
+      if ((await countOtherReleases(client, projectors)) > 0)
+        throw new GenerationRefused('a process of another release has started meanwhile');
+      await makeLive(client, records);
+      return confirmMigrations(client);
+    });
+    const ends = beside.map(
+      ({ projection, generation, position }) =>
+        [
+          projection,
+          { outcome: 'done' as const, generation, details: { position: position ?? null } },
+        ] as const,
+    );
+    return {
+      document: { migrations, projections: changed.map(({ name }) => name) },
+      ends: new Map(ends),
+    };
+  });
+}
+
+type Projectors = RecordingOperator['parts']['projectors'];
+type Database = RecordingOperator['parts']['pool'] | PoolClient;
+
+async function refusalToConfirm(
+  db: Database,
+  projectors: Projectors,
+): Promise<NotDone | undefined> {
+  const processes = await countOtherReleases(db, projectors);
+  if (processes > 0) return new NotDone({ code: 'OTHER_RELEASE_RUNS', processes });
+  const records = await ownRecords(db, projectors);
+  const missing = projectors.filter(
+    ({ name }) => !records.some(({ projection, complete }) => projection === name && complete),
+  );
+  return missing.length === 0
+    ? undefined
+    : new NotDone({ code: 'RELEASE_NOT_CAUGHT_UP', projections: missing.map(({ name }) => name) });
+}
+
+/** What this release follows. */
+async function ownRecords(
+  db: Database,
+  projectors: Projectors,
+): Promise<readonly GenerationRecord[]> {
+  const records = await generationRecords(
+    db,
+    projectors.map(({ name }) => name),
+  );
+  const definitions = new Map(
+    projectors.map((projector) => [projector.name, definitionOf(projector)]),
+  );
+  return records.filter(
+    ({ projection, state, definition }) =>
+      isFollowed(state) && definition === definitions.get(projection),
+  );
+}
+
+/** Those that are live already stay so; every other followed generation is retired. */
+async function makeLive(client: PoolClient, own: readonly GenerationRecord[]): Promise<void> {
+  const isOwn = sql<boolean>`(projection, generation) in (select * from unnest(
+    ${own.map(({ projection }) => projection)}::text[], ${own.map(({ generation }) => generation)}::integer[]))`;
+  const followed = tables
+    .updateTable('ledger.projection_generations')
+    .where('state', '=', anyOf(FOLLOWED_STATES));
+  await run(
+    client,
+    followed
+      .set({ state: 'retired', retired_at: now })
+      .where('projection', '=', anyOf(own.map(({ projection }) => projection)))
+      .where((eb) => eb.not(isOwn)),
+  );
+  await run(client, followed.set({ state: 'live' }).where(isOwn));
+  // They have caught up; what was said was said of the retired ones.
+  await run(client, tables.updateTable('ledger.followed_log').set({ rebuilt: true, shown: true }));
+}

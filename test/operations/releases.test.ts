@@ -1,0 +1,109 @@
+import type pg from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { releaseOf } from '../../src/core/release.js';
+import { NotDone } from '../../src/operations/outcome.js';
+import type { RecordingOperator } from '../../src/operations/projections/projection-operator.js';
+import { confirmRelease, showRelease } from '../../src/operations/releases/release-commands.js';
+import { refusalText } from '../../src/operations/refusal-text.js';
+import { DatabaseNewerThanCode, migrateToLatest, MIGRATIONS } from '../../src/postgres/migrator.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { ensureOwnGenerations } from '../../src/projecting/generations/generations.js';
+import { projectionHistory } from '../../src/projecting/generations/projection-history.js';
+import type { Projector } from '../../src/projecting/projector.js';
+import { eventually } from '../support/embedded.js';
+import { withOtherTables } from '../support/next-release.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
+
+const LAST = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
+const OLDER = Object.fromEntries(Object.entries(MIGRATIONS).filter(([name]) => name !== LAST));
+const newer = withOtherTables('users');
+
+let projected: ProjectedLedger;
+let pool: pg.Pool;
+beforeEach(async () => {
+  projected = await ProjectedLedger.open();
+  ({ pool } = projected);
+  // The older release was here first, and does not know the last migration.
+  await ensureOwnGenerations(pool, accountProjectors);
+  await pool.query(
+    `with newest as (delete from ledger.migration where name = $1 returning *)
+     insert into ledger.migration_unconfirmed select * from newest`,
+    [LAST],
+  );
+});
+afterEach(() => projected.close());
+
+const operatorOf = (projectors: readonly Projector[]): RecordingOperator => ({
+  parts: { pool, log: projected.log, decode: projected.ledger.decode, projectors },
+  actor: 'ann',
+  signal: new AbortController().signal,
+  warn: () => undefined,
+});
+
+const refusal = async (projectors: readonly Projector[]): Promise<string> => {
+  const outcome = await confirmRelease(operatorOf(projectors));
+  return outcome instanceof NotDone ? refusalText(outcome.because, (word) => word) : 'none';
+};
+
+const states = async (): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ state: string }>(
+    `select generation || ' ' || state as state from ledger.projection_generations
+     where projection = 'users' order by generation`,
+  );
+  return rows.map(({ state }) => state);
+};
+
+const caughtUp = (): Promise<unknown> =>
+  pool.query('update ledger.projection_generations set complete = true');
+
+test('a release is confirmed once its read models are built and no process of another one runs', async () => {
+  expect(await refusal(newer)).toContain('are not built yet (users)');
+  await ensureOwnGenerations(pool, newer);
+  expect(await refusal(newer)).toContain('are not built yet (users)');
+  await caughtUp();
+
+  const own = new ProcessPresence(pool, releaseOf(newer));
+  const others = [
+    new ProcessPresence(pool, releaseOf(accountProjectors)),
+    new ProcessPresence(pool),
+  ];
+  await Promise.all([own, ...others].map((each) => each.start()));
+  expect(await showRelease(operatorOf(newer))).toMatchObject({
+    confirmed: false,
+    otherProcesses: 2,
+    migrations: { unconfirmed: [LAST], unknown: [] },
+  });
+  expect(await refusal(newer)).toContain('2 processes of another release still run');
+  expect(await states()).toEqual(['1 live', '2 beside']);
+  expect(await migrateToLatest(pool, OLDER)).toEqual([]);
+
+  await Promise.all(others.map((each) => each.stop()));
+  await eventually(async () => (await showRelease(operatorOf(newer))).otherProcesses === 0);
+  expect(await confirmRelease(operatorOf(newer))).toEqual({
+    migrations: [LAST],
+    projections: ['users'],
+  });
+  expect(await states()).toEqual(['1 retired', '2 live']);
+  await expect(migrateToLatest(pool, OLDER)).rejects.toThrow(DatabaseNewerThanCode);
+  expect(await showRelease(operatorOf(newer))).toMatchObject({
+    confirmed: true,
+    migrations: { unconfirmed: [] },
+  });
+  const [done] = await projectionHistory(pool, 10);
+  expect(done).toMatchObject({ action: 'swap', projection: 'users', generation: 2, actor: 'ann' });
+  expect(await confirmRelease(operatorOf(newer))).toEqual({ migrations: [], projections: [] });
+  await own.stop();
+});
+
+test('the older release is confirmed instead: what the newer one has built is retired', async () => {
+  await ensureOwnGenerations(pool, newer);
+  expect(await showRelease(operatorOf(accountProjectors))).toMatchObject({
+    projections: accountProjectors.map(({ name }) => ({
+      projection: name,
+      state: 'live',
+      complete: true,
+    })),
+  });
+  await confirmRelease(operatorOf(accountProjectors));
+  expect(await states()).toEqual(['1 live', '2 retired']);
+});

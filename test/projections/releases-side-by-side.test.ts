@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { usersProjector } from '../../projections/users/projector.js';
+import { FollowedLog } from '../../src/core/followed-log.js';
+import { settleLoss } from '../../src/core/lost-log.js';
+import { ScrubbedGenerations } from '../../src/projecting/generations/scrubbed-generations.js';
+import {
+  ensureOwnGenerations,
+  LiveGenerations,
+  ReadModelsIncomplete,
+} from '../../src/projecting/generations/generations.js';
+import { rebuild } from '../../src/projecting/generations/rebuild.js';
+import { swap } from '../../src/projecting/generations/switch-generations.js';
+import type { ProjectionRunner } from '../../src/projecting/following/projection-runner.js';
+import type { Projector } from '../../src/projecting/projector.js';
+import { accountOpened, anAccount, userIdentified } from '../support/account-events.js';
+import { withOtherTables } from '../support/next-release.js';
+import { ProjectedLedger, until } from '../support/projected-ledger.js';
+
+const ALL = accountProjectors.map(({ name }) => name);
+const WITHIN_MS = 20_000;
+const acme = anAccount('acme');
+
+let projected: ProjectedLedger;
+let pool: pg.Pool;
+beforeEach(async () => {
+  projected = await ProjectedLedger.open();
+  ({ pool } = projected);
+  // The older release was here first.
+  await ensureOwnGenerations(pool, accountProjectors);
+});
+afterEach(() => projected.close());
+
+const usersOf = async (generation: number): Promise<number> =>
+  (await pool.query(`select from rm_users_${generation}.users`)).rows.length;
+
+/** `1 live, 2 beside` */
+async function statesOf(projection: string): Promise<string> {
+  const { rows } = await pool.query<{ states: string }>(
+    `select string_agg(generation || ' ' || state, ', ' order by generation) as states
+     from ledger.projection_generations where projection = $1`,
+    [projection],
+  );
+  return rows[0]?.states ?? '';
+}
+
+function startRelease(projectors: readonly Projector[]): ProjectionRunner {
+  const own = projected.openPool();
+  return projected.startRunner({
+    projectors,
+    pool: own,
+    generations: new LiveGenerations(own, projectors),
+  });
+}
+
+async function reach(position: string, ...runners: readonly ProjectionRunner[]): Promise<void> {
+  const reached = await Promise.all(
+    runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS)),
+  );
+  expect(reached).toEqual(runners.map(() => true));
+}
+
+describe('a release with other tables', () => {
+  const newer = withOtherTables();
+
+  test('builds its own generations beside the live ones, and each release keeps its own up to date', async () => {
+    const first = startRelease(accountProjectors);
+    const before = await projected.ledger.happened(
+      acme,
+      accountOpened(acme),
+      userIdentified(acme, 'u1'),
+    );
+    await reach(before, first);
+    const second = startRelease(newer);
+    await reach(before, second);
+    const after = await projected.ledger.happened(acme, userIdentified(acme, 'u2'));
+    await reach(after, first, second);
+    expect([await usersOf(1), await usersOf(2)]).toEqual([2, 2]);
+    expect(await statesOf('users')).toBe('1 live, 2 beside');
+    expect(ALL.map((name) => [first.leads(name), second.leads(name)])).toEqual(
+      ALL.map(() => [true, true]),
+    );
+  });
+
+  test('that ends and starts again goes on with what it has built, and so does the older one', async () => {
+    const opened = await projected.ledger.happened(acme, accountOpened(acme));
+    const first = startRelease(accountProjectors);
+    const second = startRelease(newer);
+    await reach(opened, first, second);
+    await first.stop();
+    const alone = await projected.ledger.happened(acme, userIdentified(acme, 'u1'));
+    await reach(alone, second);
+    expect([await usersOf(1), await usersOf(2)]).toEqual([0, 1]);
+    await second.stop();
+    await reach(alone, startRelease(accountProjectors), startRelease(newer));
+    expect([await usersOf(1), await usersOf(2)]).toEqual([1, 1]);
+    expect(await statesOf('users')).toBe('1 live, 2 beside');
+  });
+
+  test('shows nothing before it has caught up, while the older one is read, and then only what is its own', async () => {
+    expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: ALL, renewed: [] });
+    expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: [], renewed: [] });
+    const shown = new LiveGenerations(pool, newer);
+    await expect(shown.liveGeneration('users')).rejects.toThrow(ReadModelsIncomplete);
+    expect(shown.areShown).toBe(false);
+    expect((await projected.generations.liveGeneration('users')).schema).toBe('rm_users_1');
+
+    const followed = new FollowedLog(pool, newer);
+    await followed.accept(randomUUID());
+    // Of the live ones: a release that is read beside them knows nothing of that.
+    await pool.query('update ledger.followed_log set rebuilt = false, shown = false');
+    await followed.markRebuilt('users 1');
+    await shown.refresh();
+    expect(shown.areShown).toBe(false);
+    await followed.markRebuilt(await followed.liveGenerations());
+    await shown.refresh();
+    expect(await shown.liveGeneration('users')).toEqual({ generation: 2, schema: 'rm_users_2' });
+    expect(shown.areShown).toBe(true);
+    const { rows } = await pool.query('select rebuilt, shown from ledger.followed_log');
+    expect(rows).toEqual([{ rebuilt: false, shown: false }]);
+  });
+
+  test('rebuilds and swaps its own, and leaves the live ones alone', async () => {
+    const opened = await projected.ledger.happened(acme, accountOpened(acme));
+    await reach(opened, startRelease(accountProjectors), startRelease(newer));
+    const { log, ledger } = projected;
+    const parts = { pool, log, decode: ledger.decode, projectors: newer };
+    const users = newer.filter(({ name }) => name === 'users');
+    const client = await pool.connect();
+    const { signal } = new AbortController();
+    await rebuild(parts, client, users, { signal });
+    await swap(parts, client, users, signal);
+    client.release();
+    expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
+  });
+
+  test('makes its own anew when its tables are dropped, and the live ones stay', async () => {
+    const opened = await projected.ledger.happened(acme, accountOpened(acme));
+    const second = startRelease(newer);
+    await reach(opened, startRelease(accountProjectors), second);
+    await pool.query(`drop schema rm_users_2 cascade`);
+    await pool.query(
+      `delete from ledger.projection_generations where projection = 'users' and generation = 2`,
+    );
+    await until(async () => (await statesOf('users')) === '1 live, 2 beside', WITHIN_MS);
+    await reach(await projected.ledger.happened(acme, userIdentified(acme, 'u1')), second);
+    expect(await usersOf(2)).toBe(1);
+    const { rows } = await pool.query(
+      `select complete from ledger.projection_generations where projection = 'users' and generation = 2`,
+    );
+    expect(rows).toEqual([{ complete: false }]);
+  });
+});
+
+test('only what has other tables is built anew: the rest has one leader in both releases', async () => {
+  const opened = await projected.ledger.happened(acme, accountOpened(acme));
+  const first = startRelease(accountProjectors);
+  await reach(opened, first);
+  const second = startRelease(withOtherTables('users'));
+  const after = await projected.ledger.happened(acme, userIdentified(acme, 'u1'));
+  await reach(after, first, second);
+  expect(ALL.filter((name) => second.leads(name))).toEqual(['users']);
+  expect(ALL.filter((name) => first.leads(name))).toEqual(ALL);
+  expect(await statesOf('users')).toBe('1 live, 2 beside');
+  expect(await statesOf('rewards')).toBe('1 live');
+  await first.stop();
+  await until(() => ALL.every((name) => second.leads(name)), WITHIN_MS);
+});
+
+test('after a loss of the end of the log each release makes its own anew, in the same place', async () => {
+  const newer = withOtherTables('users');
+  await projected.ledger.happened(acme, accountOpened(acme));
+  const lost = await projected.ledger.happened(acme, userIdentified(acme, 'u1'));
+  const [first, second] = [startRelease(accountProjectors), startRelease(newer)];
+  await reach(lost, first, second);
+  await Promise.all([first.stop(), second.stop()]);
+  projected.log.loseTail(1);
+  const { log } = projected;
+  const logger = { warn: () => undefined };
+  await settleLoss({ pool, log, projectors: newer, logger });
+  expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
+  expect(await statesOf('rewards')).toBe('1 retired, 2 live');
+  // The older release lost its own with the same loss, and finds that out at its start.
+  const { beside } = await ensureOwnGenerations(pool, accountProjectors);
+  expect(beside).toEqual(['users']);
+  await settleLoss({ pool, log, projectors: accountProjectors, logger });
+  expect(await statesOf('rewards')).toBe('1 retired, 2 live');
+});
+
+describe('a scrub', () => {
+  const scrubbed = (projectors: readonly Projector[], others: number) =>
+    new ScrubbedGenerations({
+      pool,
+      log: projected.log,
+      readModels: projectors,
+      otherProcesses: () => Promise.resolve(others),
+    });
+  const schemas = async (): Promise<readonly string[]> => {
+    const { rows } = await pool.query<{ name: string }>(
+      `select nspname as name from pg_namespace where nspname like 'rm\\_users\\_%' order by 1`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  const dropUnfollowed = async (projectors: readonly Projector[], others: number) => {
+    const client = await pool.connect();
+    await scrubbed(projectors, others).dropUnfollowed(client);
+    client.release();
+  };
+  const newer = withOtherTables('users');
+
+  test('keeps the tables of a release that runs, and waits until they have the newest erasures', async () => {
+    const opened = await projected.ledger.happened(acme, accountOpened(acme));
+    const first = startRelease(accountProjectors);
+    await reach(opened, first);
+    await ensureOwnGenerations(pool, newer);
+    await dropUnfollowed(accountProjectors, 1);
+    expect(await schemas()).toEqual(['rm_users_1', 'rm_users_2']);
+    expect(await (await scrubbed(accountProjectors, 0).reachHead())()).toBe(true);
+    expect(await (await scrubbed(accountProjectors, 1).reachHead())()).toBe(false);
+    await reach(opened, startRelease(newer));
+    expect(await (await scrubbed(accountProjectors, 1).reachHead())()).toBe(true);
+  });
+
+  test('drops the tables of a release that does not run: it builds them anew at its start', async () => {
+    const opened = await projected.ledger.happened(acme, accountOpened(acme));
+    const first = startRelease(accountProjectors);
+    const second = startRelease(newer);
+    await reach(opened, first, second);
+    await first.stop();
+    await dropUnfollowed(newer, 0);
+    expect(await schemas()).toEqual(['rm_users_2']);
+    expect(await ensureOwnGenerations(pool, accountProjectors)).toEqual({
+      beside: [],
+      renewed: ['users'],
+    });
+    expect(await statesOf('users')).toBe('1 retired, 2 beside, 3 live');
+    await reach(opened, startRelease(accountProjectors));
+    await dropUnfollowed([usersProjector], 0);
+    expect(await schemas()).toEqual(['rm_users_3']);
+  });
+});
