@@ -22,6 +22,10 @@ const LOG_LEVELS: readonly LogLevel[] = [
   'silent',
 ];
 
+/** How addresses of clients stand in log lines: see `loggedAddress`. */
+export type LoggedAddresses = 'short' | 'full' | 'none';
+const LOGGED_ADDRESSES: readonly LoggedAddresses[] = ['short', 'full', 'none'];
+
 /** Fewest connections of clients; health checks have some beside them. */
 export const CLIENTS_MIN = 16;
 
@@ -53,6 +57,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly roles: ReadonlySet<Role>;
   readonly logLevel: LogLevel;
+  /** How addresses of clients stand in log lines. */
+  readonly logAddresses: LoggedAddresses;
   readonly webhookAllowCidrs: readonly Cidr[];
   readonly trustedProxies: readonly Cidr[];
   readonly databaseConnectionsMax: number;
@@ -235,6 +241,12 @@ const VARIABLES = {
     meaning:
       'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace`; `silent` for nothing.',
   },
+  LOG_ADDRESSES: {
+    schema: oneOf(LOGGED_ADDRESSES).default('short'),
+    default: '`short`',
+    meaning:
+      'How addresses of clients stand in log lines: `short` (the first 24 bits of IPv4, 48 of IPv6), `full`, or `none`.',
+  },
   WEBHOOK_ALLOW_CIDRS: {
     schema: cidrList().default([]),
     default: 'none',
@@ -322,6 +334,7 @@ const environmentSchema = z.object({
   PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
   ROLES: VARIABLES.ROLES.schema,
   LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
+  LOG_ADDRESSES: VARIABLES.LOG_ADDRESSES.schema,
   WEBHOOK_ALLOW_CIDRS: VARIABLES.WEBHOOK_ALLOW_CIDRS.schema,
   TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
   DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
@@ -377,6 +390,7 @@ export function loadConfig(
     publicUrl: values.PUBLIC_URL,
     roles: values.ROLES,
     logLevel: values.LOG_LEVEL,
+    logAddresses: values.LOG_ADDRESSES,
     webhookAllowCidrs: values.WEBHOOK_ALLOW_CIDRS,
     trustedProxies: values.TRUSTED_PROXIES,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,

@@ -74,6 +74,7 @@ export async function startApplication(
       failedCredentialsPerMinute: config.failedCredentialsPerMinute,
     },
     trustedProxies: config.trustedProxies,
+    logAddresses: config.logAddresses,
   });
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({

@@ -9,6 +9,7 @@ import {
   type FastifyServerOptions,
 } from 'fastify';
 import type { Logger } from 'pino';
+import type { LoggedAddresses } from '../../config/config.js';
 import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import { isUnavailable } from '../../postgres/database.js';
@@ -34,7 +35,8 @@ import { FailedCredentials } from './failed-credentials.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
-import { frameworkLogger, logRequest, routeOf } from './request-log.js';
+import { factsOf } from './request-facts.js';
+import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
@@ -44,6 +46,8 @@ export interface HttpEdgeOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Proxies that may name the client's address. */
   readonly trustedProxies?: readonly AddressRange[];
+  /** How clients' addresses stand in the log. Default: shortened. */
+  readonly logAddresses?: LoggedAddresses;
 }
 
 export interface HttpEdgeParts {
@@ -83,10 +87,12 @@ export class HttpEdge {
   private readonly limits: HttpLimits;
   private readonly failures: FailedCredentials;
   private readonly logger: Logger;
+  private readonly addresses: LoggedAddresses;
   private draining = false;
 
-  constructor({ logger, limits, trustedProxies = [] }: HttpEdgeOptions) {
+  constructor({ logger, limits, trustedProxies = [], logAddresses = 'short' }: HttpEdgeOptions) {
     this.logger = logger;
+    this.addresses = logAddresses;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
     this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
     this.connections = new Connections(this.limits, trustOf(trustedProxies));
@@ -160,7 +166,13 @@ export class HttpEdge {
         status: reply.statusCode,
         seconds: reply.elapsedTime / 1000,
       });
-      logRequest(this.logger, request, reply);
+      const { code } = factsOf(request);
+      if (code !== undefined) metrics.refused(code);
+      logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
+    };
+    this.connections.onBroken = (answer) => {
+      metrics.refused(answer.body.apiErrorCode);
+      logBroken({ logger: this.logger, addresses: this.addresses }, answer);
     };
     server.addHook('onResponse', (request, reply, done) => {
       record(request, reply);

@@ -9,6 +9,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { errorJson } from '../edge/api-error.js';
+import { noteFacts } from '../edge/request-facts.js';
 
 /** The state of one dependency of the service, or of one projection. */
 export interface HealthCheck {
@@ -102,6 +103,7 @@ export class HealthController {
     void reply.header('Cache-Control', 'no-store');
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
+    noteFacts(reply.request, { code: 'UNAVAILABLE' });
     return {
       ...errorJson('UNAVAILABLE', { message: 'The service is not ready' }),
       status: 'not ready',
