@@ -127,6 +127,41 @@ it('a moderation whose outcome the log lost is decided again, and keeps its hold
   await Promise.all([fresh.close(), struck.close()]);
 });
 
+it('an outcome that a process saw before the log lost it releases no hold', async () => {
+  await one.userWithCode('seer', 'user', 'SEER');
+  await one.sync('held', 'TRIAL', ['SEER']);
+  await one.upsert('held', 'user');
+  const { referralId } = await one.referralOf('held');
+  const asked = { ...aRequest(), idempotency: { key: 'seen', fingerprint: 'deny' } };
+  let agreedAt = 0;
+  const first = await ledger.process({
+    around: (log) =>
+      new StruckLog(
+        log,
+        (events) => events.some(({ type }) => type === 'ModerationAgreed'),
+        async () => {
+          agreedAt = await headOf(one);
+        },
+      ),
+  });
+  await first.moderate({ [referralId]: 'DENIED' }, asked);
+  const moderationEvents = 3;
+  const late = await ledger.process({
+    around: (log) =>
+      // While the account is read, and the moderation was read before it.
+      new InterruptedLog(log, moderationEvents + 1, async () => {
+        await loseTail(sql, agreedAt - 1);
+        await log.checkNewestSeen();
+      }),
+  });
+  expect((await late.moderate({ [referralId]: 'DENIED' }, asked)).reasons).toEqual([]);
+  const fresh = await ledger.process();
+  const { referredStatus, referrerStatus } = await fresh.referralOf('held');
+  expect([referredStatus, referrerStatus]).toEqual(['DENIED', 'DENIED']);
+  expect((await fresh.factsOf('held')).map(({ type }) => type)).not.toContain('ModerationReleased');
+  await Promise.all([fresh.close(), first.close(), late.close()]);
+});
+
 it('needs that were fetched before a loss are fetched again', async () => {
   const log = { epoch: 0 };
   const reserve = () => Promise.resolve({ code: 'LUCKY', stream: 'code', claim: 'claim' });
