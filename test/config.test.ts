@@ -22,6 +22,7 @@ test('no variable is required', () => {
     publicUrl: undefined,
     roles: new Set(['api', 'projector', 'worker']),
     logLevel: 'info',
+    logAddresses: 'short',
     webhookAllowCidrs: [],
     trustedProxies: [],
     databaseConnectionsMax: 40,
