@@ -42,6 +42,8 @@ export interface Config {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Undefined: health and metrics are answered at `port`. 0: any free port. */
+  readonly operationsPort: number | undefined;
   /** Undefined: the embedded Postgres below `dataDir`. */
   readonly databaseUrl: string | undefined;
   /** Undefined: the log is in Postgres. */
@@ -188,6 +190,12 @@ const VARIABLES = {
     default: '`3000`',
     meaning: 'Port to listen on; `0` takes any free one.',
   },
+  OPERATIONS_PORT: {
+    schema: wholeNumber(0, 65_535).optional(),
+    default: 'none',
+    meaning:
+      'Port of a second listener at `HOST`, for `/health`, `/metrics` and `/docs`; `PORT` then answers `/health/live` and `/docs` of them. `0` takes any free one.',
+  },
   DATABASE_URL: {
     schema: postgresAddress().optional(),
     default: 'embedded Postgres',
@@ -326,6 +334,7 @@ const environmentSchema = z.object({
   DATA_DIR: VARIABLES.DATA_DIR.schema,
   HOST: VARIABLES.HOST.schema,
   PORT: VARIABLES.PORT.schema,
+  OPERATIONS_PORT: VARIABLES.OPERATIONS_PORT.schema,
   DATABASE_URL: VARIABLES.DATABASE_URL.schema,
   EVENT_STORE_URL: VARIABLES.EVENT_STORE_URL.schema,
   EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
@@ -374,6 +383,8 @@ export function loadConfig(
       'MASTER_KEY_FILE is required with DATABASE_URL: a file with 32 random bytes as 64 hex digits, mode 0600',
     );
   }
+  if (parsed.data?.OPERATIONS_PORT && parsed.data.OPERATIONS_PORT === parsed.data.PORT)
+    problems.set('OPERATIONS_PORT', 'OPERATIONS_PORT must be another port than PORT');
   if (!parsed.success || problems.size > 0) throw new ConfigError([...problems.values()]);
 
   const values = parsed.data;
@@ -382,6 +393,7 @@ export function loadConfig(
     dataDir,
     host: values.HOST,
     port: values.PORT,
+    operationsPort: values.OPERATIONS_PORT,
     databaseUrl: values.DATABASE_URL,
     eventStore: values.EVENT_STORE_URL,
     eventStoreNamespace: values.EVENT_STORE_NAMESPACE,

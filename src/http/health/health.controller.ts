@@ -95,12 +95,11 @@ export class HealthController {
     readiness('Not at the moment; with the members of an error', 'not ready'),
   )
   @Get('ready')
-  @Access('none')
+  @Access('none', { operationsOnly: true })
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     // Anyone may ask, and a check asks the stores: calls at the same time share one.
     this.checking ??= this.probe.check().finally(() => (this.checking = undefined));
     const { ready, degraded = false, checks } = await this.checking;
-    void reply.header('Cache-Control', 'no-store');
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
     noteFacts(reply.request, { code: 'UNAVAILABLE' });

@@ -100,7 +100,7 @@ export class MetricsController {
 
   /** All metrics in the text format of Prometheus. */
   @Get()
-  @Access('none')
+  @Access('none', { operationsOnly: true })
   @ApiOperation({ summary: 'Metrics for Prometheus' })
   @ApiOkResponse({
     description: 'Text format',
