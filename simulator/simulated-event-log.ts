@@ -77,12 +77,13 @@ export class SimulatedEventLog implements EventLog {
     end?: StreamEnd,
   ): Promise<AppendResult> {
     checkAppend(stream, expected, events);
-    const { epoch } = this.seen;
+    const { era, seen } = this;
+    const { epoch } = seen;
     if (end !== undefined && end.epoch !== epoch)
       return { kind: 'conflict', expected, actual: expected };
     const result = await this.line.write('append', unavailable, () => {
       // The connection broke on the way.
-      if (this.era !== this.store.era) return undefined;
+      if (era !== this.store.era) return undefined;
       if (this.line.isBroken(stream)) throw unavailable();
       return this.store.append(stream, expected, events, end);
     });
@@ -93,7 +94,7 @@ export class SimulatedEventLog implements EventLog {
     if (result.kind === 'conflict') return result;
     const { position, revision } = result;
     const eventId = events.at(-1)?.id ?? '';
-    this.seen.note(this.store.positions.number(position), { position, eventId }, epoch);
+    seen.note(this.store.positions.number(position), { position, eventId }, epoch);
     this.doorbell.ring(this.store.positions.number(position));
     return { kind: 'appended', position, revision };
   }
