@@ -75,13 +75,16 @@ export class ChainSealer {
     this.leadership.release();
   }
 
+  get role(): SealerStatus['role'] {
+    return this.leadership.held.size > 0 ? 'leader' : 'standby';
+  }
+
   /** @throws when the database or the log is away. */
   async status(now: number): Promise<SealerStatus> {
     const { pool, log } = this.options;
     const { position } = await new ChainSeals(pool, await log.id()).checkpoint();
-    const role = this.leadership.held.size > 0 ? 'leader' : 'standby';
     const lag = await lagAfter(log, position, await log.head(), now);
-    return { role, position: position ?? null, ...lag, lastError: this.lastError };
+    return { role: this.role, position: position ?? null, ...lag, lastError: this.lastError };
   }
 
   private get lastError(): string | null {
