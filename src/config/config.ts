@@ -186,7 +186,7 @@ const VARIABLES = {
     schema: postgresAddress().optional(),
     default: 'embedded Postgres',
     meaning:
-      'An own Postgres (16 or newer) instead of the embedded one: `postgresql://user:password@host:port/database`. Needs `MASTER_KEY_FILE`.',
+      'An own Postgres (16 or newer) instead of the embedded one: `postgresql://user:password@host:port/database`, with TLS `?sslmode=verify-full&sslrootcert=…` ([role and TLS](how-to/use-your-own-postgres.md)). Needs `MASTER_KEY_FILE`.',
   },
   EVENT_STORE_URL: {
     schema: eventStoreAddress().optional(),

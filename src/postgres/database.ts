@@ -4,7 +4,7 @@ import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
   /**
-   * A function is called at every connect: after a crash the embedded server may have another port.
+   * A function is called at every connect: after a crash the embedded server's socket may be in another folder.
    */
   readonly url: string | (() => string);
   /** Limit of connections. */
@@ -152,6 +152,12 @@ const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
+/**
+ * Of a Unix socket: the server is down and took its socket along, or has more callers waiting than
+ * it keeps. Other calls have these codes for other reasons.
+ */
+const UNAVAILABLE_SOCKET_ERRNOS: ReadonlySet<string> = new Set(['ENOENT', 'EAGAIN']);
+
 // pg reports these without any code.
 const UNAVAILABLE_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable)/;
@@ -166,7 +172,10 @@ export function isUnavailable(error: unknown): boolean {
   const code = errorCode(error);
   if (
     code !== undefined &&
-    (code.startsWith('08') || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_ERRNOS.has(code))
+    (code.startsWith('08') ||
+      UNAVAILABLE_STATES.has(code) ||
+      UNAVAILABLE_ERRNOS.has(code) ||
+      (UNAVAILABLE_SOCKET_ERRNOS.has(code) && isOfConnect(error)))
   )
     return true;
   const message = errorMessage(error);
@@ -182,6 +191,9 @@ export function isUnavailable(error: unknown): boolean {
  */
 export const isTransientError = (error: unknown): boolean =>
   isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
+
+const isOfConnect = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'connect';
 
 /**
  * Node reports a host with several addresses as one error with an error per address in `errors`.
