@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { errorMessage, hasCode } from '../foundation/error-code.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
-/** Part of the socket's file name. The server listens on no TCP port, so it is the same everywhere. */
+/** Part of the socket's file name; the same everywhere, as the server listens on no TCP port. */
 export const SOCKET_PORT = 5432;
 const SOCKET_FILE = `.s.PGSQL.${SOCKET_PORT}`;
 /** The system's limit for the path of a socket, in bytes, without the closing NUL. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'darwin' ? 103 : 107;
 
-/** In the data folder: the socket, and where its path is too long, the file that names its folder. */
+/** In the data folder: the socket's folder, or the file that names where it is. */
 const FOLDER = 'socket';
 const NAMING_FILE = 'socket-folder';
 

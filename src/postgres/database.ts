@@ -4,7 +4,8 @@ import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
   /**
-   * A function is called at every connect: after a crash the embedded server's socket may be in another folder.
+   * A function is called at every connect: after a crash the embedded server's socket may be in
+   * another folder.
    */
   readonly url: string | (() => string);
   /** Limit of connections. */

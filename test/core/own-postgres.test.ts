@@ -11,7 +11,7 @@ import {
 import { ApiClient } from '../support/api-client.js';
 import { blocksOf, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.js';
 
-/** The page docs/how-to/use-your-own-postgres.md: its statements, and the service under its role. */
+/** The statements of docs/how-to/use-your-own-postgres.md, and the service under that role. */
 
 const PAGE = join(projectRoot(), 'docs/how-to/use-your-own-postgres.md');
 

@@ -52,18 +52,24 @@ export async function startOwnPostgres(
     '--locale=C',
     '--no-sync',
   ]);
-  await run([
-    ...['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
-    ...[
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=localhost',
-      '-addext',
-      'subjectAltName=DNS:localhost',
-    ],
-    ...['-keyout', join(pgdata, 'server.key'), '-out', join(pgdata, 'server.crt')],
+  await promisify(execFile)('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=localhost',
+    '-addext',
+    'subjectAltName=DNS:localhost',
+    '-keyout',
+    join(pgdata, 'server.key'),
+    '-out',
+    join(pgdata, 'server.crt'),
   ]);
   const certFile = join(folder, 'postgres-ca.pem');
   await writeFile(certFile, await readFile(join(pgdata, 'server.crt')));
@@ -81,7 +87,8 @@ export async function startOwnPostgres(
     const [command = '', ...args] = [
       ...account.prefix,
       account.binaries.postgres,
-      ...['-D', pgdata],
+      '-D',
+      pgdata,
       ...words,
     ];
     const child = spawn(command, args, { cwd: folder, env: environment, stdio: 'pipe' });
