@@ -150,9 +150,7 @@ export class QueuePool {
       return await client.query(withTimeLimit(statement));
     } catch (error) {
       if (this.isClosed) return never();
-      throw isUnavailable(error)
-        ? new QueueAway('the database is away', { cause: error })
-        : error;
+      throw isUnavailable(error) ? new QueueAway('the database is away', { cause: error }) : error;
     }
   }
 
