@@ -6,6 +6,7 @@ import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';
+import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { LiveGenerations } from '../projecting/generations/generations.js';
 
@@ -15,11 +16,12 @@ const RETRY_MS = 50;
 const STILL_SECONDS_DEGRADED = 10;
 
 /**
- * Readiness of the process: its stores answer, and its read models have caught up once. Degraded:
- * background work stands still.
+ * Readiness of the process: its stores answer, the database accepts writes, and its read models
+ * have caught up once. Degraded: background work stands still.
  */
 export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
+  private readonly writes: WriteProbe;
   private caughtUp = false;
 
   constructor(
@@ -31,7 +33,9 @@ export class ServiceReadiness implements ReadinessProbe {
       readonly sealer: ChainSealer;
     },
     private readonly names: readonly string[],
-  ) {}
+  ) {
+    this.writes = new WriteProbe(core.pool, ANSWER_WITHIN_MS);
+  }
 
   /**
    * After a start a client must find its earlier writes: the read models must reach the head of the
@@ -108,7 +112,7 @@ export class ServiceReadiness implements ReadinessProbe {
     if (!this.generations.areShown) this.catchUpAgain();
     const [postgres, log, projected, policies, chain] = await Promise.all([
       this.guarded(async () => {
-        await ping(this.core.pool, ANSWER_WITHIN_MS);
+        await this.writes.check();
         return { ok: true };
       }),
       this.guarded(async () => {
@@ -172,7 +176,7 @@ export class ServiceReadiness implements ReadinessProbe {
    */
   private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
     const lastError = !postgres.ok
-      ? 'the database is away'
+      ? 'the database is away or refuses to write'
       : !log.ok
         ? 'the event log is away'
         : 'no answer in time';
@@ -185,12 +189,13 @@ export class ServiceReadiness implements ReadinessProbe {
     try {
       return await inTime(check(), ANSWER_WITHIN_MS);
     } catch (error) {
-      // The log's message says what an operator can do.
+      // These messages say what an operator can do, and quote nothing.
+      const isPlain = [EventLogUnavailable, NoAnswerInTime, WritesRefused].some(
+        (kind) => error instanceof kind,
+      );
       return {
         ok: false,
-        ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime
-          ? { problem: error.message }
-          : {}),
+        ...(isPlain && error instanceof Error ? { problem: error.message } : {}),
       };
     }
   }

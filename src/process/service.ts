@@ -27,6 +27,7 @@ import {
   startApplication,
   startListening,
   startOperationRuns,
+  startOperationsListener,
   startOperationsPool,
   startVisits,
 } from './start-http.js';
@@ -48,6 +49,8 @@ export interface Service {
   readonly app: NestFastifyApplication;
   /** The listening address. */
   readonly url: string;
+  /** Of health and metrics; undefined: they are answered at `url`. */
+  readonly operationsUrl?: string;
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
   /** Requests in flight finish, checkpoints are written, everything is released. */
@@ -90,9 +93,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));
+    const operationsUrl = await start(startOperationsListener(application, options));
     const url = await start(startListening(application, options, address));
     const { projections, policies } = followers;
-    return { core, app: application.app, url, projections, policies };
+    const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
+    return { core, app: application.app, ...urls, projections, policies };
   });
 }
 

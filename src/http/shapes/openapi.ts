@@ -345,7 +345,8 @@ export function serveInterfaceDescription(
       handler: async (_request, reply) =>
         reply
           .type(type)
-          .header('X-Content-Type-Options', 'nosniff')
+          // Nothing in them is about anybody; after a new release they are old for minutes at most.
+          .header('Cache-Control', 'public, max-age=300')
           .header('Content-Security-Policy', PAGE_POLICY)
           .send(await cached()),
     });
