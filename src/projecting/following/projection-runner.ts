@@ -111,12 +111,23 @@ export class ProjectionRunner {
     return this.waiters.size;
   }
 
-  /** How far the rows of a projection are; undefined: nothing applied yet. */
-  async appliedPosition(projection: string): Promise<Position | undefined> {
-    const track = this.turn?.tracks.get(projection);
-    if (track) return track.position;
-    const [checkpoint] = await liveCheckpoints(this.options.pool, [projection]);
-    return checkpoint?.position;
+  /**
+   * How far the rows of these projections are, by name; undefined: nothing applied yet. @throws
+   * while the database is unavailable.
+   */
+  async appliedPositions(
+    projections: readonly string[],
+  ): Promise<ReadonlyMap<string, Position | undefined>> {
+    const tracks = this.turn?.tracks;
+    const foreign = projections.filter((name) => !tracks?.has(name));
+    const checkpoints =
+      foreign.length === 0 ? [] : await liveCheckpoints(this.options.pool, foreign);
+    return new Map(
+      projections.map((name) => {
+        const checkpoint = checkpoints.find(({ projection }) => projection === name);
+        return [name, tracks?.get(name)?.position ?? checkpoint?.position];
+      }),
+    );
   }
 
   /**
