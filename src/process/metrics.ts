@@ -25,6 +25,7 @@ export class LedgerMetrics {
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
       registers,
     });
+    for (const outcome of ['appended', 'conflict', 'failed']) appends.zero({ outcome });
     const batches = new Histogram({
       name: 'ledger_append_batch_size',
       help: 'Appends that were committed together',

@@ -1,7 +1,17 @@
 import { PROJECTION_NAMES } from '../../src/process/start-followers.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  groupsIn,
+  metricsIn,
+  OF_PROMETHEUS,
+  readAlerts,
+  readDashboard,
+} from '../support/monitoring-files.js';
 import { parseMetrics, type Metrics } from '../support/metrics-text.js';
 import { startWithStores, personal, type RunningService } from '../support/running-service.js';
 
+const root = join(__dirname, '..', '..');
 const FOLLOWERS = [...PROJECTION_NAMES, 'chain', 'policies'].sort();
 
 let running: RunningService;
@@ -122,4 +132,79 @@ it('counts the refusals of decisions, and kept ones again', async () => {
   expect(counted).toBe(before + 2);
   const lines = running.logText.split('\n').filter((line) => line.includes('USER_EXISTS'));
   expect(lines.length).toBe(2);
+});
+
+describe('docker/monitoring', () => {
+  let metrics: Metrics;
+  beforeAll(async () => {
+    metrics = await scrape();
+  });
+
+  const expressions = (): readonly (readonly [string, string])[] => [
+    ...readAlerts().map(({ alert, expr }) => [alert, expr] as const),
+    ...readDashboard().flatMap(({ title, targets }) =>
+      targets.map(({ expr }) => [title, expr] as const),
+    ),
+  ];
+
+  it('uses metrics that the service shows', () => {
+    const unknown = expressions().flatMap(([where, expr]) =>
+      metricsIn(expr).flatMap(({ name }) => (metrics.names.has(name) ? [] : [`${where}: ${name}`])),
+    );
+    expect(unknown).toEqual([]);
+    expect(expressions().filter(([, expr]) => metricsIn(expr).length === 0)).toEqual([]);
+  });
+
+  it('shows each metric of ours', () => {
+    const used = new Set(
+      expressions().flatMap(([, expr]) => metricsIn(expr).map(({ name }) => name)),
+    );
+    const unused = [...metrics.names].filter(
+      (name) =>
+        /^(ledger|http)_/.test(name) &&
+        ![
+          name,
+          ...['bucket', 'sum', 'count'].map((end) => name.replace(/_[a-z]+$/, `_${end}`)),
+        ].some((one) => used.has(one)),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  it('selects and groups by labels and values that the service shows', () => {
+    const wrong = expressions().flatMap(([where, expr]) => {
+      const used = metricsIn(expr);
+      const labels = new Set(
+        used.flatMap(({ name }) =>
+          metrics.seriesOf(name).flatMap((series) => Object.keys(series.labels)),
+        ),
+      );
+      const selected = used.flatMap(({ name, selectors }) =>
+        selectors
+          .filter(({ label }) => !OF_PROMETHEUS.has(label))
+          .flatMap(({ label, values }) =>
+            values
+              .filter((value) =>
+                metrics.seriesOf(name).every((series) => series.labels[label] !== value),
+              )
+              .map((value) => `${where}: ${name}{${label}="${value}"}`),
+          ),
+      );
+      const grouped = groupsIn(expr)
+        .filter((label) => !OF_PROMETHEUS.has(label) && !labels.has(label))
+        .map((label) => `${where}: by (${label})`);
+      return [...selected, ...grouped];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('names for each alert how urgent it is, and a runbook that exists', () => {
+    const alerts = readAlerts();
+    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+    for (const { alert, labels, annotations } of alerts)
+      expect([alert, labels.severity, existsSync(join(root, annotations.runbook))]).toEqual([
+        alert,
+        expect.stringMatching(/^(page|ticket)$/),
+        true,
+      ]);
+  });
 });
