@@ -60,7 +60,10 @@ export class SimulatedEventLog implements EventLog {
   }
 
   async checkNewestSeen(): Promise<void> {
-    await this.ask(() => this.compareSeen());
+    const { epoch, newest } = this.seen;
+    if (newest === undefined) return;
+    if (await this.ask(() => this.doSeenStand())) this.seen.confirm(newest, epoch);
+    else this.seen.wentBack(newest, epoch);
   }
 
   holds(event: SeenEvent): Promise<boolean> {
@@ -74,20 +77,24 @@ export class SimulatedEventLog implements EventLog {
     end?: StreamEnd,
   ): Promise<AppendResult> {
     checkAppend(stream, expected, events);
-    const { epoch } = this.seen;
+    const { era, seen } = this;
+    const { epoch } = seen;
     if (end !== undefined && end.epoch !== epoch)
       return { kind: 'conflict', expected, actual: expected };
     const result = await this.line.write('append', unavailable, () => {
-      this.reconnect();
+      // The connection broke on the way.
+      if (era !== this.store.era) return undefined;
       if (this.line.isBroken(stream)) throw unavailable();
-      // Behind the check of the epoch: the connection broke on the way.
-      if (end !== undefined && end.epoch !== this.seen.epoch) throw unavailable();
       return this.store.append(stream, expected, events, end);
     });
+    if (result === undefined) {
+      await this.checkNewestSeen();
+      throw unavailable();
+    }
     if (result.kind === 'conflict') return result;
     const { position, revision } = result;
     const eventId = events.at(-1)?.id ?? '';
-    this.seen.note(this.store.positions.number(position), { position, eventId }, epoch);
+    seen.note(this.store.positions.number(position), { position, eventId }, epoch);
     this.doorbell.ring(this.store.positions.number(position));
     return { kind: 'appended', position, revision };
   }
@@ -100,15 +107,14 @@ export class SimulatedEventLog implements EventLog {
     let known = end;
     let next = end === undefined ? from : end.revision + 1n;
     for (;;) {
-      const page = await this.ask(() => {
-        const events = this.store.stream(stream);
-        if (epoch !== this.seen.epoch) throw new LogWentBack();
-        if (known !== undefined && events[Number(known.revision)]?.id !== known.eventId) {
-          this.seen.lost(epoch);
-          throw new LogWentBack();
-        }
-        return this.noted(events.slice(Number(next), Number(next) + STREAM_PAGE), epoch);
+      const events = await this.ask(() => {
+        const all = this.store.stream(stream);
+        const stands = known === undefined || all[Number(known.revision)]?.id === known.eventId;
+        return stands ? all.slice(Number(next), Number(next) + STREAM_PAGE) : undefined;
       });
+      if (events === undefined) this.seen.lost(epoch);
+      if (events === undefined || epoch !== this.seen.epoch) throw new LogWentBack();
+      const page = this.noted(events, epoch);
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < STREAM_PAGE) return;
@@ -117,11 +123,10 @@ export class SimulatedEventLog implements EventLog {
     }
   }
 
-  readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
+  async readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
     const { epoch } = this.seen;
-    return this.ask(() =>
-      this.noted(this.store.behind(this.store.positions.number(after), limit), epoch),
-    );
+    const from = this.store.positions.number(after);
+    return this.noted(await this.ask(() => this.store.behind(from, limit)), epoch);
   }
 
   async *follow(
@@ -187,26 +192,29 @@ export class SimulatedEventLog implements EventLog {
     return Promise.resolve();
   }
 
-  private ask<T>(question: () => T): Promise<T> {
-    if (this.closing.signal.aborted) return Promise.reject(unavailable());
-    return this.line.read('read', unavailable, () => {
-      this.reconnect();
-      return question();
-    });
+  /**
+   * Asks the store. What the process learns from an answer it learns when the answer is there: what
+   * a store sets off directly would run in the name of another process.
+   */
+  private async ask<T>(question: () => T): Promise<T> {
+    if (this.closing.signal.aborted) throw unavailable();
+    const { answer, era, seen } = await this.line.read('read', unavailable, () => ({
+      answer: question(),
+      era: this.store.era,
+      seen: { newest: this.seen.newest, epoch: this.seen.epoch, stands: this.doSeenStand() },
+    }));
+    const { newest, epoch, stands } = seen;
+    // A log that lost its end broke every connection: the next one compares what was seen.
+    if (this.era !== era && newest !== undefined) {
+      if (stands) this.seen.confirm(newest, epoch);
+      else this.seen.wentBack(newest, epoch);
+    }
+    this.era = era;
+    return answer;
   }
 
-  /** A log that lost its end broke every connection: the next one compares what was seen. */
-  private reconnect(): void {
-    if (this.era === this.store.era) return;
-    this.era = this.store.era;
-    this.compareSeen();
-  }
-
-  private compareSeen(): void {
-    const { newest, recent, epoch } = this.seen;
-    if (newest === undefined) return;
-    if (recent.every((event) => this.store.holds(event))) this.seen.confirm(newest, epoch);
-    else this.seen.wentBack(newest, epoch);
+  private doSeenStand(): boolean {
+    return this.seen.recent.every((event) => this.store.holds(event));
   }
 
   private noted(events: readonly RecordedEvent[], epoch: number): readonly RecordedEvent[] {
@@ -223,26 +231,25 @@ export class SimulatedEventLog implements EventLog {
   private tail(pageSize: number): (cursor: bigint) => Promise<TailPage<bigint>> {
     const { epoch } = this.seen;
     let known: string | undefined;
-    return (cursor) =>
-      this.ask(() => {
-        if (epoch !== this.seen.epoch) throw new LogWentBack();
-        if (cursor > 0n) {
-          const at = this.store.at(cursor);
-          if (at === undefined || (known !== undefined && known !== at.id)) {
-            this.seen.wentBack(
-              { position: this.store.positions.token(cursor), eventId: known ?? '' },
-              epoch,
-            );
-            throw new LogWentBack();
-          }
-        }
-        const events = this.noted(this.store.behind(cursor, pageSize), epoch);
-        known = events.at(-1)?.id ?? known;
-        return {
-          events,
-          next: cursor + BigInt(events.length),
-          isFull: events.length === pageSize,
-        };
-      });
+    return async (cursor) => {
+      const { at, behind } = await this.ask(() => ({
+        at: this.store.at(cursor)?.id,
+        behind: this.store.behind(cursor, pageSize),
+      }));
+      const isLost = cursor > 0n && (at === undefined || (known ?? at) !== at);
+      if (isLost)
+        this.seen.wentBack(
+          { position: this.store.positions.token(cursor), eventId: known ?? '' },
+          epoch,
+        );
+      if (epoch !== this.seen.epoch) throw new LogWentBack();
+      const events = this.noted(behind, epoch);
+      known = events.at(-1)?.id ?? known;
+      return {
+        events,
+        next: cursor + BigInt(events.length),
+        isFull: events.length === pageSize,
+      };
+    };
   }
 }

@@ -65,8 +65,11 @@ export class ModerationCommandHandler implements ICommandHandler<ModerationComma
     const { moderationId, holds } = await this.process.locate(meta, asked);
     if (holds === 'another-request')
       return { refused: 'IDEMPOTENCY_KEY_REUSED', reasons: [], position: null, replayed: false };
-    if (holds === 'this-request')
-      return { ...(await this.process.drive(meta.scope, moderationId, meta)), replayed: true };
+    if (holds === 'this-request') {
+      const driven = await this.process.drive(meta.scope, moderationId, meta);
+      if (driven !== 'absent') return { ...driven, replayed: true };
+      // The log lost the request meanwhile: it is a new one.
+    }
     const known = await this.findAll(meta, new Set(actions.map(({ referralId }) => referralId)));
     const items = new Map<string, ModerationItem>();
     const reasons: string[] = [];

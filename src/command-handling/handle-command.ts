@@ -178,8 +178,10 @@ export class CommandHandling<S, E extends DomainEvent> {
     const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
     const decision = `${stream}/${meta.commandId}/${newId()}`;
     const eventIds = events.map((_, step) => deterministicId(decision, step));
-    const { epoch } = this.log;
+    const { epoch } = folded;
     const encoded = await this.codec.encode(events, envelope, eventIds);
+    // What was looked up for the decision may be lost. A new stream has no end that says so.
+    if (this.log.epoch !== epoch) return undefined;
     const appended = await this.log
       .append(stream, folded.revision, encoded, streamEndOf(folded))
       .catch((error: unknown) => {

@@ -1,10 +1,19 @@
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { NeedResolver, type NeedSources } from '../../src/command-handling/needs/need-resolver.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { reservationKey, type NeededReservation } from '../../src/domain/need.js';
+import {
+  evolve,
+  initialState,
+  type TenantRegisterEvent,
+  type TenantRegisterState,
+} from '../../src/domain/tenant/tenant-register.decider.js';
+import { EventCodec } from '../../src/event-log/codec.js';
 import { credit } from '../support/account-events.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { runs } from '../support/property-runs.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
@@ -125,6 +134,69 @@ it('a moderation whose outcome the log lost is decided again, and keeps its hold
     'ModerationReleased',
   );
   await Promise.all([fresh.close(), struck.close()]);
+});
+
+it('an outcome that a process saw before the log lost it releases no hold', async () => {
+  await one.userWithCode('seer', 'user', 'SEER');
+  await one.sync('held', 'TRIAL', ['SEER']);
+  await one.upsert('held', 'user');
+  const { referralId } = await one.referralOf('held');
+  const asked = { ...aRequest(), idempotency: { key: 'seen', fingerprint: 'deny' } };
+  let agreedAt = 0;
+  const first = await ledger.process({
+    around: (log) =>
+      new StruckLog(
+        log,
+        (events) => events.some(({ type }) => type === 'ModerationAgreed'),
+        async () => {
+          agreedAt = await headOf(one);
+        },
+      ),
+  });
+  await first.moderate({ [referralId]: 'DENIED' }, asked);
+  const moderationEvents = 3;
+  const late = await ledger.process({
+    around: (log) =>
+      // While the account is read, and the moderation was read before it.
+      new InterruptedLog(log, moderationEvents + 1, async () => {
+        await loseTail(sql, agreedAt - 1);
+        await log.checkNewestSeen();
+      }),
+  });
+  expect((await late.moderate({ [referralId]: 'DENIED' }, asked)).reasons).toEqual([]);
+  const fresh = await ledger.process();
+  const { referredStatus, referrerStatus } = await fresh.referralOf('held');
+  expect([referredStatus, referrerStatus]).toEqual(['DENIED', 'DENIED']);
+  expect((await fresh.factsOf('held')).map(({ type }) => type)).not.toContain('ModerationReleased');
+  await Promise.all([fresh.close(), first.close(), late.close()]);
+});
+
+it('what is decided on a new stream is decided again when the log went back before the append', async () => {
+  await one.sync('lost behind', 'TRIAL');
+  await other.sync('lost behind', 'PAID');
+  const { log } = other;
+  const codec = new EventCodec(new InMemorySubjectKeys());
+  let encodings = 0;
+  const slowly = Object.assign(Object.create(codec) as EventCodec, {
+    encode: async (...args: Parameters<EventCodec['encode']>) => {
+      if (++encodings === 1) {
+        await loseTail(sql, (await headOf(one)) - 1);
+        await log.checkNewestSeen();
+      }
+      return codec.encode(...args);
+    },
+  });
+  const handling = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(log, slowly, {
+    initialState,
+    evolve,
+  });
+  const epochs: number[] = [];
+  const outcome = await handling.handle('a-new-stream', aRequest(), () => {
+    epochs.push(log.epoch);
+    return { events: [{ type: 'TenantAliasEntered', at: 1, alias: 'new' }] };
+  });
+  expect(outcome.kind).toBe('accepted');
+  expect(epochs).toEqual([0, 1]);
 });
 
 it('needs that were fetched before a loss are fetched again', async () => {

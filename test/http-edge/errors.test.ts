@@ -70,6 +70,13 @@ test('a failure is logged by its kind and place, without its message', async () 
 });
 
 test('a request leaves one line with nothing of the client in it', async () => {
+  const unmatched = {
+    level: 30,
+    method: 'GET',
+    route: 'unmatched',
+    address: '127.0.0.0/24',
+    msg: 'request',
+  };
   const before = it_.logged.length;
   await fetch(`${it_.origin}${API}/account/ann%40example.com/user/bob?secret=x`, {
     headers: { ...LIVE, 'x-request-id': 'mine', 'user-agent': 'curious' },
@@ -85,12 +92,15 @@ test('a request leaves one line with nothing of the client in it', async () => {
       method: 'GET',
       route: '/api/v1/:tenantAlias/account/:accountId/user/:userId',
       status: 200,
+      address: '127.0.0.0/24',
       tenant: 'acme',
       mode: 'live',
+      actor: 'api-key',
+      actorId: 'key-live-acme',
       msg: 'request',
     },
-    { level: 30, method: 'GET', route: 'unmatched', status: 404, msg: 'request' },
-    { level: 30, method: 'GET', route: 'unmatched', status: 400, msg: 'request' },
+    { ...unmatched, status: 404, code: 'NOT_FOUND' },
+    { ...unmatched, status: 400, code: 'BAD_REQUEST' },
   ]);
   for (const line of lines)
     expect(line).toMatchObject({

@@ -28,7 +28,7 @@ import { runs } from '../support/property-runs.js';
  */
 
 const ALL = accountProjectors.map(({ name }) => name);
-const WITHIN_MS = 20_000;
+const WITHIN_MS = 60_000;
 const PIECE = 20;
 const REFERRALS = 300;
 const scope = { tenant: 'demo', mode: 'live' } as const;
@@ -39,6 +39,7 @@ beforeEach(async () => {
   projected = await ProjectedLedger.open();
 });
 afterEach(() => projected.close());
+jest.setTimeout(180_000);
 
 /**
  * A pool that says how many rows a statement brought or carried, and in which a test can hold back
@@ -59,15 +60,17 @@ function watched(pool: pg.Pool) {
     const [statement] = args;
     const text = typeof statement === 'string' ? statement : statement.text;
     const values: unknown[] = (typeof statement === 'string' ? args[1] : statement.values) ?? [];
-    if (/^\s*with moved/.test(text) && text.includes('ledger.projection_erasures')) {
-      const projection = ALL.find((name) => values.includes(name));
+    const isPiece = /^\s*with moved/.test(text) && text.includes('ledger.projection_erasures');
+    const projection = isPiece ? ALL.find((name) => values.includes(name)) : undefined;
+    if (isPiece) {
       if (projection === undefined) throw new Error('a piece names no projection');
       watch.pieces += 1;
       await watch.onPiece?.(!begun.has(projection));
-      begun.add(projection);
       await watch.hold;
     }
     const result = await pool.query(...args);
+    // Not before: a first piece that failed is tried again, and is the first one still.
+    if (projection !== undefined) begun.add(projection);
     if (
       typeof statement !== 'string' &&
       statement.name === 'projection_erasures.oldest' &&

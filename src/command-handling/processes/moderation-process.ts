@@ -16,7 +16,7 @@ import {
 import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
-import type { Position } from '../../event-log/event-log.js';
+import { LogWentBack, type Position } from '../../event-log/event-log.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
@@ -52,8 +52,17 @@ export interface RequestLocation {
   readonly holds: 'nothing' | 'this-request' | 'another-request';
 }
 
-/** `absent`: the moderation was not recorded yet. */
-type RunOutcome = ModerationResult | 'absent';
+/** One pass over a moderation, on what one log says. */
+interface Run {
+  readonly meta: CommandMeta;
+  readonly moderationId: string;
+  readonly now: number;
+  /** Called before each decision: its append then shows that no loss lies between. */
+  readonly sameLog: () => void;
+}
+
+/** `absent`: the moderation is not recorded: not yet, or the log lost it. */
+export type RunOutcome = ModerationResult | 'absent';
 
 /**
  * Completes a recorded moderation. The request starts it; a command that meets the hold, or a job
@@ -106,18 +115,22 @@ export class ModerationProcess {
     items: readonly ModerationItem[],
     now: number,
   ): Promise<ModerationResult & { readonly replayed: boolean; readonly refused?: Refusal }> {
-    const requested = await this.step(meta, moderationId, {
-      type: 'RequestModeration',
-      moderationId,
-      items,
-      now,
-    });
-    // Another process recorded a request with this key first.
-    if (requested.kind === 'refused')
-      return { refused: requested.refused, reasons: [], position: null, replayed: false };
-    const isNew =
-      requested.kind === 'accepted' && requested.events.length > 0 && !requested.replayed;
-    return { ...(await this.drive(meta.scope, moderationId, meta)), replayed: !isNew };
+    for (;;) {
+      const requested = await this.step(requestMeta(meta), moderationId, {
+        type: 'RequestModeration',
+        moderationId,
+        items,
+        now,
+      });
+      // Another process recorded a request with this key first.
+      if (requested.kind === 'refused')
+        return { refused: requested.refused, reasons: [], position: null, replayed: false };
+      const isNew =
+        requested.kind === 'accepted' && requested.events.length > 0 && !requested.replayed;
+      const driven = await this.drive(meta.scope, moderationId, meta);
+      // The log lost the request: it is recorded again.
+      if (driven !== 'absent') return { ...driven, replayed: !isNew };
+    }
   }
 
   /**
@@ -129,14 +142,13 @@ export class ModerationProcess {
     scope: Scope,
     moderationId: string,
     cause: Omit<CommandMeta, 'scope' | 'commandId'>,
-  ): Promise<ModerationResult> {
+  ): Promise<RunOutcome> {
     const key = keyOf(scope, moderationId);
     const shared = await this.running.get(key);
     // A run that started before the request was recorded found nothing to do.
     if (shared !== undefined && shared !== 'absent') return shared;
     const meta: CommandMeta = { ...cause, scope, commandId: moderationId, idempotency: null };
-    const driven = await (this.running.get(key) ?? this.start(key, meta, moderationId));
-    return driven === 'absent' ? { reasons: [], position: null } : driven;
+    return this.running.get(key) ?? this.start(key, meta, moderationId);
   }
 
   private start(key: string, meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
@@ -145,55 +157,67 @@ export class ModerationProcess {
     return drive;
   }
 
+  /** A run that the log went back under begins again: what it saw in one stream may be lost. */
   private async complete(meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
+    for (;;) {
+      try {
+        return await this.run(meta, moderationId);
+      } catch (error) {
+        if (!(error instanceof LogWentBack)) throw error;
+      }
+    }
+  }
+
+  /** @throws {LogWentBack} */
+  private async run(meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
     const now = timeNow();
+    const sameLog = this.guardOfEpoch();
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let { state, position } = await this.streams.moderations.load(stream);
     if (state.status === 'absent') return 'absent';
+    const run: Run = { meta, moderationId, now, sameLog };
     const parts = partsOf(state.items);
-    // Again when the log lost the outcome: its holds may be all that is left of it.
-    while (state.status === 'requested') {
-      const reasons = await this.prepare(meta, moderationId, parts, now);
-      await this.step(
-        meta,
-        moderationId,
+    if (state.status === 'requested') {
+      const reasons = await this.prepare(run, parts);
+      await this.stepOf(
+        run,
         reasons.length > 0
           ? { type: 'RefuseModeration', moderationId, reasons, now }
           : { type: 'AgreeToModeration', moderationId, now },
       );
       // Another process may have recorded another outcome first: the stream decides.
       ({ state, position } = await this.streams.moderations.load(stream));
+      sameLog();
     }
     if (state.status === 'agreed') {
       // Referrers first: when a referral becomes APPROVED, a policy grants the referrer's reward,
       // and must find the referrer's side approved.
-      for (const part of parts)
-        if (part.side === 'referrer') await this.apply(meta, moderationId, part, now);
-      for (const part of parts)
-        if (part.side === 'referred') await this.apply(meta, moderationId, part, now);
-      const completed = await this.step(meta, moderationId, {
-        type: 'CompleteModeration',
-        moderationId,
-        now,
-      });
+      for (const part of parts) if (part.side === 'referrer') await this.apply(run, part);
+      for (const part of parts) if (part.side === 'referred') await this.apply(run, part);
+      const completed = await this.stepOf(run, { type: 'CompleteModeration', moderationId, now });
       if (completed.kind === 'accepted') ({ position } = completed);
     } else {
       // Refused, or completed by another process during the preparation: release every hold.
       for (const part of parts)
-        await this.send(meta, part.account, { type: 'ReleaseModeration', moderationId, now });
+        await this.send(run, part.account, { type: 'ReleaseModeration', moderationId, now });
     }
     return { reasons: state.status === 'absent' ? [] : state.reasons, position };
   }
 
-  private async prepare(
-    meta: CommandMeta,
-    moderationId: string,
-    parts: readonly Part[],
-    now: number,
-  ): Promise<string[]> {
+  /** Returns what throws once the log has gone back. */
+  private guardOfEpoch(): () => void {
+    const { log } = this.sources;
+    const { epoch } = log;
+    return () => {
+      if (log.epoch !== epoch) throw new LogWentBack();
+    };
+  }
+
+  private async prepare(run: Run, parts: readonly Part[]): Promise<string[]> {
+    const { moderationId, now } = run;
     const reasons: string[] = [];
     for (const { account, side, changes } of parts) {
-      const outcome = await this.send(meta, account, {
+      const outcome = await this.send(run, account, {
         type: 'PrepareModeration',
         moderationId,
         side,
@@ -206,18 +230,17 @@ export class ModerationProcess {
   }
 
   private apply(
-    meta: CommandMeta,
-    moderationId: string,
+    run: Run,
     { account, side, changes }: Part,
-    now: number,
   ): Promise<Outcome<AccountState, AccountEvent>> {
+    const { moderationId, now } = run;
     const rewardIds = Object.fromEntries(
       changes.map(({ referralId }) => [
         referralId,
         idWithin(account, `${referralId}/referred/${moderationId}`),
       ]),
     );
-    return this.send(meta, account, {
+    return this.send(run, account, {
       type: 'ApplyModeration',
       moderationId,
       side,
@@ -229,7 +252,7 @@ export class ModerationProcess {
 
   /** Sends one command to one account; a moderation that holds the account is completed first. */
   private async send(
-    meta: CommandMeta,
+    { meta, sameLog }: Run,
     account: AccountRef,
     command: AccountStep,
   ): Promise<Outcome<AccountState, AccountEvent>> {
@@ -237,14 +260,15 @@ export class ModerationProcess {
     const accountMeta = stepMeta(meta, account, command);
     const resolver = new NeedResolver(this.sources, accountMeta, account);
     for (;;) {
-      const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) =>
-        resolver.decide((provided) =>
+      const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) => {
+        sameLog();
+        return resolver.decide((provided) =>
           decideAccount(
             state,
             command.type === 'ApplyModeration' ? { ...command, provided } : command,
           ),
-        ),
-      );
+        );
+      });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
         if (this.closesCircle(meta, outcome.heldBy)) return circleRefused(command);
@@ -284,11 +308,22 @@ export class ModerationProcess {
   }
 
   /** Idempotent. */
-  private step(meta: CommandMeta, moderationId: string, command: ModerationCommand) {
+  private step(
+    meta: CommandMeta,
+    moderationId: string,
+    command: ModerationCommand,
+    sameLog?: () => void,
+  ) {
     const stream = this.names.moderationStream(meta.scope, moderationId);
-    const stepMeta =
-      command.type === 'RequestModeration' ? requestMeta(meta) : stepWithoutKey(meta, command.type);
-    return this.streams.moderations.handle(stream, stepMeta, (state) => decide(state, command));
+    return this.streams.moderations.handle(stream, meta, (state) => {
+      sameLog?.();
+      return decide(state, command);
+    });
+  }
+
+  /** Of a run: it rests on what the run did to the accounts. */
+  private stepOf({ meta, moderationId, sameLog }: Run, command: ModerationCommand) {
+    return this.step(stepWithoutKey(meta, command.type), moderationId, command, sameLog);
   }
 }
 

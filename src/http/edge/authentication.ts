@@ -11,6 +11,7 @@ import { ApiError } from './api-error.js';
 import { unauthorized } from './challenge.js';
 import type { TokenCheck } from './credentials.js';
 import { CredentialsGuard } from './credentials.guard.js';
+import { noteFacts } from './request-facts.js';
 import { mayCall } from './rights.js';
 import { isTenantAlias, type Tenant, type TenantDirectory } from './tenant-directory.js';
 
@@ -30,6 +31,8 @@ export async function authenticate(
   if (access.kind === 'none') return null;
   const tenant = await tenantOf(request, tenants);
   const caller = await callerWithin(request, { access, tenant, tenants });
+  const { kind: actor, id: actorId } = caller.actor;
+  noteFacts(request, { mode: caller.mode, actor, actorId });
   if (tenant.isSuspended) throw new ApiError('FORBIDDEN', { message: 'The tenant is suspended' });
   if (isOpenEndpoint(access) && !tenant.openEndpoints)
     throw new ApiError('OPEN_ENDPOINTS_DISABLED');
@@ -44,14 +47,15 @@ export async function authenticate(
  * @throws {ApiError} UNAUTHORIZED, FORBIDDEN.
  */
 export async function authenticateOperator(
-  { headers }: FastifyRequest,
+  request: FastifyRequest,
   { roles = [] }: AccessRule,
   operators: CurrentOperators,
 ): Promise<Operator> {
   const findKey = async (key: string): Promise<Operator | undefined> =>
     (await operators.now()).find(key);
-  const operator = await guard.holderOf({ headers, findKey });
+  const operator = await guard.holderOf({ headers: request.headers, findKey });
   if (operator === undefined) throw unauthorized(null);
+  noteFacts(request, { actor: 'operator', actorId: operator.name });
   if (!operator.roles.some((role) => roles.includes(role))) throw new ApiError('FORBIDDEN');
   return operator;
 }
@@ -64,6 +68,7 @@ export async function tenantOf(
   const alias = aliasIn(request.params);
   const tenant = alias === undefined ? undefined : await tenants.find(alias);
   if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
+  noteFacts(request, { tenant: tenant.alias });
   return tenant;
 }
 

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import type { LoggedAddresses } from '../../config/config.js';
 
 /** A range of addresses, as `net.BlockList#addSubnet` takes it. */
 export interface AddressRange {
@@ -37,6 +38,22 @@ export function countedAddress(address: string): string {
   const groups = groupsOf(plain);
   const wrapped = wrappedIPv4(groups);
   return wrapped ?? `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/**
+ * An address for a log line. `short`: the first 24 bits of an IPv4 address, the first 48 of an IPv6
+ * address, so that the line is about a network and not about a person. Undefined: none, or text
+ * that is no address.
+ */
+export function loggedAddress(address: string, logged: LoggedAddresses): string | undefined {
+  const plain = plainAddress(address);
+  const version = isIP(plain);
+  if (logged === 'none' || version === 0) return undefined;
+  const groups = version === 6 ? groupsOf(plain) : [];
+  const address4 = version === 6 ? wrappedIPv4(groups) : plain;
+  if (logged === 'full') return address4 ?? plain;
+  if (address4 !== undefined) return address4.replace(/\d+$/, '0/24');
+  return `${groups.slice(0, 3).join(':')}::/48`;
 }
 
 /** The eight groups of an IPv6 address, in hex without leading zeros. */

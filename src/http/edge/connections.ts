@@ -7,7 +7,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import { Server as SocketServer, type Socket } from 'node:net';
+import { Server as SocketServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { plainHeaders } from './answer-headers.js';
 import { errorJson, type ErrorJson } from './api-error.js';
@@ -31,6 +31,14 @@ const DRAIN_MS = 250;
 
 const lastOfSocket = new WeakMap<Duplex, Exchange>();
 
+/** An answer to a message that never became a request of the framework's. */
+export interface BrokenAnswer {
+  readonly requestId: string;
+  readonly body: ErrorJson;
+  /** The socket's; undefined when it has ended. */
+  readonly remoteAddress: string | undefined;
+}
+
 /**
  * The HTTP server and its sockets. Answers errors below the framework in the same JSON as all
  * others.
@@ -38,6 +46,8 @@ const lastOfSocket = new WeakMap<Duplex, Exchange>();
 export class Connections {
   /** The requests and their places. */
   readonly exchanges: Exchanges;
+  /** Called for each answer below the framework. */
+  onBroken: (answer: BrokenAnswer) => void = () => undefined;
   private readonly broken = new WeakSet<Duplex>();
   private readonly readingOn = new WeakSet<IncomingMessage>();
   private readonly arriving: ArrivingBodies;
@@ -71,10 +81,11 @@ export class Connections {
     // Node would answer these two without a body.
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       this.track(request, response);
-      answer(
-        response,
-        errorJson('BAD_REQUEST', { status: 417, message: 'The expectation cannot be met' }),
-      );
+      const body = errorJson('BAD_REQUEST', {
+        status: 417,
+        message: 'The expectation cannot be met',
+      });
+      answer(response, body, this.requestIdOf(body, request.socket));
     });
     server.on('connect', (_request, socket) =>
       this.answerRaw(
@@ -144,6 +155,7 @@ export class Connections {
       socket.destroy();
       return;
     }
+    const requestId = this.requestIdOf(body, socket);
     const text = JSON.stringify(body);
     const head = [
       `HTTP/1.1 ${body.statusCode} ${STATUS_CODES[body.statusCode] ?? 'Error'}`,
@@ -151,7 +163,7 @@ export class Connections {
       `Content-Length: ${Buffer.byteLength(text)}`,
       'Connection: close',
       ...(body.statusCode === 503 ? ['Retry-After: 1'] : []),
-      ...Object.entries(plainHeaders(randomUUID())).map(([name, value]) => `${name}: ${value}`),
+      ...Object.entries(plainHeaders(requestId)).map(([name, value]) => `${name}: ${value}`),
       // The caller may be a page, and the request's origin is unknown.
       ...(body.statusCode === 401
         ? [
@@ -164,6 +176,13 @@ export class Connections {
     // Closing while the client still sends would discard the answer on its side.
     if (readsOn) socket.resume();
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  }
+
+  private requestIdOf(body: ErrorJson, socket: Duplex): string {
+    const requestId = randomUUID();
+    const remoteAddress = socket instanceof Socket ? socket.remoteAddress : undefined;
+    this.onBroken({ requestId, body, remoteAddress });
+    return requestId;
   }
 
   /**
@@ -236,13 +255,13 @@ function whenAllClosed(responses: readonly ServerResponse[], then: () => void): 
   else first.once('close', () => whenAllClosed(others, then));
 }
 
-function answer(response: ServerResponse, body: ErrorJson): void {
+function answer(response: ServerResponse, body: ErrorJson, requestId: string): void {
   const text = JSON.stringify(body);
   response.writeHead(body.statusCode, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
     Connection: 'close',
-    ...plainHeaders(randomUUID()),
+    ...plainHeaders(requestId),
   });
   response.end(text);
 }

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ApiError, unavailable } from './api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
-import { isError, loggedError, routeOf } from './request-log.js';
+import { noteFacts } from './request-facts.js';
+import { isError, loggedError, routeOf, traceIdOf } from './request-log.js';
 
 export interface ErrorMapping {
   readonly logger: Logger;
@@ -38,6 +39,7 @@ export function answerWithError(
   if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
     logFailure(error, exception, request, mapping.logger);
   if (reply.sent || reply.raw.headersSent) return;
+  noteFacts(request, { code: error.code });
   // The framework would close the connection because of the unread body; `Connections` reads and
   // drops it.
   reply.removeHeader('connection');
@@ -61,6 +63,7 @@ function logFailure(
   logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
     {
       requestId: request.id,
+      traceId: traceIdOf(request),
       method: request.method,
       route: routeOf(request),
       error: loggedError(exception),

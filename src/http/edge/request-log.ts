@@ -1,6 +1,11 @@
 import { types } from 'node:util';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { LoggedAddresses } from '../../config/config.js';
+import { clientAddress, loggedAddress } from './client-address.js';
+import type { BrokenAnswer } from './connections.js';
+import { factsOf } from './request-facts.js';
+import { parseTraceParent } from './trace-parent.js';
 
 /**
  * An error's kind and origin for the log. Its message may quote the client's text, so it is left
@@ -36,16 +41,57 @@ export function loggedError(error: unknown): LoggedError {
 export const routeOf = (request: FastifyRequest): string =>
   request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
 
-/** One line per request, without any text of the client. */
-export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
+/** The trace that the client names; its random digits are all of the client's in a line. */
+export const traceIdOf = ({ headers }: FastifyRequest): string | undefined =>
+  parseTraceParent(headers.traceparent)?.traceId;
+
+/** Where lines of requests go, and how they show addresses. */
+export interface RequestLog {
+  readonly logger: Logger;
+  readonly addresses: LoggedAddresses;
+}
+
+/**
+ * One line per request, without any text of the client but a valid trace id. Members without a
+ * value are left out.
+ */
+export function logRequest(
+  { logger, addresses }: RequestLog,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { tenant, mode, actor, actorId, code } = factsOf(request);
   logger.info(
     {
       requestId: request.id,
+      traceId: traceIdOf(request),
       method: request.method,
       route: routeOf(request),
       status: reply.statusCode,
+      code,
       durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-      ...(request.caller ? { tenant: request.caller.tenant.alias, mode: request.caller.mode } : {}),
+      address: loggedAddress(clientAddress(request), addresses),
+      tenant,
+      mode,
+      actor,
+      actorId,
+    },
+    'request',
+  );
+}
+
+/** One line per message that could not be read as a request. */
+export function logBroken(
+  { logger, addresses }: RequestLog,
+  { requestId, body, remoteAddress = '' }: BrokenAnswer,
+): void {
+  logger.info(
+    {
+      requestId,
+      route: 'unread',
+      status: body.statusCode,
+      code: body.apiErrorCode,
+      address: loggedAddress(remoteAddress, addresses),
     },
     'request',
   );

@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from '../edge/access.js';
+import { API_ERROR_CODES, type ApiErrorCode } from '../edge/api-error.js';
 
 /** The injection token of the process's metrics registry. */
 export const METRICS_REGISTRY = Symbol('metrics registry');
@@ -32,6 +33,7 @@ export interface WatchedConnections {
 /** The metrics of requests and connections. */
 export class HttpMetrics {
   private readonly durations: Histogram<'method' | 'route' | 'status'>;
+  private readonly refusals: Counter<'code'>;
 
   constructor(private readonly registry: Registry) {
     this.durations = new Histogram({
@@ -41,6 +43,14 @@ export class HttpMetrics {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
       registers: [registry],
     });
+    this.refusals = new Counter({
+      name: 'http_refusals_total',
+      help: 'Answers that are errors, by apiErrorCode',
+      labelNames: ['code'],
+      registers: [registry],
+    });
+    // From zero on: an increase is seen from the first one.
+    for (const code of API_ERROR_CODES) this.refusals.inc({ code }, 0);
   }
 
   /** Reads the numbers at each scrape, and counts the connections that the server ends. */
@@ -68,7 +78,13 @@ export class HttpMetrics {
       labelNames: ['why'],
       registers,
     });
+    for (const why of ['unread', 'replaced', 'turned-away']) ended.inc({ why }, 0);
     watched.onEnd = (why) => ended.inc({ why });
+  }
+
+  /** Counts an answer that is an error. */
+  refused(code: ApiErrorCode): void {
+    this.refusals.inc({ code });
   }
 
   answered({ method, route, status, seconds }: AnsweredRequest): void {
@@ -85,7 +101,7 @@ export class MetricsController {
 
   /** All metrics in the text format of Prometheus. */
   @Get()
-  @Access('none')
+  @Access('none', { operationsOnly: true })
   @ApiOperation({ summary: 'Metrics for Prometheus' })
   @ApiOkResponse({
     description: 'Text format',

@@ -16,6 +16,7 @@ import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
+import { noteKeptAnswer } from '../edge/request-facts.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** The result of a write. */
@@ -144,6 +145,7 @@ export class Writes {
     this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
+    noteKeptAnswer(reply.request, body);
     return body;
   }
 

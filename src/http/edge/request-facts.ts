@@ -1,0 +1,34 @@
+import type { FastifyRequest } from 'fastify';
+import type { Mode } from '../../domain/scope.js';
+import type { Actor } from './access.js';
+import { isApiErrorCode, type ApiErrorCode } from './api-error.js';
+
+/**
+ * What became known about a request, for its log line, metrics and span. Names and ids that the
+ * service or its operators gave out, nothing that a client chose.
+ */
+export interface RequestFacts {
+  /** An existing tenant, whether or not the credentials were right. */
+  readonly tenant?: string;
+  readonly mode?: Mode;
+  readonly actor?: Actor['kind'] | 'operator';
+  /** Of the key, of the secret that signed the token, or the operator's name. */
+  readonly actorId?: string;
+  /** Of an answer that is an error. */
+  readonly code?: ApiErrorCode;
+}
+
+const known = new WeakMap<FastifyRequest, RequestFacts>();
+
+export const factsOf = (request: FastifyRequest): RequestFacts => known.get(request) ?? {};
+
+export function noteFacts(request: FastifyRequest, facts: RequestFacts): void {
+  known.set(request, { ...known.get(request), ...facts });
+}
+
+/** Notes the code of an answer that was kept; other bodies have none. */
+export function noteKeptAnswer(request: FastifyRequest, body: unknown): void {
+  const code: unknown =
+    typeof body === 'object' && body !== null ? Reflect.get(body, 'apiErrorCode') : undefined;
+  if (typeof code === 'string' && isApiErrorCode(code)) noteFacts(request, { code });
+}
