@@ -155,6 +155,7 @@ export class ServiceReadiness implements ReadinessProbe {
             lagEvents,
             lagSeconds,
             parkedStreams,
+            unreadableStreams,
             lastError,
             role,
           }) => [
@@ -167,6 +168,7 @@ export class ServiceReadiness implements ReadinessProbe {
               lagEvents,
               lagSeconds,
               parkedStreams,
+              unreadableStreams,
               lastError,
             },
           ],

@@ -70,6 +70,12 @@ export class LedgerMetrics {
       labelNames: ['projection'],
       registers,
     });
+    const unreadable = new Gauge({
+      name: 'ledger_projection_unreadable_streams',
+      help: 'Streams with an event that this release could not decode',
+      labelNames: ['projection'],
+      registers,
+    });
     new Gauge({
       name: 'ledger_projection_lag_events',
       help: 'Events not applied yet, counted up to a bound',
@@ -81,6 +87,7 @@ export class LedgerMetrics {
           this.set({ projection }, row.lagEvents);
           lagSeconds.set({ projection }, row.lagSeconds);
           parked.set({ projection }, row.parkedStreams);
+          unreadable.set({ projection }, row.unreadableStreams);
         }
       },
     });

@@ -21,6 +21,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startUnreadableRetries,
 } from './start-followers.js';
 import {
   configureApplication,
@@ -87,6 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     metrics.watch(followers);
     await configureApplication(application, parts, options);
     await start(startProjecting(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));
