@@ -4,7 +4,8 @@ import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
   /**
-   * A function is called at every connect: after a crash the embedded server may have another port.
+   * A function is called at every connect: after a crash the embedded server's socket may be in
+   * another folder.
    */
   readonly url: string | (() => string);
   /** Limit of connections. */
@@ -156,6 +157,12 @@ const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
+/**
+ * Of a Unix socket: the server is down and took its socket along, or has more callers waiting than
+ * it keeps. Other calls have these codes for other reasons.
+ */
+const UNAVAILABLE_SOCKET_ERRNOS: ReadonlySet<string> = new Set(['ENOENT', 'EAGAIN']);
+
 // pg reports these without any code.
 const UNAVAILABLE_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable|Cannot use a pool after calling end)/;
@@ -170,7 +177,9 @@ export function isUnavailable(error: unknown): boolean {
   const code = errorCode(error);
   if (
     code !== undefined &&
-    (UNAVAILABLE_ERRNOS.has(code) || UNAVAILABLE_STATES.some((state) => code.startsWith(state)))
+    (UNAVAILABLE_ERRNOS.has(code) ||
+      UNAVAILABLE_STATES.some((state) => code.startsWith(state)) ||
+      (UNAVAILABLE_SOCKET_ERRNOS.has(code) && isOfConnect(error)))
   )
     return true;
   if (UNAVAILABLE_MESSAGES.test(errorMessage(error))) return true;
@@ -180,6 +189,9 @@ export function isUnavailable(error: unknown): boolean {
 /** Unavailable, and the server itself said so: it answers, and other statements may succeed. */
 export const isRefusedByServer = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && isUnavailable(error);
+
+const isOfConnect = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'connect';
 
 /**
  * Node reports a host with several addresses as one error with an error per address in `errors`.

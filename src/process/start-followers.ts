@@ -10,7 +10,7 @@ import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
-import { Jobs } from '../policies/jobs.js';
+import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
 import { postgresPolicyStores } from '../policies/policy-stores.js';
@@ -59,6 +59,7 @@ interface FollowersParts {
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly jobsPool: Pool;
+  readonly observeJobs: JobsObserver;
 }
 
 export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions): Followers {
@@ -99,7 +100,7 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
 }
 
 function jobsOf(
-  { stores, jobsPool, rateLimits }: FollowersParts,
+  { stores, jobsPool, rateLimits, observeJobs }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec } = stores.core;
@@ -117,6 +118,7 @@ function jobsOf(
     handlers,
     isUnavailable: isStoreAway,
     logger,
+    observe: observeJobs,
   });
   return jobs;
 }

@@ -83,6 +83,7 @@ export async function startApplication(
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,
+        ownWritesMs: config.ownWritesWaitMs,
         // Of all requests in progress a tenant's waiting reads hold a quarter at most.
         perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
       },
@@ -90,6 +91,8 @@ export async function startApplication(
       progress: {
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
+        projectionsAt: (names) => projections.appliedPositions(names),
+        policiesAt: () => policies.reachedPosition(),
       },
       publicUrl: () => config.publicUrl ?? parts.address.url,
     }),

@@ -142,3 +142,16 @@ test('a frozen server causes an error, and its connection is not reused', async 
     process.kill(pid, 'SIGCONT');
   }
 });
+
+test('a Unix socket that is gone, or has too many waiting, is an unavailable server', async () => {
+  const url = `postgresql://nobody:x@${encodeURIComponent('/nowhere/at/all')}:5432/none`;
+  const away = openPool({ url, max: 1, applicationName: 'pool-test' });
+  const error = await refusalOf(away.query('select 1'));
+  expect(error).toMatchObject({ code: 'ENOENT', syscall: 'connect' });
+  expect(isUnavailable(error)).toBe(true);
+  await away.end();
+  const full = Object.assign(new Error('connect EAGAIN'), { code: 'EAGAIN', syscall: 'connect' });
+  expect(isUnavailable(full)).toBe(true);
+  const file = Object.assign(new Error('open ENOENT'), { code: 'ENOENT', syscall: 'open' });
+  expect(isUnavailable(file)).toBe(false);
+});

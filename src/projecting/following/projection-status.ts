@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
-import { lagAfter, type Lag } from '../../event-log/lag.js';
+import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import { fetchRows, tables } from '../../postgres/statements.js';
 import { liveCheckpoints } from '../checkpoints.js';
 import { UNREADABLE } from '../projecting-errors.js';
@@ -17,6 +17,8 @@ export interface ProjectionStatus extends Lag {
   readonly lastError: string | null;
   /** Epoch milliseconds of the last move of the checkpoint. */
   readonly updatedAt: number;
+  /** How long it has stood still although there are events. */
+  readonly stillSeconds: number;
 }
 
 /**
@@ -41,20 +43,26 @@ export async function projectionStatus(
     return known;
   };
   return Promise.all(
-    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => ({
-      projection,
-      generation,
-      position: position ?? null,
-      head: head ?? null,
-      ...(await lagAt(position)),
-      ...(parked.get(`${projection} ${generation}`) ?? { parkedStreams: 0, unreadableStreams: 0 }),
-      lastError,
-      updatedAt,
-    })),
+    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => {
+      const lag = await lagAt(position);
+      return {
+        projection,
+        generation,
+        position: position ?? null,
+        head: head ?? null,
+        ...lag,
+        ...(parked.get(`${projection} ${generation}`) ?? NONE_PARKED),
+        lastError,
+        updatedAt,
+        stillSeconds: stillSeconds(lag, updatedAt, now),
+      };
+    }),
   );
 }
 
 type ParkedCounts = Pick<ProjectionStatus, 'parkedStreams' | 'unreadableStreams'>;
+
+const NONE_PARKED: ParkedCounts = { parkedStreams: 0, unreadableStreams: 0 };
 
 async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCounts>> {
   const rows = await fetchRows(
