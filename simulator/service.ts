@@ -179,9 +179,12 @@ export class SimulatedService {
       projectionsReach: () => Promise.resolve(true),
       policiesReach: (position: string, timeoutMs: number) =>
         this.policies.waitFor(position, timeoutMs),
+      projectionsAt: () => Promise.resolve(new Map()),
+      policiesAt: () => this.policies.reachedPosition(),
     };
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,
+      ownWritesMs: POSITION_WAIT_MS,
       perTenantMax: Infinity,
     });
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));

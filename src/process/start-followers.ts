@@ -9,7 +9,7 @@ import type { EventLog } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
-import { Jobs } from '../policies/jobs.js';
+import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
 import { postgresPolicyStores } from '../policies/policy-stores.js';
@@ -58,6 +58,7 @@ interface FollowersParts {
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly jobsPool: Pool;
+  readonly observeJobs: JobsObserver;
 }
 
 export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions): Followers {
@@ -98,7 +99,7 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
 }
 
 function jobsOf(
-  { stores, jobsPool, rateLimits }: FollowersParts,
+  { stores, jobsPool, rateLimits, observeJobs }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec } = stores.core;
@@ -116,6 +117,7 @@ function jobsOf(
     handlers,
     isUnavailable: isStoreAway,
     logger,
+    observe: observeJobs,
   });
   return jobs;
 }

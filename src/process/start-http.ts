@@ -75,6 +75,7 @@ export async function startApplication(
     },
     trustedProxies: config.trustedProxies,
     logAddresses: config.logAddresses,
+    hasOperationsListener: config.operationsPort !== undefined,
   });
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
@@ -82,6 +83,7 @@ export async function startApplication(
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,
+        ownWritesMs: config.ownWritesWaitMs,
         // Of all requests in progress a tenant's waiting reads hold a quarter at most.
         perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
       },
@@ -89,6 +91,8 @@ export async function startApplication(
       progress: {
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
+        projectionsAt: (names) => projections.appliedPositions(names),
+        policiesAt: () => policies.reachedPosition(),
       },
       publicUrl: () => config.publicUrl ?? parts.address.url,
     }),
@@ -117,6 +121,20 @@ export async function configureApplication(
   await app.init();
 }
 
+/** Ends last: health and metrics are there while the last requests are answered. */
+export async function startOperationsListener(
+  { edge }: Application,
+  { config }: ServiceOptions,
+): Promise<Started<string | undefined>> {
+  const { operationsPort, host, shutdownGraceMs } = config;
+  if (operationsPort === undefined) return { part: undefined, undo: () => undefined };
+  const port = await edge.listenForOperations(operationsPort, host);
+  return { part: urlOf(host, port), undo: () => edge.closeOperations(shutdownGraceMs) };
+}
+
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
 export async function startListening(
   { app }: Application,
   { config }: ServiceOptions,
@@ -127,7 +145,7 @@ export async function startListening(
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
   return {
-    part: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    part: urlOf(host, Number(port)),
     undo: () => stopAnswering(app, config.shutdownGraceMs),
   };
 }

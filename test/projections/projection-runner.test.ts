@@ -412,7 +412,7 @@ describe('an event that cannot be applied', () => {
     const waiting = async () =>
       (await runner.status()).filter(({ lastError }) => lastError !== null);
     await until(async () => (await waiting()).length === 2);
-    expect(await runner.appliedPosition('users')).toBe('m-1');
+    expect(await runner.appliedPositions(['users'])).toEqual(new Map([['users', 'm-1']]));
     const stopped = await waiting();
     expect(stopped.map(({ projection }) => projection).sort()).toEqual(['referral-codes', 'users']);
     expect(stopped[0]).toMatchObject({
@@ -436,7 +436,7 @@ describe('an event that cannot be applied', () => {
       'SomethingNew',
     );
     await until(async () => (await runner.status()).every(({ lastError }) => lastError !== null));
-    expect(await runner.appliedPosition('rewards')).toBeUndefined();
+    expect((await runner.appliedPositions(['rewards'])).get('rewards')).toBeUndefined();
     projected.ledger.undecodable.delete(id);
     expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
   });

@@ -161,12 +161,14 @@ export class CommandGateway {
 
   /**
    * Waits, bounded, until these projections include earlier writes and the position that the client
-   * requires.
+   * requires. The answer says in `Ledger-Stale` when earlier writes are missing.
+   * @throws {ApiError} POSITION_INVALID, POSITION_NOT_REACHED for the client's position.
    */
   async readable(call: Call, projections: readonly string[]): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
-    const { scope, departure } = call;
-    await this.ownWrites.visible({ scope, projections, atLeast, departure });
+    const { scope, departure, reply } = call;
+    const stale = await this.ownWrites.visible({ scope, projections, atLeast, departure });
+    if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
-import { lagAfter, type Lag } from '../../event-log/lag.js';
+import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import { fetchRows, tables } from '../../postgres/statements.js';
 import { liveCheckpoints } from '../checkpoints.js';
 
@@ -14,6 +14,8 @@ export interface ProjectionStatus extends Lag {
   readonly lastError: string | null;
   /** Epoch milliseconds of the last move of the checkpoint. */
   readonly updatedAt: number;
+  /** How long it has stood still although there are events. */
+  readonly stillSeconds: number;
 }
 
 /**
@@ -38,16 +40,20 @@ export async function projectionStatus(
     return known;
   };
   return Promise.all(
-    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => ({
-      projection,
-      generation,
-      position: position ?? null,
-      head: head ?? null,
-      ...(await lagAt(position)),
-      parkedStreams: parked.get(`${projection} ${generation}`) ?? 0,
-      lastError,
-      updatedAt,
-    })),
+    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => {
+      const lag = await lagAt(position);
+      return {
+        projection,
+        generation,
+        position: position ?? null,
+        head: head ?? null,
+        ...lag,
+        parkedStreams: parked.get(`${projection} ${generation}`) ?? 0,
+        lastError,
+        updatedAt,
+        stillSeconds: stillSeconds(lag, updatedAt, now),
+      };
+    }),
   );
 }
 
