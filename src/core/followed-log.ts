@@ -9,8 +9,7 @@ import { anyOf, fetchRow, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import {
   FOLLOWED_STATES,
-  isFollowedWith,
-  namedTablesOf,
+  isFollowedBy,
   replaceEveryGeneration,
   type ReadModel,
 } from '../projecting/generations/generations.js';
@@ -37,11 +36,10 @@ export interface LogCopy {
 }
 
 /** `projection generation`, of each, in the order of their names. */
-const followedBy = (readModels: readonly ReadModel[]) => {
-  const { names, definitions } = namedTablesOf(readModels);
-  return tables
+const followedBy = (readModels: readonly ReadModel[]) =>
+  tables
     .selectFrom('ledger.projection_generations as g')
-    .where(isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` }))
+    .where(isFollowedBy(readModels))
     .select((eb) =>
       sql<
         string | null
@@ -49,7 +47,6 @@ const followedBy = (readModels: readonly ReadModel[]) => {
         'followed',
       ),
     );
-};
 const NOT_COPIED =
   'this database follows another log than this one: name that one in EVENT_STORE_URL (unset: the log in Postgres), or move the log with `cli log copy` first (docs/how-to/move-the-log.md)';
 const NOT_MOVED_YET =
@@ -115,8 +112,7 @@ export class FollowedLog {
    */
   async markRebuilt(live: string): Promise<void> {
     if (this.accepted === undefined) return;
-    const { names, definitions } = namedTablesOf(this.readModels);
-    const isOwn = isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` });
+    const isOwn = isFollowedBy(this.readModels);
     const areSame = sql<boolean>`${followedBy(this.readModels)} is not distinct from ${live === '' ? null : live}::text`;
     await run(
       this.pool,

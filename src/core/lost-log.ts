@@ -75,7 +75,7 @@ export async function settleLoss(parts: SettlingParts, noticed?: SeenEvent): Pro
   });
 }
 
-const isFollowedBy = (
+const isFollowedMark = (
   { projection, state, definition }: GenerationMark,
   projector: Projector,
 ): boolean =>
@@ -92,7 +92,7 @@ async function settle(
     undefined,
   );
   const renewed = projectors.filter((projector) =>
-    marks.lost.some((mark) => isFollowedBy(mark, projector)),
+    marks.lost.some((mark) => isFollowedMark(mark, projector)),
   );
   for (const projector of renewed) await replaceOwnGeneration(client, projector);
   // A definition that matches no release: such a generation is never read, switched to or restored.

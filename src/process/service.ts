@@ -24,6 +24,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startUnreadableRetries,
 } from './start-followers.js';
 import {
   configureApplication,
@@ -102,6 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
     await start(startProjecting(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));

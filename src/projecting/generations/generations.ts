@@ -60,14 +60,16 @@ export const isFollowedWith = ({
   sql`g.state in ('live', 'beside') and (g.projection, g.definition) in
       (select * from unnest(${names}::text[], ${definitions}::text[]))`;
 
+/** The same, of these read models. */
+export const isFollowedBy = (readModels: readonly ReadModel[]): RawBuilder<boolean> => {
+  const { names, definitions } = namedTablesOf(readModels);
+  return isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` });
+};
+
 const OWN = tables.selectFrom(`${TABLE} as g`).select(['g.projection', 'g.generation', 'g.state']);
 
-const ownGenerations = (readModels: readonly ReadModel[]) => {
-  const { names, definitions } = namedTablesOf(readModels);
-  return OWN.where(
-    isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` }),
-  ).orderBy('g.projection');
-};
+const ownGenerations = (readModels: readonly ReadModel[]) =>
+  OWN.where(isFollowedBy(readModels)).orderBy('g.projection');
 
 const WHAT_IS_SHOWN = compiledOnce('projection_generations.shown', (given: Given<NamedTables>) =>
   OWN.where(isFollowedWith(given)).select((eb) => [
