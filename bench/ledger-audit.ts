@@ -18,7 +18,7 @@ import type { EventLog, Position } from '../src/event-log/event-log.js';
 import { rewardJson } from '../src/http/rewards/reward.response.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
 import { liveCheckpoints } from '../src/projecting/checkpoints.js';
-import { LiveGenerations } from '../src/projecting/generations/generations.js';
+import { LiveGenerations } from '../src/projecting/generations/live-generations.js';
 import { LiveReads } from '../src/projecting/following/live-reads.js';
 
 /**
@@ -111,7 +111,6 @@ export async function openLedgerAudit(
     applicationName: 'ledger-audit',
   });
   const readModels = openReadModels(core);
-  const names = accountProjectors.map(({ name }) => name);
   return {
     log: core.log,
     logFaults: async () => {

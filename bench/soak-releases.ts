@@ -19,8 +19,8 @@ import { makeDataDir, removeDataDir, type ServiceProcess } from './service-proce
  * the newer one starts beside the older one, takes over, the older one comes back and takes over,
  * the newer one again, and is confirmed. First from the previous release to this one, then from
  * this one to a next one, whose tables all differ. Fails (exit 1) with every answer that was not
- * right, and every command that did not say what it should. `SOAK_ACCOUNTS` (40): carried through in
- * each step; `SOAK_CLIENTS` (8).
+ * right, and every command that did not say what it should. `SOAK_ACCOUNTS` (40): carried through
+ * in each step; `SOAK_CLIENTS` (8).
  */
 const ACCOUNTS = Number(process.env.SOAK_ACCOUNTS ?? 40);
 const CLIENTS = Number(process.env.SOAK_CLIENTS ?? 8);

@@ -32,7 +32,7 @@ import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
 import { PostgresKeyRows } from '../privacy/key-rows.js';
 import { purposeKey } from '../privacy/master-key.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
-import { ReadModelsIncomplete } from '../projecting/generations/generations.js';
+import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
 import type { Projector } from '../projecting/projector.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';

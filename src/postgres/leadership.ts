@@ -128,7 +128,8 @@ export class AdvisoryLocks implements Locks {
   }
 
   async take(names: readonly string[]): Promise<readonly string[]> {
-    const lockNames = (this.lockNames ??= (await this.options.lockNames?.()) ?? new Map());
+    const lockNames = (this.lockNames ??=
+      (await this.options.lockNames?.()) ?? new Map<string, string>());
     const client = this.client ?? (await this.connect());
     try {
       const { rows } = await inTime(

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
-import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
+import { fetchRow, run, tables } from '../postgres/statements.js';
 
 /**
  * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until

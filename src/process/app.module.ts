@@ -59,7 +59,7 @@ import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
-import type { LiveGenerations } from '../projecting/generations/generations.js';
+import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 
 /** The parts of the module; src/process/service.ts opens them before and closes them after it. */
 export interface ModuleParts {

@@ -8,7 +8,7 @@ import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
-import type { LiveGenerations } from '../projecting/generations/generations.js';
+import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;

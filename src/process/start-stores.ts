@@ -12,7 +12,8 @@ import { openPool } from '../postgres/database.js';
 import { listenForErasures } from '../postgres/erasure-announcements.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { listenForTenants } from '../postgres/tenant-announcements.js';
-import { ensureOwnGenerations, LiveGenerations } from '../projecting/generations/generations.js';
+import { ensureOwnGenerations } from '../projecting/generations/generations.js';
+import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 

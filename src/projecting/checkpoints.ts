@@ -147,7 +147,7 @@ export async function unreadableStreams(
   );
 }
 
-/** The streams that are unreadable for any generation that the release with these tables follows. */
+/** The streams that are unreadable for a generation that the release with these tables follows. */
 export async function allUnreadableStreams(
   pool: Pool,
   readModels: readonly ReadModel[],

@@ -10,7 +10,6 @@ import {
   startServiceProcess,
   type ServiceProcess,
 } from '../../bench/service-process.js';
-import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';

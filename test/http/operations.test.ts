@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { OperationRuns, type ShownRun } from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
-import { LiveGenerations } from '../../src/projecting/generations/generations.js';
+import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';

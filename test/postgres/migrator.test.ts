@@ -152,7 +152,7 @@ describe('while another session holds a table', () => {
     expect(lines[0]).toMatch(
       /^migration 0002_change_first waits for table ledger\.first \(AccessExclusiveLock\), held by process \d+ of Postgres \(a long report, idle in transaction, in its transaction for \d+ s\)$/,
     );
-    // Without a limit of the wait a read would queue behind the migration for as long as that waits.
+    // Without a limit a read would queue behind the migration for as long as that waits.
     const reader = new pg.Client(database.url);
     await reader.connect();
     await reader.query('select * from ledger.first');

@@ -6,8 +6,8 @@ import { liveCheckpoints, type Checkpoint } from '../../src/projecting/checkpoin
 import {
   createGeneration,
   ensureLiveGenerations,
-  LiveGenerations,
 } from '../../src/projecting/generations/generations.js';
+import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import type { Projector } from '../../src/projecting/projector.js';

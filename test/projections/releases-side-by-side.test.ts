@@ -5,11 +5,11 @@ import { usersProjector } from '../../projections/users/projector.js';
 import { FollowedLog } from '../../src/core/followed-log.js';
 import { settleLoss } from '../../src/core/lost-log.js';
 import { ScrubbedGenerations } from '../../src/projecting/generations/scrubbed-generations.js';
+import { ensureOwnGenerations } from '../../src/projecting/generations/generations.js';
 import {
-  ensureOwnGenerations,
   LiveGenerations,
   ReadModelsIncomplete,
-} from '../../src/projecting/generations/generations.js';
+} from '../../src/projecting/generations/live-generations.js';
 import { rebuild } from '../../src/projecting/generations/rebuild.js';
 import { swap } from '../../src/projecting/generations/switch-generations.js';
 import type { ProjectionRunner } from '../../src/projecting/following/projection-runner.js';

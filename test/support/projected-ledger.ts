@@ -8,7 +8,7 @@ import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { openPool } from '../../src/postgres/database.js';
-import { LiveGenerations } from '../../src/projecting/generations/generations.js';
+import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { LiveReads } from '../../src/projecting/following/live-reads.js';
 import {
   ProjectionRunner,

@@ -19,7 +19,7 @@ import {
   type OperationEnd,
   type ProjectionHistoryEntry,
 } from '../../projecting/generations/projection-history.js';
-import { followedGenerations } from '../../projecting/generations/generations.js';
+import { followedGenerations } from '../../projecting/generations/live-generations.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
 import { rollBack, swap } from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';

@@ -2,7 +2,7 @@ import { sql, type Compilable, type Expression, type Kysely, type RawBuilder } f
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { builder, StatementText, type Given, type Values } from '../../postgres/statements.js';
-import type { LiveGenerations } from '../generations/generations.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
 
 /**
  * A query of a read model with these tables. Its text depends on which values are present, not on

@@ -9,11 +9,8 @@ import {
   recordLastError,
   type Checkpoint,
 } from '../checkpoints.js';
-import {
-  ensureOwnGenerations,
-  leaderLocksOf,
-  type LiveGenerations,
-} from '../generations/generations.js';
+import { ensureOwnGenerations, leaderLocksOf } from '../generations/generations.js';
+import { type LiveGenerations } from '../generations/live-generations.js';
 import { decodePage, type Page } from '../page.js';
 import { CheckpointMoved, describeError, StoppedAtUndecodable } from '../projecting-errors.js';
 import type { DecodeEvents, Projector } from '../projector.js';

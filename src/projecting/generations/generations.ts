@@ -1,16 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import {
-  anyOf,
-  compiledOnce,
-  fetchRow,
-  fetchRows,
-  now,
-  run,
-  tables,
-  type Given,
-} from '../../postgres/statements.js';
+import { anyOf, fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
@@ -37,7 +28,7 @@ const TABLE = 'ledger.projection_generations';
 export const FOLLOWED_STATES: readonly FollowedState[] = ['live', 'beside'];
 
 /** Names and definitions, in one order. */
-interface NamedTables {
+export interface NamedTables {
   readonly names: readonly string[];
   readonly definitions: readonly string[];
 }
@@ -66,18 +57,13 @@ export const isFollowedBy = (readModels: readonly ReadModel[]): RawBuilder<boole
   return isFollowedWith({ names: sql`${names}`, definitions: sql`${definitions}` });
 };
 
-const OWN = tables.selectFrom(`${TABLE} as g`).select(['g.projection', 'g.generation', 'g.state']);
+/** Select `where` those that a release follows. */
+export const FOLLOWED = tables
+  .selectFrom(`${TABLE} as g`)
+  .select(['g.projection', 'g.generation', 'g.state']);
 
 const ownGenerations = (readModels: readonly ReadModel[]) =>
-  OWN.where(isFollowedBy(readModels)).orderBy('g.projection');
-
-const WHAT_IS_SHOWN = compiledOnce('projection_generations.shown', (given: Given<NamedTables>) =>
-  OWN.where(isFollowedWith(given)).select((eb) => [
-    'g.complete',
-    eb.selectFrom('ledger.followed_log').select('rebuilt').as('rebuilt'),
-    eb.selectFrom('ledger.followed_log').select('shown').as('shown'),
-  ]),
-);
+  FOLLOWED.where(isFollowedBy(readModels)).orderBy('g.projection');
 
 /**
  * Creates generation 1, empty and live, of each projection without a live generation of any
@@ -121,7 +107,7 @@ export async function ensureOwnGenerations(
     for (const { projector, state } of await withoutTables(client, projectors)) {
       if (state === undefined) {
         const next = await nextGeneration(client, projector.name);
-        await createGeneration(client, projector, next, 'beside', false);
+        await createHidden(client, projector, next, 'beside');
         beside.push(projector.name);
       } else {
         await replaceOwnGeneration(client, projector);
@@ -166,7 +152,7 @@ export async function replaceOwnGeneration(
   const next = await nextGeneration(client, projector.name);
   if (own) await retire(client, projector.name, [own.generation]);
   const state = own?.state === 'live' ? 'live' : 'beside';
-  await createGeneration(client, projector, next, state, false);
+  await createHidden(client, projector, next, state);
 }
 
 /**
@@ -191,7 +177,24 @@ export async function replaceEveryGeneration(
     projector.name,
     followed.map(({ generation }) => generation),
   );
-  await createGeneration(client, projector, next, 'live', false);
+  await createHidden(client, projector, next, 'live');
+}
+
+/** Creates a generation that is not shown before it has caught up. */
+async function createHidden(
+  client: PoolClient,
+  projector: Projector,
+  generation: number,
+  state: FollowedState,
+): Promise<void> {
+  await createGeneration(client, projector, generation, state);
+  await run(
+    client,
+    tables
+      .updateTable(TABLE)
+      .set({ complete: false })
+      .where((eb) => eb.and({ projection: projector.name, generation })),
+  );
 }
 
 async function retire(
@@ -266,13 +269,12 @@ export async function createGeneration(
   projector: Projector,
   generation: number,
   state: GenerationState,
-  complete = true,
 ): Promise<void> {
   await createTables(client, projector, generation);
   for (const table of projector.tables)
     for (const statement of indexStatements(schemaOf(projector.name, generation), table))
       await client.query(statement);
-  await recordGeneration(client, projector, generation, state, complete);
+  await recordGeneration(client, projector, generation, state);
 }
 
 /**
@@ -296,15 +298,11 @@ export async function recordGeneration(
   projector: Projector,
   generation: number,
   state: GenerationState,
-  complete = true,
 ): Promise<void> {
   const key = { projection: projector.name, generation };
   const definition = definitionOf(projector);
   const lock_name = await lockNameFor(client, projector.name, definition);
-  await run(
-    client,
-    tables.insertInto(TABLE).values({ ...key, state, definition, complete, lock_name }),
-  );
+  await run(client, tables.insertInto(TABLE).values({ ...key, state, definition, lock_name }));
   await run(client, tables.insertInto('ledger.projection_checkpoints').values(key));
 }
 
@@ -358,141 +356,4 @@ export function indexStatements(schema: string, table: ReadModelTable): string[]
     ([suffix, { definition, unique }]) =>
       `create ${unique ? 'unique ' : ''}index ${quoted(`${table.name}_${suffix}`)} on ${quoted(schema)}.${quoted(table.name)} ${definition}`,
   );
-}
-
-/**
- * The read models do not exist yet, or are being built, for this release or from another log; their
- * answers would be incomplete.
- */
-export class ReadModelsIncomplete extends Error {
-  override readonly name = 'ReadModelsIncomplete';
-}
-
-/** The generations that the release with these tables follows, and whether they may be shown. */
-export interface FollowedGenerations {
-  /** By projection. */
-  readonly live: ReadonlyMap<string, number>;
-  /** False while some are built, for this release or from another log. */
-  readonly complete: boolean;
-  /** False while the confirmed release's are rebuilt after a loss of the log's end. */
-  readonly shown: boolean;
-}
-
-/**
- * In one statement: a reader of another log's new, empty generations must also read that they are
- * not complete.
- */
-export async function followedGenerations(
-  db: Pool | PoolClient,
-  readModels: readonly ReadModel[],
-): Promise<FollowedGenerations> {
-  const rows = await fetchRows(db, WHAT_IS_SHOWN(namedTablesOf(readModels)));
-  // What the followed log says is about the confirmed release's.
-  const areLive = rows.every(({ state }) => state === 'live');
-  return {
-    live: new Map(rows.map(({ projection, generation }) => [projection, generation])),
-    // Without a followed log nothing is rebuilt.
-    complete: rows.every(({ complete, rebuilt }) => complete && (!areLive || (rebuilt ?? true))),
-    shown: !areLive || rows.every(({ shown }) => shown ?? true),
-  };
-}
-
-/**
- * The generations that this release follows, for queries and for the runner. Cached for at most `maxAgeMs`: a switch of
- * generations changes one row, and every process follows it within that time (the previous
- * generation is kept, so a read in between finds its tables).
- */
-export class LiveGenerations {
-  private live: ReadonlyMap<string, number> = new Map();
-  private complete = true;
-  private shown = true;
-  /** The epoch of the log whose read models are not settled yet. */
-  private unsettled: number | undefined;
-  private readAt = -Infinity;
-  private reading: Promise<void> | undefined;
-  private upcoming: Promise<void> | undefined;
-
-  constructor(
-    private readonly pool: Pool,
-    private readonly readModels: readonly ReadModel[],
-    private readonly options: { readonly maxAgeMs?: number } = {},
-  ) {}
-
-  /** The generation that a query reads, and its schema. @throws {ReadModelsIncomplete} */
-  async liveGeneration(
-    projection: string,
-  ): Promise<{ readonly generation: number; readonly schema: string }> {
-    if (this.isOutdated) await (this.reading ?? this.refresh());
-    if (!this.complete) throw new ReadModelsIncomplete('the read models are being built');
-    if (!this.areShown)
-      throw new ReadModelsIncomplete(
-        'the read models are being put right after the log lost its end',
-      );
-    const generation = this.live.get(projection);
-    if (generation === undefined)
-      throw new ReadModelsIncomplete(`projection ${projection} has no live generation yet`);
-    return { generation, schema: schemaOf(projection, generation) };
-  }
-
-  /**
-   * Reads the rows again. Returns what was committed before the call: a read in flight may have
-   * begun earlier, so the callers that arrive during it share the next one.
-   */
-  refresh(): Promise<void> {
-    this.upcoming ??= Promise.resolve(this.reading?.catch(() => undefined)).then(() => {
-      this.upcoming = undefined;
-      this.reading = this.read().finally(() => (this.reading = undefined));
-      return this.reading;
-    });
-    return this.upcoming;
-  }
-
-  /**
-   * False while the read models are built, for this release or from another log; as last read, with
-   * another read soon. Does not wait.
-   */
-  get areComplete(): boolean {
-    // A failed read is repeated by the next caller; reads that matter call it themselves.
-    if (this.isOutdated && !this.reading) this.refresh().catch(() => undefined);
-    return this.complete;
-  }
-
-  /**
-   * As last read: also false while they are rebuilt after a loss of the log's end. Other work
-   * continues meanwhile.
-   */
-  get areShown(): boolean {
-    return this.complete && this.shown && this.unsettled === undefined;
-  }
-
-  /**
-   * The log lost its end, and the read models may include lost events: they are not read until
-   * `resume`.
-   */
-  suspend(epoch: number): void {
-    this.unsettled = epoch;
-  }
-
-  /** The read models are settled for the log of that epoch. */
-  resume(epoch: number): void {
-    if (this.unsettled !== undefined && this.unsettled <= epoch) this.unsettled = undefined;
-  }
-
-  private get isOutdated(): boolean {
-    return performance.now() - this.readAt > (this.options.maxAgeMs ?? 1_000);
-  }
-
-  /** The live generation as last read. */
-  generationOf(projection: string): number | undefined {
-    return this.live.get(projection);
-  }
-
-  private async read(): Promise<void> {
-    const asked = performance.now();
-    const { live, complete, shown } = await followedGenerations(this.pool, this.readModels);
-    this.live = live;
-    this.complete = complete;
-    this.shown = shown;
-    this.readAt = asked;
-  }
 }

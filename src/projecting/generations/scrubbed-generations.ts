@@ -4,7 +4,8 @@ import { fetchRows, tables } from '../../postgres/statements.js';
 import { readModelsReachHead } from '../following/read-models-reach-head.js';
 import { quoted, schemaOf } from '../identifiers.js';
 import { dropGeneration, isFollowed } from './generation-records.js';
-import { followedGenerations, type ReadModel } from './generations.js';
+import { type ReadModel } from './generations.js';
+import { followedGenerations } from './live-generations.js';
 
 export interface ScrubbedGenerationsParts {
   readonly pool: Pool;

@@ -10,10 +10,8 @@ import type { Scope } from '../../../domain/scope.js';
 import { beginSnapshot, endSnapshot } from '../../../postgres/transaction.js';
 import { liveCheckpoints, type Checkpoint } from '../../../projecting/checkpoints.js';
 import { countUnfinishedErasures } from '../../../projecting/following/erasure-pieces.js';
-import {
-  followedGenerations,
-  type ReadModel,
-} from '../../../projecting/generations/generations.js';
+import { type ReadModel } from '../../../projecting/generations/generations.js';
+import { followedGenerations } from '../../../projecting/generations/live-generations.js';
 import { quoted, schemaOf } from '../../../projecting/identifiers.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
 import { NotDone, type Outcome } from '../../outcome.js';
@@ -120,8 +118,8 @@ async function refusalOf(
 ): Promise<NotDone | undefined> {
   if (READ_MODELS.some((name) => !checkpoints.has(name)))
     return new NotDone({ code: 'NO_READ_MODELS' });
-  if (!(await followedGenerations(client, COMPARED)).complete)
-    return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+  const { complete, shown } = await followedGenerations(client, COMPARED);
+  if (!complete || !shown) return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
   return (await countUnfinishedErasures(client, [...checkpoints.values()])) > 0
     ? new NotDone({ code: 'ERASURES_BEING_CLEANED' })
     : undefined;
