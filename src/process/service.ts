@@ -25,6 +25,7 @@ import {
   startReadiness,
   startSealing,
 } from './start-followers.js';
+import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
@@ -71,6 +72,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     node: process.version,
   });
   return startInOrder(async (start) => {
+    await start(startTracing({ logger, environment: process.env }));
     const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answers = new KeptAnswers(
