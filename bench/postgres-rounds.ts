@@ -218,18 +218,17 @@ async function whenBack(dataDir: string, withinMs = 60_000): Promise<number> {
   const password = (await readFile(join(dataDir, 'postgres.password'), 'utf8')).trim();
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const port = (await readPostmasterFile(join(dataDir, 'postgres')))?.port;
-    if (port !== undefined && port > 0 && (await answers(port, password))) return performance.now();
+    const folder = (await readPostmasterFile(join(dataDir, 'postgres')))?.socketFolder;
+    if (folder && (await answers(folder, password))) return performance.now();
     if (performance.now() > deadline)
       throw new Error(`the database is not back within ${withinMs} ms`);
     await delay(10);
   }
 }
 
-async function answers(port: number, password: string): Promise<boolean> {
+async function answers(socketFolder: string, password: string): Promise<boolean> {
   const client = new pg.Client({
-    host: '127.0.0.1',
-    port,
+    host: socketFolder,
     user: 'ledger',
     password,
     database: 'ledger',

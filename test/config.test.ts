@@ -17,6 +17,7 @@ test('no variable is required', () => {
     dataDir: resolve('.data'),
     host: '127.0.0.1',
     port: 3000,
+    operationsPort: undefined,
     databaseUrl: undefined,
     masterKeyFile: resolve('.data/master.key'),
     publicUrl: undefined,
@@ -33,6 +34,7 @@ test('no variable is required', () => {
     connectionsPerAddressMax: 1024,
     failedCredentialsPerMinute: 300,
     positionWaitMs: 5_000,
+    ownWritesWaitMs: 2_000,
     shutdownGraceMs: 10_000,
   });
 });
@@ -85,6 +87,9 @@ test('every variable has its effect', () => {
 test.each([
   [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535'],
   [{ PORT: '3e3' }, 'PORT must be a whole number from 0 to 65535'],
+  [{ OPERATIONS_PORT: '70000' }, 'OPERATIONS_PORT must be a whole number from 0 to 65535'],
+  [{ PORT: '4000', OPERATIONS_PORT: '4000' }, 'OPERATIONS_PORT must be another port than PORT'],
+  [{ LOG_ADDRESSES: 'all' }, 'LOG_ADDRESSES must be one of short, full, none'],
   [{ HOST: 'two words' }, 'HOST must be an address or a host name'],
   [
     { PUBLIC_URL: 'refer.example.com' },

@@ -42,6 +42,8 @@ export interface Config {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Undefined: health and metrics are answered at `port`. 0: any free port. */
+  readonly operationsPort: number | undefined;
   /** Undefined: the embedded Postgres below `dataDir`. */
   readonly databaseUrl: string | undefined;
   /** Undefined: the log is in Postgres. */
@@ -70,6 +72,7 @@ export interface Config {
   /** For the cached streams of all kinds together. */
   readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
+  readonly ownWritesWaitMs: number;
   readonly shutdownGraceMs: number;
 }
 
@@ -188,11 +191,17 @@ const VARIABLES = {
     default: '`3000`',
     meaning: 'Port to listen on; `0` takes any free one.',
   },
+  OPERATIONS_PORT: {
+    schema: wholeNumber(0, 65_535).optional(),
+    default: 'none',
+    meaning:
+      'Port of a second listener at `HOST`, for `/health`, `/metrics` and `/docs`; `PORT` then answers `/health/live` and `/docs` of them. `0` takes any free one.',
+  },
   DATABASE_URL: {
     schema: postgresAddress().optional(),
     default: 'embedded Postgres',
     meaning:
-      'An own Postgres (16 or newer) instead of the embedded one: `postgresql://user:password@host:port/database`. Needs `MASTER_KEY_FILE`.',
+      'An own Postgres (16 or newer) instead of the embedded one: `postgresql://user:password@host:port/database`, with TLS `?sslmode=verify-full&sslrootcert=…` ([role and TLS](how-to/use-your-own-postgres.md)). Needs `MASTER_KEY_FILE`.',
   },
   EVENT_STORE_URL: {
     schema: eventStoreAddress().optional(),
@@ -305,7 +314,13 @@ const VARIABLES = {
     schema: wholeNumber(0, 60_000).default(5_000),
     default: '`5000`',
     meaning:
-      'How long a read waits for the read models to reach the position it asks for (or the own write before it), in ms; then 503.',
+      'How long a read waits for the read models to reach the position it asks for, in ms; then 503.',
+  },
+  OWN_WRITES_WAIT_MS: {
+    schema: wholeNumber(0, 60_000).default(2_000),
+    default: '`2000`',
+    meaning:
+      'How long a read waits for earlier writes of its tenant, in ms; then it is answered without them, and `Ledger-Stale` says so. While read models or reactions stand still it does not wait.',
   },
   SHUTDOWN_GRACE_MS: {
     schema: wholeNumber(0, 600_000).default(10_000),
@@ -326,6 +341,7 @@ const environmentSchema = z.object({
   DATA_DIR: VARIABLES.DATA_DIR.schema,
   HOST: VARIABLES.HOST.schema,
   PORT: VARIABLES.PORT.schema,
+  OPERATIONS_PORT: VARIABLES.OPERATIONS_PORT.schema,
   DATABASE_URL: VARIABLES.DATABASE_URL.schema,
   EVENT_STORE_URL: VARIABLES.EVENT_STORE_URL.schema,
   EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
@@ -345,6 +361,7 @@ const environmentSchema = z.object({
   CONNECTIONS_PER_ADDRESS_MAX: VARIABLES.CONNECTIONS_PER_ADDRESS_MAX.schema,
   FAILED_CREDENTIALS_PER_MINUTE: VARIABLES.FAILED_CREDENTIALS_PER_MINUTE.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
+  OWN_WRITES_WAIT_MS: VARIABLES.OWN_WRITES_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
 } satisfies Record<keyof typeof VARIABLES, z.ZodType>);
 
@@ -374,6 +391,8 @@ export function loadConfig(
       'MASTER_KEY_FILE is required with DATABASE_URL: a file with 32 random bytes as 64 hex digits, mode 0600',
     );
   }
+  if (parsed.data?.OPERATIONS_PORT && parsed.data.OPERATIONS_PORT === parsed.data.PORT)
+    problems.set('OPERATIONS_PORT', 'OPERATIONS_PORT must be another port than PORT');
   if (!parsed.success || problems.size > 0) throw new ConfigError([...problems.values()]);
 
   const values = parsed.data;
@@ -382,6 +401,7 @@ export function loadConfig(
     dataDir,
     host: values.HOST,
     port: values.PORT,
+    operationsPort: values.OPERATIONS_PORT,
     databaseUrl: values.DATABASE_URL,
     eventStore: values.EVENT_STORE_URL,
     eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
@@ -401,6 +421,7 @@ export function loadConfig(
     connectionsPerAddressMax: values.CONNECTIONS_PER_ADDRESS_MAX,
     failedCredentialsPerMinute: values.FAILED_CREDENTIALS_PER_MINUTE,
     positionWaitMs: values.POSITION_WAIT_MS,
+    ownWritesWaitMs: values.OWN_WRITES_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
   };
 }

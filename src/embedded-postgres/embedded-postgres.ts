@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   link,
   mkdir,
@@ -12,7 +12,6 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -24,11 +23,19 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { type PostgresAccount, choosePostgresAccount } from './postgres-account.js';
 import { isAlive, isServerOf, readPostmasterFile } from './postmaster-file.js';
+import { provisionServiceRole, SERVICE_ROLE, servicePassword } from './service-role.js';
+import {
+  makeSocketFolder,
+  refuseOpenFolder,
+  removeStaleSocket,
+  removeTemporaryFolder,
+  SOCKET_PORT,
+} from './socket-folder.js';
 
 export interface EmbeddedPostgresOptions {
   /**
-   * Created (0700) when missing. The database is in its folder `postgres`, the password in
-   * `postgres.password`.
+   * Created (0700) when missing. The database is in its folder `postgres`, the superuser's password
+   * in `postgres.password`, the socket in `socket`.
    */
   readonly dataDir: string;
   readonly logger?: Logger;
@@ -40,11 +47,12 @@ export interface EmbeddedPostgresOptions {
 
 export interface EmbeddedPostgres {
   /**
-   * The server's current address; contains the password. Read it at every connect: after a crash
-   * the port may be another.
+   * The server's current address, for the service's role; contains its password. Read it at every
+   * connect: after a crash the folder of the socket may be another.
    */
   readonly url: string;
-  readonly port: number;
+  /** The folder of the server's socket. It listens nowhere else. */
+  readonly socketFolder: string;
   /** The server was running already, started by another process or left by a killed one. */
   readonly attached: boolean;
   /**
@@ -59,21 +67,21 @@ export interface EmbeddedPostgres {
  * `postgres`.
  */
 const DATABASE = 'ledger';
-const ROLE = 'ledger';
+/** Used by the supervisor alone. */
+const SUPERUSER = 'ledger';
 /** Any constant: the only advisory lock in the database `postgres`. */
 const MEMBERSHIP_LOCK = 7_203_114;
 
 const LOCK_WAIT_MS = 90_000;
 const READY_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 30_000;
-const PORT_ATTEMPTS = 8;
 const POLL_MS = 4;
 const RESTART = { first: 20, max: 5_000 };
 
 /**
  * Starts the embedded Postgres, or attaches to it when it already runs on this data folder: any
  * number of processes share one server, and the last one stops it. While at least one runs, a
- * server that dies is restarted, on the same port where possible.
+ * server that dies is restarted.
  * @throws {EmbeddedPostgresError} one line for the operator.
  */
 export async function startEmbeddedPostgres(
@@ -103,7 +111,7 @@ class Member implements EmbeddedPostgres {
   private recovering: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
   private readonly leaving = new AbortController();
-  port = 0;
+  socketFolder = '';
   attached = false;
 
   constructor(
@@ -115,7 +123,9 @@ class Member implements EmbeddedPostgres {
   }
 
   get url(): string {
-    return `postgresql://${ROLE}:${this.password}@127.0.0.1:${this.port}/${DATABASE}?sslmode=disable`;
+    const host = encodeURIComponent(this.socketFolder);
+    const password = servicePassword(this.password);
+    return `postgresql://${SERVICE_ROLE}:${password}@${host}:${SOCKET_PORT}/${DATABASE}?sslmode=disable`;
   }
 
   /**
@@ -133,7 +143,7 @@ class Member implements EmbeddedPostgres {
       await turn.release();
     }
     this.logger?.info(
-      { port: this.port, attached: this.attached, ms: Math.round(performance.now() - began) },
+      { attached: this.attached, ms: Math.round(performance.now() - began) },
       this.attached ? 'attached to the embedded Postgres' : 'started the embedded Postgres',
     );
   }
@@ -169,7 +179,9 @@ class Member implements EmbeddedPostgres {
         { pid: server.pid },
         'the embedded Postgres is still shutting down; not waiting any longer',
       );
+      return;
     }
+    await removeTemporaryFolder(this.dataDir);
   }
 
   private async takeLock(): Promise<FileLock> {
@@ -228,9 +240,14 @@ class Member implements EmbeddedPostgres {
       const server = await readPostmasterFile(this.pgdata);
       if (!server || !(await isServerOf(this.pgdata, server.pid))) return false;
       // A server on its way up (recovery after a crash) or down is waited for.
-      if (server.status === 'ready' && server.port > 0) {
+      if (server.status === 'ready') {
+        if (server.socketFolder === '')
+          throw new EmbeddedPostgresError(
+            `the Postgres of an older release runs on ${this.pgdata} (pid ${server.pid}): stop that release, or, if it was killed, kill -INT ${server.pid}`,
+          );
         try {
-          await this.join(server.port);
+          await refuseOpenFolder(server.socketFolder);
+          await this.join(server.socketFolder, false);
           return true;
         } catch (error) {
           if (error instanceof EmbeddedPostgresError) throw error;
@@ -251,12 +268,12 @@ class Member implements EmbeddedPostgres {
     const account = await choosePostgresAccount(this.dataDir, this.pgdata);
     if (!(await this.isInitialised())) await this.initialise(account, alone);
     await this.refuseOtherVersion(account);
+    const folder = await makeSocketFolder(this.dataDir);
+    if (alone) await removeStaleSocket(folder);
     const deadline = performance.now() + READY_WAIT_MS;
-    for (let attempt = 1; ; attempt++) {
-      const port =
-        attempt === 1 && this.port > 0 && (await isFree(this.port)) ? this.port : await freePort();
-      if (await this.launchOn(port, account)) {
-        await this.join(port);
+    for (;;) {
+      if (await this.launchIn(folder, account)) {
+        await this.join(folder, true);
         return;
       }
       // Without a lock another process may have started a server first.
@@ -267,11 +284,7 @@ class Member implements EmbeddedPostgres {
       const reason = await this.lastWords();
       // The last sessions of a killed server may hold its shared memory for a moment.
       const passes = /shared memory block|lock file/.test(reason);
-      if (
-        performance.now() > deadline ||
-        (!passes && attempt >= PORT_ATTEMPTS) ||
-        (!passes && (await isFree(port)))
-      ) {
+      if (performance.now() > deadline || !passes) {
         throw new EmbeddedPostgresError(
           `the embedded Postgres does not start: ${reason || 'it wrote no message'} (log: ${join(this.pgdata, 'log')})`,
         );
@@ -281,11 +294,10 @@ class Member implements EmbeddedPostgres {
   }
 
   /** False when the server ended before it was ready. */
-  private async launchOn(port: number, { prefix, binaries }: PostgresAccount): Promise<boolean> {
-    const settings = Object.entries(serverSettings(port, this.tuning)).flatMap(([name, value]) => [
-      '-c',
-      `${name}=${value}`,
-    ]);
+  private async launchIn(folder: string, { prefix, binaries }: PostgresAccount): Promise<boolean> {
+    const settings = Object.entries(serverSettings(folder, this.tuning)).flatMap(
+      ([name, value]) => ['-c', `${name}=${value}`],
+    );
     const [command = binaries.postgres, ...args] = [
       ...prefix,
       binaries.postgres,
@@ -356,7 +368,7 @@ class Member implements EmbeddedPostgres {
       ...prefix,
       binaries.initdb,
       `--pgdata=${made}`,
-      `--username=${ROLE}`,
+      `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
@@ -397,39 +409,48 @@ class Member implements EmbeddedPostgres {
     }
   }
 
-  /** Connects, checks that the server is the one of this data folder, and becomes a member. */
-  private async join(port: number): Promise<void> {
-    const connection = new pg.Client({
-      host: '127.0.0.1',
-      port,
-      user: ROLE,
+  /**
+   * Connects, checks that the server is the one of this data folder, and becomes a member.
+   * @param launched this process started the server: a release that made objects as superuser may
+   *   have run before.
+   */
+  private async join(folder: string, launched: boolean): Promise<void> {
+    const superuser: pg.ClientConfig = {
+      host: folder,
+      port: SOCKET_PORT,
+      user: SUPERUSER,
       password: this.password,
-      database: 'postgres',
       ssl: false,
       application_name: 'ledger-supervisor',
       connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-    });
+    };
+    const connection = new pg.Client({ ...superuser, database: 'postgres' });
     // An error without a listener would end the process; 'end' follows and is handled.
     connection.on('error', () => undefined);
     try {
       await connection.connect();
-      const { rows } = await connection.query<{ folder: string; made: boolean }>(
-        `select current_setting('data_directory') as folder, exists (select from pg_database where datname = '${DATABASE}') as made`,
+      const { rows } = await connection.query<{ folder: string; owner: string | null }>(
+        `select current_setting('data_directory') as folder,
+           (select pg_get_userbyid(datdba) from pg_database where datname = '${DATABASE}') as owner`,
       );
       const [server] = rows;
       if (!server || !(await isSameFolder(server.folder, this.pgdata))) {
         throw new EmbeddedPostgresError(
-          `the Postgres on port ${port} is not the one of ${this.pgdata}: left alone`,
+          `the Postgres that listens in ${folder} is not the one of ${this.pgdata}: left alone`,
         );
       }
       await connection.query('select pg_advisory_lock_shared($1)', [MEMBERSHIP_LOCK]);
-      if (!server.made) await makeDatabase(connection);
+      if (server.owner === null) await makeDatabase(connection);
+      if (launched || server.owner !== SERVICE_ROLE)
+        await provisionServiceRole(
+          { ...superuser, database: DATABASE },
+          servicePassword(this.password),
+        );
     } catch (error) {
       await connection.end().catch(() => undefined);
       throw error;
     }
-    this.port = port;
+    this.socketFolder = folder;
     this.connection = connection;
     connection.once('end', () => {
       if (this.connection !== connection) return;
@@ -443,7 +464,7 @@ class Member implements EmbeddedPostgres {
    * process leaves. Never rejects.
    */
   private async recover(): Promise<void> {
-    this.logger?.warn({ port: this.port }, 'lost the embedded Postgres');
+    this.logger?.warn({}, 'lost the embedded Postgres');
     for (let failures = 0; !this.leaving.signal.aborted; failures++) {
       const retryInMs = Math.round(backOffMs(failures, RESTART));
       try {
@@ -481,13 +502,15 @@ class Member implements EmbeddedPostgres {
  * folders.
  */
 function serverSettings(
-  port: number,
+  socketFolder: string,
   { fsync, maxConnections }: Tuning,
 ): Readonly<Record<string, string | number>> {
   return {
-    port,
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
+    // No TCP: after a crash another user's process could take the port and be sent the password.
+    listen_addresses: '',
+    port: SOCKET_PORT,
+    unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
     max_connections: maxConnections,
     timezone: 'UTC',
     log_timezone: 'UTC',
@@ -547,27 +570,6 @@ async function makeDatabase(connection: pg.Client): Promise<void> {
     // Another process was faster: 42P04, or a moment earlier 23505 from the unique index.
     if (!hasCode(error, '42P04', '23505')) throw error;
   }
-}
-
-/**
- * Below the range from which the system takes the local ports of outgoing connections: a pool that
- * retries the port of a crashed server could otherwise be assigned that very port, connect to
- * itself, and keep the server from returning to it.
- */
-async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = randomInt(20_000, 32_000);
-    if (await isFree(port)) return port;
-  }
-  throw new EmbeddedPostgresError('found no free port on 127.0.0.1 between 20000 and 32000');
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const probe = createServer();
-    probe.once('error', () => done(false));
-    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => done(true)));
-  });
 }
 
 async function isSameFolder(one: string, other: string): Promise<boolean> {

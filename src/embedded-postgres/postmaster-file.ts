@@ -7,8 +7,8 @@ import { hasCode } from '../foundation/error-code.js';
 /** The file that a running server keeps in its data folder (postmaster.pid, one value a line). */
 export interface PostmasterFile {
   readonly pid: number;
-  /** 0 until the server listens. */
-  readonly port: number;
+  /** The folder of its socket; empty when it has none, or does not listen yet. */
+  readonly socketFolder: string;
   readonly status: 'starting' | 'ready' | 'stopping' | 'unknown';
 }
 
@@ -25,7 +25,7 @@ export async function readPostmasterFile(pgdata: string): Promise<PostmasterFile
   const status = lines[7]?.trim();
   return {
     pid,
-    port: Number(lines[3]) || 0,
+    socketFolder: lines[4]?.trim() ?? '',
     status:
       status === 'ready' || status === 'starting' || status === 'stopping' ? status : 'unknown',
   };

@@ -2,7 +2,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { backOffMs, pause } from '../foundation/pause.js';
-import { isTransientError } from '../postgres/database.js';
+import { isUnavailable } from '../postgres/database.js';
 import { probed } from '../postgres/probe.js';
 
 /** A statement as the library passes it to pg. */
@@ -150,9 +150,7 @@ export class QueuePool {
       return await client.query(withTimeLimit(statement));
     } catch (error) {
       if (this.isClosed) return never();
-      throw isTransientError(error)
-        ? new QueueAway('the database is away', { cause: error })
-        : error;
+      throw isUnavailable(error) ? new QueueAway('the database is away', { cause: error }) : error;
     }
   }
 
@@ -164,7 +162,7 @@ export class QueuePool {
       return found;
     } catch (error) {
       if (this.isClosed) return await never();
-      if (!isTransientError(error))
+      if (!isUnavailable(error))
         this.logger.warn({ code: errorCode(error) }, 'a job could not be fetched');
       return NOTHING;
     } finally {
@@ -189,7 +187,7 @@ export class QueuePool {
         return done;
       } catch (error) {
         if (this.isClosed) return never();
-        if (!isTransientError(error)) {
+        if (!isUnavailable(error)) {
           this.logger.warn({ code: errorCode(error) }, 'the outcome of a job could not be noted');
           this.letGo(statement);
           return NOTHING;

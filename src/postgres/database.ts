@@ -4,7 +4,8 @@ import { errorCode, errorMessage } from '../foundation/error-code.js';
 
 export interface PoolOptions {
   /**
-   * A function is called at every connect: after a crash the embedded server may have another port.
+   * A function is called at every connect: after a crash the embedded server's socket may be in
+   * another folder.
    */
   readonly url: string | (() => string);
   /** Limit of connections. */
@@ -127,16 +128,20 @@ function toBigInts(value: unknown): unknown {
   return typeof value === 'string' ? BigInt(value) : value;
 }
 
-const UNAVAILABLE_STATES: ReadonlySet<string> = new Set([
-  '57P01', // the server is shutting down
-  '57P02', // another session crashed the server
-  '57P03', // starting up, or replaying its log
-  '57P05', // idle for too long
-  '53100', // no room on its disk
-  '53200', // no memory
-  '53300', // no connection left
-  '25006', // read-only: it is not, or no longer, the primary
-]);
+/**
+ * States (SQLSTATE) that are no fault of the statement, by their beginning: the same statement may
+ * succeed a moment later, on this server or on its successor.
+ */
+const UNAVAILABLE_STATES = [
+  '08', // the connection broke
+  '25006', // read-only: the server is not, or no longer, the primary
+  '25P03', // idle in a transaction for too long
+  '40', // rolled back: a deadlock, a serialisation failure, a conflict with recovery
+  '53', // no room on the disk, no memory, no connection left
+  '55P03', // a lock was not granted in time
+  '57', // cut off by its time limit or by an operator; shutting down, crashed, starting up
+  '58030', // the disk failed
+] as const;
 
 const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -152,36 +157,41 @@ const UNAVAILABLE_ERRNOS: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
+/**
+ * Of a Unix socket: the server is down and took its socket along, or has more callers waiting than
+ * it keeps. Other calls have these codes for other reasons.
+ */
+const UNAVAILABLE_SOCKET_ERRNOS: ReadonlySet<string> = new Set(['ENOENT', 'EAGAIN']);
+
 // pg reports these without any code.
 const UNAVAILABLE_MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed and is not queryable|Cannot use a pool after calling end)/;
 
 /**
- * True when the database is unavailable rather than the statement wrong: the API returns 503,
- * background loops retry. A statement time-out counts as well; a conflict, a constraint or a syntax
- * error does not.
+ * The one classification of errors for all pools, adapters and background loops. True when the
+ * database is away, refuses to write or rolled back, rather than the statement wrong: the API
+ * returns 503, loops retry. A constraint or a syntax error does not count.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   const code = errorCode(error);
   if (
     code !== undefined &&
-    (code.startsWith('08') || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_ERRNOS.has(code))
+    (UNAVAILABLE_ERRNOS.has(code) ||
+      UNAVAILABLE_STATES.some((state) => code.startsWith(state)) ||
+      (UNAVAILABLE_SOCKET_ERRNOS.has(code) && isOfConnect(error)))
   )
     return true;
-  const message = errorMessage(error);
-  if (code === '57014') return message.includes('statement timeout');
-  if (UNAVAILABLE_MESSAGES.test(message)) return true;
+  if (UNAVAILABLE_MESSAGES.test(errorMessage(error))) return true;
   return causesOf(error).some(isUnavailable);
 }
 
-/**
- * Besides an unavailable server: a transaction that was rolled back (deadlock, serialisation), a
- * server out of resources, shutting down, or read-only because it is not the primary. The same
- * statement may succeed a moment later, on this server or on its successor.
- */
-export const isTransientError = (error: unknown): boolean =>
-  isUnavailable(error) || /^(40|53|57)|^(25006|55P03)$/.test(errorCode(error) ?? '');
+/** Unavailable, and the server itself said so: it answers, and other statements may succeed. */
+export const isRefusedByServer = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && isUnavailable(error);
+
+const isOfConnect = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'syscall' in error && error.syscall === 'connect';
 
 /**
  * Node reports a host with several addresses as one error with an error per address in `errors`.

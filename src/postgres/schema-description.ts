@@ -6,7 +6,18 @@ import type pg from 'pg';
  * same schema.
  */
 export async function describeSchema(pool: pg.Pool): Promise<string> {
-  const { rows: tables } = await pool.query<{
+  const client = await pool.connect();
+  try {
+    // Postgres writes names with their schema only where the path does not lead to it.
+    await client.query('set search_path = ledger');
+    return await describe(client);
+  } finally {
+    client.release(true);
+  }
+}
+
+async function describe(client: pg.ClientBase): Promise<string> {
+  const { rows: tables } = await client.query<{
     oid: number;
     name: string;
     comment: string | null;
@@ -17,7 +28,7 @@ export async function describeSchema(pool: pg.Pool): Promise<string> {
   const described: string[] = [];
   for (const table of tables) {
     const lines = (
-      await pool.query<{ line: string }>(
+      await client.query<{ line: string }>(
         `select line from (
            select 1 as part, a.attnum::int as place, '' as name,
              concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
@@ -46,7 +57,7 @@ export async function describeSchema(pool: pg.Pool): Promise<string> {
     ];
     described.push([heading.filter(Boolean).join(' '), ...lines].join('\n'));
   }
-  const { rows: routines } = await pool.query<{ definition: string }>(`
+  const { rows: routines } = await client.query<{ definition: string }>(`
     select pg_get_functiondef(oid) as definition from pg_proc where pronamespace = 'ledger'::regnamespace and prokind in ('f', 'p')
     order by proname collate "C", pg_get_function_identity_arguments(oid)`);
   return `${[...described, ...routines.map(({ definition }) => definition.trimEnd())].join('\n\n')}\n`;

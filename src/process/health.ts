@@ -6,21 +6,22 @@ import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';
+import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
-/** Lag below which a read model counts as following. */
-const LAG_SECONDS_MAX = 30;
-/** Age from which a parked reaction makes the service degraded. */
-const PARKED_SECONDS_DEGRADED = 10;
+/** How long a follower or a reaction may stand still before the service is degraded. */
+const STILL_SECONDS_DEGRADED = 10;
 
 /**
- * Readiness of the process: its stores answer, and its read models have caught up once and follow.
+ * Readiness of the process: its stores answer, the database accepts writes, and its read models
+ * have caught up once. Degraded: background work stands still.
  */
 export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
+  private readonly writes: WriteProbe;
   private caughtUp = false;
 
   constructor(
@@ -32,7 +33,9 @@ export class ServiceReadiness implements ReadinessProbe {
       readonly sealer: ChainSealer;
     },
     private readonly names: readonly string[],
-  ) {}
+  ) {
+    this.writes = new WriteProbe(core.pool, ANSWER_WITHIN_MS);
+  }
 
   /**
    * After a start a client must find its earlier writes: the read models must reach the head of the
@@ -109,7 +112,7 @@ export class ServiceReadiness implements ReadinessProbe {
     if (!this.generations.areShown) this.catchUpAgain();
     const [postgres, log, projected, policies, chain] = await Promise.all([
       this.guarded(async () => {
-        await ping(this.core.pool, ANSWER_WITHIN_MS);
+        await this.writes.check();
         return { ok: true };
       }),
       this.guarded(async () => {
@@ -117,13 +120,10 @@ export class ServiceReadiness implements ReadinessProbe {
         return { ok: true, store, head: head ?? null };
       }),
       this.projectionChecks(),
-      this.guarded(async () => ({
-        ok: this.followers.policies.lastError === null,
-        role: this.followers.policies.role,
-        position: await this.followers.policies.checkpoint(),
-        ...(await this.followers.policies.parkedCounts()),
-        lastError: this.followers.policies.lastError,
-      })),
+      this.guarded(async () => {
+        const status = await this.followers.policies.status(Date.now());
+        return { ok: status.lastError === null, ...status };
+      }),
       this.guarded(async () => {
         const status = await this.followers.sealer.status(Date.now());
         return { ok: status.lastError === null, ...status };
@@ -131,11 +131,8 @@ export class ServiceReadiness implements ReadinessProbe {
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
     const checks = { postgres, 'event-log': log, ...projections, policies, chain };
-    const behind = Object.values(projections).some(
-      ({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX,
-    );
-    const degraded = Number(policies['oldestSeconds'] ?? 0) >= PARKED_SECONDS_DEGRADED;
-    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
+    const degraded = [...Object.values(projections), policies, chain].some(standsStill);
+    return { ready: postgres.ok && log.ok && this.caughtUp, degraded, checks };
   }
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
@@ -149,19 +146,23 @@ export class ServiceReadiness implements ReadinessProbe {
             position,
             lagEvents,
             lagSeconds,
+            stillSeconds,
             parkedStreams,
+            unreadableStreams,
             lastError,
             role,
           }) => [
             `projection ${projection}`,
             {
-              ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX,
+              ok: lastError === null && stillSeconds < STILL_SECONDS_DEGRADED,
               role,
               generation,
               position,
               lagEvents,
               lagSeconds,
+              stillSeconds,
               parkedStreams,
+              unreadableStreams,
               lastError,
             },
           ],
@@ -177,7 +178,7 @@ export class ServiceReadiness implements ReadinessProbe {
    */
   private unknownProjections(postgres: HealthCheck, log: HealthCheck): Record<string, HealthCheck> {
     const lastError = !postgres.ok
-      ? 'the database is away'
+      ? 'the database is away or refuses to write'
       : !log.ok
         ? 'the event log is away'
         : 'no answer in time';
@@ -190,15 +191,22 @@ export class ServiceReadiness implements ReadinessProbe {
     try {
       return await inTime(check(), ANSWER_WITHIN_MS);
     } catch (error) {
-      // The log's message says what an operator can do.
+      // These messages say what an operator can do, and quote nothing.
+      const isPlain = [EventLogUnavailable, NoAnswerInTime, WritesRefused].some(
+        (kind) => error instanceof kind,
+      );
       return {
         ok: false,
-        ...(error instanceof EventLogUnavailable || error instanceof NoAnswerInTime
-          ? { problem: error.message }
-          : {}),
+        ...(isPlain && error instanceof Error ? { problem: error.message } : {}),
       };
     }
   }
+}
+
+/** A check without an answer in time counts as well. */
+function standsStill({ ok, stillSeconds, oldestSeconds = 0 }: HealthCheck): boolean {
+  if (stillSeconds === undefined) return !ok;
+  return Math.max(Number(stillSeconds), Number(oldestSeconds)) >= STILL_SECONDS_DEGRADED;
 }
 
 /**

@@ -40,8 +40,8 @@ async function main(): Promise<void> {
   });
   stopOnSignals(starting, config, logger);
   try {
-    const { url } = await starting;
-    logger.info({ url, version, roles: [...config.roles] }, 'listening');
+    const { url, operationsUrl } = await starting;
+    logger.info({ url, operationsUrl, version, roles: [...config.roles] }, 'listening');
     if (banner) process.stdout.write(banner(url));
     const lateBanner = await late;
     if (lateBanner) process.stdout.write(lateBanner(url));

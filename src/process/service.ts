@@ -1,14 +1,17 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { OperatorsFile } from '../config/operators-file.js';
 import type { Core } from '../core/core.js';
+import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
 import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
+import { queueDepth } from '../policies/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
+import { ResourceMetrics } from './resource-metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import {
   makeFollowers,
@@ -21,12 +24,14 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startUnreadableRetries,
 } from './start-followers.js';
 import {
   configureApplication,
   startApplication,
   startListening,
   startOperationRuns,
+  startOperationsListener,
   startOperationsPool,
   startVisits,
 } from './start-http.js';
@@ -48,6 +53,8 @@ export interface Service {
   readonly app: NestFastifyApplication;
   /** The listening address. */
   readonly url: string;
+  /** Of health and metrics; undefined: they are answered at `url`. */
+  readonly operationsUrl?: string;
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
   /** Requests in flight finish, checkpoints are written, everything is released. */
@@ -60,8 +67,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
+  const resources = new ResourceMetrics(registry, {
+    version: options.version,
+    node: process.version,
+  });
   return startInOrder(async (start) => {
-    const { stores, watched } = await startStores(start, options, metrics);
+    const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answers = new KeptAnswers(
       new PostgresAnswerRows(core.pool, presence),
@@ -73,7 +84,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const operationsPool = await start(startOperationsPool(core, options));
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
-    const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
+    resources.watchPool('jobs', jobsPool);
+    resources.watchPool('operations', operationsPool);
+    const observeJobs = resources.jobs;
+    const followers = makeFollowers(
+      { rateLimits, stores, watched, jobsPool, observeJobs },
+      options,
+    );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
@@ -82,27 +99,43 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
+    resources.watchFollowers(followers);
+    if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
     await start(startProjecting(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));
+    const operationsUrl = await start(startOperationsListener(application, options));
     const url = await start(startListening(application, options, address));
     const { projections, policies } = followers;
-    return { core, app: application.app, url, projections, policies };
+    const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
+    return { core, app: application.app, ...urls, projections, policies };
   });
+}
+
+interface Observers {
+  readonly metrics: LedgerMetrics;
+  readonly resources: ResourceMetrics;
 }
 
 async function startStores(
   start: Start,
   options: ServiceOptions,
-  metrics: LedgerMetrics,
+  { metrics, resources }: Observers,
 ): Promise<{ readonly stores: Stores; readonly watched: WatchedLog }> {
-  const core = await start(startCore(options, metrics));
+  const observe: EventLogObserver = {
+    ...metrics.eventLog,
+    pool: (use) => resources.watchPool('log-readers', use),
+  };
+  const core = await start(startCore(options, observe));
+  resources.watchPool('requests', core.pool);
   const background = await start(startBackgroundPool(core, options));
+  resources.watchPool('background', background);
   const stores = await start(startPresence(core, background));
   // Its presence is seen from here on, so that no copy of the log counts as complete: now the log
   // may grow.

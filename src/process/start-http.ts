@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../core/connection-budget.js';
-import { isStoreAway, type Core } from '../core/core.js';
+import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
@@ -75,6 +75,7 @@ export async function startApplication(
     },
     trustedProxies: config.trustedProxies,
     logAddresses: config.logAddresses,
+    hasOperationsListener: config.operationsPort !== undefined,
   });
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
@@ -82,6 +83,7 @@ export async function startApplication(
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,
+        ownWritesMs: config.ownWritesWaitMs,
         // Of all requests in progress a tenant's waiting reads hold a quarter at most.
         perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
       },
@@ -89,6 +91,8 @@ export async function startApplication(
       progress: {
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
+        projectionsAt: (names) => projections.appliedPositions(names),
+        policiesAt: () => policies.reachedPosition(),
       },
       publicUrl: () => config.publicUrl ?? parts.address.url,
     }),
@@ -108,7 +112,7 @@ export async function configureApplication(
     tenants: edgeTenants(stores.core),
     calls: rateLimits,
     metrics: new HttpMetrics(registry),
-    isUnavailable: isStoreAway,
+    isUnavailable: isNotServedNow,
     operators,
     isComplete: () => generations.areComplete,
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
@@ -116,6 +120,20 @@ export async function configureApplication(
   serveInterfaceDescription(app, { version });
   await app.init();
 }
+
+/** Ends last: health and metrics are there while the last requests are answered. */
+export async function startOperationsListener(
+  { edge }: Application,
+  { config }: ServiceOptions,
+): Promise<Started<string | undefined>> {
+  const { operationsPort, host, shutdownGraceMs } = config;
+  if (operationsPort === undefined) return { part: undefined, undo: () => undefined };
+  const port = await edge.listenForOperations(operationsPort, host);
+  return { part: urlOf(host, port), undo: () => edge.closeOperations(shutdownGraceMs) };
+}
+
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export async function startListening(
   { app }: Application,
@@ -127,7 +145,7 @@ export async function startListening(
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
   return {
-    part: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    part: urlOf(host, Number(port)),
     undo: () => stopAnswering(app, config.shutdownGraceMs),
   };
 }

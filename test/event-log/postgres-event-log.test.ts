@@ -12,7 +12,7 @@ import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-post
 import { migrateToLatest } from '../../src/postgres/migrator.js';
 import { createTestDatabase } from '../support/database.js';
 import { createDataDir, eventually, removeDataDir, serverPid } from '../support/embedded.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { startPostgresProxy } from '../support/postgres-proxy.js';
 import {
   at,
   collect,
@@ -37,10 +37,7 @@ const ordinal = (position: string): bigint => BigInt(position.split('-')[1] ?? '
 
 async function postgresLog(): Promise<PostgresUnderTest> {
   const database = await createTestDatabase();
-  const direct = new URL(database.url);
-  const proxy = await startTcpProxy({ host: direct.hostname, port: Number(direct.port) });
-  const url = new URL(database.url);
-  url.host = `127.0.0.1:${proxy.port}`;
+  const { proxy, url } = await startPostgresProxy(database.url);
   const sql = await connect(database.url);
   // The template's log has an id, and its clones would all be one log.
   await sql.query('update ledger.log_head set log_id = gen_random_uuid()');
@@ -62,7 +59,7 @@ async function postgresLog(): Promise<PostgresUnderTest> {
     untilWriterWaits,
     ordinal,
     open: async (options) => {
-      const log = await PostgresEventLog.open({ url: url.href, ...options });
+      const log = await PostgresEventLog.open({ url, ...options });
       logs.push(log);
       return log;
     },
@@ -602,16 +599,14 @@ describe('the log on a server that is killed', () => {
 
 it('a listener whose connection has fallen silent listens again, and wakes all tails', async () => {
   const database = await createTestDatabase();
-  const url = new URL(database.url);
-  const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
+  const { proxy, url } = await startPostgresProxy(database.url);
   const doorbell = new Doorbell();
   let woken = 0;
   jest.spyOn(doorbell, 'wakeAll').mockImplementation(() => void (woken += 1));
   const listener = new PostgresListener(
     doorbell,
     {
-      url: () => url.href,
+      url: () => url,
       applicationName: 'test',
       connectTimeoutMs: 2_000,
       statementTimeoutMs: 2_000,

@@ -8,7 +8,8 @@ import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { fetchRow } from '../../src/postgres/statements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { startPostgresProxy } from '../support/postgres-proxy.js';
+import type { TcpProxy } from '../support/tcp-proxy.js';
 
 let database: TestDatabase;
 let direct: pg.Pool;
@@ -38,10 +39,9 @@ function newJobs(
 beforeEach(async () => {
   database = await createTestDatabase();
   direct = openPool({ url: database.url, max: 4, applicationName: 'test', bigintAsText: true });
-  const url = new URL(database.url);
-  proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  pool = openPool({ url: url.href, max: 5, applicationName: 'jobs', bigintAsText: true });
+  const line = await startPostgresProxy(database.url);
+  proxy = line.proxy;
+  pool = openPool({ url: line.url, max: 5, applicationName: 'jobs', bigintAsText: true });
   pool.on('connect', (client) => client.on('error', () => undefined));
   jobs = newJobs(pool, { id: 1 }, () => work());
   await jobs.prepare();

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import {
   DatabaseUnavailable,
+  isRefusedByServer,
   isUnavailable,
   kyselyOver,
   openPool,
@@ -78,6 +79,7 @@ test('every error of an unreachable server counts as unavailable', async () => {
   client.release();
   expect(isUnavailable(await refusalOf(pool.query('select pg_sleep(30)')))).toBe(true);
   expect(isUnavailable(new DatabaseUnavailable('away'))).toBe(true);
+  expect(isRefusedByServer(new DatabaseUnavailable('away'))).toBe(false);
   expect(
     isUnavailable(
       new Error('outer', { cause: Object.assign(new Error('inner'), { code: '57P03' }) }),
@@ -96,14 +98,30 @@ test('a full pool counts as unavailable', async () => {
   for (const client of taken) client.release();
 });
 
-test('a wrong statement or a cancelled one does not count as unavailable', async () => {
+test.each([
+  ['08006', 'the connection broke'],
+  ['25006', 'read-only'],
+  ['40001', 'could not be serialised'],
+  ['40P01', 'deadlock'],
+  ['53100', 'disk full'],
+  ['53200', 'out of memory'],
+  ['53300', 'too many connections'],
+  ['55P03', 'a lock was not granted in time'],
+  ['57014', 'cut off'],
+  ['57P01', 'shutting down'],
+  ['58030', 'the disk failed'],
+])('state %s (%s) counts as unavailable, as the server itself says', async (state) => {
+  const failing = pool.query(`do $$ begin raise exception 'no' using errcode = '${state}'; end $$`);
+  const error = await refusalOf(failing);
+  expect({ away: isUnavailable(error), byServer: isRefusedByServer(error) }).toEqual({
+    away: true,
+    byServer: true,
+  });
+});
+
+test('a wrong statement does not count as unavailable', async () => {
   expect(isUnavailable(await refusalOf(pool.query('select 1 / 0')))).toBe(false);
   expect(isUnavailable(await refusalOf(pool.query('selct')))).toBe(false);
-  expect(
-    isUnavailable(
-      Object.assign(new Error('canceling statement due to user request'), { code: '57014' }),
-    ),
-  ).toBe(false);
   expect(isUnavailable(new Error('no'))).toBe(false);
   expect(isUnavailable(undefined)).toBe(false);
 });
@@ -123,4 +141,17 @@ test('a frozen server causes an error, and its connection is not reused', async 
   } finally {
     process.kill(pid, 'SIGCONT');
   }
+});
+
+test('a Unix socket that is gone, or has too many waiting, is an unavailable server', async () => {
+  const url = `postgresql://nobody:x@${encodeURIComponent('/nowhere/at/all')}:5432/none`;
+  const away = openPool({ url, max: 1, applicationName: 'pool-test' });
+  const error = await refusalOf(away.query('select 1'));
+  expect(error).toMatchObject({ code: 'ENOENT', syscall: 'connect' });
+  expect(isUnavailable(error)).toBe(true);
+  await away.end();
+  const full = Object.assign(new Error('connect EAGAIN'), { code: 'EAGAIN', syscall: 'connect' });
+  expect(isUnavailable(full)).toBe(true);
+  const file = Object.assign(new Error('open ENOENT'), { code: 'ENOENT', syscall: 'open' });
+  expect(isUnavailable(file)).toBe(false);
 });

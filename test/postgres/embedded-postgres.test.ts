@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readFile,
+  readdir,
+  readlink,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -15,6 +25,7 @@ import {
   removeDataDir,
   serverPid,
   startInOtherProcess,
+  superuserUrl,
   textOf,
 } from '../support/embedded.js';
 
@@ -61,14 +72,23 @@ async function ask(url: string, statement: string): Promise<string> {
   }
 }
 
+/** Only a superuser may ask where the server's files are. */
+async function dataDirectoryOf(folder: string, { url }: EmbeddedPostgres): Promise<string> {
+  return ask(await superuserUrl(folder, url), 'show data_directory');
+}
+
 function killServer(pid: number | undefined): void {
   if (pid === undefined) throw new Error('no server runs');
   process.kill(pid, 'SIGKILL');
 }
 
 /** What a server that was killed with the machine leaves behind. */
-async function leavePostmasterFile(folder: string, pid: number, port: number): Promise<void> {
-  const lines = [pid, join(folder, 'postgres'), 1_700_000_000, port, '', '127.0.0.1', '', 'ready'];
+async function leavePostmasterFile(
+  folder: string,
+  pid: number,
+  socketFolder: string,
+): Promise<void> {
+  const lines = [pid, join(folder, 'postgres'), 1_700_000_000, 5432, socketFolder, '', '', 'ready'];
   await writeFile(join(folder, 'postgres', 'postmaster.pid'), `${lines.join('\n')}\n`, {
     mode: 0o600,
   });
@@ -105,13 +125,14 @@ test('the data folder is created for its owner only, at any path', async () => {
 test('first starts at once share one server', async () => {
   const [one, two, three] = await Promise.all([start(), start(), startInOtherProcess(dataDir)]);
   expect([one, two, three].filter(({ attached }) => !attached)).toHaveLength(1);
-  expect(new Set([one.port, two.port, three.port]).size).toBe(1);
+  expect(new Set([one, two, three].map(({ socketFolder }) => socketFolder)).size).toBe(1);
   await three.stop();
   expect((await readdir(dataDir)).sort()).toEqual([
     'postgres',
     'postgres-start.log',
     'postgres.lock',
     'postgres.password',
+    'socket',
   ]);
 });
 
@@ -119,7 +140,7 @@ test('a second process attaches, and the last one to stop stops the server', asy
   await copyDatabaseTo();
   const starter = await startInOtherProcess(dataDir);
   const second = await start();
-  expect(second).toMatchObject({ attached: true, port: starter.port });
+  expect(second).toMatchObject({ attached: true, socketFolder: starter.socketFolder });
   await starter.stop();
   expect(await ask(second.url, 'select 1')).toBe('1');
   await second.stop();
@@ -139,7 +160,7 @@ test('a server whose process was killed is found again, and stopped by the next 
   const pid = await serverPid(dataDir);
   await killed.kill();
   const next = await start();
-  expect(next).toMatchObject({ attached: true, port: killed.port });
+  expect(next).toMatchObject({ attached: true, socketFolder: killed.socketFolder });
   expect(await serverPid(dataDir)).toBe(pid);
   await eventually(
     async () =>
@@ -169,7 +190,7 @@ test('a process id that another program has now is no obstacle, and that program
   const before = await start();
   await before.stop();
   // Of all the programs that could have it: this very test.
-  await leavePostmasterFile(dataDir, process.pid, before.port);
+  await leavePostmasterFile(dataDir, process.pid, before.socketFolder);
   const after = await start();
   expect(after.attached).toBe(false);
   expect(await ask(after.url, 'select 1')).toBe('1');
@@ -184,35 +205,33 @@ test('the server of another data folder at the recorded process and port is not 
     const foreignPid = await serverPid(other);
     const before = await start();
     await before.stop();
-    await leavePostmasterFile(dataDir, foreignPid ?? 0, foreign.port);
+    await leavePostmasterFile(dataDir, foreignPid ?? 0, foreign.socketFolder);
 
     const own = await start();
     expect(own.attached).toBe(false);
-    expect(own.port).not.toBe(foreign.port);
-    expect(await ask(own.url, 'show data_directory')).toBe(join(dataDir, 'postgres'));
+    expect(own.socketFolder).not.toBe(foreign.socketFolder);
+    expect(await dataDirectoryOf(dataDir, own)).toBe(join(dataDir, 'postgres'));
     await own.stop();
     expect(await serverPid(other)).toBe(foreignPid);
-    expect(await ask(foreign.url, 'show data_directory')).toBe(join(other, 'postgres'));
+    expect(await dataDirectoryOf(other, foreign)).toBe(join(other, 'postgres'));
     await foreign.stop();
   } finally {
     await removeDataDir(other);
   }
 });
 
-test('a crashed server restarts on its port, and pools recover', async () => {
+test('a crashed server restarts, and pools recover', async () => {
   await copyDatabaseTo();
   const server = await start();
   const pool = openPool({ url: () => server.url, max: 3, applicationName: 'test' });
   try {
     await Promise.all([1, 2, 3].map(() => pool.query('select pg_sleep(0)')));
-    const { port } = server;
     const pid = await serverPid(dataDir);
     killServer(pid);
     await eventually(
       async () =>
         (await pool.query('select 1')).rows.length === 1 && (await serverPid(dataDir)) !== pid,
     );
-    expect(server.port).toBe(port);
   } finally {
     await pool.end();
   }
@@ -277,4 +296,161 @@ test('a lost password is named, not replaced', async () => {
   await mkdir(join(dataDir, 'postgres'));
   await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '18\n');
   await expect(start()).rejects.toThrow(/postgres\.password is missing/);
+});
+
+/** Ports on which the server of a data folder listens, from the kernel. */
+async function listeningSockets(folder: string): Promise<readonly string[]> {
+  const pid = await serverPid(folder);
+  const links = await Promise.all(
+    (await readdir(`/proc/${pid}/fd`)).map((fd) =>
+      readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''),
+    ),
+  );
+  const inodes = new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []));
+  const tables = await Promise.all(
+    ['tcp', 'tcp6', 'udp', 'udp6', 'unix'].map(async (family) =>
+      (await readFile(`/proc/${pid}/net/${family}`, 'utf8').catch(() => '')).split('\n').slice(1),
+    ),
+  );
+  return tables.flat().filter((row) => row.split(/\s+/).some((word) => inodes.has(word)));
+}
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('the server listens on one Unix socket alone, which only its owner can use', async () => {
+  await copyDatabaseTo();
+  const server = await start();
+  expect(await ask(server.url, 'show listen_addresses')).toBe('');
+  expect(server.socketFolder).toBe(join(dataDir, 'socket'));
+  const path = join(dataDir, 'socket', '.s.PGSQL.5432');
+  expect(await listeningSockets(dataDir)).toEqual([expect.stringMatching(new RegExp(`${path}$`))]);
+  expect((await stat(path)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(dataDir, 'socket'))).mode & 0o777).toBe(0o700);
+});
+
+describe('a data folder whose path is too long for a socket', () => {
+  /** The socket's path has 107 bytes, or one more. */
+  const folderFor = (socketPathBytes: number): string =>
+    join(dataDir, 'x'.repeat(socketPathBytes - `${dataDir}//socket/.s.PGSQL.5432`.length));
+
+  test('at 107 bytes the socket is inside, at 108 in a folder that a file names', async () => {
+    const inside = await start(folderFor(107));
+    expect(inside.socketFolder).toBe(join(folderFor(107), 'socket'));
+    await inside.stop();
+
+    const folder = folderFor(108);
+    const server = await start(folder);
+    const [named, of] = (await textOf(folder, 'socket-folder')).split('\n');
+    expect([server.socketFolder, folder]).toEqual([named, of]);
+    expect(server.socketFolder.startsWith(tmpdir())).toBe(true);
+    const about = await stat(server.socketFolder);
+    expect([about.mode & 0o777, about.uid]).toEqual([0o700, process.getuid?.()]);
+    expect(await ask(server.url, 'select 1')).toBe('1');
+
+    const other = await startInOtherProcess(folder);
+    expect(other).toMatchObject({ attached: true, socketFolder: named });
+    await server.stop();
+    await other.stop();
+    expect(await textOf(folder, 'socket-folder')).toBe('');
+    await expect(stat(named ?? '')).rejects.toThrow('ENOENT');
+  });
+
+  test('a killed server is found again there, and a copy of the folder has a place of its own', async () => {
+    const folder = folderFor(120);
+    await mkdir(folder);
+    await copyDatabaseTo(folder);
+    const killed = await startInOtherProcess(folder);
+    await killed.kill();
+    const next = await start(folder);
+    expect(next).toMatchObject({ attached: true, socketFolder: killed.socketFolder });
+
+    const copy = folderFor(121);
+    await mkdir(copy);
+    await copyDatabaseTo(copy);
+    await copyFile(join(folder, 'socket-folder'), join(copy, 'socket-folder'));
+    const restored = await start(copy);
+    expect(restored.socketFolder).not.toBe(next.socketFolder);
+    expect(await dataDirectoryOf(copy, restored)).toBe(join(copy, 'postgres'));
+    expect(await dataDirectoryOf(folder, next)).toBe(join(folder, 'postgres'));
+    await restored.stop();
+    await next.stop();
+  });
+});
+
+test('a folder of the socket that others can enter is refused in one line', async () => {
+  await copyDatabaseTo();
+  await mkdir(join(dataDir, 'socket'), { recursive: true });
+  await chmod(join(dataDir, 'socket'), 0o755);
+  await expect(start()).rejects.toThrow(/socket must be a folder of the user .* mode 0700/);
+  expect(await serverPid(dataDir)).toBeUndefined();
+});
+
+test('a server of an older release, without a socket, is named and left alone', async () => {
+  await copyDatabaseTo();
+  const other = await createDataDir();
+  await copyDatabaseTo(other);
+  const running = await start(other);
+  const pid = (await serverPid(other)) ?? 0;
+  await leavePostmasterFile(other, pid, '');
+  await expect(startEmbeddedPostgres({ dataDir: other, fsync: false })).rejects.toThrow(
+    /older release runs on .* kill -INT/,
+  );
+  await leavePostmasterFile(other, pid, running.socketFolder);
+  expect(await ask(running.url, 'select 1')).toBe('1');
+  await running.stop();
+  await removeDataDir(other);
+});
+
+describe('the role of the service', () => {
+  test('is an ordinary one that owns its database', async () => {
+    await copyDatabaseTo();
+    const { url } = await start();
+    const role = 'from pg_roles where rolname = current_user';
+    expect(await ask(url, `select rolsuper or rolcreaterole or rolcreatedb ${role}`)).toBe('false');
+    expect(
+      await ask(
+        url,
+        'select pg_get_userbyid(datdba) = current_user from pg_database where datname = current_database()',
+      ),
+    ).toBe('true');
+    await expect(ask(url, `copy (select 1) to program 'true'`)).rejects.toThrow(
+      /permission denied/,
+    );
+    await expect(ask(url, `select pg_read_file('PG_VERSION')`)).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+
+  test('takes over what a release made as superuser', async () => {
+    await copyDatabaseTo();
+    const before = await start();
+    const client = new pg.Client(await superuserUrl(dataDir, before.url));
+    await client.connect();
+    await client.query(`
+      create schema old;
+      create table old.numbered (id bigint generated always as identity, kind serial, note text);
+      create sequence old.alone;
+      create type old.mood as enum ('fine');
+      create function old.doubled(n int) returns int language sql return n * 2;
+      create view old.shown as select * from old.numbered;
+      alter database ledger owner to ledger`);
+    await client.end();
+    await before.stop();
+
+    const { url } = await start();
+    await ask(url, 'drop function old.doubled(int)');
+    await ask(url, 'alter table old.numbered add column more old.mood');
+    await ask(url, 'drop schema old cascade');
+    expect(await ask(url, "select count(*) from pg_namespace where nspname = 'old'")).toBe('0');
+  });
+
+  test('a server that was killed before the role was made gets it at the next start', async () => {
+    await copyDatabaseTo();
+    const killed = await startInOtherProcess(dataDir);
+    await killed.kill();
+    await ask(await superuserUrl(dataDir, killed.url), 'alter database ledger owner to ledger');
+    const next = await start();
+    expect(next.attached).toBe(true);
+    expect(await ask(next.url, 'create schema mine')).toBe('undefined');
+  });
 });

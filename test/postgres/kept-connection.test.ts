@@ -5,7 +5,7 @@ import { KeptConnection } from '../../src/postgres/kept-connection.js';
 import { announceTenant, listenForTenants } from '../../src/postgres/tenant-announcements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { startPostgresProxy } from '../support/postgres-proxy.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -44,10 +44,8 @@ it('is released when it is opened again during a stop', async () => {
 }, 10_000);
 
 it('is opened again when the line has fallen silent, without an error from either end', async () => {
-  const url = new URL(database.url);
-  const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-  url.port = String(proxy.port);
-  const pool = openPool({ url: url.href, max: 3, applicationName: 'kept' });
+  const { proxy, url } = await startPostgresProxy(database.url);
+  const pool = openPool({ url, max: 3, applicationName: 'kept' });
   const pids: number[] = [];
   const kept = new KeptConnection(
     pool,

@@ -7,7 +7,7 @@ import {
 } from '../../src/postgres/leadership.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
+import { startPostgresProxy } from '../support/postgres-proxy.js';
 
 const SOON = { everyMs: 10, retryMs: { first: 1, max: 10 } };
 const ANSWER_WITHIN_MS = 200;
@@ -148,10 +148,8 @@ describe('a turn', () => {
   });
 
   it('ends when a renewal is not answered', async () => {
-    const url = new URL(database.url);
-    const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
-    url.port = String(proxy.port);
-    const candidate = new Candidate(['silent'], { url: url.href }).start();
+    const { proxy, url } = await startPostgresProxy(database.url);
+    const candidate = new Candidate(['silent'], { url }).start();
     await eventually(async () => candidate.working === 1);
     proxy.forget();
     // The server knows nothing of it yet: what is left of the first connection keeps the lock.

@@ -1,5 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import { pino } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { loadConfig } from '../../src/config/config.js';
@@ -14,7 +15,7 @@ import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasur
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
 import { ApiClient, path, query, type Json } from '../support/api-client.js';
-import { createDataDir, removeDataDir } from '../support/embedded.js';
+import { createDataDir, removeDataDir, superuserUrl } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
 
 /**
@@ -31,7 +32,12 @@ let service: Service;
 let api: ApiClient;
 beforeAll(async () => {
   dataDir = await createDataDir();
-  const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
+  const config = loadConfig({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    POSITION_WAIT_MS: '20000',
+    OWN_WRITES_WAIT_MS: '20000',
+  });
   service = await startService({
     config,
     logger: pino({ level: 'silent' }),
@@ -162,17 +168,18 @@ async function shownOf(index: number): Promise<unknown[]> {
  */
 async function dump(): Promise<Buffer> {
   const folder = await mkdtemp(join(dataDir, 'dump-'));
+  const superuser = new pg.Client(await superuserUrl(dataDir, service.core.databaseUrl()));
+  await superuser.connect();
   try {
-    const { rows } = await service.core.pool.query<{ name: string }>(
+    const { rows } = await superuser.query<{ name: string }>(
       `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
        where relkind = 'r' and relpersistence <> 't'`,
     );
     const copies = rows.map(({ name }, index) => ({ name, file: join(folder, `${index}.copy`) }));
-    await service.core.pool.query(
-      copies.map(({ name, file }) => `copy ${name} to '${file}'`).join(';'),
-    );
+    await superuser.query(copies.map(({ name, file }) => `copy ${name} to '${file}'`).join(';'));
     return Buffer.concat(await Promise.all(copies.map(({ file }) => readFile(file))));
   } finally {
+    await superuser.end();
     await rm(folder, { recursive: true });
   }
 }

@@ -46,7 +46,7 @@ export async function eventually(
 
 export interface OtherProcess {
   readonly url: string;
-  readonly port: number;
+  readonly socketFolder: string;
   readonly attached: boolean;
   /** Stops as a service does. */
   stop(): Promise<void>;
@@ -57,7 +57,7 @@ export interface OtherProcess {
 const PROGRAM = `
   const { startEmbeddedPostgres } = await import(process.argv[1]);
   const server = await startEmbeddedPostgres({ dataDir: process.argv[2], fsync: false });
-  console.log(JSON.stringify({ url: server.url, port: server.port, attached: server.attached }));
+  console.log(JSON.stringify({ url: server.url, socketFolder: server.socketFolder, attached: server.attached }));
   process.stdin.once('end', () => server.stop()).resume();
 `;
 
@@ -98,12 +98,14 @@ async function firstLine(child: ChildProcess): Promise<string> {
   throw new Error('the other process ended without a word');
 }
 
-function isStarted(value: unknown): value is Pick<OtherProcess, 'url' | 'port' | 'attached'> {
+function isStarted(
+  value: unknown,
+): value is Pick<OtherProcess, 'url' | 'socketFolder' | 'attached'> {
   return (
     typeof value === 'object' &&
     value !== null &&
     'url' in value &&
-    'port' in value &&
+    'socketFolder' in value &&
     'attached' in value
   );
 }
@@ -111,4 +113,12 @@ function isStarted(value: unknown): value is Pick<OtherProcess, 'url' | 'port' |
 /** The text of a file below a data folder; empty when there is none. */
 export function textOf(dataDir: string, ...path: string[]): Promise<string> {
   return readFile(join(dataDir, ...path), 'utf8').catch(() => '');
+}
+
+/** The address of a member, for the superuser instead of the service's role. */
+export async function superuserUrl(dataDir: string, url: string): Promise<string> {
+  const superuser = new URL(url);
+  superuser.username = 'ledger';
+  superuser.password = (await textOf(dataDir, 'postgres.password')).trim();
+  return superuser.href;
 }

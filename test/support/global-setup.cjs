@@ -1,4 +1,4 @@
-const { mkdtemp } = require('node:fs/promises');
+const { mkdtemp, readFile } = require('node:fs/promises');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
@@ -25,9 +25,24 @@ module.exports = async () => {
   url.pathname = '/postgres';
   process.env.TEST_POSTGRES_URL = url.href;
 
+  // Tests run as the service does, under its ordinary role; here it may make databases, too.
+  const password = (await readFile(join(dataDir, 'postgres.password'), 'utf8')).trim();
+  const asSuperuser = async (database, statement) => {
+    const options = { host: server.socketFolder, user: 'ledger', password, database };
+    const superuser = new pg.Client(options);
+    await superuser.connect();
+    await superuser.query(statement);
+    await superuser.end();
+  };
+  await asSuperuser('postgres', `alter role ${url.username} createdb`);
+
   const admin = new pg.Client(url.href);
   await admin.connect();
   await admin.query('create database ledger_template');
+  await asSuperuser(
+    'ledger_template',
+    `grant execute on function pg_switch_wal() to ${url.username}`,
+  );
   url.pathname = '/ledger_template';
   await migrateToLatest(url.href);
   // Postgres clones only what nobody is connected to: from here on nobody can.

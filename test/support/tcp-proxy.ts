@@ -25,10 +25,9 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(target: {
-  readonly host: string;
-  readonly port: number;
-}): Promise<TcpProxy> {
+export async function startTcpProxy(
+  target: { readonly host: string; readonly port: number } | { readonly path: string },
+): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let frozen = false;
   let refusing = false;
@@ -37,7 +36,7 @@ export async function startTcpProxy(target: {
       client.on('error', () => undefined).resetAndDestroy();
       return;
     }
-    const upstream = new Socket().connect(target.port, target.host);
+    const upstream = new Socket().connect(target);
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],

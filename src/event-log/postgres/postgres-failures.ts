@@ -1,9 +1,9 @@
-import { isTransientError } from '../../postgres/database.js';
+import { isUnavailable } from '../../postgres/database.js';
 import { EventLogUnavailable } from '../event-log.js';
 
 /** The same call may succeed when it is retried. */
 export const isTransient = (error: unknown): boolean =>
-  error instanceof EventLogUnavailable || isTransientError(error);
+  error instanceof EventLogUnavailable || isUnavailable(error);
 
 /** The error in the terms of the port; other errors are passed on unchanged. */
 export function asUnavailable(error: unknown): unknown {

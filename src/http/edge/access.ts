@@ -45,6 +45,8 @@ export interface AccessRule {
   readonly about?: 'path' | 'referral-query';
   /** Of `operator`: one of these is required. */
   readonly roles?: readonly OperatorRole[];
+  /** Of `none`: answered on the listener for operations alone, where there is one. */
+  readonly operationsOnly?: boolean;
   /** The rate limit for calls without an API key (see `limitCalls`); undefined: unlimited. */
   readonly counted?: CountedCall;
 }

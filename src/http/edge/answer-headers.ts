@@ -13,15 +13,10 @@ export const plainHeaders = (requestId: string): Readonly<Record<string, string>
 
 /**
  * The client's request id is echoed and used nowhere else: it may contain anything, and logs and
- * events are kept. Routes outside of tenants (health, metrics, OpenAPI) set their own cache
- * control.
+ * events are kept. The pages of the docs set their own cache control.
  */
 export function setHeadersOfEveryAnswer(request: FastifyRequest, reply: FastifyReply): void {
   const own = request.headers['request-id'];
-  const { 'Cache-Control': noStore, ...headers } = plainHeaders(
-    typeof own === 'string' && OWN_REQUEST_ID.test(own) ? own : request.id,
-  );
-  void reply.headers(headers);
-  if (request.routeOptions.config?.access?.kind !== 'none')
-    void reply.header('Cache-Control', noStore);
+  const isUsable = typeof own === 'string' && OWN_REQUEST_ID.test(own);
+  void reply.headers(plainHeaders(isUsable ? own : request.id));
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerOptions } from 'node:http';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
@@ -24,6 +25,8 @@ import { callOf, type Call } from './call.js';
 import { limitCalls, limitCallsOfUser, limitNewUsers, type CallCounter } from './call-limit.js';
 import { clientAddress, countedAddress, trustOf, type AddressRange } from './client-address.js';
 import { Connections } from './connections.js';
+import type { Exchanges } from './exchanges.js';
+import { OperationsListener } from './operations-listener.js';
 import {
   allowCrossOrigin,
   answerPreflight,
@@ -48,6 +51,8 @@ export interface HttpEdgeOptions {
   readonly trustedProxies?: readonly AddressRange[];
   /** How clients' addresses stand in the log. Default: shortened. */
   readonly logAddresses?: LoggedAddresses;
+  /** Health and metrics are for a listener of their own: see `listenForOperations`. */
+  readonly hasOperationsListener?: boolean;
 }
 
 export interface HttpEdgeParts {
@@ -83,6 +88,7 @@ export class HttpEdge {
   /** For `NestFactory.create`: the framework's own body parsers are off. */
   readonly applicationOptions: NestApplicationOptions = { bodyParser: false, abortOnError: false };
   private readonly connections: Connections;
+  private readonly operations: OperationsListener | undefined;
   private readonly routes = new RouteTable();
   private readonly limits: HttpLimits;
   private readonly failures: FailedCredentials;
@@ -90,19 +96,27 @@ export class HttpEdge {
   private readonly addresses: LoggedAddresses;
   private draining = false;
 
-  constructor({ logger, limits, trustedProxies = [], logAddresses = 'short' }: HttpEdgeOptions) {
+  constructor({
+    logger,
+    limits,
+    trustedProxies = [],
+    logAddresses = 'short',
+    hasOperationsListener = false,
+  }: HttpEdgeOptions) {
     this.logger = logger;
     this.addresses = logAddresses;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
     this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
     this.connections = new Connections(this.limits, trustOf(trustedProxies));
+    if (hasOperationsListener)
+      this.operations = new OperationsListener(this.limits, trustOf(trustedProxies));
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
         throw new Error(
           `${[route.method].flat().join(', ')} ${route.url} does not say who may call it`,
         );
-      this.routes.add(route.method, route.url);
+      this.routes.add(route.method, route.url, route.config.access);
     });
     this.adapter.getInstance().addHook('preClose', () => {
       // At the same moment: a client that is asked to close before would reconnect to a server that
@@ -115,6 +129,20 @@ export class HttpEdge {
   /** Requests whose answers their clients have not taken. */
   get inFlight(): number {
     return this.connections.exchanges.inFlight;
+  }
+
+  /**
+   * Answers routes of no tenant at an address of its own, beside all limits of the public one. Call
+   * it after the application is initialised.
+   */
+  listenForOperations(port: number, host: string): Promise<number> {
+    if (this.operations === undefined) throw new Error('there is no listener for operations');
+    return this.operations.listen(port, host);
+  }
+
+  /** Closes that listener; requests in progress have this long. */
+  async closeOperations(graceMs: number): Promise<void> {
+    await this.operations?.close(graceMs);
   }
 
   /**
@@ -142,6 +170,7 @@ export class HttpEdge {
     server.addHook('onRequest', async (request, reply) => {
       setHeadersOfEveryAnswer(request, reply);
       allowCrossOrigin(request, reply);
+      this.checkListener(request);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
       refuseWhenStoresHang(request, reply, storesAnswer, mapping);
@@ -150,12 +179,12 @@ export class HttpEdge {
     // A body that arrives slowly holds a connection and no place among the requests in progress.
     server.addHook('preValidation', (request, _reply, done) => {
       const isHealth = request.routeOptions.config.access?.kind === 'none';
-      done(isHealth || this.connections.exchanges.admit(request.raw) ? undefined : unavailable());
+      done(isHealth || this.exchangesOf(request).admit(request.raw) ? undefined : unavailable());
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, _payload, done) => {
-      if (this.draining || this.connections.exchanges.isSpare(request.raw))
+      if (this.draining || this.exchangesOf(request).isSpare(request.raw))
         void reply.header('Connection', 'close');
       done();
     });
@@ -170,10 +199,11 @@ export class HttpEdge {
       if (code !== undefined) metrics.refused(code);
       logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
     };
-    this.connections.onBroken = (answer) => {
-      metrics.refused(answer.body.apiErrorCode);
-      logBroken({ logger: this.logger, addresses: this.addresses }, answer);
-    };
+    for (const connections of [this.connections, this.operations?.connections ?? []].flat())
+      connections.onBroken = (answer) => {
+        metrics.refused(answer.body.apiErrorCode);
+        logBroken({ logger: this.logger, addresses: this.addresses }, answer);
+      };
     server.addHook('onResponse', (request, reply, done) => {
       record(request, reply);
       done();
@@ -215,23 +245,32 @@ export class HttpEdge {
       frameworkErrors: (error, request, reply) => this.answerFrameworkError(error, request, reply),
       // Broken messages are answered by `Connections`, which knows the state of the socket.
       clientErrorHandler: () => undefined,
-      serverFactory: (handle) =>
-        connections.createServer(
-          {
-            maxHeaderSize: HEAD_BYTES_MAX,
-            headersTimeout: limits.headersTimeoutMs,
-            requestTimeout: limits.requestTimeoutMs,
-            keepAliveTimeout: limits.keepAliveTimeoutMs,
-            connectionsCheckingInterval: limits.timeoutCheckMs,
-            // Node would answer a missing Host header without a body; `checkTarget` answers in
-            // JSON.
-            requireHostHeader: false,
-          },
-          handle,
-        ),
+      serverFactory: (handle) => {
+        const options = serverOptions(limits);
+        this.operations?.createServer(options, handle);
+        return connections.createServer(options, handle);
+      },
     };
     // No middleware: it would run for paths that the router has not matched.
     return new FastifyAdapter({ ...options, skipMiddie: true });
+  }
+
+  /** Whether the listener of the request answers routes with this rule. */
+  private isServed({ raw }: FastifyRequest, access: AccessRule): boolean {
+    if (this.operations === undefined) return true;
+    return this.operations.received(raw) ? access.kind === 'none' : !access.operationsOnly;
+  }
+
+  /** @throws {ApiError} NOT_FOUND. */
+  private checkListener(request: FastifyRequest): void {
+    const { access } = request.routeOptions.config;
+    if (access !== undefined && !this.isServed(request, access)) throw new ApiError('NOT_FOUND');
+  }
+
+  private exchangesOf({ raw }: FastifyRequest): Exchanges {
+    return this.operations?.received(raw)
+      ? this.operations.connections.exchanges
+      : this.connections.exchanges;
   }
 
   private checkTarget(request: FastifyRequest): void {
@@ -254,7 +293,8 @@ export class HttpEdge {
   }
 
   private refuseUnmatched(request: FastifyRequest): never {
-    const allowed = this.routes.methodsOf(request.raw.url ?? '/');
+    const isServed = (access: AccessRule): boolean => this.isServed(request, access);
+    const allowed = this.routes.methodsOf(request.raw.url ?? '/', isServed);
     if (allowed.length === 0 || allowed.includes(request.method)) throw new ApiError('NOT_FOUND');
     throw new ApiError('METHOD_NOT_ALLOWED', { headers: { Allow: allowed.join(', ') } });
   }
@@ -270,7 +310,7 @@ export class HttpEdge {
   ): Promise<boolean> {
     if (!isPreflight(request)) return false;
     const target = request.raw.url ?? '/';
-    const methods = this.routes.methodsOf(target);
+    const methods = this.routes.methodsOf(target, (access) => this.isServed(request, access));
     if (methods.length === 0 || methods.includes('OPTIONS')) return false;
     const alias = tenantAliasIn(target);
     const tenant = isTenantAlias(alias) ? await tenants.find(alias) : undefined;
@@ -308,8 +348,9 @@ export class HttpEdge {
   }
 
   /** Health and metrics have room beside all others. @throws {ApiError} UNAVAILABLE. */
-  private checkRoom({ raw }: FastifyRequest, { kind }: AccessRule): void {
-    const { exchanges } = this.connections;
+  private checkRoom(request: FastifyRequest, { kind }: AccessRule): void {
+    const { raw } = request;
+    const exchanges = this.exchangesOf(request);
     const hasRoom =
       kind === 'none'
         ? exchanges.hasRoomForHealth(raw)
@@ -332,6 +373,16 @@ export class HttpEdge {
     }
   }
 }
+
+const serverOptions = (limits: HttpLimits): ServerOptions => ({
+  maxHeaderSize: HEAD_BYTES_MAX,
+  headersTimeout: limits.headersTimeoutMs,
+  requestTimeout: limits.requestTimeoutMs,
+  keepAliveTimeout: limits.keepAliveTimeoutMs,
+  connectionsCheckingInterval: limits.timeoutCheckMs,
+  // Node would answer a missing Host header without a body; `checkTarget` answers in JSON.
+  requireHostHeader: false,
+});
 
 const hasCredentials = ({ headers }: FastifyRequest): boolean =>
   Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);

@@ -1,8 +1,11 @@
 import { sql, type Expression, type RawBuilder } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { Scope } from '../../domain/scope.js';
 import { CALL_WINDOWS, type CountedCall, type OpenRules } from '../../domain/tenant/open-rules.js';
+import { elapsed } from '../../foundation/world.js';
+import { isRefusedByServer } from '../../postgres/database.js';
 import { compiledOnce, fetchRow, now, run, tables, type Given } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 
@@ -25,12 +28,23 @@ export interface CallCount {
   readonly isExceeded: boolean;
 }
 
+/** Some 200 bytes each. */
+const COUNTED_HERE_MAX = 20_000;
+
+interface CountedHere {
+  readonly endsMs: number;
+  calls: number;
+}
+
 /**
  * Counts calls per tenant, kind of call and client, for all processes together. A window begins
  * with a client's first call, the next one with the first call after its end. One statement counts
- * and checks, so that concurrent calls cannot pass together.
+ * and checks, so that concurrent calls cannot pass together. While the database answers and refuses
+ * to write, each process counts for itself: reads go on, within the limits.
  */
 export class RateLimits {
+  private readonly here = new LRUCache<string, CountedHere>({ max: COUNTED_HERE_MAX });
+
   constructor(
     private readonly pool: Pick<Pool, 'query'>,
     private readonly names: KeyedNames,
@@ -41,12 +55,13 @@ export class RateLimits {
     const { calls: byDefault, windowSeconds } = CALL_WINDOWS[call];
     const limit = tenant.openRules.rateLimits[call] ?? byDefault;
     const client = this.names.digest('client', tenant.alias, ...parts);
-    // Calls beyond the limit are not counted, so that the number cannot overflow.
-    const counted = await fetchRow(
-      this.pool,
-      COUNT({ tenant: tenant.alias, call, client, windowSeconds, limit }),
-    );
-    const { calls, leftSeconds } = counted ?? { calls: 1, leftSeconds: windowSeconds };
+    const { calls, leftSeconds } = await this.counted({
+      tenant: tenant.alias,
+      call,
+      client,
+      windowSeconds,
+      limit,
+    });
     return {
       limit,
       windowSeconds,
@@ -54,6 +69,28 @@ export class RateLimits {
       resetSeconds: Math.max(1, leftSeconds),
       isExceeded: calls > limit,
     };
+  }
+
+  private async counted(counting: Counting): Promise<Counted> {
+    try {
+      // Calls beyond the limit are not counted, so that the number cannot overflow.
+      const counted = await fetchRow(this.pool, COUNT(counting));
+      return counted ?? { calls: 1, leftSeconds: counting.windowSeconds };
+    } catch (error) {
+      if (!isRefusedByServer(error)) throw error;
+      return this.countedHere(counting);
+    }
+  }
+
+  private countedHere({ tenant, call, client, windowSeconds }: Counting): Counted {
+    const name = JSON.stringify([tenant, call, client]);
+    const now = elapsed();
+    const known = this.here.get(name);
+    const isRunning = known !== undefined && now < known.endsMs;
+    const window = isRunning ? known : { endsMs: now + windowSeconds * 1000, calls: 0 };
+    if (!isRunning) this.here.set(name, window);
+    window.calls += 1;
+    return { calls: window.calls, leftSeconds: Math.ceil((window.endsMs - now) / 1000) };
   }
 
   /** Whether the user exists, according to the log; ids as the client sent them. */
@@ -87,6 +124,12 @@ interface Counting {
   readonly client: string;
   readonly windowSeconds: number;
   readonly limit: number;
+}
+
+interface Counted {
+  /** In the window, this one included. */
+  readonly calls: number;
+  readonly leftSeconds: number;
 }
 
 const COUNT = compiledOnce('call_counts.count', (given: Given<Counting>) => {

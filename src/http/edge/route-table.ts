@@ -1,5 +1,6 @@
 import type { HTTPMethods } from 'fastify';
 import findMyWay from 'find-my-way';
+import type { AccessRule } from './access.js';
 
 /** How paths are matched, by the framework's router and by ours. */
 export const ROUTER_OPTIONS = {
@@ -17,19 +18,23 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 export class RouteTable {
   private readonly router = findMyWay(ROUTER_OPTIONS);
 
-  add(methods: HTTPMethods | readonly HTTPMethods[], url: string): void {
+  add(methods: HTTPMethods | readonly HTTPMethods[], url: string, access: AccessRule): void {
     for (const method of METHODS) {
       if (![methods].flat().includes(method) || this.router.hasRoute(method, url)) continue;
-      this.router.on(method, url, () => undefined);
+      this.router.on(method, url, () => undefined, access);
     }
   }
 
-  /** The methods of this request target; empty: not a route. */
-  methodsOf(target: string): readonly string[] {
+  /** The methods of this request target with such a rule; empty: not a route. */
+  methodsOf(target: string, isServed: (access: AccessRule) => boolean): readonly string[] {
     return METHODS.filter((method) => {
       const found = this.router.find(method, target);
       // The router takes an empty segment for a parameter; a resource without an id is no route.
-      return found !== null && Object.values(found.params).every((value) => value !== '');
+      return (
+        found !== null &&
+        isServed(found.store as AccessRule) &&
+        Object.values(found.params).every((value) => value !== '')
+      );
     });
   }
 }

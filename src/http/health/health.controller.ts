@@ -23,7 +23,7 @@ export interface HealthCheck {
 export interface Readiness {
   /** Requests can be served. A single parked stream does not make the service unready. */
   readonly ready: boolean;
-  /** Requests can be served, but background work has stopped; its check says where. */
+  /** Requests can be served, but background work stands still; its check says where. */
   readonly degraded?: boolean;
   /** By name: `postgres`, `event-log`, `projection rewards` … */
   readonly checks: Readonly<Record<string, HealthCheck>>;
@@ -86,7 +86,7 @@ export class HealthController {
   @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
   @ApiOkResponse(
     readiness(
-      'Requests can be served; `degraded`: reactions to single accounts are parked',
+      'Requests can be served; `degraded`: read models, reactions or seals stand still for 10 s or more',
       'ready',
       'degraded',
     ),
@@ -95,12 +95,11 @@ export class HealthController {
     readiness('Not at the moment; with the members of an error', 'not ready'),
   )
   @Get('ready')
-  @Access('none')
+  @Access('none', { operationsOnly: true })
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     // Anyone may ask, and a check asks the stores: calls at the same time share one.
     this.checking ??= this.probe.check().finally(() => (this.checking = undefined));
     const { ready, degraded = false, checks } = await this.checking;
-    void reply.header('Cache-Control', 'no-store');
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
     noteFacts(reply.request, { code: 'UNAVAILABLE' });

@@ -78,6 +78,7 @@ export class HttpMetrics {
       labelNames: ['why'],
       registers,
     });
+    for (const why of ['unread', 'replaced', 'turned-away']) ended.inc({ why }, 0);
     watched.onEnd = (why) => ended.inc({ why });
   }
 
@@ -100,7 +101,7 @@ export class MetricsController {
 
   /** All metrics in the text format of Prometheus. */
   @Get()
-  @Access('none')
+  @Access('none', { operationsOnly: true })
   @ApiOperation({ summary: 'Metrics for Prometheus' })
   @ApiOkResponse({
     description: 'Text format',

@@ -1,0 +1,182 @@
+import { connect } from 'node:net';
+import { loadConfig } from '../../src/config/config.js';
+import { startService } from '../../src/process/service.js';
+import { pino } from 'pino';
+import { basic } from '../support/api-client.js';
+import { sendRaw } from '../support/raw-http.js';
+import {
+  createStores,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
+
+const OPERATIONS_ONLY = ['/health/ready', '/metrics'];
+const BOTH = ['/health/live', '/docs', '/docs/start.js', '/docs/swagger-ui.css', '/openapi.json'];
+
+let stores: TestStores;
+let running: RunningService;
+let tenant: TestTenant;
+let operations: string;
+
+beforeAll(async () => {
+  stores = await createStores();
+  running = await RunningService.start(stores, { OPERATIONS_PORT: '0', CONNECTIONS_MAX: '16' });
+  operations = running.service.operationsUrl!;
+  tenant = await running.createTenant();
+});
+
+afterAll(async () => {
+  try {
+    await running.stop();
+  } finally {
+    await stores.remove();
+  }
+});
+
+const statusOf = async (url: string, init?: RequestInit): Promise<number> =>
+  (await fetch(url, { redirect: 'manual', ...init })).status;
+
+const ready = async (): Promise<number> => statusOf(`${operations}/health/ready`);
+
+describe('with OPERATIONS_PORT', () => {
+  it('health, metrics and docs are answered there, and nothing else', async () => {
+    for (const path of [...BOTH, '/metrics', '/metrics/', '/health/ready?x=1'])
+      expect([path, await statusOf(operations + path)]).toEqual([path, 200]);
+    const key = { headers: { authorization: basic(`:${tenant.liveKey}`) } };
+    const ledger = `/api/v1/${tenant.alias}/account/a`;
+    expect(await statusOf(running.origin + ledger, key)).toBe(404);
+    for (const path of [ledger, '/operations/projections', `/s/${tenant.alias}/CODE`, '/nowhere']) {
+      const answer = await fetch(operations + path, key);
+      expect([path, answer.status, await answer.json()]).toMatchObject([
+        path,
+        404,
+        { apiErrorCode: 'NOT_FOUND' },
+      ]);
+    }
+    // Neither the methods of a route nor its preflight say that there is one.
+    const preflight = { method: 'OPTIONS', headers: { origin: 'https://shop.example' } };
+    const open = `/api/v1/${tenant.alias}/open/user`;
+    expect(await statusOf(running.origin + open, preflight)).toBe(204);
+    expect(await statusOf(operations + open, preflight)).toBe(404);
+    expect(await statusOf(operations + ledger, { method: 'PATCH' })).toBe(404);
+    expect(await statusOf(`${operations}/metrics`, { method: 'POST' })).toBe(405);
+  });
+
+  it('of them the public listener answers whether the process lives, and the docs', async () => {
+    for (const path of BOTH)
+      expect([path, await statusOf(running.origin + path)]).toEqual([path, 200]);
+    for (const path of [...OPERATIONS_ONLY, '/metrics/', '/%6detrics', '/health/%72eady'])
+      for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS'])
+        expect([method, path, await statusOf(running.origin + path, { method })]).toEqual([
+          method,
+          path,
+          404,
+        ]);
+  });
+
+  it('its connections take no place of the public ones', async () => {
+    const { port, hostname } = new URL(running.origin);
+    const taken = async (): Promise<readonly number[]> => {
+      const answer = await fetch(`${operations}/metrics`, { headers: { connection: 'close' } });
+      const lines = (await answer.text()).split('\n');
+      const sumOf = (name: string): number =>
+        lines
+          .filter((line) => line.startsWith(name) && /[ {]/.test(line.charAt(name.length)))
+          .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+      return [sumOf('http_connections'), sumOf('http_connections_ended_total')];
+    };
+    const crowd = Array.from({ length: 16 }, () => connect(Number(port), hostname));
+    for (const socket of crowd) socket.on('error', () => undefined);
+    try {
+      let before: readonly number[];
+      do before = await taken();
+      while (before[0]! < 16);
+      for (let i = 0; i < 5; i += 1) expect(await taken()).toEqual(before);
+    } finally {
+      for (const socket of crowd) socket.destroy();
+    }
+  });
+
+  it('messages that are no HTTP are answered there as on the public one', async () => {
+    const [answer] = await sendRaw(Number(new URL(operations).port), 'hello\r\n\r\n');
+    expect(answer).toMatchObject({ status: 400, json: { apiErrorCode: 'BAD_REQUEST' } });
+  });
+
+  it('a port that is taken ends the start in an error, and leaves nothing open', async () => {
+    const starting = startService({
+      config: loadConfig({
+        DATABASE_URL: stores.databaseUrl,
+        MASTER_KEY_FILE: stores.masterKeyFile,
+        DATABASE_CONNECTIONS_MAX: '23',
+        PORT: '0',
+        OPERATIONS_PORT: new URL(operations).port,
+      }),
+      logger: pino({ level: 'silent' }),
+      version: '0.0.0',
+    });
+    await expect(starting).rejects.toThrow(/EADDRINUSE/);
+    expect(await ready()).toBe(200);
+  });
+});
+
+describe('every answer', () => {
+  const OWN = 'request 7 of mine';
+  const key = () => ({ authorization: basic(`:${tenant.liveKey}`) });
+
+  /** Answers of every kind: method, path, headers, status. */
+  const answers = (): readonly (readonly [string, string, object, number])[] => [
+    ...BOTH.map((path) => ['GET', running.origin + path, {}, 200] as const),
+    ...[...BOTH, ...OPERATIONS_ONLY].map((path) => ['GET', operations + path, {}, 200] as const),
+    ...OPERATIONS_ONLY.map((path) => ['GET', running.origin + path, {}, 404] as const),
+    ['HEAD', `${operations}/metrics`, {}, 200],
+    ['POST', `${operations}/metrics`, {}, 405],
+    ['GET', `${running.origin}/nowhere`, {}, 404],
+    ['GET', `${running.origin}/api/v1/${tenant.alias}/account/%zz`, key(), 400],
+    ['GET', `${running.origin}/api/v1/${tenant.alias}/users`, key(), 200],
+    ['GET', `${running.origin}/api/v1/${tenant.alias}/users`, {}, 401],
+    ['GET', `${running.origin}/api/v1/${tenant.alias}/users?limit=x`, key(), 400],
+    ['GET', `${running.origin}/api/v1/nobody/users`, key(), 404],
+    ['GET', `${running.origin}/operations/projections`, key(), 401],
+    ['GET', `${running.origin}/s/${tenant.alias}/HEADERS`, {}, 302],
+    ['GET', `${running.origin}/s/${tenant.alias}/UNKNOWN`, {}, 404],
+    [
+      'OPTIONS',
+      `${running.origin}/api/v1/${tenant.alias}/open/user`,
+      { origin: 'https://shop.example' },
+      204,
+    ],
+  ];
+
+  it('carries Request-Id, nosniff, and no-store unless it is a page of the docs', async () => {
+    const created = await tenant.live.post('/open/account/headers/user/headers', {
+      id: 'headers',
+      accountId: 'headers',
+      referralCode: 'HEADERS',
+    });
+    expect(created.status).toBe(201);
+    for (const [method, url, headers, status] of answers()) {
+      const answer = await fetch(url, {
+        method,
+        redirect: 'manual',
+        headers: { ...headers, 'request-id': OWN },
+      });
+      const isPage = answer.status === 200 && /\/(docs|openapi)/.test(url);
+      expect([
+        method,
+        url,
+        answer.status,
+        answer.headers.get('request-id'),
+        answer.headers.get('x-content-type-options'),
+        answer.headers.get('cache-control'),
+      ]).toEqual([
+        method,
+        url,
+        status,
+        OWN,
+        'nosniff',
+        isPage ? 'public, max-age=300' : 'no-store',
+      ]);
+    }
+  });
+});
