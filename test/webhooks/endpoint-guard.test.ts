@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { findAddressesFrom } from '../../src/webhooks/sending/find-addresses.js';
 import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
@@ -29,6 +32,12 @@ afterAll(async () => {
 
 type Ranges = ConstructorParameters<typeof EndpointGuard>[0]['allowed'];
 const THIS_RECEIVER: Ranges = [{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }];
+
+const HOSTS = `# Names of a test.
+10.0.0.7\tlisted.test alias.test # commented.test
+fd00::7   listed.test
+not-an-address listed.test
+`;
 
 const guardWith = (allowed: Ranges = []): EndpointGuard =>
   new EndpointGuard({
@@ -161,14 +170,15 @@ describe('a name', () => {
     const guard = new EndpointGuard({ allowed: [] });
     // Every machine lists its own names there.
     expect(await guard.check('http://localhost/')).toMatchObject({ kind: 'not-allowed' });
-    const listed = findAddressesFrom({
-      servers: [names.address],
-      hostsFile: `${__dirname}/support/hosts.txt`,
-    });
+    const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
+    const hostsFile = join(folder, 'hosts');
+    await writeFile(hostsFile, HOSTS);
+    const listed = findAddressesFrom({ servers: [names.address], hostsFile });
     expect(await listed('listed.test')).toEqual(['10.0.0.7', 'fd00::7']);
     expect(await listed('ALIAS.test.')).toEqual(['10.0.0.7']);
     await expect(listed('commented.test')).rejects.toMatchObject({ reason: 'name-not-found' });
     expect(await listed('public.test')).toEqual(['93.184.216.34', '2606:4700::1111']);
+    await rm(folder, { recursive: true });
   });
 });
 
