@@ -24,6 +24,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startUnreadableRetries,
 } from './start-followers.js';
 import { startTracing } from './start-tracing.js';
 import {
@@ -104,6 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
     await start(startProjecting(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));
