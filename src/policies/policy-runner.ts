@@ -261,7 +261,10 @@ export class PolicyRunner {
   private async write(): Promise<void> {
     const { log, stores } = this.options;
     const { reached, stored: from, losses } = this;
-    if (reached === undefined || log.epoch !== this.epoch) return;
+    // Nothing was read since: what this process has seen may end before the checkpoint, and would
+    // prove nothing of it after a loss.
+    if (reached === undefined || reached === from) return;
+    if (log.epoch !== this.epoch) return;
     const witness = log.newestSeen;
     const trail = witness && this.trail.pass(reached, witness, elapsed());
     try {

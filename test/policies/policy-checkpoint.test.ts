@@ -6,11 +6,13 @@ import {
   writePolicyCheckpoint,
 } from '../../src/policies/policy-checkpoint.js';
 import { postgresPolicyStores } from '../../src/policies/policy-stores.js';
+import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { openPool } from '../../src/postgres/database.js';
 import type { Locks } from '../../src/postgres/leadership.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { OLD_FACT, TestReleases } from '../support/releases.js';
+import { eventually } from '../support/embedded.js';
+import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -104,4 +106,36 @@ it('a leader that stood still while another one led does not move the checkpoint
   // A process that does not lead waits for the stored position.
   const reader = releases.newer();
   expect(await reader.waitFor(head, 20_000)).toBe(true);
+});
+
+/** A leader on them fails before it reads the log. */
+class FailingRows extends PostgresParkedReactions {
+  readonly fails = jest.fn<Promise<never>, []>(() => Promise.reject(new Error('away')));
+
+  override tryAllSoon(): Promise<void> {
+    return this.fails();
+  }
+}
+
+it('a leader that has read nothing leaves the event that the checkpoint rests on', async () => {
+  await releases.happened('one', OLD_FACT);
+  const head = await releases.happened('other', OLD_FACT);
+  const first = releases.newer();
+  expect(await first.waitFor(head, 20_000)).toBe(true);
+  await releases.stop(first);
+  const before = await loadPolicyCheckpoint(pool);
+  expect(before).toMatchObject({ position: head, witness: { position: head } });
+  const elsewhere = await PostgresEventLog.open({ url: database.url });
+  // As a command does that this process handles: an event from before the checkpoint.
+  for await (const { position } of elsewhere.readStream(streamOf('one')))
+    expect(elsewhere.compare(position, head)).toBe(-1);
+  const parked = new FailingRows(pool);
+  const next = releases.newer({
+    log: elsewhere,
+    stores: { ...postgresPolicyStores(pool), parked },
+  });
+  await eventually(() => Promise.resolve(parked.fails.mock.calls.length > 1));
+  await releases.stop(next);
+  await elsewhere.close();
+  expect(await loadPolicyCheckpoint(pool)).toEqual(before);
 });
