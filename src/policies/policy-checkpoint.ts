@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness, witnessText } from '../event-log/witness.js';
-import { fetchRow, now, run, tables } from '../postgres/statements.js';
+import { epochMs, fetchRow, now, run, tables } from '../postgres/statements.js';
 
 /** All policies share one checkpoint. */
 const NAME = 'policies';
@@ -26,6 +26,8 @@ export interface PolicyCheckpoint {
   readonly trail: readonly TrailPoint[];
   /** How often policies were moved back. */
   readonly losses: number;
+  /** When it moved last, epoch milliseconds; undefined: unknown. */
+  readonly movedAt?: number;
 }
 
 /**
@@ -77,7 +79,13 @@ export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<Polic
     db,
     tables
       .selectFrom('ledger.policy_checkpoints')
-      .select(['position', 'witness', 'trail', 'losses'])
+      .select((eb) => [
+        'position',
+        'witness',
+        'trail',
+        'losses',
+        epochMs(eb.ref('updated_at')).as('movedAt'),
+      ])
       .where('name', '=', NAME),
   );
   if (row === undefined) return { position: null, witness: undefined, trail: [], losses: 0 };
@@ -85,7 +93,8 @@ export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<Polic
     const witness = parseWitness(text);
     return witness === undefined ? [] : [{ reached, witness }];
   });
-  return { position: row.position, witness: parseWitness(row.witness), trail, losses: row.losses };
+  const { position, losses, movedAt } = row;
+  return { position, witness: parseWitness(row.witness), trail, losses, movedAt };
 }
 
 interface StoredPoint {
@@ -130,8 +139,16 @@ export async function writePolicyCheckpoint(
       .onConflict((conflict) =>
         conflict
           .column('name')
-          // Undefined: stays.
-          .doUpdateSet({ ...values, updated_at: now })
+          // Undefined: stays. A turn that ends writes its position again, which is no move.
+          .doUpdateSet((eb) => ({
+            ...values,
+            updated_at: eb
+              .case()
+              .when('ledger.policy_checkpoints.position', '=', position)
+              .then(eb.ref('ledger.policy_checkpoints.updated_at'))
+              .else(now)
+              .end(),
+          }))
           .where((eb) =>
             known
               ? eb.and([

@@ -1,4 +1,5 @@
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
@@ -32,6 +33,17 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly parkedStreamsMax?: number;
   /** How long all reactions pause when many fail although the stores answer. */
   readonly outageMs?: number;
+}
+
+/** The state of the policies, for the health page and the metrics. */
+export interface PolicyStatus extends Lag, ParkedCounts {
+  readonly role: 'leader' | 'standby';
+  /** What their reactions have reached; null: nothing yet. */
+  readonly position: Position | null;
+  /** How long they have stood still although there are events. */
+  readonly stillSeconds: number;
+  /** Why all reactions are stopped; null: they are not. */
+  readonly lastError: string | null;
 }
 
 const CHECKPOINT = 'policies';
@@ -117,6 +129,11 @@ export class PolicyRunner {
     return this.problem;
   }
 
+  /** Callers that wait for a position. */
+  get waiting(): number {
+    return this.waiters.size;
+  }
+
   get role(): 'leader' | 'standby' {
     return this.leading ? 'leader' : 'standby';
   }
@@ -138,6 +155,33 @@ export class PolicyRunner {
    */
   async checkpoint(): Promise<Position | null> {
     return (await this.options.stores.checkpoints.load()).position;
+  }
+
+  /**
+   * How far the reactions are, as this process knows best; undefined: none yet. @throws when the
+   * database is unavailable.
+   */
+  async reachedPosition(): Promise<Position | undefined> {
+    return this.leading ? this.reached : ((await this.checkpoint()) ?? undefined);
+  }
+
+  /** @throws when the database or the log is unavailable. */
+  async status(now: number): Promise<PolicyStatus> {
+    const { log, stores } = this.options;
+    const [{ position, movedAt }, head, parked] = await Promise.all([
+      stores.checkpoints.load(),
+      log.head(),
+      this.parkedCounts(),
+    ]);
+    const lag = await lagAfter(log, position ?? undefined, head, now);
+    return {
+      role: this.role,
+      position,
+      ...lag,
+      stillSeconds: stillSeconds(lag, movedAt, now),
+      ...parked,
+      lastError: this.lastError,
+    };
   }
 
   /** Counts of parked reactions. @throws when the database is unavailable. */

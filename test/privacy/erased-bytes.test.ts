@@ -32,7 +32,12 @@ let service: Service;
 let api: ApiClient;
 beforeAll(async () => {
   dataDir = await createDataDir();
-  const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
+  const config = loadConfig({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    POSITION_WAIT_MS: '20000',
+    OWN_WRITES_WAIT_MS: '20000',
+  });
   service = await startService({
     config,
     logger: pino({ level: 'silent' }),
