@@ -10,9 +10,9 @@ import {
 import { errorNameAndCode } from './describe-error.js';
 
 /**
- * Makes spans, which go nowhere unless a tracing library is registered. Asked for each time: the
- * bundle has a copy of the interface of its own, whose earlier tracers do not hear of a library that
- * registers itself with another copy.
+ * Makes spans, which go nowhere unless a tracing library is registered. Asked for each time: an
+ * earlier tracer of this copy of the interface does not hear of a library that registers itself
+ * with another copy, and the bundle has one of its own.
  */
 export const tracer = (): Tracer => trace.getTracer('referral-ledger');
 
