@@ -29,6 +29,7 @@ import {
   startOperationRuns,
   startOperationsListener,
   startOperationsPool,
+  startSlowReads,
   startVisits,
 } from './start-http.js';
 import { startInOrder, type Start } from './start-in-order.js';
@@ -74,6 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const jobsPool = await start(startJobsPool(core, options));
     const operationsPool = await start(startOperationsPool(core, options));
+    const slowReads = await start(startSlowReads(core, options));
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
     const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
@@ -81,7 +83,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const address = { url: '' };
-    const http = { operators, registry, operationsPool, runs, readiness, address, visits };
+    const http = {
+      operators,
+      registry,
+      operationsPool,
+      slowReads,
+      runs,
+      readiness,
+      address,
+      visits,
+    };
     const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
