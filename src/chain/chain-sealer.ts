@@ -77,14 +77,17 @@ export class ChainSealer {
     this.leadership.release();
   }
 
+  get role(): SealerStatus['role'] {
+    return this.leadership.held.size > 0 ? 'leader' : 'standby';
+  }
+
   /** @throws when the database or the log is away. */
   async status(now: number): Promise<SealerStatus> {
     const { pool, log } = this.options;
     const { position, movedAt } = await new ChainSeals(pool, await log.id()).checkpoint();
-    const role = this.leadership.held.size > 0 ? 'leader' : 'standby';
     const lag = await lagAfter(log, position, await log.head(), now);
     return {
-      role,
+      role: this.role,
       position: position ?? null,
       ...lag,
       stillSeconds: stillSeconds(lag, movedAt, now),

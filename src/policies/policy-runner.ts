@@ -127,6 +127,11 @@ export class PolicyRunner {
     return this.problem;
   }
 
+  /** Callers that wait for a position. */
+  get waiting(): number {
+    return this.waiters.size;
+  }
+
   get role(): 'leader' | 'standby' {
     return this.leading ? 'leader' : 'standby';
   }

@@ -58,6 +58,7 @@ import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
+import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 /** The parts of the module; src/process/service.ts opens them before and closes them after it. */
@@ -163,7 +164,16 @@ function http(parts: ModuleParts): Provider[] {
     value(LedgerOperations, new LedgerOperations(operations, parts.runs)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
-    value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),
+    value(
+      CommandGateway,
+      new CommandGateway(
+        core.commands,
+        writes,
+        ownWrites,
+        settingOff,
+        new UnreadableAccounts(core.pool),
+      ),
+    ),
     value(
       ShareLinkRedirects,
       new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),

@@ -25,6 +25,7 @@ export class LedgerMetrics {
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
       registers,
     });
+    for (const outcome of ['appended', 'conflict', 'failed']) appends.zero({ outcome });
     const batches = new Histogram({
       name: 'ledger_append_batch_size',
       help: 'Appends that were committed together',
@@ -107,7 +108,9 @@ interface FollowerGauge {
 
 /** A gauge of each projection. */
 const ofProjections =
-  (member: 'lagEvents' | 'lagSeconds' | 'parkedStreams'): FollowerGauge['set'] =>
+  (
+    member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams',
+  ): FollowerGauge['set'] =>
   (gauge, { projections = [] }) =>
     projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
 
@@ -152,6 +155,12 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     help: 'Streams that could not be applied',
     labelNames: ['projection'],
     set: ofProjections('parkedStreams'),
+  },
+  {
+    name: 'ledger_projection_unreadable_streams',
+    help: 'Streams with an event that this release could not decode',
+    labelNames: ['projection'],
+    set: ofProjections('unreadableStreams'),
   },
   {
     name: 'ledger_policies_lag_events',

@@ -1,14 +1,17 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { OperatorsFile } from '../config/operators-file.js';
 import type { Core } from '../core/core.js';
+import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
 import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
+import { queueDepth } from '../policies/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
+import { ResourceMetrics } from './resource-metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import {
   makeFollowers,
@@ -21,6 +24,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startUnreadableRetries,
 } from './start-followers.js';
 import {
   configureApplication,
@@ -64,8 +68,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
+  const resources = new ResourceMetrics(registry, {
+    version: options.version,
+    node: process.version,
+  });
   return startInOrder(async (start) => {
-    const { stores, watched } = await startStores(start, options, metrics);
+    const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answers = new KeptAnswers(
       new PostgresAnswerRows(core.pool, presence),
@@ -78,7 +86,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const slowReads = await start(startSlowReads(core, options));
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
-    const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
+    resources.watchPool('jobs', jobsPool);
+    resources.watchPool('operations', operationsPool);
+    const observeJobs = resources.jobs;
+    const followers = makeFollowers(
+      { rateLimits, stores, watched, jobsPool, observeJobs },
+      options,
+    );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
@@ -96,8 +110,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
+    resources.watchFollowers(followers);
+    if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
     await start(startProjecting(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));
@@ -112,13 +129,24 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
 }
 
+interface Observers {
+  readonly metrics: LedgerMetrics;
+  readonly resources: ResourceMetrics;
+}
+
 async function startStores(
   start: Start,
   options: ServiceOptions,
-  metrics: LedgerMetrics,
+  { metrics, resources }: Observers,
 ): Promise<{ readonly stores: Stores; readonly watched: WatchedLog }> {
-  const core = await start(startCore(options, metrics));
+  const observe: EventLogObserver = {
+    ...metrics.eventLog,
+    pool: (use) => resources.watchPool('log-readers', use),
+  };
+  const core = await start(startCore(options, observe));
+  resources.watchPool('requests', core.pool);
   const background = await start(startBackgroundPool(core, options));
+  resources.watchPool('background', background);
   const stores = await start(startPresence(core, background));
   // Its presence is seen from here on, so that no copy of the log counts as complete: now the log
   // may grow.

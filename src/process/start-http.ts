@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../core/connection-budget.js';
-import { isStoreAway, type Core } from '../core/core.js';
+import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
@@ -127,7 +127,7 @@ export async function configureApplication(
     tenants: edgeTenants(stores.core),
     calls: rateLimits,
     metrics: new HttpMetrics(registry),
-    isUnavailable: isStoreAway,
+    isUnavailable: isNotServedNow,
     operators,
     isComplete: () => generations.areComplete,
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),

@@ -70,7 +70,8 @@ interface Turn {
  * applied is parked and recorded); of several processes one leads, the others are standby.
  */
 export class ProjectionRunner {
-  private readonly names: readonly string[];
+  /** Of all projections of this process. */
+  readonly names: readonly string[];
   private readonly knownTypes: ReadonlySet<string>;
   private readonly leadership: Leadership;
   private readonly waiters: PositionWaiters;
@@ -103,6 +104,11 @@ export class ProjectionRunner {
   /** Whether this process writes the projection at present. */
   leads(projection: string): boolean {
     return this.turn?.tracks.has(projection) ?? false;
+  }
+
+  /** Callers that wait for a position. */
+  get waiting(): number {
+    return this.waiters.size;
   }
 
   /**
