@@ -89,9 +89,9 @@ export class UserQueries {
 
   /**
    * Newest first, ties by person. `query` is a part of the e-mail address, the first, last or full
-   * name, or the id, in any case. The total is a stored counter; with a query it counts the matches:
-   * an index finds those of three characters or more, shorter ones are compared with all users of
-   * the scope.
+   * name, or the id, in any case. The total is a stored counter; with a query it counts the
+   * matches: an index finds those of three characters or more, shorter ones are compared with all
+   * users of the scope.
    */
   async list(
     { tenant, mode }: Scope,

@@ -48,8 +48,11 @@ const MOST: Omit<ConnectionBudget, 'requests'> = {
  */
 const SINGLE = 3;
 
-const sum = (budget: ConnectionBudget): number =>
-  Object.values(budget).reduce((all: number, share: number) => all + share, 0);
+const sum = (budget: Readonly<Record<Share, number>>): number => {
+  let all = 0;
+  for (const share of Object.values(budget)) all += share;
+  return all;
+};
 
 export const CONNECTIONS_MIN = sum(LEAST) + SINGLE;
 

@@ -19,7 +19,7 @@ export interface SlotLimits {
 export interface Turn {
   /** True as soon as it has a slot; false when others displaced it, or it ended before. */
   readonly begun: Promise<boolean>;
-  /** Gives the slot back for a while, for a wait that takes none; before `begun` it does nothing. */
+  /** Gives the slot back for a while, for a wait that takes none. Without a slot: nothing. */
   pause(): void;
   /** Waits for a slot again, before the others of its member. False: it has ended. */
   resume(): Promise<boolean>;

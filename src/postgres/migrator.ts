@@ -126,8 +126,8 @@ async function appliedMigrations(pool: pg.Pool): Promise<readonly string[]> {
 }
 
 /**
- * Without the lock, `if not exists` loses a race against another process's `create schema`, and then fails on
- * the catalogue's unique index.
+ * Without the lock, `if not exists` loses a race against another process's `create schema`, and
+ * then fails on the catalogue's unique index.
  */
 async function createSchema(db: Kysely<unknown>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

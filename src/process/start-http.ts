@@ -29,16 +29,22 @@ export function startOperationsPool(core: Core, { config }: ServiceOptions): Sta
 }
 
 /** Few connections for the reads that take long. */
-export function startSlowReads(core: Core, { config }: ServiceOptions): Started<SlowReads> {
+export function startSlowReads(
+  core: Core,
+  { config }: ServiceOptions,
+): Started<{ readonly slowReads: SlowReads; readonly pool: Pool }> {
   const max = connectionBudget(config).slowReads;
-  if (max === 0) return { part: new SlowReads(core.pool, 1), undo: () => Promise.resolve() };
+  if (max === 0) {
+    const part = { slowReads: new SlowReads(core.pool, 1), pool: core.pool };
+    return { part, undo: () => Promise.resolve() };
+  }
   const pool = openPool({
     url: core.databaseUrl,
     max,
     applicationName: 'ledger-slow-reads',
     statementTimeoutMs: config.statementTimeoutMs,
   });
-  return { part: new SlowReads(pool, max), undo: () => pool.end() };
+  return { part: { slowReads: new SlowReads(pool, max), pool }, undo: () => pool.end() };
 }
 
 export function startOperationRuns({ logger }: ServiceOptions): Started<OperationRuns> {
