@@ -67,6 +67,8 @@ export interface Core {
   readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
+  /** Encrypts the keys that sign webhooks. */
+  readonly webhookKeysKey: Buffer;
   /** The database's address; contains a password. */
   readonly databaseUrl: () => string;
   /** The embedded server, when it is in use. */
@@ -239,6 +241,7 @@ function wire({
     erasures,
     forget,
     answersKey: purposeKey(masterKey, 'idempotency'),
+    webhookKeysKey: purposeKey(masterKey, 'webhook-signing'),
     chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
   };
 }
