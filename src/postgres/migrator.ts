@@ -17,7 +17,9 @@ import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
+import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
 import * as serveReleasesSideBySide from '../../migrations/0041_serve_releases_side_by_side.js';
+import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -52,7 +54,9 @@ export const MIGRATIONS: Migrations = {
   '0018_forget_in_pieces': forgetInPieces,
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
   '0034_seal_the_whole_log': sealTheWholeLog,
+  '0037_search_by_trigrams': searchByTrigrams,
   '0041_serve_releases_side_by_side': serveReleasesSideBySide,
+  '0050_create_webhook_signing_keys': createWebhookSigningKeys,
 };
 
 /** The names of the migrations of this release. */
@@ -246,7 +250,9 @@ async function namesIn(
  * the migrator of Kysely, whose tables and lock these are.
  */
 async function createOwnTables(db: Kysely<unknown>): Promise<void> {
-  await sql`create schema if not exists ledger`.execute(db);
+  // A role without the right to create schemas may use one that was made for it.
+  const { rows } = await sql`select from pg_namespace where nspname = 'ledger'`.execute(db);
+  if (rows.length === 0) await sql`create schema ledger`.execute(db);
   for (const table of [CONFIRMED, UNCONFIRMED])
     await sql`create table if not exists ${table} (
       name varchar(255) not null primary key, timestamp varchar(255) not null)`.execute(db);

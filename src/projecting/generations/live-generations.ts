@@ -80,9 +80,9 @@ export class LiveGenerations {
     projection: string,
   ): Promise<{ readonly generation: number; readonly schema: string }> {
     if (this.isOutdated) await (this.reading ?? this.refresh());
-    if (!this.complete) throw new ReadModelsIncomplete('the read models are being built from another log');
-    if (!this.areShown)
-      throw new ReadModelsIncomplete('the read models are being built');
+    if (!this.complete)
+      throw new ReadModelsIncomplete('the read models are being built from another log');
+    if (!this.areShown) throw new ReadModelsIncomplete('the read models are being built');
     const generation = this.live.get(projection);
     if (generation === undefined)
       throw new ReadModelsIncomplete(`projection ${projection} has no live generation yet`);
