@@ -189,7 +189,9 @@ export class SimulatedService {
     });
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);
-    return new CommandGateway(this.commands, writes, ownWrites, settingOff);
+    // No release of this world writes events that another one cannot read.
+    const unreadable = { has: () => Promise.resolve(false) };
+    return new CommandGateway(this.commands, writes, ownWrites, settingOff, unreadable);
   }
 
   /** Whether it has neither died nor stood still since its start: then it owes every answer. */

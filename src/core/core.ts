@@ -12,6 +12,7 @@ import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { tracedCommands } from '../command-handling/traced-commands.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -20,6 +21,7 @@ import { EventCodec } from '../event-log/codec.js';
 import type { Actor } from '../event-log/envelope.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { EventLogUnavailable, type EventLog } from '../event-log/event-log.js';
+import { UnreadableEvent } from '../event-log/event-schemas.js';
 import type { EventStoreAddress } from '../event-log/event-store-url.js';
 import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
@@ -65,6 +67,8 @@ export interface Core {
   readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
+  /** Encrypts the keys that sign webhooks. */
+  readonly webhookKeysKey: Buffer;
   /** The database's address; contains a password. */
   readonly databaseUrl: () => string;
   /** The embedded server, when it is in use. */
@@ -217,7 +221,7 @@ function wire({
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
-  const commands = commandsOf(handling);
+  const commands = tracedCommands(commandsOf(handling));
   const sealingKey = purposeKey(masterKey, 'api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealingKey, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
@@ -237,6 +241,7 @@ function wire({
     erasures,
     forget,
     answersKey: purposeKey(masterKey, 'idempotency'),
+    webhookKeysKey: purposeKey(masterKey, 'webhook-signing'),
     chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
   };
 }
@@ -278,6 +283,10 @@ const loadBus = () => import('../command-handling/command-bus.js');
  * inside.
  */
 export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
+
+/** Answered 503: beside an outage, an account with an event that this release cannot read. */
+export const isNotServedNow = (error: unknown): boolean =>
+  error instanceof UnreadableEvent || isStoreAway(error);
 
 /** An error of an unavailable or unready store, for all callers. */
 export const isOutage = (error: unknown): boolean =>

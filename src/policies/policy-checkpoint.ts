@@ -31,11 +31,11 @@ export interface PolicyCheckpoint {
 }
 
 /**
- * Another process moved the policies back since this one leads: its position belongs to a lost part
- * of the log.
+ * The checkpoint is another one than this process last read or wrote: another process leads, or has
+ * moved the policies back because the log lost its end.
  */
-export class PoliciesMovedBack extends Error {
-  override readonly name = 'PoliciesMovedBack';
+export class CheckpointMoved extends Error {
+  override readonly name = 'CheckpointMoved';
 }
 
 /** Where the checkpoint of the policies is stored. Every call throws while its store is away. */
@@ -43,13 +43,16 @@ export interface PolicyCheckpoints {
   load(): Promise<PolicyCheckpoint>;
   /**
    * Repeating a reaction is harmless, so that this need not be durable when it returns.
-   * @throws {PoliciesMovedBack}
+   * @throws {CheckpointMoved} when the stored checkpoint is not the one that `known` names.
    */
   write(position: Position, known: KnownCheckpoint): Promise<void>;
 }
 
-/** What is stored beside the position. `trail` undefined: the stored one stays. */
+/** What is stored beside the position, and which checkpoint it replaces. */
 export interface KnownCheckpoint extends Pick<PolicyCheckpoint, 'witness' | 'losses'> {
+  /** The stored position as this process knows it; null: none. */
+  readonly from: Position | null;
+  /** Undefined: the stored one stays. */
   readonly trail: readonly TrailPoint[] | undefined;
 }
 
@@ -103,7 +106,7 @@ interface StoredPoint {
  * Repeating a reaction is harmless, so the checkpoint need not wait for the disk.
  * @param known other values to store; undefined: the stored ones stay, and do not describe this
  * position.
- * @throws {PoliciesMovedBack}
+ * @throws {CheckpointMoved}
  */
 export async function writePolicyCheckpoint(
   pool: Pool,
@@ -147,11 +150,16 @@ export async function writePolicyCheckpoint(
               .end(),
           }))
           .where((eb) =>
-            known ? eb('ledger.policy_checkpoints.losses', '=', known.losses) : eb.lit(true),
+            known
+              ? eb.and([
+                  eb('ledger.policy_checkpoints.losses', '=', known.losses),
+                  eb('ledger.policy_checkpoints.position', 'is not distinct from', known.from),
+                ])
+              : eb.lit(true),
           ),
       ),
   );
-  if (written !== 1) throw new PoliciesMovedBack();
+  if (written !== 1) throw new CheckpointMoved();
 }
 
 const trailText = (trail: readonly TrailPoint[]): string =>

@@ -9,7 +9,7 @@ import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import type { ParkedCounts } from './parked-reactions.js';
-import { PoliciesMovedBack } from './policy-checkpoint.js';
+import { CheckpointMoved } from './policy-checkpoint.js';
 import type { PolicyStores } from './policy-stores.js';
 import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
@@ -76,6 +76,8 @@ export class PolicyRunner {
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   private reached: Position | undefined;
+  /** The checkpoint as this process last read or wrote it. */
+  private stored: Position | null = null;
   private trail = new PolicyTrail([]);
   private losses = 0;
   /**
@@ -210,6 +212,7 @@ export class PolicyRunner {
       await settle?.();
       this.epoch = log.epoch;
       const { position, trail, losses } = await stores.checkpoints.load();
+      this.stored = position;
       this.reached = position ?? undefined;
       this.trail = new PolicyTrail(trail);
       this.losses = losses;
@@ -301,13 +304,18 @@ export class PolicyRunner {
 
   private async write(): Promise<void> {
     const { log, stores } = this.options;
-    if (this.reached === undefined || log.epoch !== this.epoch) return;
+    const { reached, stored: from, losses } = this;
+    // Nothing was read since: what this process has seen may end before the checkpoint, and would
+    // prove nothing of it after a loss.
+    if (reached === undefined || reached === from) return;
+    if (log.epoch !== this.epoch) return;
     const witness = log.newestSeen;
-    const trail = witness && this.trail.pass(this.reached, witness, elapsed());
+    const trail = witness && this.trail.pass(reached, witness, elapsed());
     try {
-      await stores.checkpoints.write(this.reached, { witness, trail, losses: this.losses });
+      await stores.checkpoints.write(reached, { from, witness, trail, losses });
+      this.stored = reached;
     } catch (error) {
-      if (error instanceof PoliciesMovedBack) this.leadership.endTurn();
+      if (error instanceof CheckpointMoved) this.leadership.endTurn();
       throw error;
     }
   }

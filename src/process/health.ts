@@ -148,6 +148,7 @@ export class ServiceReadiness implements ReadinessProbe {
             lagSeconds,
             stillSeconds,
             parkedStreams,
+            unreadableStreams,
             lastError,
             role,
           }) => [
@@ -161,6 +162,7 @@ export class ServiceReadiness implements ReadinessProbe {
               lagSeconds,
               stillSeconds,
               parkedStreams,
+              unreadableStreams,
               lastError,
             },
           ],

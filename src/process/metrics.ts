@@ -108,7 +108,9 @@ interface FollowerGauge {
 
 /** A gauge of each projection. */
 const ofProjections =
-  (member: 'lagEvents' | 'lagSeconds' | 'parkedStreams'): FollowerGauge['set'] =>
+  (
+    member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams',
+  ): FollowerGauge['set'] =>
   (gauge, { projections = [] }) =>
     projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
 
@@ -153,6 +155,12 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     help: 'Streams that could not be applied',
     labelNames: ['projection'],
     set: ofProjections('parkedStreams'),
+  },
+  {
+    name: 'ledger_projection_unreadable_streams',
+    help: 'Streams with an event that this release could not decode',
+    labelNames: ['projection'],
+    set: ofProjections('unreadableStreams'),
   },
   {
     name: 'ledger_policies_lag_events',

@@ -9,6 +9,7 @@ import type { EventLog } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
+import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -125,6 +126,25 @@ function jobsOf(
 /** Stopped last of the followers, so that the others' results are still shown. */
 export function startProjecting({ projections }: Followers): Started<ProjectionRunner> {
   return { part: projections, undo: () => projections.stop() };
+}
+
+/** Begins with the first round, once this process leads. */
+export function startUnreadableRetries(
+  { projections }: Followers,
+  core: Core,
+  pool: Pool,
+  { config, logger }: ServiceOptions,
+): Started<undefined> {
+  const leads = (name: string): boolean => projections.leads(name);
+  const retries = new UnreadableRetries({
+    core,
+    pool,
+    projectors: accountProjectors,
+    leads,
+    logger,
+  });
+  if (config.roles.has('projector')) retries.start();
+  return { part: undefined, undo: () => retries.stop() };
 }
 
 export async function startJobs(
