@@ -12,6 +12,7 @@ import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { tracedCommands } from '../command-handling/traced-commands.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -66,6 +67,8 @@ export interface Core {
   readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
   readonly answersKey: Buffer;
+  /** Encrypts the keys that sign webhooks. */
+  readonly webhookKeysKey: Buffer;
   /** The database's address; contains a password. */
   readonly databaseUrl: () => string;
   /** The embedded server, when it is in use. */
@@ -218,7 +221,7 @@ function wire({
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
-  const commands = commandsOf(handling);
+  const commands = tracedCommands(commandsOf(handling));
   const sealingKey = purposeKey(masterKey, 'api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealingKey, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealingKey);
@@ -238,6 +241,7 @@ function wire({
     erasures,
     forget,
     answersKey: purposeKey(masterKey, 'idempotency'),
+    webhookKeysKey: purposeKey(masterKey, 'webhook-signing'),
     chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
   };
 }

@@ -14,7 +14,12 @@ export class MasterKeyError extends Error {
 
 /** The purposes of derived keys. One key never serves two purposes. */
 export type KeyPurpose =
-  'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency' | 'chain-signing';
+  | 'stream-names'
+  | 'key-wrapping'
+  | 'api-keys'
+  | 'idempotency'
+  | 'chain-signing'
+  | 'webhook-signing';
 
 const KEY_BYTES = 32;
 

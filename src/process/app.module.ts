@@ -57,6 +57,7 @@ import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
+import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/generations.js';
 
@@ -73,6 +74,8 @@ export interface ModuleParts {
   readonly progress: Progress;
   /** The operators of the service. */
   readonly operators: CurrentOperators;
+  /** For reads of many rows. */
+  readonly slowReads: SlowReads;
   /** For operations on read models. */
   readonly operationsPool: Pool;
   /** The operations that operators have started in this process. */
@@ -127,9 +130,9 @@ export class AppModule {
   }
 }
 
-function readModels({ core, generations }: ModuleParts): Provider[] {
+function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
   const reads = <Tables>(projection: string): LiveReads<Tables> =>
-    new LiveReads(core.pool, generations, projection);
+    new LiveReads(core.pool, generations, projection, slowReads);
   return [
     value(AccountQueries, new AccountQueries(reads('accounts'))),
     value(UserQueries, new UserQueries(reads('users'))),

@@ -6,7 +6,7 @@ import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { QueueDepth } from '../policies/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
-type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers';
+type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers' | 'slow-reads';
 
 interface WatchedRunners {
   readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;

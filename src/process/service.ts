@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Pool } from 'pg';
 import { OperatorsFile } from '../config/operators-file.js';
 import type { Core } from '../core/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
@@ -9,6 +10,7 @@ import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import { queueDepth } from '../policies/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
 import { ResourceMetrics } from './resource-metrics.js';
@@ -26,6 +28,7 @@ import {
   startSealing,
   startUnreadableRetries,
 } from './start-followers.js';
+import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
@@ -33,6 +36,7 @@ import {
   startOperationRuns,
   startOperationsListener,
   startOperationsPool,
+  startSlowReads,
   startVisits,
 } from './start-http.js';
 import { startInOrder, type Start } from './start-in-order.js';
@@ -72,6 +76,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     node: process.version,
   });
   return startInOrder(async (start) => {
+    await start(startTracing({ logger, environment: process.env }));
     const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answers = new KeptAnswers(
@@ -80,12 +85,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       core.keys,
     );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
-    const jobsPool = await start(startJobsPool(core, options));
-    const operationsPool = await start(startOperationsPool(core, options));
+    const pools = await startPools(start, core, options, resources);
+    const { jobsPool, operationsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
-    resources.watchPool('jobs', jobsPool);
-    resources.watchPool('operations', operationsPool);
     const observeJobs = resources.jobs;
     const followers = makeFollowers(
       { rateLimits, stores, watched, jobsPool, observeJobs },
@@ -95,8 +98,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const address = { url: '' };
-    const http = { operators, registry, operationsPool, runs, readiness, address, visits };
-    const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
+    const http = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const other = { address, visits };
+    const parts = { core, stores, generations, followers, answers, rateLimits, ...http, ...other };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
     resources.watchFollowers(followers);
@@ -118,9 +122,31 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
 }
 
+interface Pools {
+  readonly jobsPool: Pool;
+  readonly operationsPool: Pool;
+  readonly slowReads: SlowReads;
+}
+
 interface Observers {
   readonly metrics: LedgerMetrics;
   readonly resources: ResourceMetrics;
+}
+
+/** The pools besides those of the stores. */
+async function startPools(
+  start: Start,
+  core: Core,
+  options: ServiceOptions,
+  resources: ResourceMetrics,
+): Promise<Pools> {
+  const jobsPool = await start(startJobsPool(core, options));
+  resources.watchPool('jobs', jobsPool);
+  const operationsPool = await start(startOperationsPool(core, options));
+  resources.watchPool('operations', operationsPool);
+  const { slowReads, pool } = await start(startSlowReads(core, options));
+  if (pool !== core.pool) resources.watchPool('slow-reads', pool);
+  return { jobsPool, operationsPool, slowReads };
 }
 
 async function startStores(

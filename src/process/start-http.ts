@@ -11,6 +11,8 @@ import type { TenantDirectory } from '../http/edge/tenant-directory.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
+import { openPool } from '../postgres/database.js';
+import { SlowReads } from '../projecting/following/slow-reads.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
@@ -24,6 +26,25 @@ import type { Stores } from './start-stores.js';
 export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
   const pool = openOperationsPool(core, connectionBudget(config).operations);
   return { part: pool, undo: () => pool.end() };
+}
+
+/** Few connections for the reads that take long. */
+export function startSlowReads(
+  core: Core,
+  { config }: ServiceOptions,
+): Started<{ readonly slowReads: SlowReads; readonly pool: Pool }> {
+  const max = connectionBudget(config).slowReads;
+  if (max === 0) {
+    const part = { slowReads: new SlowReads(core.pool, 1), pool: core.pool };
+    return { part, undo: () => Promise.resolve() };
+  }
+  const pool = openPool({
+    url: core.databaseUrl,
+    max,
+    applicationName: 'ledger-slow-reads',
+    statementTimeoutMs: config.statementTimeoutMs,
+  });
+  return { part: { slowReads: new SlowReads(pool, max), pool }, undo: () => pool.end() };
 }
 
 export function startOperationRuns({ logger }: ServiceOptions): Started<OperationRuns> {

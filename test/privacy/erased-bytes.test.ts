@@ -11,6 +11,7 @@ import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import { readModelsReachHead } from '../../src/projecting/following/read-models-reach-head.js';
+import { inTransaction } from '../../src/postgres/transaction.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
@@ -205,9 +206,7 @@ async function rebuild(): Promise<void> {
   const types = new Set(accountProjectors.flatMap(({ handles }) => [...handles]));
   const page = await decodePage(await log.readAll(undefined, 100_000), decodeForProjectors(codec));
   for (const projector of accountProjectors) {
-    const client = await pool.connect();
-    await createGeneration(client, projector, 2, 'building');
-    client.release();
+    await inTransaction(pool, (client) => createGeneration(client, projector, 2, 'building'));
     if (page) await new ProjectionTrack(projector, 2, { pool, log, knownTypes: types }).apply(page);
   }
 }
