@@ -17,6 +17,7 @@ import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
+import * as nameKeys from '../../migrations/0044_name_keys.js';
 import { kyselyOver, openPool } from './database.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -49,6 +50,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0018_forget_in_pieces': forgetInPieces,
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
   '0034_seal_the_whole_log': sealTheWholeLog,
+  '0044_name_keys': nameKeys,
 };
 
 /**
