@@ -26,6 +26,7 @@ interface Told {
 
 /** What the log has of requests. */
 interface Recorded {
+  /** Without what policies did because of it: they pass the call's id on. */
   readonly byCall: ReadonlyMap<string, readonly Decoded[]>;
   /** When each command of a key took effect, by key and command. */
   readonly byKey: ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -67,11 +68,13 @@ function recordedOf(own: readonly Decoded[], told: Told): Recorded {
   const byCall = new Map<string, Decoded[]>();
   const byKey = new Map<string, Map<string, number>>();
   for (const decoded of own) {
-    const { correlationId, commandId, idempotency } = decoded.envelope;
+    const { actor, correlationId, commandId, idempotency } = decoded.envelope;
     const { stream, recordedAt } = decoded.recorded;
-    const ofCall = byCall.get(correlationId) ?? [];
-    byCall.set(correlationId, ofCall);
-    ofCall.push(decoded);
+    if (actor.kind !== 'policy') {
+      const ofCall = byCall.get(correlationId) ?? [];
+      byCall.set(correlationId, ofCall);
+      ofCall.push(decoded);
+    }
     if (idempotency === null) continue;
     const name = keyName(idempotency.key, stream, told);
     byKey.set(name, (byKey.get(name) ?? new Map<string, number>()).set(commandId, recordedAt));

@@ -183,14 +183,19 @@ export class SimulatedService {
       projectionsReach: () => Promise.resolve(true),
       policiesReach: (position: string, timeoutMs: number) =>
         this.policies.waitFor(position, timeoutMs),
+      projectionsAt: () => Promise.resolve(new Map()),
+      policiesAt: () => this.policies.reachedPosition(),
     };
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,
+      ownWritesMs: POSITION_WAIT_MS,
       perTenantMax: Infinity,
     });
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);
-    return new CommandGateway(this.commands, writes, ownWrites, settingOff);
+    // No release of this world writes events that another one cannot read.
+    const unreadable = { has: () => Promise.resolve(false) };
+    return new CommandGateway(this.commands, writes, ownWrites, settingOff, unreadable);
   }
 
   /** Whether it has neither died nor stood still since its start: then it owes every answer. */

@@ -10,7 +10,7 @@ import {
   type UnknownEvent,
 } from '../src/policies/parked-reactions.js';
 import {
-  PoliciesMovedBack,
+  CheckpointMoved,
   type KnownCheckpoint,
   type PolicyCheckpoint,
   type PolicyCheckpoints,
@@ -122,10 +122,12 @@ class SimulatedCheckpoints implements PolicyCheckpoints {
     return this.line.read('checkpoint', away, () => this.table.checkpoint);
   }
 
-  write(position: Position, { witness, trail, losses }: KnownCheckpoint): Promise<void> {
+  write(position: Position, { from, witness, trail, losses }: KnownCheckpoint): Promise<void> {
     return this.line.write('checkpoint', away, () => {
       const before = this.table.checkpoint;
-      if (before.losses !== losses) throw new PoliciesMovedBack();
+      const isWritten = before.position !== null || before.losses > 0;
+      if (isWritten && (before.losses !== losses || before.position !== from))
+        throw new CheckpointMoved();
       this.table.checkpoint = { position, witness, trail: trail ?? before.trail, losses };
     });
   }

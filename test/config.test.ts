@@ -34,6 +34,7 @@ test('no variable is required', () => {
     connectionsPerAddressMax: 1024,
     failedCredentialsPerMinute: 300,
     positionWaitMs: 5_000,
+    ownWritesWaitMs: 2_000,
     shutdownGraceMs: 10_000,
   });
 });

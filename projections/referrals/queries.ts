@@ -5,6 +5,7 @@ import type { ReferralFacts } from '../../src/domain/account/account.facts.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
+  isFarBehind,
   present,
   type Gone,
   type ListPage,
@@ -165,6 +166,7 @@ export class ReferralQueries {
     const list = await this.reads.first({
       name: 'referrals',
       prepared: false,
+      slowOf: counter === undefined || isFarBehind({ limit, offset }) ? tenant : undefined,
       values: {
         tenant,
         mode,

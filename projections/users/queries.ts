@@ -5,6 +5,7 @@ import type { UserFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
   containing,
+  isFarBehind,
   present,
   type Gone,
   type ListPage,
@@ -88,19 +89,21 @@ export class UserQueries {
 
   /**
    * Newest first, ties by person. `query` is a part of the e-mail address, the first, last or full
-   * name, or the id, in any case. The total is a stored counter; with a query it counts the matches
-   * among the scope's users, which reads all of them.
+   * name, or the id, in any case. The total is a stored counter; with a query it counts the
+   * matches: an index finds those of three characters or more, shorter ones are compared with all
+   * users of the scope.
    */
   async list(
     { tenant, mode }: Scope,
-    { query, limit, offset }: PageRequest & { readonly query?: string },
+    { query, ...page }: PageRequest & { readonly query?: string },
   ): Promise<ListPage<UserFacts>> {
     const pattern =
       query === undefined || query === '' ? undefined : containing(query.toLowerCase());
     const list = await this.reads.first({
       name: 'users',
       prepared: false,
-      values: { tenant, mode, pattern, limit, offset },
+      slowOf: pattern !== undefined || isFarBehind(page) ? tenant : undefined,
+      values: { tenant, mode, pattern, ...page },
       build: (rm, given, gone) =>
         rm.selectNoFrom((eb) => {
           const matching = eb

@@ -43,6 +43,7 @@ export const users = new TableOf<UserRow>({
   indexes: {
     by_account: { definition: '(account_ref, user_id)' },
     newest_first: { definition: '(tenant, mode, date_created desc, person)' },
+    by_text: { definition: 'using gin (search gin_trgm_ops)' },
   },
 });
 

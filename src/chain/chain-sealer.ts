@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../event-log/event-log.js';
-import { lagAfter } from '../event-log/lag.js';
+import { lagAfter, stillSeconds } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { atMost } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
@@ -30,6 +30,8 @@ export interface SealerStatus {
   readonly lagEvents: number;
   /** Age of the oldest event that is not sealed; 0 at the head. */
   readonly lagSeconds: number;
+  /** How long it has stood still although there are events. */
+  readonly stillSeconds: number;
   readonly lastError: string | null;
 }
 
@@ -75,13 +77,22 @@ export class ChainSealer {
     this.leadership.release();
   }
 
+  get role(): SealerStatus['role'] {
+    return this.leadership.held.size > 0 ? 'leader' : 'standby';
+  }
+
   /** @throws when the database or the log is away. */
   async status(now: number): Promise<SealerStatus> {
     const { pool, log } = this.options;
-    const { position } = await new ChainSeals(pool, await log.id()).checkpoint();
-    const role = this.leadership.held.size > 0 ? 'leader' : 'standby';
+    const { position, movedAt } = await new ChainSeals(pool, await log.id()).checkpoint();
     const lag = await lagAfter(log, position, await log.head(), now);
-    return { role, position: position ?? null, ...lag, lastError: this.lastError };
+    return {
+      role: this.role,
+      position: position ?? null,
+      ...lag,
+      stillSeconds: stillSeconds(lag, movedAt, now),
+      lastError: this.lastError,
+    };
   }
 
   private get lastError(): string | null {

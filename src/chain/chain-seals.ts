@@ -1,7 +1,7 @@
 import { sql, type Expression } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
-import { fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
+import { epochMs, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import { MARK_DIGITS, type ChainLink } from './chain-link.js';
 import { readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
@@ -33,6 +33,8 @@ export interface ChainCheckpoint {
   /** Number of sealed events of the whole log. */
   readonly events: number;
   readonly version: bigint;
+  /** When it moved last, epoch milliseconds; undefined: never. */
+  readonly movedAt?: number | undefined;
 }
 
 /** The signed text of a seal. Its first line separates it from other texts that the key signs. */
@@ -79,13 +81,19 @@ export class ChainSeals {
       this.pool,
       tables
         .selectFrom('ledger.chain_checkpoints')
-        .select(['position', 'events', 'version'])
+        .select((eb) => [
+          'position',
+          'events',
+          'version',
+          epochMs(eb.ref('updated_at')).as('movedAt'),
+        ])
         .where('log_id', '=', this.logId),
     );
     return {
       position: row?.position ?? undefined,
       events: Number(row?.events ?? 0n),
       version: row?.version ?? 0n,
+      movedAt: row?.movedAt,
     };
   }
 

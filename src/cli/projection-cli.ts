@@ -145,7 +145,7 @@ export function addProjectionCommands(cli: Command): void {
       print(
         await operate(options, (operator, progress) =>
           onChosen(operator, { name, all: name === undefined }, (chosen) =>
-            retryParked(operator, chosen, progress.read),
+            retryParked(operator, chosen, { onPage: progress.read }),
           ),
         ),
         options,

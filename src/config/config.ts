@@ -72,6 +72,7 @@ export interface Config {
   /** For the cached streams of all kinds together. */
   readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
+  readonly ownWritesWaitMs: number;
   readonly shutdownGraceMs: number;
 }
 
@@ -313,7 +314,13 @@ const VARIABLES = {
     schema: wholeNumber(0, 60_000).default(5_000),
     default: '`5000`',
     meaning:
-      'How long a read waits for the read models to reach the position it asks for (or the own write before it), in ms; then 503.',
+      'How long a read waits for the read models to reach the position it asks for, in ms; then 503.',
+  },
+  OWN_WRITES_WAIT_MS: {
+    schema: wholeNumber(0, 60_000).default(2_000),
+    default: '`2000`',
+    meaning:
+      'How long a read waits for earlier writes of its tenant, in ms; then it is answered without them, and `Ledger-Stale` says so. While read models or reactions stand still it does not wait.',
   },
   SHUTDOWN_GRACE_MS: {
     schema: wholeNumber(0, 600_000).default(10_000),
@@ -354,6 +361,7 @@ const environmentSchema = z.object({
   CONNECTIONS_PER_ADDRESS_MAX: VARIABLES.CONNECTIONS_PER_ADDRESS_MAX.schema,
   FAILED_CREDENTIALS_PER_MINUTE: VARIABLES.FAILED_CREDENTIALS_PER_MINUTE.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
+  OWN_WRITES_WAIT_MS: VARIABLES.OWN_WRITES_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
 } satisfies Record<keyof typeof VARIABLES, z.ZodType>);
 
@@ -413,6 +421,7 @@ export function loadConfig(
     connectionsPerAddressMax: values.CONNECTIONS_PER_ADDRESS_MAX,
     failedCredentialsPerMinute: values.FAILED_CREDENTIALS_PER_MINUTE,
     positionWaitMs: values.POSITION_WAIT_MS,
+    ownWritesWaitMs: values.OWN_WRITES_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
   };
 }

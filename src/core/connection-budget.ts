@@ -19,6 +19,8 @@ export interface ConnectionBudget {
    * snapshot, one does the work.
    */
   readonly operations: number;
+  /** Searches, and other reads that may read many rows; 0: one at a time among the requests. */
+  readonly slowReads: number;
 }
 
 type Share = keyof ConnectionBudget;
@@ -30,6 +32,7 @@ const LEAST: ConnectionBudget = {
   jobs: 4,
   logReaders: 1,
   operations: 3,
+  slowReads: 0,
 };
 /** The useful maximum; the rest is for requests. */
 const MOST: Omit<ConnectionBudget, 'requests'> = {
@@ -37,6 +40,7 @@ const MOST: Omit<ConnectionBudget, 'requests'> = {
   jobs: 5,
   logReaders: 4,
   operations: 3,
+  slowReads: 3,
 };
 /**
  * Outside these pools: the log's writer and its listener, and the connection that keeps the
@@ -44,8 +48,11 @@ const MOST: Omit<ConnectionBudget, 'requests'> = {
  */
 const SINGLE = 3;
 
-const sum = ({ requests, background, jobs, logReaders, operations }: ConnectionBudget): number =>
-  requests + background + jobs + logReaders + operations;
+const sum = (budget: Readonly<Record<Share, number>>): number => {
+  let all = 0;
+  for (const share of Object.values(budget)) all += share;
+  return all;
+};
 
 export const CONNECTIONS_MIN = sum(LEAST) + SINGLE;
 

@@ -20,6 +20,7 @@ import { EventCodec } from '../event-log/codec.js';
 import type { Actor } from '../event-log/envelope.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { EventLogUnavailable, type EventLog } from '../event-log/event-log.js';
+import { UnreadableEvent } from '../event-log/event-schemas.js';
 import type { EventStoreAddress } from '../event-log/event-store-url.js';
 import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
@@ -284,6 +285,10 @@ const loadBus = () => import('../command-handling/command-bus.js');
  * inside.
  */
 export const isStoreAway = (error: unknown): boolean => error instanceof TooBusy || isOutage(error);
+
+/** Answered 503: beside an outage, an account with an event that this release cannot read. */
+export const isNotServedNow = (error: unknown): boolean =>
+  error instanceof UnreadableEvent || isStoreAway(error);
 
 /** An error of an unavailable or unready store, for all callers. */
 export const isOutage = (error: unknown): boolean =>

@@ -8,8 +8,18 @@ export interface EventLogObserver {
   retry?(code: string | undefined): void;
   /** An append ended without an answer: only a retry shows whether it was stored. */
   unknownOutcome?(): void;
+  /** The pool that reads the log was opened; its numbers change with its use. */
+  pool?(use: PoolUse): void;
   /** The subscription broke, fell silent or was dropped, and was opened anew. */
   subscriptionRestart?(): void;
+}
+
+/** What a pool of connections (of pg) says of itself. */
+export interface PoolUse {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+  readonly options: { readonly max: number };
 }
 
 export type AppendOutcome = 'appended' | 'conflict' | 'failed';

@@ -13,6 +13,21 @@ export interface Lag {
   readonly lagSeconds: number;
 }
 
+/**
+ * How long a follower has stood still, in seconds: since its last move, but not longer than it has
+ * had anything to do. 0 at the head.
+ * @param movedAt epoch milliseconds; undefined: it never moved.
+ */
+export function stillSeconds(
+  { lagSeconds }: Lag,
+  movedAt: number | undefined,
+  now: number,
+): number {
+  return movedAt === undefined
+    ? lagSeconds
+    : Math.min(lagSeconds, Math.max(0, now - movedAt) / 1_000);
+}
+
 /** How far the head is ahead of a position. @throws {EventLogUnavailable} */
 export async function lagAfter(
   log: EventLog,

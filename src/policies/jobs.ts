@@ -4,6 +4,7 @@ import {
   run,
   runMigrations,
   type Runner,
+  type Task,
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker';
@@ -13,6 +14,7 @@ import { errorCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { atMost } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
+import { elapsed } from '../foundation/world.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import { addJob, type Job } from './add-job.js';
 import { QueuePool } from './queue-pool.js';
@@ -46,11 +48,18 @@ const AGAIN = { first: 200, max: 5_000 } as const;
 /** A statement that times out may do so every time: it must not block the other jobs. */
 const STATEMENT_TIMEOUT = '57014';
 
+/** Hears of every run of a job, for metrics. */
+export interface JobsObserver {
+  /** `given-up`: the job failed as often as it may. A run through an outage is one run. */
+  ran(task: string, ms: number, outcome: 'done' | 'failed' | 'given-up'): void;
+}
+
 export interface JobsOptions {
   readonly handlers: JobHandlers;
   /** An error of an unavailable store: the job keeps its lock and waits. */
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
+  readonly observe?: JobsObserver;
 }
 
 export class Jobs {
@@ -155,6 +164,28 @@ export class Jobs {
   }
 
   private tasks(): TaskList {
+    const tasks = Object.entries(this.plainTasks());
+    return Object.fromEntries(tasks.map(([name, task]) => [name, this.observed(name, task)]));
+  }
+
+  private observed(name: string, task: Task): Task {
+    const { observe } = this.options;
+    return async (payload, helpers) => {
+      const began = elapsed();
+      const ran = (outcome: Parameters<JobsObserver['ran']>[2]): void =>
+        observe?.ran(name, elapsed() - began, outcome);
+      try {
+        await task(payload, helpers);
+      } catch (error) {
+        const { attempts, max_attempts: attemptsMax } = helpers.job;
+        ran(attempts >= attemptsMax ? 'given-up' : 'failed');
+        throw error;
+      }
+      ran('done');
+    };
+  }
+
+  private plainTasks(): Readonly<Record<string, Task>> {
     const { handlers } = this.options;
     return {
       'settle-reward': (payload) => this.carryOut(() => handlers['settle-reward'](texts(payload))),

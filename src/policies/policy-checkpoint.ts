@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { parseWitness, witnessText } from '../event-log/witness.js';
-import { fetchRow, now, run, tables } from '../postgres/statements.js';
+import { epochMs, fetchRow, now, run, tables } from '../postgres/statements.js';
 
 /** All policies share one checkpoint. */
 const NAME = 'policies';
@@ -26,14 +26,16 @@ export interface PolicyCheckpoint {
   readonly trail: readonly TrailPoint[];
   /** How often policies were moved back. */
   readonly losses: number;
+  /** When it moved last, epoch milliseconds; undefined: unknown. */
+  readonly movedAt?: number;
 }
 
 /**
- * Another process moved the policies back since this one leads: its position belongs to a lost part
- * of the log.
+ * The checkpoint is another one than this process last read or wrote: another process leads, or has
+ * moved the policies back because the log lost its end.
  */
-export class PoliciesMovedBack extends Error {
-  override readonly name = 'PoliciesMovedBack';
+export class CheckpointMoved extends Error {
+  override readonly name = 'CheckpointMoved';
 }
 
 /** Where the checkpoint of the policies is stored. Every call throws while its store is away. */
@@ -41,13 +43,16 @@ export interface PolicyCheckpoints {
   load(): Promise<PolicyCheckpoint>;
   /**
    * Repeating a reaction is harmless, so that this need not be durable when it returns.
-   * @throws {PoliciesMovedBack}
+   * @throws {CheckpointMoved} when the stored checkpoint is not the one that `known` names.
    */
   write(position: Position, known: KnownCheckpoint): Promise<void>;
 }
 
-/** What is stored beside the position. `trail` undefined: the stored one stays. */
+/** What is stored beside the position, and which checkpoint it replaces. */
 export interface KnownCheckpoint extends Pick<PolicyCheckpoint, 'witness' | 'losses'> {
+  /** The stored position as this process knows it; null: none. */
+  readonly from: Position | null;
+  /** Undefined: the stored one stays. */
   readonly trail: readonly TrailPoint[] | undefined;
 }
 
@@ -74,7 +79,13 @@ export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<Polic
     db,
     tables
       .selectFrom('ledger.policy_checkpoints')
-      .select(['position', 'witness', 'trail', 'losses'])
+      .select((eb) => [
+        'position',
+        'witness',
+        'trail',
+        'losses',
+        epochMs(eb.ref('updated_at')).as('movedAt'),
+      ])
       .where('name', '=', NAME),
   );
   if (row === undefined) return { position: null, witness: undefined, trail: [], losses: 0 };
@@ -82,7 +93,8 @@ export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<Polic
     const witness = parseWitness(text);
     return witness === undefined ? [] : [{ reached, witness }];
   });
-  return { position: row.position, witness: parseWitness(row.witness), trail, losses: row.losses };
+  const { position, losses, movedAt } = row;
+  return { position, witness: parseWitness(row.witness), trail, losses, movedAt };
 }
 
 interface StoredPoint {
@@ -94,7 +106,7 @@ interface StoredPoint {
  * Repeating a reaction is harmless, so the checkpoint need not wait for the disk.
  * @param known other values to store; undefined: the stored ones stay, and do not describe this
  * position.
- * @throws {PoliciesMovedBack}
+ * @throws {CheckpointMoved}
  */
 export async function writePolicyCheckpoint(
   pool: Pool,
@@ -127,14 +139,27 @@ export async function writePolicyCheckpoint(
       .onConflict((conflict) =>
         conflict
           .column('name')
-          // Undefined: stays.
-          .doUpdateSet({ ...values, updated_at: now })
+          // Undefined: stays. A turn that ends writes its position again, which is no move.
+          .doUpdateSet((eb) => ({
+            ...values,
+            updated_at: eb
+              .case()
+              .when('ledger.policy_checkpoints.position', '=', position)
+              .then(eb.ref('ledger.policy_checkpoints.updated_at'))
+              .else(now)
+              .end(),
+          }))
           .where((eb) =>
-            known ? eb('ledger.policy_checkpoints.losses', '=', known.losses) : eb.lit(true),
+            known
+              ? eb.and([
+                  eb('ledger.policy_checkpoints.losses', '=', known.losses),
+                  eb('ledger.policy_checkpoints.position', 'is not distinct from', known.from),
+                ])
+              : eb.lit(true),
           ),
       ),
   );
-  if (written !== 1) throw new PoliciesMovedBack();
+  if (written !== 1) throw new CheckpointMoved();
 }
 
 const trailText = (trail: readonly TrailPoint[]): string =>

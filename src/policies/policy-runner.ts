@@ -1,4 +1,5 @@
 import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
@@ -8,7 +9,7 @@ import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import type { ParkedCounts } from './parked-reactions.js';
-import { PoliciesMovedBack } from './policy-checkpoint.js';
+import { CheckpointMoved } from './policy-checkpoint.js';
 import type { PolicyStores } from './policy-stores.js';
 import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
@@ -32,6 +33,17 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly parkedStreamsMax?: number;
   /** How long all reactions pause when many fail although the stores answer. */
   readonly outageMs?: number;
+}
+
+/** The state of the policies, for the health page and the metrics. */
+export interface PolicyStatus extends Lag, ParkedCounts {
+  readonly role: 'leader' | 'standby';
+  /** What their reactions have reached; null: nothing yet. */
+  readonly position: Position | null;
+  /** How long they have stood still although there are events. */
+  readonly stillSeconds: number;
+  /** Why all reactions are stopped; null: they are not. */
+  readonly lastError: string | null;
 }
 
 const CHECKPOINT = 'policies';
@@ -64,6 +76,8 @@ export class PolicyRunner {
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   private reached: Position | undefined;
+  /** The checkpoint as this process last read or wrote it. */
+  private stored: Position | null = null;
   private trail = new PolicyTrail([]);
   private losses = 0;
   /**
@@ -115,6 +129,11 @@ export class PolicyRunner {
     return this.problem;
   }
 
+  /** Callers that wait for a position. */
+  get waiting(): number {
+    return this.waiters.size;
+  }
+
   get role(): 'leader' | 'standby' {
     return this.leading ? 'leader' : 'standby';
   }
@@ -136,6 +155,33 @@ export class PolicyRunner {
    */
   async checkpoint(): Promise<Position | null> {
     return (await this.options.stores.checkpoints.load()).position;
+  }
+
+  /**
+   * How far the reactions are, as this process knows best; undefined: none yet. @throws when the
+   * database is unavailable.
+   */
+  async reachedPosition(): Promise<Position | undefined> {
+    return this.leading ? this.reached : ((await this.checkpoint()) ?? undefined);
+  }
+
+  /** @throws when the database or the log is unavailable. */
+  async status(now: number): Promise<PolicyStatus> {
+    const { log, stores } = this.options;
+    const [{ position, movedAt }, head, parked] = await Promise.all([
+      stores.checkpoints.load(),
+      log.head(),
+      this.parkedCounts(),
+    ]);
+    const lag = await lagAfter(log, position ?? undefined, head, now);
+    return {
+      role: this.role,
+      position,
+      ...lag,
+      stillSeconds: stillSeconds(lag, movedAt, now),
+      ...parked,
+      lastError: this.lastError,
+    };
   }
 
   /** Counts of parked reactions. @throws when the database is unavailable. */
@@ -166,6 +212,7 @@ export class PolicyRunner {
       await settle?.();
       this.epoch = log.epoch;
       const { position, trail, losses } = await stores.checkpoints.load();
+      this.stored = position;
       this.reached = position ?? undefined;
       this.trail = new PolicyTrail(trail);
       this.losses = losses;
@@ -257,13 +304,18 @@ export class PolicyRunner {
 
   private async write(): Promise<void> {
     const { log, stores } = this.options;
-    if (this.reached === undefined || log.epoch !== this.epoch) return;
+    const { reached, stored: from, losses } = this;
+    // Nothing was read since: what this process has seen may end before the checkpoint, and would
+    // prove nothing of it after a loss.
+    if (reached === undefined || reached === from) return;
+    if (log.epoch !== this.epoch) return;
     const witness = log.newestSeen;
-    const trail = witness && this.trail.pass(this.reached, witness, elapsed());
+    const trail = witness && this.trail.pass(reached, witness, elapsed());
     try {
-      await stores.checkpoints.write(this.reached, { witness, trail, losses: this.losses });
+      await stores.checkpoints.write(reached, { from, witness, trail, losses });
+      this.stored = reached;
     } catch (error) {
-      if (error instanceof PoliciesMovedBack) this.leadership.endTurn();
+      if (error instanceof CheckpointMoved) this.leadership.endTurn();
       throw error;
     }
   }

@@ -28,8 +28,9 @@ export interface Locks {
 
 /**
  * What this process leads (a projection, the policies, the sealing). A process that has not noticed
- * yet that it lost its locks can do no harm: each write of projections and seals expects the
- * version that it read (fencing), and a reaction that the policies repeat has no second effect.
+ * yet that it lost its locks can do no harm: each write of projections, seals and the policies'
+ * checkpoint expects the version that it read (fencing), and a reaction that the policies repeat
+ * has no second effect.
  */
 export class Leadership {
   private locked: ReadonlySet<string> = new Set();

@@ -17,6 +17,7 @@ import * as carryOutParkedReactions from '../../migrations/0015_carry_out_parked
 import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
+import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
 import * as nameKeys from '../../migrations/0044_name_keys.js';
 import { kyselyOver, openPool } from './database.js';
 
@@ -50,6 +51,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0018_forget_in_pieces': forgetInPieces,
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
   '0034_seal_the_whole_log': sealTheWholeLog,
+  '0037_search_by_trigrams': searchByTrigrams,
   '0044_name_keys': nameKeys,
 };
 
@@ -126,14 +128,18 @@ async function appliedMigrations(pool: pg.Pool): Promise<readonly string[]> {
 }
 
 /**
- * `if not exists` alone loses a race against another process's `create schema`, and then fails on
- * the catalogue's unique index.
+ * Without the lock, `if not exists` loses a race against another process's `create schema`, and
+ * then fails on the catalogue's unique index.
  */
 async function createSchema(db: Kysely<unknown>): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await sql`select pg_advisory_xact_lock(hashtext(${`create schema ${SCHEMA}`}))`.execute(
       transaction,
     );
-    await sql`create schema if not exists ${sql.id(SCHEMA)}`.execute(transaction);
+    // A role without the right to create schemas may use one that was made for it.
+    const { rows } = await sql`select from pg_namespace where nspname = ${SCHEMA}`.execute(
+      transaction,
+    );
+    if (rows.length === 0) await sql`create schema ${sql.id(SCHEMA)}`.execute(transaction);
   });
 }

@@ -59,6 +59,7 @@ async function describe(client: pg.ClientBase): Promise<string> {
   }
   const { rows: routines } = await client.query<{ definition: string }>(`
     select pg_get_functiondef(oid) as definition from pg_proc where pronamespace = 'ledger'::regnamespace and prokind in ('f', 'p')
+      and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = pg_proc.oid and d.deptype = 'e')
     order by proname collate "C", pg_get_function_identity_arguments(oid)`);
   return `${[...described, ...routines.map(({ definition }) => definition.trimEnd())].join('\n\n')}\n`;
 }

@@ -57,6 +57,8 @@ import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
+import type { SlowReads } from '../projecting/following/slow-reads.js';
+import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 /** The parts of the module; src/process/service.ts opens them before and closes them after it. */
@@ -72,6 +74,8 @@ export interface ModuleParts {
   readonly progress: Progress;
   /** The operators of the service. */
   readonly operators: CurrentOperators;
+  /** For reads of many rows. */
+  readonly slowReads: SlowReads;
   /** For operations on read models. */
   readonly operationsPool: Pool;
   /** The operations that operators have started in this process. */
@@ -126,9 +130,9 @@ export class AppModule {
   }
 }
 
-function readModels({ core, generations }: ModuleParts): Provider[] {
+function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
   const reads = <Tables>(projection: string): LiveReads<Tables> =>
-    new LiveReads(core.pool, generations, projection);
+    new LiveReads(core.pool, generations, projection, slowReads);
   return [
     value(AccountQueries, new AccountQueries(reads('accounts'))),
     value(UserQueries, new UserQueries(reads('users'))),
@@ -160,7 +164,16 @@ function http(parts: ModuleParts): Provider[] {
     value(LedgerOperations, new LedgerOperations(operations, parts.runs)),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
-    value(CommandGateway, new CommandGateway(core.commands, writes, ownWrites, settingOff)),
+    value(
+      CommandGateway,
+      new CommandGateway(
+        core.commands,
+        writes,
+        ownWrites,
+        settingOff,
+        new UnreadableAccounts(core.pool),
+      ),
+    ),
     value(
       ShareLinkRedirects,
       new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),

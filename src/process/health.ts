@@ -12,14 +12,12 @@ import type { LiveGenerations } from '../projecting/generations/generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
-/** Lag below which a read model counts as following. */
-const LAG_SECONDS_MAX = 30;
-/** Age from which a parked reaction makes the service degraded. */
-const PARKED_SECONDS_DEGRADED = 10;
+/** How long a follower or a reaction may stand still before the service is degraded. */
+const STILL_SECONDS_DEGRADED = 10;
 
 /**
  * Readiness of the process: its stores answer, the database accepts writes, and its read models
- * have caught up once and follow.
+ * have caught up once. Degraded: background work stands still.
  */
 export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
@@ -122,13 +120,10 @@ export class ServiceReadiness implements ReadinessProbe {
         return { ok: true, store, head: head ?? null };
       }),
       this.projectionChecks(),
-      this.guarded(async () => ({
-        ok: this.followers.policies.lastError === null,
-        role: this.followers.policies.role,
-        position: await this.followers.policies.checkpoint(),
-        ...(await this.followers.policies.parkedCounts()),
-        lastError: this.followers.policies.lastError,
-      })),
+      this.guarded(async () => {
+        const status = await this.followers.policies.status(Date.now());
+        return { ok: status.lastError === null, ...status };
+      }),
       this.guarded(async () => {
         const status = await this.followers.sealer.status(Date.now());
         return { ok: status.lastError === null, ...status };
@@ -136,11 +131,8 @@ export class ServiceReadiness implements ReadinessProbe {
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
     const checks = { postgres, 'event-log': log, ...projections, policies, chain };
-    const behind = Object.values(projections).some(
-      ({ ok, lagSeconds }) => !ok && Number(lagSeconds ?? Infinity) > LAG_SECONDS_MAX,
-    );
-    const degraded = Number(policies['oldestSeconds'] ?? 0) >= PARKED_SECONDS_DEGRADED;
-    return { ready: postgres.ok && log.ok && this.caughtUp && !behind, degraded, checks };
+    const degraded = [...Object.values(projections), policies, chain].some(standsStill);
+    return { ready: postgres.ok && log.ok && this.caughtUp, degraded, checks };
   }
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
@@ -154,19 +146,23 @@ export class ServiceReadiness implements ReadinessProbe {
             position,
             lagEvents,
             lagSeconds,
+            stillSeconds,
             parkedStreams,
+            unreadableStreams,
             lastError,
             role,
           }) => [
             `projection ${projection}`,
             {
-              ok: lastError === null && lagSeconds <= LAG_SECONDS_MAX,
+              ok: lastError === null && stillSeconds < STILL_SECONDS_DEGRADED,
               role,
               generation,
               position,
               lagEvents,
               lagSeconds,
+              stillSeconds,
               parkedStreams,
+              unreadableStreams,
               lastError,
             },
           ],
@@ -205,6 +201,12 @@ export class ServiceReadiness implements ReadinessProbe {
       };
     }
   }
+}
+
+/** A check without an answer in time counts as well. */
+function standsStill({ ok, stillSeconds, oldestSeconds = 0 }: HealthCheck): boolean {
+  if (stillSeconds === undefined) return !ok;
+  return Math.max(Number(stillSeconds), Number(oldestSeconds)) >= STILL_SECONDS_DEGRADED;
 }
 
 /**

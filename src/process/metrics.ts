@@ -1,7 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ChainSealer } from '../chain/chain-sealer.js';
+import type { ChainSealer, SealerStatus } from '../chain/chain-sealer.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
-import type { PolicyRunner } from '../policies/policy-runner.js';
+import { timeNow } from '../foundation/world.js';
+import type { PolicyRunner, PolicyStatus } from '../policies/policy-runner.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 interface WatchedRunners {
@@ -24,6 +25,7 @@ export class LedgerMetrics {
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
       registers,
     });
+    for (const outcome of ['appended', 'conflict', 'failed']) appends.zero({ outcome });
     const batches = new Histogram({
       name: 'ledger_append_batch_size',
       help: 'Appends that were committed together',
@@ -54,73 +56,145 @@ export class LedgerMetrics {
     };
   }
 
-  /** Called at each scrape; while the database is unavailable the gauges keep their values. */
-  // eslint-disable-next-line max-lines-per-function -- a list of gauges
-  watch({ projections, policies, sealer }: WatchedRunners): void {
-    const registers = [this.registry];
-    const lagSeconds = new Gauge({
-      name: 'ledger_projection_lag_seconds',
-      help: 'Age of the oldest event not applied',
-      labelNames: ['projection'],
-      registers,
-    });
-    const parked = new Gauge({
-      name: 'ledger_projection_parked_streams',
-      help: 'Streams that could not be applied',
-      labelNames: ['projection'],
-      registers,
-    });
-    new Gauge({
-      name: 'ledger_projection_lag_events',
-      help: 'Events not applied yet, counted up to a bound',
-      labelNames: ['projection'],
-      registers,
-      async collect() {
-        const rows = await projections.status().catch(() => []);
-        for (const { projection, ...row } of rows) {
-          this.set({ projection }, row.lagEvents);
-          lagSeconds.set({ projection }, row.lagSeconds);
-          parked.set({ projection }, row.parkedStreams);
-        }
-      },
-    });
-    const heldBack = new Gauge({
-      name: 'ledger_held_back_streams',
-      help: 'Streams whose events policies cannot read',
-      registers,
-    });
-    const oldest = new Gauge({
-      name: 'ledger_parked_reactions_oldest_seconds',
-      help: 'How long the oldest parked reaction or stream that is held back stands still',
-      registers,
-    });
-    new Gauge({
-      name: 'ledger_parked_reactions',
-      help: 'Reactions that failed again and again and are tried again by and by',
-      registers,
-      async collect() {
-        const counts = await policies.parkedCounts().catch(() => undefined);
-        if (counts === undefined) return;
-        this.set(counts.parked);
-        heldBack.set(counts.heldBack);
-        oldest.set(counts.oldestSeconds);
-      },
-    });
-    const sealedLagSeconds = new Gauge({
-      name: 'ledger_chain_lag_seconds',
-      help: 'Age of the oldest event not sealed',
-      registers,
-    });
-    new Gauge({
-      name: 'ledger_chain_lag_events',
-      help: 'Events not sealed yet, counted up to a bound',
-      registers,
-      async collect() {
-        const status = await sealer.status(Date.now()).catch(() => undefined);
-        if (status === undefined) return;
-        this.set(status.lagEvents);
-        sealedLagSeconds.set(status.lagSeconds);
-      },
-    });
+  /**
+   * Reads the followers once a scrape; while a store is unavailable the gauges keep their values.
+   */
+  watch(followers: WatchedRunners): void {
+    const read = sharedWhileReading(() => readFollowers(followers));
+    for (const { set, labelNames = [], ...named } of FOLLOWER_GAUGES)
+      new Gauge({
+        ...named,
+        labelNames,
+        registers: [this.registry],
+        // Every gauge collects for itself: one that another gauge sets shows the scrape before.
+        async collect() {
+          set(this, await read());
+        },
+      });
   }
 }
+
+/** Undefined: a store is unavailable. */
+interface FollowersRead {
+  readonly projections: Awaited<ReturnType<ProjectionRunner['status']>> | undefined;
+  readonly policies: PolicyStatus | undefined;
+  readonly chain: SealerStatus | undefined;
+}
+
+async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
+  const now = timeNow();
+  const [projections, policies, chain] = await Promise.all([
+    followers.projections.status().catch(() => undefined),
+    followers.policies.status(now).catch(() => undefined),
+    followers.sealer.status(now).catch(() => undefined),
+  ]);
+  return { projections, policies, chain };
+}
+
+/** Callers at the same time share one reading. */
+function sharedWhileReading<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return () => (reading ??= read().finally(() => (reading = undefined)));
+}
+
+type Label = 'projection' | 'follower';
+
+interface FollowerGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly Label[];
+  readonly set: (gauge: Gauge<Label>, read: FollowersRead) => void;
+}
+
+/** A gauge of each projection. */
+const ofProjections =
+  (
+    member: 'lagEvents' | 'lagSeconds' | 'parkedStreams' | 'unreadableStreams',
+  ): FollowerGauge['set'] =>
+  (gauge, { projections = [] }) =>
+    projections.forEach((row) => gauge.set({ projection: row.projection }, row[member]));
+
+const ofPolicies =
+  (
+    member: 'lagEvents' | 'lagSeconds' | 'parked' | 'heldBack' | 'oldestSeconds',
+  ): FollowerGauge['set'] =>
+  (gauge, { policies }) =>
+    policies && gauge.set(policies[member]);
+
+const ofChain =
+  (member: 'lagEvents' | 'lagSeconds'): FollowerGauge['set'] =>
+  (gauge, { chain }) =>
+    chain && gauge.set(chain[member]);
+
+const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
+  {
+    name: 'ledger_follower_still_seconds',
+    help: 'How long a follower of the log has stood still although there are events',
+    labelNames: ['follower'],
+    set(gauge, { projections = [], policies, chain }) {
+      for (const { projection, stillSeconds } of projections)
+        gauge.set({ follower: projection }, stillSeconds);
+      if (policies) gauge.set({ follower: 'policies' }, policies.stillSeconds);
+      if (chain) gauge.set({ follower: 'chain' }, chain.stillSeconds);
+    },
+  },
+  {
+    name: 'ledger_projection_lag_events',
+    help: 'Events not applied yet, counted up to a bound',
+    labelNames: ['projection'],
+    set: ofProjections('lagEvents'),
+  },
+  {
+    name: 'ledger_projection_lag_seconds',
+    help: 'Age of the oldest event not applied',
+    labelNames: ['projection'],
+    set: ofProjections('lagSeconds'),
+  },
+  {
+    name: 'ledger_projection_parked_streams',
+    help: 'Streams that could not be applied',
+    labelNames: ['projection'],
+    set: ofProjections('parkedStreams'),
+  },
+  {
+    name: 'ledger_projection_unreadable_streams',
+    help: 'Streams with an event that this release could not decode',
+    labelNames: ['projection'],
+    set: ofProjections('unreadableStreams'),
+  },
+  {
+    name: 'ledger_policies_lag_events',
+    help: 'Events that policies have not reacted to, counted up to a bound',
+    set: ofPolicies('lagEvents'),
+  },
+  {
+    name: 'ledger_policies_lag_seconds',
+    help: 'Age of the oldest event that policies have not reacted to',
+    set: ofPolicies('lagSeconds'),
+  },
+  {
+    name: 'ledger_parked_reactions',
+    help: 'Reactions that failed again and again and are tried again by and by',
+    set: ofPolicies('parked'),
+  },
+  {
+    name: 'ledger_held_back_streams',
+    help: 'Streams whose events policies cannot read',
+    set: ofPolicies('heldBack'),
+  },
+  {
+    name: 'ledger_parked_reactions_oldest_seconds',
+    help: 'How long the oldest parked reaction or stream that is held back stands still',
+    set: ofPolicies('oldestSeconds'),
+  },
+  {
+    name: 'ledger_chain_lag_events',
+    help: 'Events not sealed yet, counted up to a bound',
+    set: ofChain('lagEvents'),
+  },
+  {
+    name: 'ledger_chain_lag_seconds',
+    help: 'Age of the oldest event not sealed',
+    set: ofChain('lagSeconds'),
+  },
+];

@@ -1,14 +1,19 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Pool } from 'pg';
 import { OperatorsFile } from '../config/operators-file.js';
 import type { Core } from '../core/core.js';
+import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
 import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
+import { queueDepth } from '../policies/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
+import { ResourceMetrics } from './resource-metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import {
   makeFollowers,
@@ -21,6 +26,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startUnreadableRetries,
 } from './start-followers.js';
 import {
   configureApplication,
@@ -29,6 +35,7 @@ import {
   startOperationRuns,
   startOperationsListener,
   startOperationsPool,
+  startSlowReads,
   startVisits,
 } from './start-http.js';
 import { startInOrder, type Start } from './start-in-order.js';
@@ -63,8 +70,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
+  const resources = new ResourceMetrics(registry, {
+    version: options.version,
+    node: process.version,
+  });
   return startInOrder(async (start) => {
-    const { stores, watched } = await startStores(start, options, metrics);
+    const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answers = new KeptAnswers(
       new PostgresAnswerRows(core.pool, presence),
@@ -72,21 +83,29 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       core.keys,
     );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
-    const jobsPool = await start(startJobsPool(core, options));
-    const operationsPool = await start(startOperationsPool(core, options));
+    const pools = await startPools(start, core, options, resources);
+    const { jobsPool, operationsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
-    const followers = makeFollowers({ rateLimits, stores, watched, jobsPool }, options);
+    const observeJobs = resources.jobs;
+    const followers = makeFollowers(
+      { rateLimits, stores, watched, jobsPool, observeJobs },
+      options,
+    );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const address = { url: '' };
-    const http = { operators, registry, operationsPool, runs, readiness, address, visits };
-    const parts = { core, stores, generations, followers, answers, rateLimits, ...http };
+    const http = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const other = { address, visits };
+    const parts = { core, stores, generations, followers, answers, rateLimits, ...http, ...other };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
+    resources.watchFollowers(followers);
+    if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
     await start(startProjecting(followers));
+    await start(startUnreadableRetries(followers, core, operationsPool, options));
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));
@@ -101,13 +120,46 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
 }
 
+interface Pools {
+  readonly jobsPool: Pool;
+  readonly operationsPool: Pool;
+  readonly slowReads: SlowReads;
+}
+
+interface Observers {
+  readonly metrics: LedgerMetrics;
+  readonly resources: ResourceMetrics;
+}
+
+/** The pools besides those of the stores. */
+async function startPools(
+  start: Start,
+  core: Core,
+  options: ServiceOptions,
+  resources: ResourceMetrics,
+): Promise<Pools> {
+  const jobsPool = await start(startJobsPool(core, options));
+  resources.watchPool('jobs', jobsPool);
+  const operationsPool = await start(startOperationsPool(core, options));
+  resources.watchPool('operations', operationsPool);
+  const { slowReads, pool } = await start(startSlowReads(core, options));
+  if (pool !== core.pool) resources.watchPool('slow-reads', pool);
+  return { jobsPool, operationsPool, slowReads };
+}
+
 async function startStores(
   start: Start,
   options: ServiceOptions,
-  metrics: LedgerMetrics,
+  { metrics, resources }: Observers,
 ): Promise<{ readonly stores: Stores; readonly watched: WatchedLog }> {
-  const core = await start(startCore(options, metrics));
+  const observe: EventLogObserver = {
+    ...metrics.eventLog,
+    pool: (use) => resources.watchPool('log-readers', use),
+  };
+  const core = await start(startCore(options, observe));
+  resources.watchPool('requests', core.pool);
   const background = await start(startBackgroundPool(core, options));
+  resources.watchPool('background', background);
   const stores = await start(startPresence(core, background));
   // Its presence is seen from here on, so that no copy of the log counts as complete: now the log
   // may grow.

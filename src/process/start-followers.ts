@@ -9,7 +9,8 @@ import type { EventLog } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
-import { Jobs } from '../policies/jobs.js';
+import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
 import { postgresPolicyStores } from '../policies/policy-stores.js';
@@ -60,6 +61,7 @@ interface FollowersParts {
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly jobsPool: Pool;
+  readonly observeJobs: JobsObserver;
 }
 
 export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions): Followers {
@@ -100,7 +102,7 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
 }
 
 function jobsOf(
-  { stores, jobsPool, rateLimits }: FollowersParts,
+  { stores, jobsPool, rateLimits, observeJobs }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
@@ -123,6 +125,7 @@ function jobsOf(
     handlers,
     isUnavailable: isStoreAway,
     logger,
+    observe: observeJobs,
   });
   return jobs;
 }
@@ -130,6 +133,25 @@ function jobsOf(
 /** Stopped last of the followers, so that the others' results are still shown. */
 export function startProjecting({ projections }: Followers): Started<ProjectionRunner> {
   return { part: projections, undo: () => projections.stop() };
+}
+
+/** Begins with the first round, once this process leads. */
+export function startUnreadableRetries(
+  { projections }: Followers,
+  core: Core,
+  pool: Pool,
+  { config, logger }: ServiceOptions,
+): Started<undefined> {
+  const leads = (name: string): boolean => projections.leads(name);
+  const retries = new UnreadableRetries({
+    core,
+    pool,
+    projectors: accountProjectors,
+    leads,
+    logger,
+  });
+  if (config.roles.has('projector')) retries.start();
+  return { part: undefined, undo: () => retries.stop() };
 }
 
 export async function startJobs(

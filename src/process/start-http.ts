@@ -4,13 +4,15 @@ import type { Registry } from 'prom-client';
 import type { Pool } from 'pg';
 import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../core/connection-budget.js';
-import { isStoreAway, type Core } from '../core/core.js';
+import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
+import { openPool } from '../postgres/database.js';
+import { SlowReads } from '../projecting/following/slow-reads.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
@@ -24,6 +26,25 @@ import type { Stores } from './start-stores.js';
 export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
   const pool = openOperationsPool(core, connectionBudget(config).operations);
   return { part: pool, undo: () => pool.end() };
+}
+
+/** Few connections for the reads that take long. */
+export function startSlowReads(
+  core: Core,
+  { config }: ServiceOptions,
+): Started<{ readonly slowReads: SlowReads; readonly pool: Pool }> {
+  const max = connectionBudget(config).slowReads;
+  if (max === 0) {
+    const part = { slowReads: new SlowReads(core.pool, 1), pool: core.pool };
+    return { part, undo: () => Promise.resolve() };
+  }
+  const pool = openPool({
+    url: core.databaseUrl,
+    max,
+    applicationName: 'ledger-slow-reads',
+    statementTimeoutMs: config.statementTimeoutMs,
+  });
+  return { part: { slowReads: new SlowReads(pool, max), pool }, undo: () => pool.end() };
 }
 
 export function startOperationRuns({ logger }: ServiceOptions): Started<OperationRuns> {
@@ -83,6 +104,7 @@ export async function startApplication(
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,
+        ownWritesMs: config.ownWritesWaitMs,
         // Of all requests in progress a tenant's waiting reads hold a quarter at most.
         perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
       },
@@ -90,6 +112,8 @@ export async function startApplication(
       progress: {
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
+        projectionsAt: (names) => projections.appliedPositions(names),
+        policiesAt: () => policies.reachedPosition(),
       },
       publicUrl: () => config.publicUrl ?? parts.address.url,
     }),
@@ -109,7 +133,7 @@ export async function configureApplication(
     tenants: edgeTenants(stores.core),
     calls: rateLimits,
     metrics: new HttpMetrics(registry),
-    isUnavailable: isStoreAway,
+    isUnavailable: isNotServedNow,
     operators,
     isComplete: () => generations.areComplete,
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),

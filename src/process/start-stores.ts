@@ -4,6 +4,7 @@ import { connectionBudget } from '../core/connection-budget.js';
 import { openCore, type Core } from '../core/core.js';
 import { LogWatch } from '../core/log-watch.js';
 import { settleLoss } from '../core/lost-log.js';
+import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import type { SeenEvent } from '../event-log/event-log.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
@@ -17,7 +18,6 @@ import {
 } from '../projecting/generations/generations.js';
 import { recordMasterKeyOf, retireOldKeys } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
-import type { LedgerMetrics } from './metrics.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 
@@ -37,14 +37,14 @@ export interface Stores {
 
 export async function startCore(
   { config, logger, fsync }: ServiceOptions,
-  metrics: LedgerMetrics,
+  observe: EventLogObserver,
 ): Promise<Started<Core>> {
   const core = await openCore({
     config,
     logger,
     actor: ACTOR,
     applicationName: 'ledger-service',
-    observe: metrics.eventLog,
+    observe,
     projectors: accountProjectors,
     loadsBus: true,
     fsync,

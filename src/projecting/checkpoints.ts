@@ -9,6 +9,7 @@ import {
   tables,
   type Given,
 } from '../postgres/statements.js';
+import { UNREADABLE } from './projecting-errors.js';
 
 /** The checkpoint of a live generation. */
 export interface Checkpoint {
@@ -108,6 +109,56 @@ export async function recordLastError(
       .where((eb) => eb.and({ projection, generation }))
       .where('last_error', 'is distinct from', error),
   );
+}
+
+/** A stream that is parked for an event that this or an earlier release could not decode. */
+export interface UnreadableStream {
+  readonly stream: string;
+  /** Of that event in its stream. */
+  readonly revision: bigint;
+}
+
+/** Those of a generation behind this stream, in the order of their names. */
+export async function unreadableStreams(
+  pool: Pool,
+  { projection, generation }: Pick<Checkpoint, 'projection' | 'generation'>,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<UnreadableStream[]> {
+  return fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.parked_streams as s')
+      .innerJoin('ledger.parked_events as e', (join) =>
+        join
+          .onRef('e.projection', '=', 's.projection')
+          .onRef('e.generation', '=', 's.generation')
+          .onRef('e.stream', '=', 's.stream')
+          .onRef('e.position', '=', 's.position'),
+      )
+      .select(['s.stream', 'e.revision'])
+      .where((eb) => eb.and({ 's.projection': projection, 's.generation': generation }))
+      .where('s.reason', 'like', `${UNREADABLE}%`)
+      .where('s.stream', '>', after)
+      .orderBy('s.stream')
+      .limit(limit),
+  );
+}
+
+/** The streams that are unreadable for any live generation. */
+export async function allUnreadableStreams(pool: Pool): Promise<string[]> {
+  const rows = await fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.parked_streams as s')
+      .innerJoin('ledger.projection_generations as g', (join) =>
+        join.onRef('g.projection', '=', 's.projection').onRef('g.generation', '=', 's.generation'),
+      )
+      .select('s.stream')
+      .distinct()
+      .where('g.state', '=', 'live')
+      .where('s.reason', 'like', `${UNREADABLE}%`),
+  );
+  return rows.map(({ stream }) => stream);
 }
 
 /** The streams that are parked for a generation. */

@@ -1,5 +1,5 @@
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
-import type { DecodeEvents, LedgerEvent } from './projector.js';
+import type { DecodeEvents, LedgerEvent, UndecodableEvent } from './projector.js';
 
 /** One event of a page: decoded, or the reason why not. */
 export interface PageEvent {
@@ -8,7 +8,7 @@ export interface PageEvent {
   readonly eventId: string;
   readonly decoded: LedgerEvent | undefined;
   /** Set if and only if `decoded` is not. */
-  readonly undecodable: string | undefined;
+  readonly undecodable: UndecodableEvent | undefined;
 }
 
 /** A section of the log, decoded once for all projections that read it. Never empty. */
@@ -27,7 +27,8 @@ export async function decodePage(
   const decoded = await decode(recorded);
   if (decoded.length !== recorded.length)
     throw new Error(`${recorded.length} events went into decoding, ${decoded.length} came out`);
-  const events = recorded.map(({ id: eventId, type, position }, index): PageEvent => {
+  const events = recorded.map((stored, index): PageEvent => {
+    const { id: eventId, type, position, stream, revision } = stored;
     const result = decoded[index];
     if (result && 'event' in result)
       return { type, position, eventId, decoded: result, undecodable: undefined };
@@ -36,7 +37,7 @@ export async function decodePage(
       position,
       eventId,
       decoded: undefined,
-      undecodable: result?.undecodable ?? 'no result',
+      undecodable: result ?? { undecodable: 'no result', stream, revision, position },
     };
   });
   return { events, last: last.position, lastEventId: last.id };

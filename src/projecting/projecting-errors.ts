@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { ERASURES, type UndecodableEvent } from './projector.js';
 
 /**
  * The rows or the checkpoint have changed since this process loaded them: another process writes
@@ -12,8 +13,8 @@ export class CheckpointMoved extends Error {
 }
 
 /**
- * The next event that a projection must read cannot be decoded. The projection waits: events are
- * never skipped.
+ * The next event that a projection must read cannot be decoded, and its stream alone cannot be
+ * parked. The projection waits: events are never skipped.
  */
 export class StoppedAtUndecodable extends Error {
   override readonly name = 'StoppedAtUndecodable';
@@ -48,3 +49,20 @@ export function describeError(error: unknown): string {
   }
   return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
 }
+
+/** How the reason of a stream begins that is parked for an event that cannot be decoded. */
+export const UNREADABLE = 'cannot be decoded: ';
+
+/** Why the stream of the event is parked. */
+export const unreadableBecause = ({ undecodable }: UndecodableEvent): string =>
+  `${UNREADABLE}${undecodable}`;
+
+/** Above it the fault is larger than single accounts: the projection waits. */
+export const UNREADABLE_STREAMS_MAX = 10_000;
+
+/**
+ * Whether an event that cannot be decoded parks its stream alone. An erasure does not: nothing is
+ * shown of a person whom a later release may have forgotten.
+ */
+export const parksItsStream = (type: string, parkedStreams: number): boolean =>
+  parkedStreams < UNREADABLE_STREAMS_MAX && !(ERASURES as readonly string[]).includes(type);

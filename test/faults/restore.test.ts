@@ -34,7 +34,12 @@ afterAll(async () => {
 });
 
 const start = async (): Promise<Service> => {
-  const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
+  const config = loadConfig({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    POSITION_WAIT_MS: '20000',
+    OWN_WRITES_WAIT_MS: '20000',
+  });
   running = await startService({
     config,
     logger: pino({ level: 'silent' }),

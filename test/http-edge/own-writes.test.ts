@@ -1,13 +1,18 @@
 import type { Position } from '../../src/event-log/event-log.js';
 import { OwnWrites, type Progress } from '../../src/http/writing/own-writes.js';
+import type { Reached } from '../../src/http/writing/standstills.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const WITHIN_MS = 20_000;
+const OWN_MS = 10_000;
 
 /** Read models and policies that reach every position; what was waited for, in order. */
 class InstantProgress implements Progress {
   readonly waits: string[] = [];
+  /** Where they say that they are. */
+  projected: Position | undefined;
+  reacted: Position | undefined;
   /** Called when policies are waited for, before they reach the position. */
   onPolicies: () => Promise<void> = () => Promise.resolve();
 
@@ -21,6 +26,14 @@ class InstantProgress implements Progress {
     await this.onPolicies();
     return true;
   }
+
+  projectionsAt(projections: readonly string[]): Promise<Reached> {
+    return Promise.resolve(new Map(projections.map((name) => [name, this.projected])));
+  }
+
+  policiesAt(): Promise<Position | undefined> {
+    return Promise.resolve(this.reacted);
+  }
 }
 
 let log: InMemoryEventLog;
@@ -30,7 +43,11 @@ let made = 0;
 beforeEach(() => {
   log = new InMemoryEventLog();
   progress = new InstantProgress();
-  writes = new OwnWrites(log, progress, { timeoutMs: WITHIN_MS, perTenantMax: 1 });
+  writes = new OwnWrites(log, progress, {
+    timeoutMs: WITHIN_MS,
+    ownWritesMs: OWN_MS,
+    perTenantMax: 1,
+  });
 });
 
 /** Something is recorded, by this process or another one. */
@@ -41,13 +58,8 @@ async function recorded(): Promise<Position> {
   if (appended.kind === 'conflict') throw new Error('the test appends alone');
   return appended.position;
 }
-const read = () =>
-  writes.visible({
-    scope: SCOPE,
-    projections: ['users'],
-    atLeast: undefined,
-    departure: new AbortController().signal,
-  });
+const read = (atLeast?: Position, departure = new AbortController().signal) =>
+  writes.visible({ scope: SCOPE, projections: ['users'], atLeast, departure });
 
 it('a read waits for the reactions to the newest write, once, and for what they recorded', async () => {
   writes.note(SCOPE, await recorded(), true);
@@ -96,10 +108,85 @@ it('a read waits for no write of another tenant or mode', async () => {
   expect(progress.waits).toEqual([]);
 });
 
-it('a read whose policies do not react in time is refused, and the next read waits for them again', async () => {
-  writes.note(SCOPE, await recorded(), true);
-  jest.spyOn(progress, 'policiesReach').mockResolvedValueOnce(false);
-  await expect(read()).rejects.toMatchObject({ code: 'POSITION_NOT_REACHED' });
-  await read();
-  expect(progress.waits).toEqual(['policies m-1', 'projections m-1']);
+it('a read whose policies do not react in time is answered with the position that is included, and the next read waits for them again', async () => {
+  const [before, own] = [await recorded(), await recorded()];
+  writes.note(SCOPE, own, true);
+  Object.assign(progress, { projected: own, reacted: before });
+  const reach = jest.spyOn(progress, 'policiesReach').mockResolvedValue(false);
+  expect(await read()).toEqual({ included: before });
+  // It has moved since.
+  progress.reacted = undefined;
+  reach.mockRestore();
+  expect(await read()).toBeUndefined();
+  expect(progress.waits.slice(-2)).toEqual(['policies m-2', 'projections m-2']);
 });
+
+describe('read models that stand still', () => {
+  let before: Position;
+  let own: Position;
+  beforeEach(async () => {
+    [before, own] = [await recorded(), await recorded()];
+    writes.note(SCOPE, own, false);
+    progress.projected = before;
+    jest.spyOn(progress, 'projectionsReach').mockImplementation((position) => {
+      progress.waits.push(`projections ${position}`);
+      return Promise.resolve(progress.projected === own);
+    });
+  });
+
+  it('are waited for once, until they move', async () => {
+    expect(await read()).toEqual({ included: before });
+    const waited = progress.waits.length;
+    expect(waited).toBeGreaterThan(0);
+    expect(await read()).toEqual({ included: before });
+    expect(progress.waits).toHaveLength(waited);
+    progress.projected = own;
+    expect(await read()).toBeUndefined();
+    progress.projected = before;
+    expect(await read()).toEqual({ included: before });
+    expect(progress.waits.length).toBeGreaterThan(waited);
+  });
+
+  it('are waited for again when they were moving', async () => {
+    const { at } = seenAt(['m-1', undefined, 'm-1']);
+    jest.spyOn(progress, 'projectionsAt').mockImplementation(at);
+    expect(await read()).toEqual({ included: 'm-1' });
+    const waited = progress.waits.length;
+    await read();
+    expect(progress.waits.length).toBeGreaterThan(waited);
+  });
+
+  it('are not known by a client that left', async () => {
+    const gone = new AbortController();
+    gone.abort();
+    await read(undefined, gone.signal);
+    const waited = progress.waits.length;
+    await read();
+    expect(progress.waits.length).toBeGreaterThan(waited);
+  });
+
+  it('refuse a read that names a position, and answer one whose position they include', async () => {
+    await expect(read(own)).rejects.toMatchObject({ code: 'POSITION_NOT_REACHED' });
+    jest.spyOn(progress, 'projectionsReach').mockResolvedValueOnce(true).mockResolvedValue(false);
+    expect(await read(before)).toEqual({ included: before });
+  });
+
+  it('are forgotten when the log loses its end', async () => {
+    await read();
+    const waited = progress.waits.length;
+    log.loseTail(1);
+    writes.note(SCOPE, before, false);
+    await read();
+    expect(progress.waits.length).toBeGreaterThan(waited);
+  });
+});
+
+/** Read models that are at one position after the other, and stay at the last. */
+function seenAt(positions: readonly (Position | undefined)[]) {
+  const left = [...positions];
+  const at = (names: readonly string[]): Promise<Reached> => {
+    const position = left.length > 1 ? left.shift() : left[0];
+    return Promise.resolve(new Map(names.map((name) => [name, position])));
+  };
+  return { at };
+}

@@ -16,8 +16,9 @@ interface Waiting {
   readonly departure: AbortSignal;
 }
 
-/** Reads whose read models are at `applied` for ever. */
-function openReads(applied: number) {
+/** Reads whose read models are at `applied` until they advance. */
+function openReads(from: number) {
+  let applied = from;
   const waiting: Waiting[] = [];
   const waiters = new PositionWaiters(log);
   const progress = {
@@ -32,8 +33,15 @@ function openReads(applied: number) {
       return waiters.wait(position, names, timeoutMs, departure);
     },
     policiesReach: async () => true,
+    projectionsAt: async (names: readonly string[]) =>
+      new Map(names.map((name) => [name, String(applied)])),
+    policiesAt: async () => '100',
   };
-  const ownWrites = new OwnWrites(log, progress, { timeoutMs: 600_000, perTenantMax: 2 });
+  const ownWrites = new OwnWrites(log, progress, {
+    timeoutMs: 600_000,
+    ownWritesMs: 600_000,
+    perTenantMax: 2,
+  });
   const read = (
     tenant: string,
     atLeast: Position | undefined,
@@ -50,7 +58,11 @@ function openReads(applied: number) {
       (error: unknown) => (error as { readonly code: string }).code,
     );
   };
-  return { waiting, waiters, read, ownWrites };
+  const advance = (to: number): void => {
+    applied = to;
+    waiters.advanced('users', String(to));
+  };
+  return { waiting, advance, read, ownWrites };
 }
 
 const turns = async (): Promise<void> => {
@@ -58,7 +70,7 @@ const turns = async (): Promise<void> => {
 };
 
 test('a tenant has so many reads that wait for a named position; further ones are answered at once', async () => {
-  const { waiting, waiters, read } = openReads(10);
+  const { waiting, advance, read } = openReads(10);
   const clients = [new AbortController(), new AbortController()];
   const held = clients.map((client) => read('shop', '20', client));
   await turns();
@@ -77,18 +89,18 @@ test('a tenant has so many reads that wait for a named position; further ones ar
   const next = read('shop', '20');
   await turns();
   expect(waiting.at(-1)?.timeoutMs).toBeGreaterThan(0);
-  waiters.advanced('users', '20');
+  advance(20);
   expect(await Promise.all([held[1], other, next])).toEqual(['shown', 'shown', 'shown']);
 });
 
 test('a read that names no position waits beside them', async () => {
-  const { waiting, waiters, read, ownWrites } = openReads(10);
+  const { waiting, advance, read, ownWrites } = openReads(10);
   const held = [read('shop', '20'), read('shop', '20')];
   ownWrites.note({ tenant: 'shop', mode: 'live' }, '15', false);
   const own = read('shop', undefined);
   await turns();
   expect(waiting).toHaveLength(3);
-  waiters.advanced('users', '20');
+  advance(20);
   expect(await Promise.all([...held, own])).toEqual(['shown', 'shown', 'shown']);
 });
 

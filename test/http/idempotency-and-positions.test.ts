@@ -8,6 +8,7 @@ import {
   type CallOptions,
   type Json,
 } from '../support/api-client.js';
+import { eventually } from '../support/embedded.js';
 import { until } from '../support/projected-ledger.js';
 import { sendRaw } from '../support/raw-http.js';
 import {
@@ -888,6 +889,62 @@ describe('a position', () => {
       expect((await client.get('/users?limit=0', { atLeast: head })).status).toBe(200);
     } finally {
       await impatient.stop();
+    }
+  });
+
+  test('of a write whose read models stand still is missing, and the answer says what is included', async () => {
+    const here = await RunningService.start(running.stores, {
+      ROLES: 'api',
+      OWN_WRITES_WAIT_MS: '100',
+      POSITION_WAIT_MS: '100',
+    });
+    interface Health {
+      readonly status: string;
+      readonly ready: boolean;
+      readonly checks: Readonly<Record<string, { readonly ok: boolean }>>;
+    }
+    const health = async (): Promise<Health> =>
+      (await (await fetch(`${here.origin}/health/ready`)).json()) as Health;
+    try {
+      const client = here.client(tenant.alias, `:${tenant.liveKey}`);
+      const before = (await running.service.head())!;
+      await until(
+        async () => (await client.get('/users?limit=0', { atLeast: before })).status === 200,
+      );
+      const counted = await client.get('/users?limit=0');
+      expect([counted.status, counted.headers.get('ledger-stale')]).toEqual([200, null]);
+      const held = await running.service.service.core.pool.connect();
+      await held.query('begin');
+      await held.query('lock table ledger.projection_checkpoints in exclusive mode');
+      try {
+        const written = await client.post(`/rewards${(await person()).at}`, CREDIT);
+        for (let again = 0; again < 2; again++) {
+          const stale = await client.get('/users?limit=0');
+          expect([stale.status, stale.headers.get('ledger-stale')]).toEqual([200, before]);
+          expect(stale.body).toEqual(counted.body);
+        }
+        const atLeast = position(written)!;
+        expect(outcome(await client.get('/users?limit=0', { atLeast }))).toStrictEqual(
+          refusal(503, 'POSITION_NOT_REACHED'),
+        );
+        await eventually(async () => (await health()).checks['projection users']?.ok === false);
+        expect(await health()).toMatchObject({ status: 'degraded', ready: true });
+        // The first scrape of this process.
+        const metrics = await (await fetch(`${here.origin}/metrics`)).text();
+        expect(metrics).toMatch(/^ledger_follower_still_seconds\{follower="users"} \d{2}/m);
+        expect(metrics).toMatch(/^ledger_projection_lag_seconds\{projection="users"} \d{2}/m);
+        expect(metrics).toMatch(/^ledger_projection_lag_events\{projection="users"} [1-9]/m);
+        expect(metrics).toMatch(/^ledger_policies_lag_seconds \d/m);
+      } finally {
+        await held.query('rollback');
+        held.release();
+      }
+      await eventually(async () => {
+        const read = await client.get('/users?limit=0');
+        return read.headers.get('ledger-stale') === null && (await health()).status === 'ready';
+      }, 60_000);
+    } finally {
+      await here.stop();
     }
   });
 

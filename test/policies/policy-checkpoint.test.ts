@@ -1,32 +1,141 @@
 import type pg from 'pg';
+import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import {
   loadPolicyCheckpoint,
   movePoliciesBack,
   writePolicyCheckpoint,
 } from '../../src/policies/policy-checkpoint.js';
+import { postgresPolicyStores } from '../../src/policies/policy-stores.js';
+import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { openPool } from '../../src/postgres/database.js';
+import type { Locks } from '../../src/postgres/leadership.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
 
 let database: TestDatabase;
 let pool: pg.Pool;
+let log: PostgresEventLog;
+let releases: TestReleases;
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = openPool({ url: database.url, max: 2, applicationName: 'checkpoint' });
+  pool = openPool({ url: database.url, max: 8, applicationName: 'checkpoint' });
+  log = await PostgresEventLog.open({ url: database.url });
 });
+beforeEach(async () => {
+  releases = await TestReleases.on(pool, log);
+  await pool.query('truncate ledger.policy_checkpoints');
+});
+afterEach(() => releases.stopAll());
 afterAll(async () => {
+  await log.close();
   await pool.end();
   await database.drop();
 });
 
+const KNOWN = { witness: undefined, trail: undefined, losses: 0 };
+
 it('a leader from before the policies were moved back does not move the checkpoint on', async () => {
-  const leading = { witness: undefined, trail: undefined, losses: 0 };
-  await writePolicyCheckpoint(pool, 'm-7', leading);
+  await writePolicyCheckpoint(pool, 'm-7', { ...KNOWN, from: null });
   await inTransaction(pool, (client) => movePoliciesBack(client, undefined, []));
-  await expect(writePolicyCheckpoint(pool, 'm-8', leading)).rejects.toMatchObject({
-    name: 'PoliciesMovedBack',
+  await expect(writePolicyCheckpoint(pool, 'm-8', { ...KNOWN, from: null })).rejects.toMatchObject({
+    name: 'CheckpointMoved',
   });
   expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: null, losses: 1 });
-  await writePolicyCheckpoint(pool, 'm-1', { ...leading, losses: 1 });
+  await writePolicyCheckpoint(pool, 'm-1', { ...KNOWN, from: null, losses: 1 });
   expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: 'm-1', losses: 1 });
+});
+
+it('the checkpoint moves from the position that its writer knows, and from no other', async () => {
+  await writePolicyCheckpoint(pool, 'm-7', { ...KNOWN, from: null });
+  await writePolicyCheckpoint(pool, 'm-43', { ...KNOWN, from: 'm-7' });
+  for (const from of ['m-7', null])
+    await expect(writePolicyCheckpoint(pool, 'm-9', { ...KNOWN, from })).rejects.toMatchObject({
+      name: 'CheckpointMoved',
+    });
+  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: 'm-43' });
+});
+
+/** Locks of a process that is taken for dead while it stands still. */
+class TestLocks implements Locks {
+  private isDead = false;
+  private listener: () => void = () => undefined;
+
+  onLost(listener: () => void): void {
+    this.listener = listener;
+  }
+
+  take(names: readonly string[]): Promise<readonly string[]> {
+    return Promise.resolve(this.isDead ? [] : names);
+  }
+
+  release(): void {
+    this.lose();
+  }
+
+  lose(): void {
+    this.isDead = true;
+    this.listener();
+  }
+}
+
+it('a leader that stood still while another one led does not move the checkpoint back', async () => {
+  let stands: () => void = () => undefined;
+  const standing = new Promise<void>((resolve) => (stands = resolve));
+  let goOn: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  const locks = new TestLocks();
+  const stuck = releases.newer({
+    stores: { ...postgresPolicyStores(pool), locks },
+    carryOut: () => {
+      stands();
+      return gate;
+    },
+  });
+  await releases.happened('one', OLD_FACT);
+  await standing;
+  locks.lose();
+  const leader = releases.newer();
+  const head = await releases.happened('other', OLD_FACT);
+  expect(await leader.waitFor(head, 20_000)).toBe(true);
+  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: head });
+  goOn();
+  await releases.stop(stuck);
+  expect(await loadPolicyCheckpoint(pool)).toMatchObject({ position: head });
+  // A process that does not lead waits for the stored position.
+  const reader = releases.newer();
+  expect(await reader.waitFor(head, 20_000)).toBe(true);
+});
+
+/** A leader on them fails before it reads the log. */
+class FailingRows extends PostgresParkedReactions {
+  readonly fails = jest.fn<Promise<never>, []>(() => Promise.reject(new Error('away')));
+
+  override tryAllSoon(): Promise<void> {
+    return this.fails();
+  }
+}
+
+it('a leader that has read nothing leaves the event that the checkpoint rests on', async () => {
+  await releases.happened('one', OLD_FACT);
+  const head = await releases.happened('other', OLD_FACT);
+  const first = releases.newer();
+  expect(await first.waitFor(head, 20_000)).toBe(true);
+  await releases.stop(first);
+  const before = await loadPolicyCheckpoint(pool);
+  expect(before).toMatchObject({ position: head, witness: { position: head } });
+  const elsewhere = await PostgresEventLog.open({ url: database.url });
+  // As a command does that this process handles: an event from before the checkpoint.
+  for await (const { position } of elsewhere.readStream(streamOf('one')))
+    expect(elsewhere.compare(position, head)).toBe(-1);
+  const parked = new FailingRows(pool);
+  const next = releases.newer({
+    log: elsewhere,
+    stores: { ...postgresPolicyStores(pool), parked },
+  });
+  await eventually(() => Promise.resolve(parked.fails.mock.calls.length > 1));
+  await releases.stop(next);
+  await elsewhere.close();
+  expect(await loadPolicyCheckpoint(pool)).toEqual(before);
 });

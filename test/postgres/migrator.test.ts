@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
 import pg from 'pg';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import { openPool } from '../../src/postgres/database.js';
 import {
   DatabaseNewerThanCode,
   type SchemaMigration,
   migrateToLatest,
 } from '../../src/postgres/migrator.js';
+import { ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
 import { type TestDatabase, createTestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -69,4 +72,30 @@ test("a database of a newer release is refused with the migration's name, and no
   await expect(refusal).rejects.toThrow(DatabaseNewerThanCode);
   await expect(refusal).rejects.toThrow('0002_second');
   expect(await tables()).toEqual(['first', 'second']);
+});
+
+test('a role that may not create the extension for searches is told so in one line, and nothing changes', async () => {
+  const owner = new pg.Client(database.url);
+  await owner.connect();
+  const name = new URL(database.url).pathname.slice(1);
+  await migrateToLatest(database.url);
+  await owner.query('drop extension pg_trgm');
+  await owner.query("delete from ledger.migration where name = '0037_search_by_trigrams'");
+  await owner.query(`revoke create on database ${name} from current_user`);
+  await expect(migrateToLatest(database.url)).rejects.toThrow(
+    /^the database needs the extension pg_trgm, which this role cannot create \(permission denied to create extension "pg_trgm"\): as a role that may, run "create extension pg_trgm" in this database, then start again$/,
+  );
+  // In whatever schema.
+  await owner.query(`grant create on database ${name} to current_user`);
+  await owner.query('create schema extensions');
+  await owner.query('create extension pg_trgm with schema extensions');
+  await owner.end();
+  const pool = openPool({ url: database.url, max: 2, applicationName: 'test' });
+  expect(await migrateToLatest(pool)).toEqual(['0037_search_by_trigrams']);
+  await ensureLiveGenerations(pool, accountProjectors);
+  const { rows } = await pool.query<{ indexdef: string }>(
+    "select indexdef from pg_indexes where indexname = 'users_by_text'",
+  );
+  expect(rows[0]?.indexdef).toMatch(/ USING gin \(search extensions\.gin_trgm_ops\)$/);
+  await pool.end();
 });

@@ -11,6 +11,7 @@ import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import { readModelsReachHead } from '../../src/projecting/following/read-models-reach-head.js';
+import { inTransaction } from '../../src/postgres/transaction.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
@@ -32,7 +33,12 @@ let service: Service;
 let api: ApiClient;
 beforeAll(async () => {
   dataDir = await createDataDir();
-  const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', POSITION_WAIT_MS: '20000' });
+  const config = loadConfig({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    POSITION_WAIT_MS: '20000',
+    OWN_WRITES_WAIT_MS: '20000',
+  });
   service = await startService({
     config,
     logger: pino({ level: 'silent' }),
@@ -200,9 +206,7 @@ async function rebuild(): Promise<void> {
   const types = new Set(accountProjectors.flatMap(({ handles }) => [...handles]));
   const page = await decodePage(await log.readAll(undefined, 100_000), decodeForProjectors(codec));
   for (const projector of accountProjectors) {
-    const client = await pool.connect();
-    await createGeneration(client, projector, 2, 'building');
-    client.release();
+    await inTransaction(pool, (client) => createGeneration(client, projector, 2, 'building'));
     if (page) await new ProjectionTrack(projector, 2, { pool, log, knownTypes: types }).apply(page);
   }
 }

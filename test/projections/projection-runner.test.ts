@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { usersProjector } from '../../projections/users/projector.js';
-import { liveCheckpoints } from '../../src/projecting/checkpoints.js';
+import { liveCheckpoints, type Checkpoint } from '../../src/projecting/checkpoints.js';
 import {
   createGeneration,
   ensureLiveGenerations,
@@ -394,53 +394,71 @@ describe('an event that cannot be applied', () => {
     ]);
   });
 
-  test('and cannot be decoded stops the projections that read it, with the reason, and no others', async () => {
+  test('and cannot be decoded parks its stream in the projections that read it, and other streams continue', async () => {
     const runner = projected.startRunner();
     await projected.ledger.happened(acme, accountOpened(acme));
-    const { id } = await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
-    const position = await projected.ledger.happened(
+    await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
+    await projected.ledger.happened(
       acme,
       rewardGranted('w1', partyOf(acme, 'ann'), credit(5)),
+      userIdentified(acme, 'bob'),
     );
-    expect(
-      await runner.waitFor(
-        position,
-        ['accounts', 'referrals', 'rewards', 'reward-balances'],
-        WITHIN_MS,
-      ),
-    ).toBe(true);
-    const waiting = async () =>
-      (await runner.status()).filter(({ lastError }) => lastError !== null);
-    await until(async () => (await waiting()).length === 2);
-    expect(await runner.appliedPosition('users')).toBe('m-1');
-    const stopped = await waiting();
-    expect(stopped.map(({ projection }) => projection).sort()).toEqual(['referral-codes', 'users']);
-    expect(stopped[0]).toMatchObject({
-      lagEvents: 2,
-      lastError: expect.stringContaining('m-2 cannot be decoded: written by a later release'),
-    });
-    const [stored] = await liveCheckpoints(projected.pool, ['users']);
-    expect(stored?.lastError).toContain('cannot be decoded');
-    expect(await runner.waitFor(position, ALL, 30)).toBe(false);
-    projected.ledger.undecodable.delete(id);
+    const position = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
     expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    expect(await usersCounted()).toBe(1);
-    await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
+    expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
+    const behind = 'follows a parked event of its stream';
+    expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toEqual([
+      {
+        projection: 'users',
+        stream: acme.stream,
+        revision: 1,
+        position: 'm-2',
+        reason: 'cannot be decoded: written by a later release',
+      },
+      { projection: 'users', stream: acme.stream, revision: 3, position: 'm-4', reason: behind },
+    ]);
+    const status = await runner.status();
+    expect(
+      status.filter(({ unreadableStreams }) => unreadableStreams > 0).map((row) => row.projection),
+    ).toEqual(['users', 'referral-codes']);
+    expect(status.every(({ lastError }) => lastError === null)).toBe(true);
   });
 
-  test('and is of an unknown type stops all projections', async () => {
+  test('and is of an unknown type parks its stream in all projections', async () => {
     const runner = projected.startRunner();
-    const { id, position } = await projected.ledger.happenedUndecodably(
+    const { position } = await projected.ledger.happenedUndecodably(
       acme,
       userIdentified(acme, 'ann'),
       'SomethingNew',
     );
-    await until(async () => (await runner.status()).every(({ lastError }) => lastError !== null));
-    expect(await runner.appliedPosition('rewards')).toBeUndefined();
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    const status = await runner.status();
+    expect(status.map(({ unreadableStreams }) => unreadableStreams)).toEqual(ALL.map(() => 1));
+  });
+
+  test('and is an erasure stops the projections: nobody is shown whom it may forget', async () => {
+    const runner = projected.startRunner();
+    await projected.ledger.happened(acme, accountOpened(acme));
+    const { id } = await projected.ledger.happenedUndecodably(
+      acme,
+      erasureRequested([personOf(acme, 'ann')]),
+    );
+    const position = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+    const stopped = async () => (await liveCheckpoints(projected.pool, ALL)).filter(isStopped);
+    await until(async () => (await stopped()).length === ALL.length);
+    const users = (await stopped()).find(({ projection }) => projection === 'users');
+    expect(users).toMatchObject({
+      position: 'm-1',
+      lastError: expect.stringContaining('m-2 cannot be decoded: written by a later release'),
+    });
+    expect(await runner.waitFor(position, ALL, 30)).toBe(false);
     projected.ledger.undecodable.delete(id);
     expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
   });
 });
+
+const isStopped = ({ lastError }: Checkpoint): boolean => lastError !== null;
 
 describe('following', () => {
   test('waits for a log that is away', async () => {

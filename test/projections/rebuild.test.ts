@@ -440,6 +440,32 @@ describe('a rebuild that ends in the middle', () => {
     expect(await rebuilding.rowsOf(BALANCES, 2)).toEqual(await rebuilding.rowsOf(BALANCES, 1));
   });
 
+  test('parks streams with events that cannot be decoded as live projections do, and a repair releases them', async () => {
+    const runner = projected.startRunner();
+    const later = anAccount('later');
+    await projected.ledger.happened(later, accountOpened(later));
+    const known = await projected.ledger.happenedUndecodably(later, userIdentified(later, 'u'));
+    const unknown = await projected.ledger.happenedUndecodably(
+      later,
+      userIdentified(later, 'v'),
+      'SomethingNew',
+    );
+    await reached(runner, await given(anAccount('z'), 1));
+    const built = await rebuilding.rebuild(ALL);
+    expect(built.map(({ differences }) => differences)).toEqual(ALL.map(() => 0));
+    for (const name of ALL) {
+      expect(await rebuilding.parkedOf(name, 1)).not.toHaveLength(0);
+      expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
+    }
+
+    projected.ledger.undecodable.delete(known.id);
+    projected.ledger.undecodable.delete(unknown.id);
+    const streams = new Set([later.stream]);
+    for (const name of ALL) await rebuilding.repair([name], { kind: 'streams', streams });
+    for (const name of ALL) expect(await rebuilding.parkedOf(name, 1)).toEqual([]);
+    expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(3);
+  });
+
   test('parks values that Postgres refuses as live projections do', async () => {
     const runner = projected.startRunner();
     const bad = anAccount('bad');

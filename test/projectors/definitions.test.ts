@@ -13,7 +13,7 @@ test('the definitions of the read models are those of the last release', () => {
     ),
   ).toEqual({
     accounts: 'f57eb50ba9a892e6f88c909d589f437620d6047ab22e8d3f52341099e33d6179',
-    users: 'ea40f561080c4320129b58fd31d1eb255616bd55fefbccb6286c5da423379b9b',
+    users: '1dd6a79c6080ee0a14fbc47becac8c9d32b761e8ac23e07e09da39e64ca867ca',
     'referral-codes': '56c64aebf0ccfdce4ad36a736fa4e46fe581352756829e4577935180b6f1fee1',
     referrals: '89d2f9c171e4dd101aae4bb1ba65d4cac117e13eff0bb62bb531a2a85e6f507a',
     rewards: '5051a4079ac0ab14d40717be648594233995911c93b5e712a494a7262d893a4d',

@@ -31,8 +31,8 @@ import {
   type ParkedReactions,
 } from '../../src/policies/parked-reactions.js';
 import {
+  CheckpointMoved,
   movePoliciesBack,
-  PoliciesMovedBack,
   PostgresPolicyCheckpoints,
 } from '../../src/policies/policy-checkpoint.js';
 import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
@@ -185,6 +185,7 @@ it('the checkpoint of the policies', async () => {
       losses += 1;
     } else {
       const known = {
+        from: random.onceIn(4) ? point().reached : table.checkpoint.position,
         witness: random.onceIn(2) ? witness : undefined,
         trail: random.onceIn(2) ? [point()] : undefined,
         losses: isWritten && random.onceIn(4) ? losses - 1 : losses,
@@ -199,8 +200,8 @@ it('the checkpoint of the policies', async () => {
     return ['load', await real.load(), await simulated.load()];
   });
   await expect(
-    simulated.write('m-1', { witness: undefined, trail: undefined, losses: -1 }),
-  ).rejects.toThrow(PoliciesMovedBack);
+    simulated.write('m-1', { from: null, witness: undefined, trail: undefined, losses: -1 }),
+  ).rejects.toThrow(CheckpointMoved);
 });
 
 it('parked reactions', async () => {

@@ -180,6 +180,7 @@ export class RunningService {
       // Tests of refusals refuse more in a minute than a client may.
       FAILED_CREDENTIALS_PER_MINUTE: '100000',
       POSITION_WAIT_MS: '20000',
+      OWN_WRITES_WAIT_MS: '20000',
       SHUTDOWN_GRACE_MS: '2000',
       PUBLIC_URL: 'https://share.example',
       ...environment,

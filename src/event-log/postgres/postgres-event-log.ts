@@ -110,6 +110,7 @@ export class PostgresEventLog implements EventLog {
       seen,
       closing: closing.signal,
     });
+    observe?.pool?.(reads.use);
     const logId = await reads.logId().catch(async (error: unknown) => {
       await reads.close();
       throw asUnavailable(error);

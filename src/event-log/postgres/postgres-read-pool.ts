@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { atMost } from '../../foundation/in-time.js';
 import { openPool } from '../../postgres/database.js';
+import type { PoolUse } from '../event-log-observer.js';
 import { EventLogUnavailable } from '../event-log.js';
 import type { NewestSeen } from '../newest-seen.js';
 import { readLogId } from './postgres-connection.js';
@@ -40,6 +41,10 @@ export class PostgresReadPool {
       applicationName: 'ledger-log-reader',
       statementTimeoutMs: options.timeoutMs,
     });
+  }
+
+  get use(): PoolUse {
+    return this.pool;
   }
 
   logId(): Promise<string> {

@@ -59,11 +59,9 @@ export class AccountsController {
   @ApiOkResponse({ type: AccountResponse })
   @Fails('ACCOUNT_NOT_FOUND')
   async account(@Call() call: Call, @Param('accountId') accountId: string) {
-    await this.gateway.readable(call, ['accounts']);
-    const facts = await this.accounts.byRef(
-      call.scope,
-      this.names.accountRef(call.scope, identifier(accountId, 'accountId')),
-    );
+    const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
+    await this.gateway.readable(call, ['accounts'], accountRef);
+    const facts = await this.accounts.byRef(call.scope, accountRef);
     if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
     return accountJson(facts);
   }
@@ -74,8 +72,8 @@ export class AccountsController {
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
   @Fails('ACCOUNT_NOT_FOUND')
   async rewardsOf(@Call() call: Call, @Param('accountId') accountId: string) {
-    await this.gateway.readable(call, ['accounts', 'rewards']);
     const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
+    await this.gateway.readable(call, ['accounts', 'rewards'], accountRef);
     if (!(await this.accounts.byRef(call.scope, accountRef)))
       throw new ApiError('ACCOUNT_NOT_FOUND');
     return (await this.rewards.list(call.scope, { accountRef })).map(rewardJson);

@@ -23,7 +23,7 @@ export interface HealthCheck {
 export interface Readiness {
   /** Requests can be served. A single parked stream does not make the service unready. */
   readonly ready: boolean;
-  /** Requests can be served, but background work has stopped; its check says where. */
+  /** Requests can be served, but background work stands still; its check says where. */
   readonly degraded?: boolean;
   /** By name: `postgres`, `event-log`, `projection rewards` … */
   readonly checks: Readonly<Record<string, HealthCheck>>;
@@ -86,7 +86,7 @@ export class HealthController {
   @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
   @ApiOkResponse(
     readiness(
-      'Requests can be served; `degraded`: reactions to single accounts are parked',
+      'Requests can be served; `degraded`: read models, reactions or seals stand still for 10 s or more',
       'ready',
       'degraded',
     ),

@@ -78,6 +78,7 @@ export class HttpMetrics {
       labelNames: ['why'],
       registers,
     });
+    for (const why of ['unread', 'replaced', 'turned-away']) ended.inc({ why }, 0);
     watched.onEnd = (why) => ended.inc({ why });
   }
 

@@ -51,7 +51,8 @@ export class PersonalDataController {
   ): Promise<Readable> {
     const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.gateway.readable(call, ['users', 'referrals', 'rewards', 'reward-balances']);
+    const readModels = ['users', 'referrals', 'rewards', 'reward-balances'];
+    await this.gateway.readable(call, readModels, accountRef);
     const facts = await this.users.byUserId(call.scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     const [received, balances] = await Promise.all([

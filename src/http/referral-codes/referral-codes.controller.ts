@@ -104,6 +104,7 @@ export class ReferralCodesController {
     const wanted = referralCode(code);
     await this.gateway.readable(call, ['referral-codes']);
     const found = await this.codes.byCode(call.scope, wanted);
+    if (found) await this.gateway.refuseUnreadable(found.accountRef);
     // A blocked user's code looks like an unknown one.
     if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };

@@ -12,7 +12,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ReferralQueries, type ReferralFilter } from '../../../projections/referrals/queries.js';
 import type { SideStatus } from '../../domain/program.js';
 import type { Scope } from '../../domain/scope.js';
-import { KeyedNames } from '../../privacy/keyed-names.js';
+import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
@@ -98,7 +98,7 @@ export class ReferralsController {
   @Fails('REFERRAL_NOT_FOUND')
   async one(@Call() call: Call, @Param('referralId') referralId: string) {
     const id = resourceId(referralId, 'REFERRAL_NOT_FOUND');
-    await this.gateway.readable(call, READ_MODELS);
+    await this.gateway.readable(call, READ_MODELS, accountOfId(id));
     const found = await this.referrals.byId(call.scope, id);
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
     return (await this.presentation.referrals(call.scope, [found]))[0];
@@ -120,7 +120,8 @@ export class ReferralsController {
   private async page(call: Call, query: Query) {
     const filter = this.filter(call.scope, query);
     const wanted = page(query);
-    await this.gateway.readable(call, READ_MODELS);
+    const { referrerAccountRef, referredAccountRef } = filter;
+    await this.gateway.readable(call, READ_MODELS, referrerAccountRef ?? referredAccountRef);
     const { totalCount, items } = await this.referrals.list(call.scope, filter, wanted);
     const viewer = call.token?.kind === 'user' ? call.token : undefined;
     return {

@@ -77,7 +77,7 @@ export class RewardsController {
   @ApiOkResponse({ type: [RewardBalanceResponse], description: 'One entry per type and unit' })
   async balance(@Call() call: Call, @QueryParameters() query: Query) {
     const filter = this.filter(call.scope, query);
-    await this.gateway.readable(call, ['reward-balances']);
+    await this.gateway.readable(call, ['reward-balances'], filter.accountRef);
     return (await this.balances.list(call.scope, { ...filter, now: Date.now() })).map(balanceJson);
   }
 
@@ -88,7 +88,7 @@ export class RewardsController {
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })
   async list(@Call() call: Call, @QueryParameters() query: Query) {
     const filter = this.filter(call.scope, query);
-    await this.gateway.readable(call, ['rewards']);
+    await this.gateway.readable(call, ['rewards'], filter.accountRef);
     return (await this.rewards.list(call.scope, filter)).map(rewardJson);
   }
 
@@ -101,7 +101,7 @@ export class RewardsController {
   @Fails('REWARD_NOT_FOUND')
   async one(@Call() call: Call, @Param('id') id: string) {
     const rewardId = resourceId(id, 'REWARD_NOT_FOUND');
-    await this.gateway.readable(call, ['rewards']);
+    await this.gateway.readable(call, ['rewards'], accountOfId(rewardId));
     const found = await this.rewards.byId(call.scope, rewardId);
     if (!found) throw new ApiError('REWARD_NOT_FOUND');
     return rewardJson(found);

@@ -102,10 +102,13 @@ function complete(operation: Operation, method: string, path: string): void {
     ...(operation.parameters ?? []),
     ...parameters.filter(({ name }) => !known.has(name)),
   ];
-  if (isOfTenant && method !== 'get') {
+  if (isOfTenant) {
     for (const [status, response] of Object.entries(operation.responses))
       if (status.startsWith('2') && response !== undefined && 'description' in response)
-        addWriteHeaders(response);
+        response.headers = {
+          ...response.headers,
+          ...(method === 'get' ? HEADERS_OF_READS : HEADERS_OF_WRITES),
+        };
   }
   const codes = new Set([...ownCodes(operation), ...impliedCodes(access, method)]);
   for (const [status, response] of errorResponses(codes)) operation.responses[status] = response;
@@ -146,19 +149,24 @@ function headerParameters(method: string): readonly Parameter[] {
       ];
 }
 
-function addWriteHeaders(response: Response): void {
-  response.headers = {
-    ...response.headers,
-    'Ledger-Position': {
-      description: 'The position of the write in the ledger; for `Ledger-Position-At-Least`.',
-      schema: { type: 'string' },
-    },
-    'Idempotency-Replayed': {
-      description: '`true` for a repeated answer.',
-      schema: { type: 'string', enum: ['true'] },
-    },
-  };
-}
+const HEADERS_OF_READS: Response['headers'] = {
+  'Ledger-Stale': {
+    description:
+      'Earlier writes are not included yet: the position up to which all are; `none` before the first one.',
+    schema: { type: 'string' },
+  },
+};
+
+const HEADERS_OF_WRITES: Response['headers'] = {
+  'Ledger-Position': {
+    description: 'The position of the write in the ledger; for `Ledger-Position-At-Least`.',
+    schema: { type: 'string' },
+  },
+  'Idempotency-Replayed': {
+    description: '`true` for a repeated answer.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+};
 
 const OF_NO_TENANT: AccessRule = { kind: 'none', emptyBody: true, apiOnlyPrograms: false };
 

@@ -80,7 +80,7 @@ export class ShareLinksController {
   private async user(call: Call, { accountId, userId }: UserPath): Promise<UserFacts> {
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.gateway.readable(call, ['users']);
+    await this.gateway.readable(call, ['users'], account);
     const facts = await this.users.byUserId(call.scope, account, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return facts;

@@ -107,7 +107,7 @@ export class OpenUsersController {
     const account = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
     const selection = fieldSelection(query, USER_FIELDS);
-    await this.gateway.readable(call, ['users']);
+    await this.gateway.readable(call, ['users'], account);
     const facts = await this.users.byUserId(call.scope, account, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.selectedUser(call.scope, facts, selection);
@@ -126,6 +126,7 @@ export class OpenUsersController {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
+    if (found) await this.gateway.refuseUnreadable(found.accountRef);
     // A blocked user's code looks like an unknown one.
     const owner =
       found && !found.ownerBlocked

@@ -78,6 +78,7 @@ export class UsersController {
     const code = referralCode(requiredTextQuery(query, 'referralCode'));
     await this.gateway.readable(call, ['referral-codes', 'users']);
     const found = await this.codes.byCode(call.scope, code);
+    if (found) await this.gateway.refuseUnreadable(found.accountRef);
     const owner =
       found && (await this.users.byPersons(call.scope, [found.person])).get(found.person);
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
@@ -96,7 +97,7 @@ export class UsersController {
   ) {
     const accountRef = this.names.accountRef(call.scope, identifier(accountId, 'accountId'));
     const id = identifier(userId, 'userId');
-    await this.gateway.readable(call, ['users']);
+    await this.gateway.readable(call, ['users'], accountRef);
     const facts = await this.users.byUserId(call.scope, accountRef, id);
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.user(call.scope, facts);

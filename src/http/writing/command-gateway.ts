@@ -12,7 +12,8 @@ import type { ModerationAction } from '../../domain/moderation/moderation.decide
 import type { AccountRef } from '../../domain/scope.js';
 import { newId } from '../../foundation/world.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
-import { ApiError } from '../edge/api-error.js';
+import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
+import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
@@ -62,6 +63,7 @@ export class CommandGateway {
     private readonly ownWrites: OwnWrites,
     /** Types of events that trigger a policy. */
     private readonly settingOff: ReadonlySet<string>,
+    private readonly unreadable: Pick<UnreadableAccounts, 'has'>,
   ) {}
 
   /**
@@ -161,12 +163,22 @@ export class CommandGateway {
 
   /**
    * Waits, bounded, until these projections include earlier writes and the position that the client
-   * requires.
+   * requires. The answer says in `Ledger-Stale` when earlier writes are missing.
+   * @param account whose rows are read; undefined: a list, or an account that only a row names.
+   * @throws {ApiError} POSITION_INVALID, POSITION_NOT_REACHED for the client's position; 503 for an
+   * account with an event that this release cannot read.
    */
-  async readable(call: Call, projections: readonly string[]): Promise<void> {
+  async readable(call: Call, projections: readonly string[], account?: AccountRef): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
-    const { scope, departure } = call;
-    await this.ownWrites.visible({ scope, projections, atLeast, departure });
+    const { scope, departure, reply } = call;
+    const stale = await this.ownWrites.visible({ scope, projections, atLeast, departure });
+    if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
+    if (account !== undefined) await this.refuseUnreadable(account);
+  }
+
+  /** @throws {ApiError} 503: its rows end before an event that this release cannot read. */
+  async refuseUnreadable(account: AccountRef): Promise<void> {
+    if (await this.unreadable.has(account)) throw unavailable();
   }
 }

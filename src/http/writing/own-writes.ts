@@ -3,6 +3,7 @@ import { EventLogUnavailable, type EventLog, type Position } from '../../event-l
 import { elapsed } from '../../foundation/world.js';
 import { ApiError } from '../edge/api-error.js';
 import { PositionWaits } from './position-waits.js';
+import { Standstills, type Reached } from './standstills.js';
 
 /** The progress of the read models and of the policies. */
 export interface Progress {
@@ -14,6 +15,10 @@ export interface Progress {
     signal: AbortSignal,
   ): Promise<boolean>;
   policiesReach(position: Position, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  /** How far each of these projections is. @throws the database's errors. */
+  projectionsAt(projections: readonly string[]): Promise<Reached>;
+  /** How far the policies are; undefined: before the first event. @throws the database's errors. */
+  policiesAt(): Promise<Position | undefined>;
 }
 
 /** A read of a client, which may name a position. */
@@ -26,9 +31,18 @@ export interface ReadAt {
   readonly departure: AbortSignal;
 }
 
+/** A read is answered although its read models lack a write of its tenant, or a reaction to it. */
+export interface Staleness {
+  /** What is included, with all reactions; undefined: nothing yet. */
+  readonly included: Position | undefined;
+}
+
 /** How long reads wait for positions, and how many of a tenant for one that they name. */
 export interface WaitLimits {
+  /** For a position that the client names. */
   readonly timeoutMs: number;
+  /** For writes through this service. */
+  readonly ownWritesMs: number;
   readonly perTenantMax: number;
 }
 
@@ -42,16 +56,27 @@ interface Written {
 // How long chains of reactions may be; today a policy's command triggers at most one more.
 const ROUNDS_MAX = 4;
 
+/** A follower's name among those that may stand still; no projection is called so. */
+const POLICIES = 'policies';
+
+/** What a read waits for. */
+interface Awaited {
+  readonly names: readonly string[];
+  reach(timeoutMs: number): Promise<boolean>;
+  at(): Promise<Reached>;
+}
+
 /**
  * Read-your-writes: a read waits, bounded, until the read models include the newest write of its
  * tenant and mode through this service, on any connection and with any key, and the policies'
- * reactions to it.
+ * reactions to it. It waits for nothing that is known to stand still.
  */
 export class OwnWrites {
   private readonly written = new Map<string, Written>();
   /** A wait for a position that the log lost would never end. */
   private readonly losses = new Set<() => void>();
   private readonly waits: PositionWaits;
+  private readonly standstills = new Standstills();
 
   constructor(
     private readonly log: EventLog,
@@ -61,6 +86,7 @@ export class OwnWrites {
     this.waits = new PositionWaits(limits.perTenantMax);
     log.onWentBack(() => {
       this.written.clear();
+      this.standstills.clear();
       for (const lost of [...this.losses]) lost();
     });
   }
@@ -86,20 +112,25 @@ export class OwnWrites {
   }
 
   /**
+   * Waits for the position that the client names, if any, and for own writes.
+   * @returns undefined when all of it is included.
    * @throws {ApiError} POSITION_INVALID for a token of another service or beyond the log,
-   * POSITION_NOT_REACHED on a time-out, or at once when too many of the tenant's reads wait.
+   * POSITION_NOT_REACHED when the named position does not arrive in time, or at once when too many
+   * of the tenant's reads wait.
    */
-  async visible(read: ReadAt): Promise<void> {
+  async visible(read: ReadAt): Promise<Staleness | undefined> {
     const { scope, atLeast } = read;
-    if (atLeast === undefined) return this.shown(read, this.limits.timeoutMs);
-    if (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast)))
-      throw new ApiError('POSITION_INVALID');
-    if (!this.waits.enter(scope.tenant)) return this.shown(read, 0);
-    try {
-      await this.shown(read, this.limits.timeoutMs);
-    } finally {
-      this.waits.leave(scope.tenant);
+    if (atLeast !== undefined) {
+      if (!this.log.isPosition(atLeast) || (await this.isBeyondLog(atLeast)))
+        throw new ApiError('POSITION_INVALID');
+      const mayWait = this.waits.enter(scope.tenant);
+      try {
+        await this.named(read, atLeast, mayWait ? this.limits.timeoutMs : 0);
+      } finally {
+        if (mayWait) this.waits.leave(scope.tenant);
+      }
     }
+    return this.ownShown(read);
   }
 
   /** A number for a position; null: the newest known one. Undefined: none is known. */
@@ -125,19 +156,78 @@ export class OwnWrites {
     }
   }
 
-  private async shown(read: ReadAt, timeoutMs: number): Promise<void> {
-    const { scope, projections, atLeast, departure } = read;
-    const deadline = elapsed() + timeoutMs;
-    await this.consequences(scope, deadline, departure);
-    const needed = this.later(this.written.get(keyOf(scope))?.newest ?? null, atLeast ?? null);
-    if (needed === null) return;
-    const left = Math.max(0, deadline - elapsed());
+  private async named(read: ReadAt, position: Position, timeoutMs: number): Promise<void> {
+    const { projections, departure } = read;
     const reached = await this.unlessLost(
-      this.progress.projectionsReach(needed, projections, left, departure),
+      this.progress.projectionsReach(position, projections, timeoutMs, departure),
     );
-    // The position may be lost with the log's end: it is determined again.
-    if (reached === 'lost') return this.visible(read);
+    // The log lost its end, and the position maybe with it.
+    if (reached === 'lost') {
+      if (await this.isBeyondLog(position)) throw new ApiError('POSITION_INVALID');
+      return this.named(read, position, timeoutMs);
+    }
     if (!reached) throw notReached();
+  }
+
+  private async ownShown(read: ReadAt): Promise<Staleness | undefined> {
+    const { scope, projections, departure } = read;
+    const deadline = elapsed() + this.limits.ownWritesMs;
+    const isReactedTo = await this.consequences(read, deadline);
+    const needed = this.written.get(keyOf(scope))?.newest;
+    if (needed === undefined) return undefined;
+    const projected = await this.reached(read, deadline, needed, {
+      names: projections,
+      reach: (timeoutMs) =>
+        this.progress.projectionsReach(needed, projections, timeoutMs, departure),
+      at: () => this.progress.projectionsAt(projections),
+    });
+    // The position may be lost with the log's end: it is determined again.
+    if (projected === 'lost') return this.ownShown(read);
+    if (isReactedTo && projected) return undefined;
+    return this.staleness(projections, needed, isReactedTo);
+  }
+
+  /** Undefined: all of it was reached in the meantime. */
+  private async staleness(
+    projections: readonly string[],
+    needed: Position,
+    isReactedTo: boolean,
+  ): Promise<Staleness | undefined> {
+    const { log, progress } = this;
+    const reached = [...(await progress.projectionsAt(projections)).values()];
+    if (!isReactedTo) reached.push(await progress.policiesAt());
+    const included = reached.reduce((a, b) => (log.compare(a, b) <= 0 ? a : b));
+    return isReactedTo && log.compare(included, needed) >= 0 ? undefined : { included };
+  }
+
+  /**
+   * Whether the awaited followers reach the position before the deadline. Half-way it looks where
+   * they are: those that stay there until the end stand still, and are not waited for until they
+   * move.
+   */
+  private async reached(
+    { departure }: ReadAt,
+    deadline: number,
+    position: Position,
+    awaited: Awaited,
+  ): Promise<boolean | 'lost'> {
+    const { log, standstills } = this;
+    if (standstills.has(awaited.names)) {
+      const now = await awaited.at();
+      const behind = awaited.names.filter((name) => log.compare(now.get(name), position) < 0);
+      standstills.see(now);
+      if (behind.length === 0) return true;
+      if (standstills.has(behind)) return false;
+    }
+    const left = Math.max(0, deadline - elapsed());
+    const early = await this.unlessLost(awaited.reach(left / 2));
+    if (early !== false || departure.aborted) return early;
+    const halfWay = await awaited.at();
+    const late = await this.unlessLost(awaited.reach(left / 2));
+    if (late !== false || departure.aborted) return late;
+    // A shorter look proves nothing.
+    if (left > this.limits.ownWritesMs / 2) standstills.compare(halfWay, await awaited.at());
+    return false;
   }
 
   private async unlessLost<T>(waiting: Promise<T>): Promise<T | 'lost'> {
@@ -155,31 +245,41 @@ export class OwnWrites {
 
   /**
    * Waits until the policies have recorded their reactions to the writes; those then count as
-   * written.
+   * written. False: they did not in time, or it is unknown.
    */
-  private async consequences(
-    scope: Scope,
-    deadline: number,
-    departure: AbortSignal,
-  ): Promise<void> {
-    const key = keyOf(scope);
+  private async consequences(read: ReadAt, deadline: number): Promise<boolean> {
+    const key = keyOf(read.scope);
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const triggering = this.written.get(key)?.triggering ?? null;
-      if (triggering === null) return;
-      const reached = await this.unlessLost(
-        this.progress.policiesReach(triggering, Math.max(0, deadline - elapsed()), departure),
-      );
+      if (triggering === null) return true;
+      const reached = await this.reached(read, deadline, triggering, {
+        names: [POLICIES],
+        reach: (timeoutMs) => this.progress.policiesReach(triggering, timeoutMs, read.departure),
+        at: async () => new Map([[POLICIES, await this.progress.policiesAt()]]),
+      });
       if (reached === 'lost') continue;
-      if (!reached) throw notReached();
+      if (!reached) return false;
       // The policies may run in another process: the log's head includes their events.
-      const head = (await this.log.head()) ?? null;
+      const head = await this.headNow();
+      if (head === undefined) return false;
       const after = this.written.get(key);
-      if (!after || head === null) return;
+      if (!after || head === null) return true;
       const isNewest = this.log.compare(after.triggering ?? undefined, triggering) <= 0;
       this.written.set(key, {
         newest: this.later(after.newest, head) ?? after.newest,
         triggering: isNewest ? null : after.triggering,
       });
+    }
+    return true;
+  }
+
+  /** Undefined while the log is unavailable; null while it is empty. */
+  private async headNow(): Promise<Position | null | undefined> {
+    try {
+      return (await this.log.head()) ?? null;
+    } catch (error) {
+      if (error instanceof EventLogUnavailable) return undefined;
+      throw error;
     }
   }
 

@@ -99,11 +99,17 @@ async function areThere({ log }: GenerationParts, streams: Iterable<string>): Pr
   return true;
 }
 
+interface RetryOptions {
+  readonly onPage?: ((events: number, last: string) => void) | undefined;
+  /** Undefined: all parked streams. */
+  readonly only?: ReadonlySet<string>;
+}
+
 /** Retries parked streams: their accounts are rebuilt in place. */
 export async function retryParked(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
-  onPage?: (events: number, last: string) => void,
+  { onPage, only }: RetryOptions = {},
 ): Promise<object> {
   const { parts } = operator;
   return recorded(operator, { action: 'retry-parked', projectors }, async (client, signal) => {
@@ -115,7 +121,8 @@ export async function retryParked(
     }[] = [];
     for (const projector of projectors) {
       const { live } = await GenerationsOf.read(client, parts.log, projector);
-      const streams = new Set(await parkedStreams(parts.pool, projector.name, live.generation));
+      const all = await parkedStreams(parts.pool, projector.name, live.generation);
+      const streams = new Set(only === undefined ? all : all.filter((stream) => only.has(stream)));
       const again = (some: readonly string[]): Promise<readonly RepairedProjection[]> =>
         repair({ ...parts, client }, [projector], scopeOfParked(new Set(some)), {
           signal,

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { builder, StatementText, type Given, type Values } from '../../postgres/statements.js';
 import type { LiveGenerations } from '../generations/generations.js';
+import type { SlowReads } from './slow-reads.js';
 
 /**
  * A query of a read model with these tables. Its text depends on which values are present, not on
@@ -15,6 +16,8 @@ export interface ReadQuery<Tables, V extends Values, T> {
    * planned each time: the selectivity of its filters differs widely.
    */
   readonly prepared: boolean;
+  /** The tenant, for a query that may read many of its rows: few of them run at once. */
+  readonly slowOf?: string | undefined;
   readonly values: V;
   /** Selects one JSON column, named `json`. */
   readonly build: (rm: Kysely<Tables>, given: Given<V>, gone: Gone) => Compilable<{ json: T }>;
@@ -47,6 +50,7 @@ export class LiveReads<Tables> {
     private readonly pool: Pool,
     private readonly generations: Pick<LiveGenerations, 'liveGeneration'>,
     private readonly projection: string,
+    private readonly slowReads?: SlowReads,
   ) {}
 
   /** @throws the database's errors while it is unavailable. */
@@ -57,11 +61,14 @@ export class LiveReads<Tables> {
     const compiled =
       this.texts.get(key) ?? this.compiled(query, names, { schema, generation, key });
     const name = query.prepared ? { name: `${schema}.${query.name}` } : {};
-    const { rows } = await this.pool.query<{ json: T }>({
+    const statement = {
       ...name,
       text: compiled.text,
       values: compiled.valuesFrom(query.values),
-    });
+    };
+    const { rows } = await (this.slowReads && query.slowOf !== undefined
+      ? this.slowReads.query<{ json: T }>(query.slowOf, statement)
+      : this.pool.query<{ json: T }>(statement));
     return rows.map((row) => row.json);
   }
 
@@ -111,6 +118,12 @@ export interface TimeRange {
 export function containing(piece: string): string {
   return `%${piece.replace(/[\\%_]/g, '\\$&')}%`;
 }
+
+/** Rows before a page that are skipped quickly; more make the read a slow one. */
+const OFFSET_MAX = 5_000;
+
+/** Whether a page lies so far behind the first one that reaching it is slow. */
+export const isFarBehind = ({ offset }: PageRequest): boolean => offset > OFFSET_MAX;
 
 /** One page of a list and the total. */
 export interface ListPage<T> {

@@ -49,6 +49,11 @@ export class PositionWaiters {
     }
   }
 
+  /** Callers that wait. */
+  get size(): number {
+    return this.waiters.size;
+  }
+
   /** The projections that are waited for. */
   awaited(): string[] {
     return [...new Set([...this.waiters].flatMap(({ missing }) => [...missing]))];

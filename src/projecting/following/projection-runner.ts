@@ -70,7 +70,8 @@ interface Turn {
  * applied is parked and recorded); of several processes one leads, the others are standby.
  */
 export class ProjectionRunner {
-  private readonly names: readonly string[];
+  /** Of all projections of this process. */
+  readonly names: readonly string[];
   private readonly knownTypes: ReadonlySet<string>;
   private readonly leadership: Leadership;
   private readonly waiters: PositionWaiters;
@@ -105,12 +106,28 @@ export class ProjectionRunner {
     return this.turn?.tracks.has(projection) ?? false;
   }
 
-  /** How far the rows of a projection are; undefined: nothing applied yet. */
-  async appliedPosition(projection: string): Promise<Position | undefined> {
-    const track = this.turn?.tracks.get(projection);
-    if (track) return track.position;
-    const [checkpoint] = await liveCheckpoints(this.options.pool, [projection]);
-    return checkpoint?.position;
+  /** Callers that wait for a position. */
+  get waiting(): number {
+    return this.waiters.size;
+  }
+
+  /**
+   * How far the rows of these projections are, by name; undefined: nothing applied yet. @throws
+   * while the database is unavailable.
+   */
+  async appliedPositions(
+    projections: readonly string[],
+  ): Promise<ReadonlyMap<string, Position | undefined>> {
+    const tracks = this.turn?.tracks;
+    const foreign = projections.filter((name) => !tracks?.has(name));
+    const checkpoints =
+      foreign.length === 0 ? [] : await liveCheckpoints(this.options.pool, foreign);
+    return new Map(
+      projections.map((name) => {
+        const checkpoint = checkpoints.find(({ projection }) => projection === name);
+        return [name, tracks?.get(name)?.position ?? checkpoint?.position];
+      }),
+    );
   }
 
   /**

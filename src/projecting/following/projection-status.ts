@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
-import { lagAfter, type Lag } from '../../event-log/lag.js';
+import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import { fetchRows, tables } from '../../postgres/statements.js';
 import { liveCheckpoints } from '../checkpoints.js';
+import { UNREADABLE } from '../projecting-errors.js';
 
 /** The state of a projection, for the health page, the metrics and the command line. */
 export interface ProjectionStatus extends Lag {
@@ -11,9 +12,13 @@ export interface ProjectionStatus extends Lag {
   readonly position: Position | null;
   readonly head: Position | null;
   readonly parkedStreams: number;
+  /** Those of them with an event that could not be decoded. */
+  readonly unreadableStreams: number;
   readonly lastError: string | null;
   /** Epoch milliseconds of the last move of the checkpoint. */
   readonly updatedAt: number;
+  /** How long it has stood still although there are events. */
+  readonly stillSeconds: number;
 }
 
 /**
@@ -38,28 +43,44 @@ export async function projectionStatus(
     return known;
   };
   return Promise.all(
-    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => ({
-      projection,
-      generation,
-      position: position ?? null,
-      head: head ?? null,
-      ...(await lagAt(position)),
-      parkedStreams: parked.get(`${projection} ${generation}`) ?? 0,
-      lastError,
-      updatedAt,
-    })),
+    checkpoints.map(async ({ projection, generation, position, lastError, updatedAt }) => {
+      const lag = await lagAt(position);
+      return {
+        projection,
+        generation,
+        position: position ?? null,
+        head: head ?? null,
+        ...lag,
+        ...(parked.get(`${projection} ${generation}`) ?? NONE_PARKED),
+        lastError,
+        updatedAt,
+        stillSeconds: stillSeconds(lag, updatedAt, now),
+      };
+    }),
   );
 }
 
-async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, number>> {
+type ParkedCounts = Pick<ProjectionStatus, 'parkedStreams' | 'unreadableStreams'>;
+
+const NONE_PARKED: ParkedCounts = { parkedStreams: 0, unreadableStreams: 0 };
+
+async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCounts>> {
   const rows = await fetchRows(
     pool,
     tables
       .selectFrom('ledger.parked_streams')
-      .select((eb) => ['projection', 'generation', eb.fn.countAll<bigint>().as('count')])
+      .select((eb) => [
+        'projection',
+        'generation',
+        eb.fn.countAll<bigint>().as('parked'),
+        eb.fn.countAll<bigint>().filterWhere('reason', 'like', `${UNREADABLE}%`).as('unreadable'),
+      ])
       .groupBy(['projection', 'generation']),
   );
   return new Map(
-    rows.map(({ projection, generation, count }) => [`${projection} ${generation}`, Number(count)]),
+    rows.map(({ projection, generation, parked, unreadable }) => [
+      `${projection} ${generation}`,
+      { parkedStreams: Number(parked), unreadableStreams: Number(unreadable) },
+    ]),
   );
 }

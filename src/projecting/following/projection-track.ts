@@ -12,9 +12,17 @@ import {
   CheckpointMoved,
   describeError,
   isDataError,
+  parksItsStream,
   StoppedAtUndecodable,
+  unreadableBecause,
 } from '../projecting-errors.js';
-import { forgottenBy, type Forgotten, type LedgerEvent, type Projector } from '../projector.js';
+import {
+  forgottenBy,
+  type Forgotten,
+  type LedgerEvent,
+  type Projector,
+  type UndecodableEvent,
+} from '../projector.js';
 import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece } from './erasure-pieces.js';
 import type { NextPiece } from './next-piece.js';
 
@@ -22,6 +30,9 @@ export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 
 /** A piece blocks other events for as long as a small batch takes. */
 const PIECE_ROWS_MAX = 100;
+
+/** An event that the projection must read: decoded, or parked with its stream. */
+type ReadEvent = LedgerEvent | UndecodableEvent;
 
 export interface ProjectionTrackParts {
   readonly pool: Pool;
@@ -49,7 +60,7 @@ export class ProjectionTrack {
 
   /**
    * @param knownTypes every type that some projection handles: an undecodable event of a known type
-   * stops its projections, one of an unknown type stops all, since its projections are unknown.
+   * concerns its projections, one of an unknown type all, since its projections are unknown.
    * @param pieceRowsMax rows about forgotten people that are found and cleaned at once.
    */
   constructor(
@@ -98,9 +109,10 @@ export class ProjectionTrack {
   }
 
   /**
-   * Applies the new events of the page. An event that cannot be applied parks its stream;
-   * everything else is applied.
-   * @throws {StoppedAtUndecodable} with everything before that event applied.
+   * Applies the new events of the page. An event that cannot be decoded or applied parks its
+   * stream; everything else is applied.
+   * @throws {StoppedAtUndecodable} at an erasure that cannot be decoded, or when too many streams
+   * are parked, with everything before that event applied.
    * @throws {CheckpointMoved} with nothing lost.
    * @throws the database's errors while it is unavailable: repeat with the next page after the
    * position.
@@ -110,18 +122,25 @@ export class ProjectionTrack {
     const start = page.events.findIndex((event) => this.isAhead(event.position));
     const fresh = start < 0 ? [] : page.events.slice(start);
     const stop = fresh.findIndex(
-      (event) => event.undecodable !== undefined && this.concerns(event),
+      (event) =>
+        event.undecodable !== undefined &&
+        this.concerns(event) &&
+        !parksItsStream(event.type, this.parked.size),
     );
     const readable = stop < 0 ? fresh : fresh.slice(0, stop);
     const last = readable.at(-1);
     if (last) {
-      const events = readable.flatMap(({ decoded }) =>
-        decoded && this.handles.has(decoded.event.type) ? [decoded] : [],
-      );
+      const events = readable
+        .filter((event) => this.concerns(event))
+        .flatMap(
+          ({ decoded, undecodable }): readonly ReadEvent[] | ReadEvent =>
+            decoded ?? undecodable ?? [],
+        );
       await this.applyInOrder(last.position, events);
     }
     const stopped = fresh[stop];
-    if (stopped) throw new StoppedAtUndecodable(stopped.position, stopped.undecodable ?? '');
+    if (stopped?.undecodable)
+      throw new StoppedAtUndecodable(stopped.position, stopped.undecodable.undecodable);
   }
 
   /** Whether an erasure is not complete in its rows: call `cleanNextPiece` until it is. */
@@ -173,10 +192,10 @@ export class ProjectionTrack {
   }
 
   /** Lookups find rows in the tables: each event of an erasure begins a batch of its own. */
-  private async applyInOrder(position: Position, events: readonly LedgerEvent[]): Promise<void> {
+  private async applyInOrder(position: Position, events: readonly ReadEvent[]): Promise<void> {
     let rest = events;
     for (;;) {
-      const next = rest.findIndex((event, index) => index > 0 && forgottenBy(event) !== undefined);
+      const next = rest.findIndex((event, index) => index > 0 && erasureIn(event) !== undefined);
       const before = rest[next - 1];
       if (next < 0 || !before) return this.applyUpTo(position, rest);
       await this.applyUpTo(before.position, rest.slice(0, next));
@@ -188,7 +207,7 @@ export class ProjectionTrack {
    * A value that Postgres refuses is found by bisection: the halves are applied in order, until a
    * single event is left and is parked.
    */
-  private async applyUpTo(position: Position, events: readonly LedgerEvent[]): Promise<void> {
+  private async applyUpTo(position: Position, events: readonly ReadEvent[]): Promise<void> {
     try {
       await this.write(position, events);
     } catch (error) {
@@ -204,15 +223,15 @@ export class ProjectionTrack {
   /** @param refused why the (single) event is parked instead of applied. */
   private async write(
     position: Position,
-    events: readonly LedgerEvent[],
+    events: readonly ReadEvent[],
     refused?: string,
   ): Promise<void> {
     const rows = new BatchRows(this.projector.tables);
     const parked: ParkedEvent[] = [];
     const parkedNow = new Set<string>();
-    const isParked = (event: LedgerEvent): boolean =>
+    const isParked = (event: ReadEvent): boolean =>
       this.parked.has(event.stream) || parkedNow.has(event.stream);
-    const park = (event: LedgerEvent, reason: string): void => {
+    const park = (event: ReadEvent, reason: string): void => {
       parked.push({
         stream: event.stream,
         revision: event.revision,
@@ -233,10 +252,14 @@ export class ProjectionTrack {
       refused === undefined
         ? await this.loadRows(
             rows,
-            events.filter((event) => !isParked(event) || event === begun?.event),
+            decodedOf(events).filter((event) => !isParked(event) || event === begun?.event),
           )
         : new Map<LedgerEvent, string>();
     for (const event of events) {
+      if ('undecodable' in event) {
+        park(event, isParked(event) ? BEHIND_A_PARKED_EVENT : unreadableBecause(event));
+        continue;
+      }
       const reason = refused ?? unreadable.get(event);
       if (isParked(event)) {
         park(event, BEHIND_A_PARKED_EVENT);
@@ -260,7 +283,8 @@ export class ProjectionTrack {
    * Only the first event of a batch can be one of an erasure: its first piece is cleaned with the
    * batch.
    */
-  private async beginToForget(rows: BatchRows, [event]: readonly LedgerEvent[]) {
+  private async beginToForget(rows: BatchRows, events: readonly ReadEvent[]) {
+    const [event] = decodedOf(events.slice(0, 1));
     const forgotten = event && forgottenBy(event);
     return (
       forgotten && { event, forgotten, piece: await this.findPiece(rows, forgotten, FIRST_PIECE) }
@@ -316,3 +340,9 @@ export class ProjectionTrack {
       rows.loaded(table, row);
   }
 }
+
+const decodedOf = (events: readonly ReadEvent[]): readonly LedgerEvent[] =>
+  events.flatMap((event) => ('undecodable' in event ? [] : [event]));
+
+const erasureIn = (event: ReadEvent): Forgotten | undefined =>
+  'undecodable' in event ? undefined : forgottenBy(event);

@@ -5,7 +5,7 @@ import { quoted, schemaOf } from '../identifiers.js';
 import type { Projector, ReadModelTable } from '../projector.js';
 import { copyRows } from './copy-rows.js';
 import { recordParked } from './generation-records.js';
-import { createTables, indexStatements, primaryKeyOf } from './generations.js';
+import { createTables, findExtensions, indexStatements, primaryKeyOf } from './generations.js';
 import type { ProjectionFold } from './log-fold.js';
 
 /** Sorting memory for an index: there is one such operation at a time. */
@@ -63,6 +63,7 @@ export async function indexGeneration(
   const schema = schemaOf(projector.name, generation);
   await inTransactionOf(client, async () => {
     await client.query(`set local maintenance_work_mem = '${INDEX_MEMORY}'`);
+    await findExtensions(client);
     for (const table of projector.tables)
       for (const statement of indexStatements(schema, table)) await client.query(statement);
   });

@@ -139,6 +139,7 @@ export async function createGeneration(
   state: GenerationState,
 ): Promise<void> {
   await createTables(client, projector, generation);
+  await findExtensions(client);
   for (const table of projector.tables)
     for (const statement of indexStatements(schemaOf(projector.name, generation), table))
       await client.query(statement);
@@ -184,6 +185,17 @@ function tableStatement(schema: string, table: ReadModelTable, withKey: boolean)
 /** `primary key ("account_ref")` */
 export function primaryKeyOf(table: ReadModelTable): string {
   return `primary key (${table.primaryKey.map(quoted).join(', ')})`;
+}
+
+/**
+ * Lets indexes name what extensions provide, until the end of the transaction: their schemas may be
+ * on no search path.
+ */
+export async function findExtensions(client: PoolClient): Promise<void> {
+  await client.query(
+    `select set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(n.nspname)), true)
+     from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'`,
+  );
 }
 
 /** The statements for the secondary indexes of a table. */

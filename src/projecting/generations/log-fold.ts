@@ -1,6 +1,11 @@
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { BEHIND_A_PARKED_EVENT } from '../following/projection-track.js';
-import { describeError, StoppedAtUndecodable } from '../projecting-errors.js';
+import {
+  describeError,
+  parksItsStream,
+  StoppedAtUndecodable,
+  unreadableBecause,
+} from '../projecting-errors.js';
 import {
   forgottenBy,
   type DecodeEvents,
@@ -42,6 +47,17 @@ export class ProjectionFold {
     if (failure) this.park(event, describeError(failure.failed), true);
   }
 
+  /**
+   * Parks the stream of an event that cannot be decoded.
+   * @throws {StoppedAtUndecodable} when it cannot be parked alone.
+   */
+  applyUndecodable(type: string, event: UndecodableEvent): void {
+    if (!parksItsStream(type, this.parkedStreams.size))
+      throw new StoppedAtUndecodable(event.position, event.undecodable);
+    const isFirst = !this.parkedStreams.has(event.stream);
+    this.park(event, isFirst ? unreadableBecause(event) : BEHIND_A_PARKED_EVENT, isFirst);
+  }
+
   /** Continues an earlier fold. */
   resume(position: Position, parked: readonly ParkedEvent[]): void {
     this.position = position;
@@ -51,7 +67,11 @@ export class ProjectionFold {
     }
   }
 
-  private park({ stream, revision, position }: LedgerEvent, reason: string, first: boolean): void {
+  private park(
+    { stream, revision, position }: Pick<LedgerEvent, 'stream' | 'revision' | 'position'>,
+    reason: string,
+    first: boolean,
+  ): void {
     this.parked.push({ stream, revision, position, reason, first });
     this.parkedStreams.add(stream);
   }
@@ -81,7 +101,8 @@ const PAGE = 2_000;
  * Folds the log into all of these at once, each up to its own end, from their current positions.
  * Reads ahead while it folds. Ends early when aborted or above the limit of rows: each fold's
  * `position` is its progress.
- * @throws {StoppedAtUndecodable} when an event that one of them must read cannot be decoded.
+ * @throws {StoppedAtUndecodable} when an event that one of them must read can neither be decoded
+ * nor parked with its stream.
  * @throws the log's errors while it is unavailable.
  */
 export async function foldLog(options: FoldOptions): Promise<void> {
@@ -136,19 +157,21 @@ async function foldPage(
       if ('event' in result) {
         onEvent?.(result);
         fold.apply(result);
-      } else stopIfItConcerns(fold, wanted[index]?.type ?? '', result, knownTypes);
+      } else {
+        const { type = '' } = wanted[index] ?? {};
+        if (concerns(fold, type, knownTypes)) fold.applyUndecodable(type, result);
+      }
     }
     fold.position = log.compare(last, until) <= 0 ? last : until;
   }
 }
 
-function stopIfItConcerns(
+/** An event of an unknown type concerns every projection. */
+function concerns(
   { projector }: ProjectionFold,
   type: string,
-  { position, undecodable }: UndecodableEvent,
   knownTypes: ReadonlySet<string>,
-): void {
+): boolean {
   const handled: ReadonlySet<string> = projector.handles;
-  if (handled.has(type) || !knownTypes.has(type))
-    throw new StoppedAtUndecodable(position, undecodable);
+  return handled.has(type) || !knownTypes.has(type);
 }

@@ -30,7 +30,7 @@ import { openPool } from '../../../src/postgres/database.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
 import { PostgresKeyRows } from '../../../src/privacy/key-rows.js';
 import { FixedSealer } from '../../../src/privacy/sealed-bytes.js';
-import { WrappedKeys } from '../../../src/privacy/subject-keys.js';
+import { WrappedKeys, type SubjectKeys } from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
 import { GatedLog } from './troubled-logs.js';
 
@@ -103,6 +103,7 @@ export class SharedLedger {
  */
 export class TestProcess {
   readonly names = NAMES;
+  readonly keys: SubjectKeys;
   readonly codec: EventCodec;
   readonly streams: Streams;
   readonly owners: CodeOwners;
@@ -122,6 +123,7 @@ export class TestProcess {
     readonly close: () => Promise<void>,
   ) {
     const keys = new WrappedKeys(new PostgresKeyRows(pool), new FixedSealer(WRAPPING_KEY));
+    this.keys = keys;
     this.codec = new EventCodec(keys);
     this.streams = openStreams(log, this.codec);
     const handling = openCommandHandling({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A certificate for 127.0.0.1 that only clients with `certFile` trust. PEM texts. */
+/** A certificate that only clients with `certFile` trust. PEM texts. */
 export interface SelfSigned {
   readonly cert: string;
   readonly key: string;
@@ -12,8 +12,13 @@ export interface SelfSigned {
   remove(): Promise<void>;
 }
 
-/** Makes a key and a certificate with openssl, good for a day. */
-export async function selfSignedCertificate(): Promise<SelfSigned> {
+/**
+ * Makes a key and a certificate with openssl, good for a day.
+ * @param names it is for, as `IP:127.0.0.1` or `DNS:receiver.test`.
+ */
+export async function selfSignedCertificate(
+  names: readonly string[] = ['IP:127.0.0.1'],
+): Promise<SelfSigned> {
   const folder = await mkdtemp(join(tmpdir(), 'eventstoredb-double-'));
   const files = { key: join(folder, 'node.key'), cert: join(folder, 'node.crt') };
   await promisify(execFile)('openssl', [
@@ -29,7 +34,7 @@ export async function selfSignedCertificate(): Promise<SelfSigned> {
     '-subj',
     '/CN=eventstoredb-double',
     '-addext',
-    'subjectAltName=IP:127.0.0.1',
+    `subjectAltName=${names.join(',')}`,
     '-keyout',
     files.key,
     '-out',

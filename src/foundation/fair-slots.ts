@@ -1,0 +1,234 @@
+/** Who asks for a slot. Slots are shared among groups first, then among the members of a group. */
+export interface Party {
+  readonly group: string;
+  readonly member: string;
+}
+
+export interface SlotLimits {
+  /** Slots in all. */
+  readonly slots: number;
+  /** Slots of a group while another one has, or waits for, any. */
+  readonly perGroupMax: number;
+  /** Slots of a group that is alone. */
+  readonly aloneMax: number;
+  /** Parties that wait, in all; beyond it the group with most of them loses its newest one. */
+  readonly waitingMax: number;
+}
+
+/** A party's turn: it waits for a slot, has one, or is over. */
+export interface Turn {
+  /** True as soon as it has a slot; false when others displaced it, or it ended before. */
+  readonly begun: Promise<boolean>;
+  /** Gives the slot back for a while, for a wait that takes none. Without a slot: nothing. */
+  pause(): void;
+  /** Waits for a slot again, before the others of its member. False: it has ended. */
+  resume(): Promise<boolean>;
+  /** Ends it, whatever its state. */
+  end(): void;
+}
+
+interface Group {
+  readonly name: string;
+  held: number;
+  waiting: number;
+  /** By member, those that had a slot longest ago first. */
+  readonly queues: Map<string, Place[]>;
+}
+
+type State = 'waiting' | 'holding' | 'paused' | 'over';
+
+/**
+ * A few slots for many parties. A free slot goes to the group that has fewest; so a group whose
+ * work takes long has no more of the slots' time than the others. Within a group its members take
+ * turns. A group has no more than its part while others are there, even if slots stay free: a
+ * newcomer finds one.
+ */
+export class FairSlots {
+  /** Groups that have a slot or wait; those that had a slot longest ago first. */
+  private readonly groups = new Map<string, Group>();
+  private held = 0;
+  private waiting = 0;
+
+  constructor(private readonly limits: SlotLimits) {}
+
+  /** Parties that wait. */
+  get queued(): number {
+    return this.waiting;
+  }
+
+  /** Asks for a slot. */
+  enter({ group, member }: Party): Turn {
+    const place = new Place(this, this.groupOf(group), member);
+    if (this.waiting >= this.limits.waitingMax) this.displaceFor(place);
+    else this.queue(place);
+    this.serve();
+    return place;
+  }
+
+  /** For `Place`: it waits again, before the others of its member. */
+  requeue(place: Place): void {
+    // It may have gone since, and come back as another one.
+    place.group = this.groupOf(place.group.name);
+    this.queue(place, true);
+    this.serve();
+  }
+
+  /** For `Place`: it has left this state. */
+  left(place: Place, state: State): void {
+    const { group } = place;
+    if (state === 'holding') {
+      this.held -= 1;
+      group.held -= 1;
+      this.moveBehind(group);
+    }
+    if (state === 'waiting') this.unqueue(place);
+    this.drop(group);
+    this.serve();
+  }
+
+  private groupOf(name: string): Group {
+    const group = this.groups.get(name) ?? newGroup(name);
+    this.groups.set(name, group);
+    return group;
+  }
+
+  private queue(place: Place, first = false): void {
+    const { group, member } = place;
+    const queue = group.queues.get(member) ?? [];
+    if (first) queue.unshift(place);
+    else queue.push(place);
+    group.queues.set(member, queue);
+    group.waiting += 1;
+    this.waiting += 1;
+  }
+
+  private unqueue(place: Place): void {
+    const { group, member } = place;
+    const queue = group.queues.get(member) ?? [];
+    queue.splice(queue.indexOf(place), 1);
+    if (queue.length === 0) group.queues.delete(member);
+    group.waiting -= 1;
+    this.waiting -= 1;
+  }
+
+  private moveBehind(group: Group): void {
+    this.groups.delete(group.name);
+    this.groups.set(group.name, group);
+  }
+
+  private drop(group: Group): void {
+    if (group.held === 0 && group.waiting === 0) this.groups.delete(group.name);
+  }
+
+  private serve(): void {
+    while (this.held < this.limits.slots && this.waiting > 0) {
+      const next = this.nextGroup();
+      if (next === undefined) return;
+      this.begin(next);
+    }
+  }
+
+  /** Of those that may have another slot, the one with fewest; of these, the one served first. */
+  private nextGroup(): Group | undefined {
+    const max = this.groups.size > 1 ? this.limits.perGroupMax : this.limits.aloneMax;
+    let next: Group | undefined;
+    for (const group of this.groups.values())
+      if (group.waiting > 0 && group.held < max && group.held < (next?.held ?? Infinity))
+        next = group;
+    return next;
+  }
+
+  private begin(group: Group): void {
+    const [first] = group.queues;
+    const place = first?.[1][0];
+    if (first === undefined || place === undefined) return;
+    const [member, queue] = first;
+    this.unqueue(place);
+    // Behind the other members, and the group behind the others.
+    if (group.queues.delete(member)) group.queues.set(member, queue);
+    this.moveBehind(group);
+    this.held += 1;
+    group.held += 1;
+    place.begin();
+  }
+
+  /** The newest of the member with most that wait, in the group with most, makes room, or this. */
+  private displaceFor(place: Place): void {
+    const most = largest(this.groups.values(), ({ waiting }) => waiting);
+    const isOwn = most === undefined || most.waiting <= place.group.waiting + 1;
+    const group = isOwn ? place.group : most;
+    const queue = largest(group.queues.values(), ({ length }) => length) ?? [];
+    const own = place.group.queues.get(place.member)?.length ?? 0;
+    const newest = isOwn && queue.length <= own + 1 ? undefined : queue.at(-1);
+    if (newest === undefined) {
+      this.drop(place.group);
+      place.displace();
+      return;
+    }
+    this.queue(place);
+    newest.end();
+  }
+}
+
+/** One turn. */
+class Place implements Turn {
+  readonly begun: Promise<boolean>;
+  private state: State = 'waiting';
+  private settle: (begun: boolean) => void = () => undefined;
+
+  constructor(
+    private readonly slots: FairSlots,
+    public group: Group,
+    readonly member: string,
+  ) {
+    this.begun = this.next();
+  }
+
+  pause(): void {
+    if (this.state === 'holding') this.enter('paused');
+  }
+
+  resume(): Promise<boolean> {
+    if (this.state !== 'paused') return Promise.resolve(this.state !== 'over');
+    const resumed = this.next();
+    this.state = 'waiting';
+    this.slots.requeue(this);
+    return resumed;
+  }
+
+  end(): void {
+    if (this.state === 'over') return;
+    this.enter('over');
+    this.settle(false);
+  }
+
+  /** For `FairSlots`. */
+  begin(): void {
+    this.state = 'holding';
+    this.settle(true);
+  }
+
+  /** For `FairSlots`: it never waited. */
+  displace(): void {
+    this.state = 'over';
+    this.settle(false);
+  }
+
+  private enter(state: 'paused' | 'over'): void {
+    const before = this.state;
+    this.state = state;
+    this.slots.left(this, before);
+  }
+
+  private next(): Promise<boolean> {
+    return new Promise((resolve) => (this.settle = resolve));
+  }
+}
+
+const newGroup = (name: string): Group => ({ name, held: 0, waiting: 0, queues: new Map() });
+
+function largest<T>(all: Iterable<T>, size: (one: T) => number): T | undefined {
+  let most: T | undefined;
+  for (const one of all) if (most === undefined || size(one) > size(most)) most = one;
+  return most;
+}

@@ -1,0 +1,113 @@
+import type { Pool } from 'pg';
+import type { Core } from '../../core/core.js';
+import type { Logger } from '../../foundation/logger.js';
+import { pause } from '../../foundation/pause.js';
+import { liveCheckpoints, unreadableStreams } from '../../projecting/checkpoints.js';
+import { describeError } from '../../projecting/projecting-errors.js';
+import type { Projector, UndecodableEvent } from '../../projecting/projector.js';
+import { NotDone } from '../outcome.js';
+import { onProjections, type ProjectionOperator } from './projection-operator.js';
+import { retryParked } from './projection-repairs.js';
+
+export interface UnreadableRetriesParts {
+  readonly core: Pick<Core, 'pool' | 'log' | 'codec' | 'names' | 'commands' | 'tenants'>;
+  /** For repairs, see `openOperationsPool`. */
+  readonly pool: Pool;
+  readonly projectors: readonly Projector[];
+  /** Whether this process writes the projection: its release must be able to read the events. */
+  readonly leads: (projection: string) => boolean;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 15_000;
+/** Streams of a projection that are looked at in a round, and the pause when there are more. */
+const STREAMS_MAX = 200;
+const NEXT_ROUND_MS = 1_000;
+
+/**
+ * Repairs the read models of accounts whose events can be decoded by now: after an upgrade, or when
+ * stored bytes were restored. Looks at a number of streams in each round, at the others in the
+ * next ones.
+ */
+export class UnreadableRetries {
+  private readonly stopping = new AbortController();
+  /** The last stream of the round before, by projection; absent: begin with the first one. */
+  private readonly lookedAt = new Map<string, string>();
+  private problem: string | undefined;
+  private running: Promise<void> | undefined;
+
+  constructor(private readonly parts: UnreadableRetriesParts) {}
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Ends a repair under way, which then changes nothing. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    const { projectors, leads, logger, everyMs = EVERY_MS } = this.parts;
+    while (!signal.aborted) {
+      try {
+        for (const projector of projectors.filter(({ name }) => leads(name)))
+          await this.retry(projector);
+        this.problem = undefined;
+      } catch (error) {
+        const problem = describeError(error);
+        if (!signal.aborted && problem !== this.problem)
+          logger.warn({ error: problem }, 'unreadable accounts are retried later');
+        this.problem = problem;
+      }
+      await pause(this.lookedAt.size > 0 ? Math.min(NEXT_ROUND_MS, everyMs) : everyMs, signal);
+    }
+  }
+
+  private async retry(projector: Projector): Promise<void> {
+    const { core, pool, projectors, logger } = this.parts;
+    const { name: projection } = projector;
+    const [live] = await liveCheckpoints(core.pool, [projection]);
+    if (live === undefined) return;
+    const after = this.lookedAt.get(projection) ?? '';
+    const parked = await unreadableStreams(core.pool, live, { after, limit: STREAMS_MAX });
+    const last = parked.length < STREAMS_MAX ? undefined : parked.at(-1);
+    if (last) this.lookedAt.set(projection, last.stream);
+    else this.lookedAt.delete(projection);
+    if (parked.length === 0) return;
+    const warn = (line: string): void => logger.warn({ projection }, line);
+    const caller = { projectors, actor: 'service', signal: this.stopping.signal, warn };
+    let readable = 0;
+    const outcome = await onProjections(core, pool, caller, async (operator) => {
+      const only = new Set<string>();
+      for (const { stream, revision } of parked)
+        if (await isReadable(operator, stream, revision)) only.add(stream);
+      readable = only.size;
+      return only.size === 0 ? {} : retryParked(operator, [projector], { only });
+    });
+    // An operator changes the read models at the moment: the next round tries again.
+    if (!(outcome instanceof NotDone) && readable > 0)
+      logger.info(
+        { projection, streams: readable },
+        'accounts that can be read again are repaired',
+      );
+  }
+}
+
+/** Whether the event that parked the stream can be decoded now. */
+async function isReadable(
+  { parts: { log, decode } }: Pick<ProjectionOperator, 'parts'>,
+  stream: string,
+  revision: bigint,
+): Promise<boolean> {
+  for await (const event of log.readStream(stream, { from: revision })) {
+    const [decoded] = await decode([event]);
+    return decoded !== undefined && !isUndecodable(decoded);
+  }
+  return false;
+}
+
+const isUndecodable = (decoded: object): decoded is UndecodableEvent => 'undecodable' in decoded;

@@ -1,0 +1,150 @@
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { ChainSealer } from '../chain/chain-sealer.js';
+import type { PoolUse } from '../event-log/event-log-observer.js';
+import type { JobsObserver } from '../policies/jobs.js';
+import type { PolicyRunner } from '../policies/policy-runner.js';
+import type { QueueDepth } from '../policies/queue-depth.js';
+import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+
+type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers' | 'slow-reads';
+
+interface WatchedRunners {
+  readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;
+  readonly policies: Pick<PolicyRunner, 'role' | 'waiting'>;
+  readonly sealer: Pick<ChainSealer, 'role'>;
+}
+
+/**
+ * Metrics of what this process holds and shares: connections, leads, jobs. Labels are our own
+ * names, never ids.
+ */
+export class ResourceMetrics {
+  /** To be passed to the jobs. */
+  readonly jobs: JobsObserver;
+  private readonly pools = new Map<PoolName, PoolUse>();
+
+  constructor(
+    private readonly registry: Registry,
+    build: { readonly version: string; readonly node: string },
+  ) {
+    this.gauge('ledger_build_info', 'Always 1; the release, and the Node.js that runs it', [
+      'version',
+      'node',
+    ]).set({ ...build }, 1);
+    const runs = new Histogram({
+      name: 'ledger_job_duration_seconds',
+      help: 'Runs of jobs: done, failed (it runs again), given-up (it failed as often as it may)',
+      labelNames: ['task', 'outcome'],
+      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600],
+      registers: [registry],
+    });
+    this.jobs = { ran: (task, ms, outcome) => runs.observe({ task, outcome }, ms / 1000) };
+    this.watchPools();
+  }
+
+  /** Shows the pool from now on, in place of an earlier one of its name. */
+  watchPool(name: PoolName, pool: PoolUse): void {
+    this.pools.set(name, pool);
+  }
+
+  watchFollowers({ projections, policies, sealer }: WatchedRunners): void {
+    this.gauge(
+      'ledger_follower_leads',
+      '1 where this process does the work, 0 on standby',
+      ['follower'],
+      (gauge) => {
+        for (const name of projections.names)
+          gauge.set({ follower: name }, projections.leads(name) ? 1 : 0);
+        gauge.set({ follower: 'policies' }, policies.role === 'leader' ? 1 : 0);
+        gauge.set({ follower: 'chain' }, sealer.role === 'leader' ? 1 : 0);
+      },
+    );
+    this.gauge(
+      'ledger_position_waiters',
+      'Reads that wait for read models, or for the reactions of policies',
+      ['on'],
+      (gauge) => {
+        gauge.set({ on: 'projections' }, projections.waiting);
+        gauge.set({ on: 'policies' }, policies.waiting);
+      },
+    );
+  }
+
+  /** @param read while it fails the gauges keep their values. */
+  watchQueue(read: () => Promise<QueueDepth>): void {
+    let reading: Promise<QueueDepth | undefined> | undefined;
+    const shared = (): Promise<QueueDepth | undefined> =>
+      (reading ??= read()
+        .catch(() => undefined)
+        .finally(() => (reading = undefined)));
+    this.gauge(
+      'ledger_jobs',
+      'Jobs of all processes, counted up to 10 000: due, running, given-up',
+      ['state'],
+      async (gauge) => {
+        const depth = await shared();
+        if (depth === undefined) return;
+        gauge.set({ state: 'due' }, depth.due);
+        gauge.set({ state: 'running' }, depth.running);
+        gauge.set({ state: 'given-up' }, depth.givenUp);
+      },
+    );
+    this.gauge(
+      'ledger_jobs_due_oldest_seconds',
+      'How long the oldest due job has waited',
+      [],
+      async (gauge) => {
+        const depth = await shared();
+        if (depth !== undefined) gauge.set(depth.oldestDueSeconds);
+      },
+    );
+  }
+
+  private watchPools(): void {
+    const ofEach =
+      (set: (gauge: Gauge, pool: PoolName, use: PoolUse) => void) => (gauge: Gauge) => {
+        for (const [name, use] of this.pools) set(gauge, name, use);
+      };
+    this.gauge(
+      'ledger_pool_connections',
+      'Connections to Postgres by pool: used, idle',
+      ['pool', 'state'],
+      ofEach((gauge, pool, { totalCount, idleCount }) => {
+        gauge.set({ pool, state: 'used' }, totalCount - idleCount);
+        gauge.set({ pool, state: 'idle' }, idleCount);
+      }),
+    );
+    this.gauge(
+      'ledger_pool_connections_max',
+      'Connections to Postgres that a pool may open',
+      ['pool'],
+      ofEach((gauge, pool, { options }) => gauge.set({ pool }, options.max)),
+    );
+    this.gauge(
+      'ledger_pool_waiters',
+      'Callers that wait for a connection of a pool',
+      ['pool'],
+      ofEach((gauge, pool, { waitingCount }) => gauge.set({ pool }, waitingCount)),
+    );
+  }
+
+  private gauge(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    collect?: (gauge: Gauge) => void | Promise<void>,
+  ): Gauge {
+    const registers = [this.registry];
+    if (collect === undefined) return new Gauge({ name, help, labelNames, registers });
+    return new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      // Each collects for itself: a value that another gauge sets shows the scrape before.
+      collect() {
+        return collect(this);
+      },
+    });
+  }
+}

@@ -1,0 +1,75 @@
+import { LRUCache } from 'lru-cache';
+import { OneAtATime } from '../../command-handling/one-at-a-time.js';
+import type { EventCodec } from '../../event-log/codec.js';
+import { LogWentBack, type EventLog, type RecordedEvent } from '../../event-log/event-log.js';
+import { pages } from '../../event-log/event-pages.js';
+import { AccountHistory } from './account-history.js';
+
+/** Estimated memory of all histories that are kept. */
+const KEPT_BYTES = 128 * 1024 * 1024;
+
+/** Large, and nothing that a payload shows. */
+const isNeeded = ({ type }: RecordedEvent): boolean => type !== 'UserEventReceived';
+
+/**
+ * The histories of accounts, kept up to a limit of memory; each read goes on from what is kept.
+ * They hold no personal value, so nobody has to evict them.
+ */
+export class AccountHistories {
+  readonly #kept: LRUCache<string, AccountHistory>;
+  /** The callers bound how many wait. */
+  readonly #turns = new OneAtATime(Infinity);
+
+  /**
+   * @param nameless see `namelessCodec`.
+   * @param bytesMax a larger history is not kept.
+   */
+  constructor(
+    private readonly log: Pick<EventLog, 'readStream' | 'epoch'>,
+    private readonly nameless: EventCodec,
+    bytesMax = KEPT_BYTES,
+  ) {
+    this.#kept = new LRUCache({
+      maxSize: bytesMax,
+      maxEntrySize: bytesMax,
+      sizeCalculation: ({ bytes }) => Math.ceil(bytes),
+    });
+  }
+
+  /**
+   * Includes the newest event of the stream. It grows when others read it on: what is asked of it
+   * is asked for a revision.
+   * @throws {EventLogUnavailable} {UnreadableEvent}
+   */
+  async upToDate(stream: string): Promise<AccountHistory> {
+    const endTurn = await this.#turns.enter(stream);
+    try {
+      for (;;) {
+        const history = this.#kept.get(stream) ?? new AccountHistory();
+        this.#kept.delete(stream);
+        try {
+          await this.readOn(stream, history);
+          this.#kept.set(stream, history);
+          return history;
+        } catch (error) {
+          if (!(error instanceof LogWentBack)) throw error;
+        }
+      }
+    } finally {
+      endTurn();
+    }
+  }
+
+  /** @throws {LogWentBack} when the log lost what was read before. */
+  private async readOn(stream: string, history: AccountHistory): Promise<void> {
+    const { epoch } = this.log;
+    if (history.end !== undefined && history.end.epoch !== epoch) throw new LogWentBack();
+    for await (const page of pages(this.log.readStream(stream, { end: history.end }))) {
+      const decoded = await this.nameless.decodeAll(page.filter(isNeeded));
+      for (const one of decoded) history.record(one);
+      const last = page.at(-1);
+      if (last !== undefined) history.skipTo(last, epoch);
+    }
+    if (this.log.epoch !== epoch) throw new LogWentBack();
+  }
+}

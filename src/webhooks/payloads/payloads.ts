@@ -1,0 +1,271 @@
+import type {
+  AccountEvent,
+  AccountEventOf,
+  PartyIds,
+} from '../../domain/account/account.events.js';
+import { rewardFacts, userFacts } from '../../domain/account/account.facts.js';
+import { evolve, initialState, type AccountState } from '../../domain/account/account.state.js';
+import type { Scope } from '../../domain/scope.js';
+import type { EventCodec } from '../../event-log/codec.js';
+import type { EventLog, Position } from '../../event-log/event-log.js';
+import { ShareLinks } from '../../http/share-links/share-links.js';
+import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
+import type { SubjectKeys } from '../../privacy/subject-keys.js';
+import { AccountHistories } from './account-histories.js';
+import { unitOfCredit, type AccountHistory } from './account-history.js';
+import type { Announced } from './announced.js';
+import { DefaultPrograms } from './default-programs.js';
+import { namelessCodec } from './nameless-codec.js';
+import { OpenedEvents, type OpenedAppend } from './opened-events.js';
+import {
+  balanceChangedData,
+  couponCreatedData,
+  referralData,
+  rewardCreatedData,
+  userCreatedData,
+  type WebhookData,
+} from './presented.js';
+
+/** An announcement of an event of the log. */
+export interface Announcement extends Scope {
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  readonly eventId: string;
+  readonly announced: Announced;
+}
+
+export type PayloadData =
+  | { readonly kind: 'made'; readonly data: WebhookData }
+  /** It is about a person who was forgotten meanwhile. */
+  | { readonly kind: 'forgotten' }
+  /**
+   * The event changed nothing that is announced (a code that the user had before), or the log no
+   * longer has it.
+   */
+  | { readonly kind: 'nothing' };
+
+export interface PayloadParts {
+  readonly log: Pick<EventLog, 'readStream' | 'compare' | 'epoch'>;
+  readonly codec: EventCodec;
+  readonly keys: Pick<SubjectKeys, 'forget'>;
+  readonly names: KeyedNames;
+  /** The service's external address, for links. */
+  readonly publicUrl: () => string;
+}
+
+/** The event of an announcement, and what is known around it. */
+interface Told {
+  readonly scope: Scope;
+  readonly stream: string;
+  readonly subject: Readonly<Record<string, string>>;
+  readonly event: AccountEvent;
+  readonly append: OpenedAppend;
+  readonly history: AccountHistory;
+}
+
+const FORGOTTEN = { kind: 'forgotten' } as const;
+const NOTHING = { kind: 'nothing' } as const;
+const made = (data: WebhookData): PayloadData => ({ kind: 'made', data });
+
+/**
+ * Makes the `data` of announced events from the log: the state right after the append of the event,
+ * whatever happened since, without the people who were forgotten since. What is kept between calls
+ * has no personal value.
+ */
+export class Payloads {
+  private readonly histories: AccountHistories;
+  private readonly opened: OpenedEvents;
+  private readonly defaultPrograms: DefaultPrograms;
+
+  constructor(private readonly parts: PayloadParts) {
+    const { log, codec, keys, names } = parts;
+    const nameless = namelessCodec(keys);
+    this.histories = new AccountHistories(log, nameless);
+    this.opened = new OpenedEvents(log, codec);
+    this.defaultPrograms = new DefaultPrograms(log, nameless, names);
+  }
+
+  /**
+   * The same at every call, unless a person or code in it was forgotten meanwhile.
+   * @throws {EventLogUnavailable} {UnreadableEvent}; when keys cannot be read: may be called again.
+   */
+  async data({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
+    const { type, subject } = of.announced;
+    const append = await this.opened.append(stream, of.revision, of.eventId);
+    const event = append?.events[0];
+    if (!append || !event) return NOTHING;
+    const history = await this.histories.upToDate(stream);
+    const told: Told = { scope: { tenant, mode }, stream, subject, event, append, history };
+    switch (type) {
+      case 'user.created':
+        return event.type === 'UserIdentified' ? this.userCreated(told, event) : NOTHING;
+      case 'coupon.created':
+        return event.type === 'ReferralCodeAssigned' ? this.couponCreated(told, event) : NOTHING;
+      case 'reward.created':
+        return event.type === 'RewardGranted' ? rewardCreated(told, event) : NOTHING;
+      case 'user.reward.balance.changed':
+        return this.balanceChanged(told);
+      case 'referral.started':
+      case 'referral.converted':
+      case 'referral.ended':
+      case 'referral.automoderation.complete':
+        return this.referral(told);
+      case 'export.created':
+      case 'export.completed':
+      case 'theme.publish.finished':
+      case 'test':
+        throw new Error(`${type} is not about an event of an account`);
+    }
+  }
+
+  private async userCreated(
+    told: Told,
+    { person, profile }: AccountEventOf<'UserIdentified'>,
+  ): Promise<PayloadData> {
+    const { scope, stream, append, history } = told;
+    if (profile.value === null || history.isForgotten(person)) return FORGOTTEN;
+    const earlier = await this.opened.all(stream, history.revisionsOfAccount(append.first));
+    const state = await this.withoutForgotten(scope, folded([...earlier, ...append.events]));
+    const facts =
+      state.status === 'open' ? userFacts(state, accountRefOf(stream) ?? '', person) : undefined;
+    if (!facts) return FORGOTTEN;
+    const links = new ShareLinks(this.parts.publicUrl(), scope);
+    const defaultProgramId = await this.defaultPrograms.at(scope.tenant, append.position);
+    return made(userCreatedData(facts, { links, defaultProgramId }));
+  }
+
+  /** Without the code of a referrer who is forgotten, also where the key still exists. */
+  private async withoutForgotten(scope: Scope, state: AccountState): Promise<AccountState> {
+    if (state.status === 'absent' || !state.attribution || state.attribution.code === null)
+      return state;
+    const { referrer } = state.attribution;
+    return (await this.isForgotten(scope, referrer))
+      ? { ...state, attribution: { ...state.attribution, code: null } }
+      : state;
+  }
+
+  private async isForgotten(
+    scope: Scope,
+    { account, person }: { readonly account: string; readonly person: string },
+  ): Promise<boolean> {
+    const history = await this.historyOf(scope, account);
+    return history.isForgotten(person);
+  }
+
+  private historyOf(scope: Scope, account: string): Promise<AccountHistory> {
+    return this.histories.upToDate(this.parts.names.accountStream(scope, account));
+  }
+
+  private async couponCreated(
+    { stream, append, history }: Told,
+    { person, code, programId, at }: AccountEventOf<'ReferralCodeAssigned'>,
+  ): Promise<PayloadData> {
+    if (code.value === null || history.isForgotten(person)) return FORGOTTEN;
+    const spelled = code.value.toLowerCase();
+    const earlier = await this.opened.all(stream, history.codesBefore(person, append.first));
+    const hadIt = earlier.some(
+      (event) =>
+        event.type === 'ReferralCodeAssigned' && event.code.value?.toLowerCase() === spelled,
+    );
+    if (hadIt) return NOTHING;
+    return made(couponCreatedData({ code: code.value, dateCreated: at, programId }));
+  }
+
+  private async balanceChanged({
+    stream,
+    subject,
+    event,
+    append,
+    history,
+  }: Told): Promise<PayloadData> {
+    const { person } = subject;
+    const unit = unitOfCredit(event);
+    if (person === undefined || unit === undefined) return NOTHING;
+    if (history.isForgotten(person)) return FORGOTTEN;
+    if (
+      event.type === 'RedeemedRewardsListed' &&
+      !history.isFirstListed(event.redemptionId, person, append.first)
+    )
+      return NOTHING;
+    const ids = await this.idsOf(person, stream, history);
+    if (ids === null) return FORGOTTEN;
+    const balance = history.balanceAfter(unit, append);
+    return made(
+      balanceChangedData({
+        ...ids,
+        unit: balance.unit,
+        availableValue: balance.available,
+        resourceVersion: Number(append.last) + 1,
+      }),
+    );
+  }
+
+  /** The client's ids of a person who has a reward. */
+  private async idsOf(
+    person: string,
+    stream: string,
+    history: AccountHistory,
+  ): Promise<PartyIds | null> {
+    const revision = history.firstRewardOf(person);
+    const granted = revision === undefined ? undefined : await this.opened.at(stream, revision);
+    return granted?.type === 'RewardGranted' ? ownerOf(granted) : null;
+  }
+
+  private async referral({ scope, stream, subject, append, history }: Told): Promise<PayloadData> {
+    const { referralId } = subject;
+    const referral =
+      referralId === undefined ? undefined : history.referralAt(referralId, append.last);
+    // Flagged before its start: the announcement of the start says it.
+    if (referralId === undefined || !referral) return NOTHING;
+    const started = await this.opened.at(stream, referral.startedAt);
+    if (started?.type !== 'ReferralStarted') return NOTHING;
+    const ofReferrer = await this.historyOf(scope, started.referrer.account);
+    const referred = history.isForgotten(started.referred.person)
+      ? null
+      : started.referred.ids.value;
+    const referrer = ofReferrer.isForgotten(started.referrer.person)
+      ? null
+      : started.referrer.ids.value;
+    if (!referred && !referrer) return FORGOTTEN;
+    const rewardOf = (side: AccountHistory, source: string): string | null =>
+      side
+        .rewardsOf(referralId)
+        .findLast(
+          (reward) =>
+            reward.source === source &&
+            this.parts.log.compare(reward.position, append.position) <= 0,
+        )?.rewardId ?? null;
+    return made(
+      referralData(referral, {
+        referrer,
+        referred,
+        referralCodeUsed: referrer && started.code.value,
+        shareLinkUsed: referrer && started.shareLinkUsed,
+        referrerReward: referrer && rewardOf(ofReferrer, 'FRIEND_SIGNUP'),
+        referredReward: referred && rewardOf(history, 'REFERRED'),
+      }),
+    );
+  }
+}
+
+function rewardCreated(
+  { stream, append, history }: Told,
+  event: AccountEventOf<'RewardGranted'>,
+): PayloadData {
+  const owner = ownerOf(event);
+  const opening = history.openingAt(append.first);
+  if (owner === null || history.isForgotten(event.person)) return FORGOTTEN;
+  const state = folded(opening ? [opening, ...append.events] : append.events);
+  const reward = state.status === 'open' ? state.rewards.get(event.rewardId) : undefined;
+  if (state.status === 'absent' || !reward) return NOTHING;
+  const facts = rewardFacts(state, accountRefOf(stream) ?? '', reward);
+  return made(rewardCreatedData({ ...facts, ...owner }));
+}
+
+/** Null: forgotten. */
+const ownerOf = ({ owner }: AccountEventOf<'RewardGranted'>): PartyIds | null =>
+  owner.value?.userId ? owner.value : null;
+
+const folded = (events: readonly AccountEvent[]): AccountState =>
+  events.reduce<AccountState>(evolve, initialState);

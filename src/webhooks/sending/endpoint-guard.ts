@@ -1,0 +1,126 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+import type { Cidr } from '../../config/config.js';
+import { AllowedAddresses } from './addresses.js';
+import { hostOf, parseEndpoint } from './endpoint-url.js';
+import { findAddressesFrom, NameNotResolved, type FindAddresses } from './find-addresses.js';
+
+export interface EndpointGuardOptions {
+  /** Ranges that are allowed though they are not public (`WEBHOOK_ALLOW_CIDRS`). */
+  readonly allowed: readonly Cidr[];
+  readonly lookup?: FindAddresses;
+}
+
+/** What a URL is good for as an endpoint; `reason` is for the tenant. */
+export type EndpointCheck =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'malformed'; readonly reason: string }
+  | { readonly kind: 'not-allowed'; readonly reason: string };
+
+export interface ConnectorOptions {
+  /** For the connection, TLS included. */
+  readonly withinMs: number;
+  /** Certificates in PEM, instead of those that Node trusts. */
+  readonly trusted?: string;
+}
+
+/** The host is, or has, an address that no connection is made to. */
+export class AddressNotAllowed extends Error {
+  override readonly name = 'AddressNotAllowed';
+}
+
+/** RFC 6761: these names lead to this machine, and nobody is asked. */
+const LOOPBACK_NAME = /(^|\.)localhost\.?$/;
+const LOOPBACK = ['127.0.0.1', '::1'];
+/** So many addresses of a name are connected to, at most: a name may have thousands. */
+const TRIED_ADDRESSES_MAX = 8;
+/** Before the next address of a name is tried as well. */
+const NEXT_ADDRESS_AFTER_MS = 2_000;
+
+/**
+ * Keeps webhooks from what only this machine or its network can reach. Every address of a name must
+ * be allowed, and a connection is made to the very addresses that were checked.
+ */
+export class EndpointGuard {
+  private readonly allowed: AllowedAddresses;
+  private readonly lookup: FindAddresses;
+
+  constructor({ allowed, lookup = findAddressesFrom() }: EndpointGuardOptions) {
+    this.allowed = new AllowedAddresses(allowed);
+    this.lookup = lookup;
+  }
+
+  /**
+   * Whether the URL may be subscribed. A name that cannot be resolved is allowed: it may exist
+   * later, and every connection is checked again.
+   */
+  async check(endpointUrl: string): Promise<EndpointCheck> {
+    const parsed = parseEndpoint(endpointUrl);
+    if ('problem' in parsed) return { kind: 'malformed', reason: parsed.problem };
+    try {
+      await this.addressesOf(hostOf(parsed.url));
+      return { kind: 'allowed' };
+    } catch (error) {
+      if (error instanceof NameNotResolved) return { kind: 'allowed' };
+      if (error instanceof AddressNotAllowed) return { kind: 'not-allowed', reason: error.message };
+      throw error;
+    }
+  }
+
+  /** Connects to allowed addresses only; its errors include those of `addressesOf`. */
+  connector({ withinMs, trusted }: ConnectorOptions): buildConnector.connector {
+    const connect = buildConnector({
+      timeout: withinMs,
+      lookup: this.checkedLookup(),
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+      ...(trusted === undefined ? {} : { ca: trusted }),
+    });
+    return (options, callback) => {
+      // Node looks names up, and no addresses.
+      if (isIP(options.hostname) > 0 && !this.allowed.includes(options.hostname)) {
+        callback(notAllowed(), null);
+        return;
+      }
+      connect(options, callback);
+    };
+  }
+
+  /**
+   * @throws {AddressNotAllowed} when any address is not allowed
+   * @throws {NameNotResolved}
+   */
+  private async addressesOf(host: string): Promise<readonly string[]> {
+    if (isIP(host) > 0) return this.onlyAllowed([host]);
+    if (LOOPBACK_NAME.test(host))
+      return this.onlyAllowed(LOOPBACK.filter((address) => this.allowed.includes(address)));
+    return this.onlyAllowed(await this.lookup(host));
+  }
+
+  private onlyAllowed(addresses: readonly string[]): readonly string[] {
+    if (addresses.length === 0 || !addresses.every((address) => this.allowed.includes(address)))
+      throw notAllowed();
+    return addresses;
+  }
+
+  private checkedLookup(): LookupFunction {
+    return (host, { all }, callback) => {
+      this.addressesOf(host).then(
+        (addresses) => {
+          const tried = addresses
+            .slice(0, TRIED_ADDRESSES_MAX)
+            .map((address) => ({ address, family: isIP(address) }));
+          const [first = { address: '', family: 0 }] = tried;
+          if (all) callback(null, tried);
+          else callback(null, first.address, first.family);
+        },
+        (error: unknown) => callback(error instanceof Error ? error : notAllowed(), ''),
+      );
+    };
+  }
+}
+
+const notAllowed = (): AddressNotAllowed =>
+  new AddressNotAllowed(
+    'must not lead to a private, loopback, link-local or otherwise reserved address',
+  );

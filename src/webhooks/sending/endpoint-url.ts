@@ -1,0 +1,25 @@
+/** Longest URL of an endpoint, in characters. */
+export const ENDPOINT_URL_MAX = 2_000;
+
+/** A URL, or why the text cannot be the URL of an endpoint. */
+export type ParsedEndpoint = { readonly url: URL } | { readonly problem: string };
+
+/**
+ * Parses the URL of an endpoint: absolute, http or https, without credentials and fragment. The
+ * text is checked before it is parsed: the parser drops white space and an empty fragment.
+ */
+export function parseEndpoint(text: string): ParsedEndpoint {
+  if (text.length > ENDPOINT_URL_MAX)
+    return { problem: `must be at most ${ENDPOINT_URL_MAX} characters` };
+  // Control characters, white space and backslashes, which parsers read in different ways.
+  if (/[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text))
+    return { problem: 'must be an absolute URL' };
+  const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(text) ?? [];
+  if (authority === undefined) return { problem: 'must be an http or https URL' };
+  if (authority.includes('@')) return { problem: 'must not contain credentials' };
+  if (text.includes('#')) return { problem: 'must not contain a fragment' };
+  return { url: new URL(text) };
+}
+
+/** The host of a URL as it is resolved: IPv6 without brackets. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');

@@ -1,0 +1,145 @@
+import { FairSlots, type SlotLimits, type Turn } from '../../src/foundation/fair-slots.js';
+
+const LIMITS: SlotLimits = { slots: 3, perGroupMax: 1, aloneMax: 2, waitingMax: 100 };
+
+/** Parties by the order in which they were given a slot. */
+class Slots {
+  readonly begun: string[] = [];
+  readonly refused: string[] = [];
+  private readonly slots: FairSlots;
+  private readonly turns = new Map<string, Turn>();
+
+  constructor(limits: Partial<SlotLimits> = {}) {
+    this.slots = new FairSlots({ ...LIMITS, ...limits });
+  }
+
+  /** @param names `group/member/number`. */
+  async enter(...names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const [group = '', member = ''] = name.split('/');
+      const turn = this.slots.enter({ group, member });
+      this.turns.set(name, turn);
+      void turn.begun.then((has) => (has ? this.begun : this.refused).push(name));
+    }
+    await settled();
+  }
+
+  async end(...names: readonly string[]): Promise<void> {
+    for (const name of names) this.turn(name).end();
+    await settled();
+  }
+
+  turn(name: string): Turn {
+    const turn = this.turns.get(name);
+    if (turn === undefined) throw new Error(`${name} has not entered`);
+    return turn;
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let n = 0; n < 5; n++) await Promise.resolve();
+}
+
+test('a group alone leaves slots to newcomers, which begin at once', async () => {
+  const slots = new Slots();
+  await slots.enter('a/x/1', 'a/x/2', 'a/x/3');
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2']);
+  await slots.enter('b/y/1');
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2', 'b/y/1']);
+});
+
+test('while others are there a group has no more than its part, even if slots are free', async () => {
+  const slots = new Slots();
+  await slots.enter('b/y/1', 'a/x/1', 'a/x/2');
+  expect(slots.begun).toEqual(['b/y/1', 'a/x/1']);
+  await slots.end('a/x/1');
+  expect(slots.begun).toEqual(['b/y/1', 'a/x/1', 'a/x/2']);
+  await slots.enter('a/x/3');
+  expect(slots.begun).toHaveLength(3);
+  await slots.end('b/y/1');
+  expect(slots.begun.at(-1)).toBe('a/x/3');
+});
+
+test('a free slot goes to the group with fewest, whoever came first', async () => {
+  const slots = new Slots({ perGroupMax: 3, aloneMax: 3 });
+  await slots.enter('a/x/1', 'a/x/2', 'a/x/3', 'a/x/4', 'a/x/5', 'b/y/1', 'b/y/2', 'c/z/1');
+  await slots.end('a/x/1', 'a/x/2');
+  expect(slots.begun.slice(3)).toEqual(['b/y/1', 'c/z/1']);
+  await slots.end('b/y/1', 'c/z/1');
+  expect(slots.begun.slice(5)).toEqual(['b/y/2', 'a/x/4']);
+});
+
+test('the members of a group take turns', async () => {
+  const slots = new Slots({ slots: 1, perGroupMax: 1, aloneMax: 1 });
+  await slots.enter('a/x/1', 'a/x/2', 'a/x/3', 'a/x/4', 'a/y/1', 'a/y/2');
+  for (const name of ['a/x/1', 'a/x/2', 'a/y/1', 'a/x/3', 'a/y/2']) await slots.end(name);
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2', 'a/y/1', 'a/x/3', 'a/y/2', 'a/x/4']);
+});
+
+test('a turn that pauses makes room, and comes before the others of its member again', async () => {
+  const slots = new Slots({ slots: 1, perGroupMax: 1, aloneMax: 1 });
+  await slots.enter('a/x/1', 'a/x/2', 'a/x/3');
+  slots.turn('a/x/1').pause();
+  await settled();
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2']);
+  const resumed = slots.turn('a/x/1').resume();
+  await slots.end('a/x/2');
+  expect(await resumed).toBe(true);
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2']);
+  await slots.end('a/x/1');
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2', 'a/x/3']);
+});
+
+test('a turn that pauses, and whose group has gone meanwhile, counts with those that came later', async () => {
+  const slots = new Slots({ slots: 2, perGroupMax: 1, aloneMax: 1 });
+  await slots.enter('a/x/1');
+  slots.turn('a/x/1').pause();
+  await slots.enter('a/x/2');
+  const resumed = slots.turn('a/x/1').resume();
+  await slots.enter('a/x/3');
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2']);
+  await slots.end('a/x/2');
+  expect(await resumed).toBe(true);
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/2']);
+});
+
+test('a turn that ends while it waits or pauses has no slot, and holds none', async () => {
+  const slots = new Slots({ slots: 1, perGroupMax: 1, aloneMax: 1 });
+  await slots.enter('a/x/1', 'a/x/2', 'a/x/3');
+  await slots.end('a/x/2', 'a/x/2');
+  expect(slots.refused).toEqual(['a/x/2']);
+  slots.turn('a/x/1').pause();
+  await slots.end('a/x/1');
+  expect(await slots.turn('a/x/1').resume()).toBe(false);
+  expect(slots.begun).toEqual(['a/x/1', 'a/x/3']);
+  await slots.end('a/x/3');
+  await slots.enter('b/y/1');
+  expect(slots.begun.at(-1)).toBe('b/y/1');
+});
+
+describe('when as many wait as may', () => {
+  const full = { slots: 1, perGroupMax: 1, aloneMax: 1, waitingMax: 4 };
+
+  test('a newcomer displaces the newest of the group with most', async () => {
+    const slots = new Slots(full);
+    await slots.enter('a/x/1', 'a/x/2', 'a/x/3', 'a/x/4', 'a/x/5');
+    await slots.enter('b/y/1');
+    expect(slots.refused).toEqual(['a/x/5']);
+    await slots.enter('a/x/6');
+    expect(slots.refused).toEqual(['a/x/5', 'a/x/6']);
+    await slots.enter('b/y/2');
+    expect(slots.refused).toEqual(['a/x/5', 'a/x/6', 'a/x/4']);
+    // Now both have two: none makes room for the other.
+    await slots.enter('b/y/3');
+    expect(slots.refused.at(-1)).toBe('b/y/3');
+  });
+
+  test('a newcomer of the same group displaces the newest of the member with most', async () => {
+    const slots = new Slots(full);
+    await slots.enter('a/x/1', 'a/x/2', 'a/x/3', 'a/x/4', 'a/x/5');
+    await slots.enter('a/y/1');
+    expect(slots.refused).toEqual(['a/x/5']);
+    await slots.end('a/x/1', 'a/x/2');
+    expect(slots.begun).toEqual(['a/x/1', 'a/x/2', 'a/y/1']);
+  });
+});

@@ -1,0 +1,63 @@
+import type { Pool } from 'pg';
+import { isUnavailable } from '../../src/postgres/database.js';
+import { SlowReads } from '../../src/projecting/following/slow-reads.js';
+
+/** A pool whose reads are answered by `read`, and the statements around them at once. */
+function poolOf(read: (statement: { readonly text: string }) => Promise<unknown>): Pool {
+  const query = (statement: string | { readonly text: string }) =>
+    typeof statement === 'string' ? Promise.resolve({ rows: [] }) : read(statement);
+  const client = { query, release: () => undefined };
+  return { connect: () => Promise.resolve(client) } as unknown as Pool;
+}
+
+/** A pool whose reads are answered when the test says so. */
+function heldPool() {
+  const running = new Map<string, () => void>();
+  const pool = poolOf(
+    ({ text }) => new Promise((resolve) => running.set(text, () => resolve({ rows: [text] }))),
+  );
+  return { pool, running };
+}
+
+const turns = async (): Promise<void> => {
+  for (let n = 0; n < 30; n++) await Promise.resolve();
+};
+
+it('a tenant leaves a connection to the others, and all of its reads are answered in the end', async () => {
+  const { pool, running } = heldPool();
+  const reads = new SlowReads(pool, 3);
+  const answers = ['1', '2', '3'].map((text) => reads.query('shop', { text }));
+  answers.push(reads.query('other', { text: 'other' }));
+  await turns();
+  expect([...running.keys()]).toEqual(['1', '2', 'other']);
+  running.get('1')?.();
+  await turns();
+  expect([...running.keys()].at(-1)).toBe('3');
+  for (const answer of running.values()) answer();
+  expect((await Promise.all(answers)).map(({ rows }) => rows[0])).toEqual(['1', '2', '3', 'other']);
+});
+
+it('reads beyond those that may wait are refused like those of a busy database, not those of others', async () => {
+  const { pool, running } = heldPool();
+  const reads = new SlowReads(pool, 1);
+  const answers = Array.from({ length: 101 }, (_, n) => reads.query('shop', { text: String(n) }));
+  const refused = await reads.query('shop', { text: 'refused' }).catch((error: unknown) => error);
+  expect(isUnavailable(refused)).toBe(true);
+  const newest = answers.at(-1)?.catch((error: unknown) => error);
+  const other = reads.query('other', { text: 'other' });
+  expect(isUnavailable(await newest)).toBe(true);
+  running.get('0')?.();
+  await turns();
+  running.get('other')?.();
+  await other;
+});
+
+it('a read that fails makes room for the next one', async () => {
+  const query = jest
+    .fn()
+    .mockRejectedValueOnce(new Error('cancelled'))
+    .mockResolvedValue({ rows: [] });
+  const reads = new SlowReads(poolOf(query), 1);
+  await expect(reads.query('shop', { text: 'one' })).rejects.toThrow('cancelled');
+  expect(await reads.query('shop', { text: 'two' })).toEqual({ rows: [] });
+});

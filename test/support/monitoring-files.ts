@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const folder = join(__dirname, '..', '..', 'docker', 'monitoring');
+const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
+
+// Strict: a member with a slip in its name would be ignored by nobody but the reader.
+const rule = z.strictObject({
+  alert: z.string().regex(/^Ledger[A-Za-z]+$/),
+  expr: z.string(),
+  for: z.string().regex(/^\d+[smh]$/),
+  labels: z.strictObject({ severity: z.string() }),
+  annotations: z.strictObject({ summary: z.string().min(1), runbook: z.string() }),
+});
+const rules = z.strictObject({
+  groups: z.array(z.strictObject({ name: z.string(), rules: z.array(rule) })),
+});
+
+export const readAlerts = (): readonly z.infer<typeof rule>[] =>
+  rules.parse(parse(read('alerts.yaml'))).groups.flatMap((group) => group.rules);
+
+const dashboard = z.object({
+  uid: z.string(),
+  panels: z.array(
+    z.object({
+      title: z.string(),
+      type: z.enum(['row', 'timeseries']),
+      targets: z.array(z.object({ expr: z.string() })).default([]),
+    }),
+  ),
+});
+
+/** The panels of the dashboard. */
+export const readDashboard = (): z.infer<typeof dashboard>['panels'] =>
+  dashboard.parse(JSON.parse(read('dashboard.json'))).panels.filter(({ type }) => type !== 'row');
+
+/** Labels that Prometheus adds; `le` is of histograms. */
+export const OF_PROMETHEUS: ReadonlySet<string> = new Set(['instance', 'job', 'le']);
+
+const KEYWORDS = new Set(['and', 'or', 'unless', 'bool', 'offset']);
+const GROUPS = /\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g;
+
+interface Selector {
+  readonly label: string;
+  /** Of a regular expression those that are plain texts. */
+  readonly values: readonly string[];
+}
+
+/** The metrics of a PromQL expression, with what their selectors demand. */
+export function metricsIn(
+  expr: string,
+): readonly { readonly name: string; readonly selectors: readonly Selector[] }[] {
+  const plain = expr.replace(GROUPS, ' ').replace(/\[[^\]]*\]/g, ' ');
+  const found = plain.matchAll(/\b([a-z_][a-z0-9_]*)\b(?:\{([^}]*)\})?(?!\s*\()/g);
+  return [...found]
+    .filter(([, name = '']) => name.includes('_') || !KEYWORDS.has(name))
+    .map(([, name = '', selectors = '']) => ({ name, selectors: selectorsIn(selectors) }));
+}
+
+function selectorsIn(text: string): readonly Selector[] {
+  return [...text.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, label = '', , pattern = '']) => ({
+    label,
+    values: pattern.split('|').filter((value) => /^[\w-]+$/.test(value)),
+  }));
+}
+
+/** The labels by which the expression groups. */
+export const groupsIn = (expr: string): readonly string[] =>
+  [...expr.matchAll(GROUPS)].flatMap(([, labels = '']) =>
+    labels.split(',').map((one) => one.trim()),
+  );
