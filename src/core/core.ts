@@ -12,6 +12,7 @@ import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { tracedCommands } from '../command-handling/traced-commands.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -70,6 +71,8 @@ export interface Core {
   /** The service's own keys, and the master key that opens them. */
   readonly keyring: Keyring;
   readonly masterKey: Buffer;
+  /** Encrypts the keys that sign webhooks. */
+  readonly webhookKeysSealer: Sealer;
   /** The database's address; contains a password. */
   readonly databaseUrl: () => string;
   /** The embedded server, when it is in use. */
@@ -223,7 +226,7 @@ function wire({
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
-  const commands = commandsOf(handling);
+  const commands = tracedCommands(commandsOf(handling));
   const sealer = keyring.sealer('api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
   const tokenSecrets = new TokenSecrets(tenants, sealer);
@@ -244,6 +247,7 @@ function wire({
     forget,
     keyring,
     answerSealer: keyring.sealer('idempotency'),
+    webhookKeysSealer: keyring.sealer('webhook-signing'),
     chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
   };
 }

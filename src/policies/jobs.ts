@@ -14,6 +14,7 @@ import { errorCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { atMost } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
+import { inSpan } from '../foundation/tracing.js';
 import { elapsed } from '../foundation/world.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import { addJob, type Job } from './add-job.js';
@@ -172,12 +173,14 @@ export class Jobs {
     const { observe } = this.options;
     return async (payload, helpers) => {
       const began = elapsed();
+      const { attempts, max_attempts: attemptsMax } = helpers.job;
       const ran = (outcome: Parameters<JobsObserver['ran']>[2]): void =>
         observe?.ran(name, elapsed() - began, outcome);
       try {
-        await task(payload, helpers);
+        await inSpan(`job ${name}`, { 'ledger.task': name, 'ledger.attempt': attempts }, async () =>
+          task(payload, helpers),
+        );
       } catch (error) {
-        const { attempts, max_attempts: attemptsMax } = helpers.job;
         ran(attempts >= attemptsMax ? 'given-up' : 'failed');
         throw error;
       }

@@ -29,6 +29,7 @@ export interface LedgerTables {
   'ledger.projection_erasures': ProjectionErasures;
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
+  'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
   'vault.master_key_processes': MasterKeyProcesses;
   'vault.master_keys': MasterKeys;
@@ -213,6 +214,15 @@ interface ProjectionHistory {
   finished_at: Date | null;
   outcome: Generated<'running' | 'done' | 'failed' | 'cancelled' | 'crashed'>;
   details: JsonWithDefault<Readonly<Record<string, unknown>>>;
+}
+
+interface WebhookSigningKeys {
+  kid: string;
+  public_jwk: Json<{ readonly n: string; readonly e: string }>;
+  sealed: Buffer | null;
+  created_by: string;
+  created_at: Generated<Date>;
+  served_until: Date | null;
 }
 
 interface ErasuresChecked {

@@ -15,7 +15,7 @@ export class MasterKeyError extends Error {
 /** Purposes whose key stays: names of streams and signatures in the log rest on it. */
 export type FixedPurpose = 'stream-names' | 'chain-signing';
 /** Purposes whose key is replaced with the master key. */
-export type RotatedPurpose = 'key-wrapping' | 'api-keys' | 'idempotency';
+export type RotatedPurpose = 'key-wrapping' | 'api-keys' | 'idempotency' | 'webhook-signing';
 /** One key never serves two purposes. */
 export type KeyPurpose = FixedPurpose | RotatedPurpose;
 
@@ -23,6 +23,7 @@ export const ROTATED_PURPOSES: readonly RotatedPurpose[] = [
   'key-wrapping',
   'api-keys',
   'idempotency',
+  'webhook-signing',
 ];
 export const KEY_PURPOSES: readonly KeyPurpose[] = [
   'stream-names',
