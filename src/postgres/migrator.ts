@@ -19,6 +19,7 @@ import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
 import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
 import * as serveReleasesSideBySide from '../../migrations/0041_serve_releases_side_by_side.js';
+import * as nameKeys from '../../migrations/0044_name_keys.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
@@ -56,6 +57,7 @@ export const MIGRATIONS: Migrations = {
   '0034_seal_the_whole_log': sealTheWholeLog,
   '0037_search_by_trigrams': searchByTrigrams,
   '0041_serve_releases_side_by_side': serveReleasesSideBySide,
+  '0044_name_keys': nameKeys,
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
 };
 

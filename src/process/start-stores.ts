@@ -14,6 +14,8 @@ import { ProcessPresence } from '../postgres/process-presence.js';
 import { listenForTenants } from '../postgres/tenant-announcements.js';
 import { ensureOwnGenerations } from '../projecting/generations/generations.js';
 import { LiveGenerations } from '../projecting/generations/live-generations.js';
+import { recordMasterKeyOf, retireOldKeys } from '../privacy/key-rotation.js';
+import { masterKeyId } from '../privacy/master-key.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 
@@ -45,7 +47,7 @@ export async function startCore(
     loadsBus: true,
     fsync,
   });
-  return { part: core, undo: () => core.close() };
+  return { part: core, undo: () => core.close(), limitsItself: true };
 }
 
 export function startBackgroundPool(
@@ -64,6 +66,9 @@ export function startBackgroundPool(
 export async function startPresence(core: Core, background: Pool): Promise<Started<Stores>> {
   const presence = new ProcessPresence(background, releaseOf(accountProjectors));
   await presence.start();
+  const masterKey = masterKeyId(core.masterKey);
+  await recordMasterKeyOf(background, presence.id, masterKey);
+  await retireOldKeys(background, masterKey);
   return { part: { core, background, presence }, undo: () => presence.stop() };
 }
 
