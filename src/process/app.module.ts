@@ -160,7 +160,7 @@ function http(parts: ModuleParts): Provider[] {
   );
   return [
     value(KeyedNames, core.names),
-    value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysKey)),
+    value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),

@@ -36,13 +36,13 @@ const servedKids = async (): Promise<readonly string[]> => {
 
 /** A compact JWS of a webhook that is signed now. */
 async function signedNow(): Promise<string> {
-  const { pool, webhookKeysKey } = running.service.service.core;
+  const { pool, webhookKeysSealer } = running.service.service.core;
   const headers = await signatureHeaders({
     id: '1',
     timestamp: Math.floor(Date.now() / 1_000),
     body,
     secrets: [newEndpointSecret()],
-    key: await new SigningKeys(pool, webhookKeysKey).current(),
+    key: await new SigningKeys(pool, webhookKeysSealer).current(),
   });
   return (headers['X-Hook-JWS-RFC-7797'] ?? '').replace('..', `.${body.toString('base64url')}.`);
 }

@@ -13,6 +13,7 @@ export interface SigningKeyRotation {
  * webhook on.
  */
 export const rotateSigningKey = (
-  { pool, webhookKeysKey }: Core,
+  { pool, webhookKeysSealer }: Core,
   { graceMs, by }: SigningKeyRotation,
-): Promise<{ readonly kid: string }> => new SigningKeys(pool, webhookKeysKey).rotate(graceMs, by);
+): Promise<{ readonly kid: string }> =>
+  new SigningKeys(pool, webhookKeysSealer).rotate(graceMs, by);
