@@ -34,6 +34,7 @@ import { purposeKey } from '../privacy/master-key.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
+import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
@@ -56,6 +57,10 @@ export interface Core {
   /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
   readonly commands: Commands;
   readonly tenantCommands: TenantCommands;
+  /** The endpoints that a tenant's developers subscribed. */
+  readonly webhooks: WebhookSubscriptions;
+  /** Encrypts what is kept of receivers' answers. */
+  readonly webhookAnswersKey: Buffer;
   /** Signs and verifies user tokens. */
   readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
@@ -235,15 +240,25 @@ function wire({
     tenants,
     commands,
     tenantCommands,
+    webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlsKey(masterKey) }),
     tokenSecrets,
     moderations,
     erasures,
     forget,
-    answersKey: purposeKey(masterKey, 'idempotency'),
-    webhookKeysKey: purposeKey(masterKey, 'webhook-signing'),
-    chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
+    ...keyedParts(masterKey),
   };
 }
+
+const urlsKey = (masterKey: Buffer) => ({ sealingKey: purposeKey(masterKey, 'webhooks') });
+
+const keyedParts = (
+  masterKey: Buffer,
+): Pick<Core, 'answersKey' | 'webhookAnswersKey' | 'webhookKeysKey' | 'chainSigner'> => ({
+  answersKey: purposeKey(masterKey, 'idempotency'),
+  webhookAnswersKey: purposeKey(masterKey, 'webhook-answers'),
+  webhookKeysKey: purposeKey(masterKey, 'webhook-signing'),
+  chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
+});
 
 /** @throws the announcement's error, after it was logged. */
 async function announcedTenant(

@@ -19,6 +19,7 @@ import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
 import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
+import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
 import { kyselyOver, openPool } from './database.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -53,6 +54,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0034_seal_the_whole_log': sealTheWholeLog,
   '0037_search_by_trigrams': searchByTrigrams,
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
+  '0051_deliver_webhooks': deliverWebhooks,
 };
 
 /**

@@ -19,7 +19,9 @@ export type KeyPurpose =
   | 'api-keys'
   | 'idempotency'
   | 'chain-signing'
-  | 'webhook-signing';
+  | 'webhook-signing'
+  | 'webhooks'
+  | 'webhook-answers';
 
 const KEY_BYTES = 32;
 

@@ -1,0 +1,8 @@
+import type { Command } from 'commander';
+import { addEndpointCommands } from './webhook-endpoints-cli.js';
+
+/** `webhook …` */
+export function addWebhookCommands(cli: Command): void {
+  const webhook = cli.command('webhook').description('endpoints that are told what happens');
+  addEndpointCommands(webhook);
+}
