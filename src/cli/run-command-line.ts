@@ -17,6 +17,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],
+  ['key', async () => (await import('./key-cli.js')).addKeyCommands],
   ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],
   ['privacy', async () => (await import('./privacy-cli.js')).addPrivacyCommands],
 ]);

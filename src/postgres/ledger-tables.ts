@@ -36,7 +36,10 @@ export interface LedgerTables {
   'ledger.webhook_unread_events': WebhookUnreadEvents;
   'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
+  'vault.master_key_processes': MasterKeyProcesses;
+  'vault.master_keys': MasterKeys;
   'vault.scrubbed': Scrubbed;
+  'vault.service_keys': ServiceKeyRows;
   'vault.subject_keys': SubjectKeys;
 }
 
@@ -303,4 +306,25 @@ interface WebhookUnreadEvents {
   position: string;
   reason: string;
   noted_at: Generated<Date>;
+}
+
+interface MasterKeyProcesses {
+  process: Int8;
+  master_key: string;
+}
+
+interface MasterKeys {
+  id: string;
+  number: GeneratedAlways<number>;
+  added_at: Generated<Date>;
+  rewrapped_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  retired_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+}
+
+interface ServiceKeyRows {
+  purpose: string;
+  generation: number;
+  master_key: string;
+  wrapped: Buffer;
+  created_at: Generated<Date>;
 }

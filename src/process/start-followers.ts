@@ -19,6 +19,8 @@ import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
+import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
+import { masterKeyId } from '../privacy/master-key.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
@@ -109,7 +111,7 @@ export function makeFollowers(
       core,
       pool,
       guard: new EndpointGuard({ allowed: config.webhookAllowCidrs }),
-      keys: new SigningKeys(pool, core.webhookKeysKey),
+      keys: new SigningKeys(pool, core.webhookKeysSealer),
       logger,
       settle,
       translate: (position) => positionOfOrigin(log, position),
@@ -122,7 +124,8 @@ function jobsOf(
   { stores, jobsPool, rateLimits, observeJobs }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
-  const { commands, moderations, erasures, pool, log, keys, codec } = stores.core;
+  const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
+    stores.core;
   const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
   const handlers = jobHandlers({
     commands,
@@ -131,6 +134,10 @@ function jobsOf(
     purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
     scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
     checkErasures: () => replayErasures(pool, log, keys),
+    finishKeyRotation: async () => {
+      if (await settleRotation(jobsPool, keyring))
+        await retireOldKeys(jobsPool, masterKeyId(masterKey));
+    },
     repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs }, since),
   });
   const jobs = new Jobs(jobsPool, stores.presence, {

@@ -59,7 +59,7 @@ export class Webhooks {
       payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
       keys,
       post: this.post,
-      sealingKey: core.webhookAnswersKey,
+      sealer: core.webhookAnswerSealer,
       logger,
     });
   }

@@ -40,6 +40,7 @@ import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
 import { factsOf } from './request-facts.js';
 import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.js';
+import { beginSpan, endSpan, withinSpan } from './request-span.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
@@ -168,6 +169,7 @@ export class HttpEdge {
     server.decorateRequest('call', null);
     server.decorateRequest('operator', null);
     server.addHook('onRequest', async (request, reply) => {
+      beginSpan(request, routeOf(request));
       setHeadersOfEveryAnswer(request, reply);
       allowCrossOrigin(request, reply);
       this.checkListener(request);
@@ -179,7 +181,9 @@ export class HttpEdge {
     // A body that arrives slowly holds a connection and no place among the requests in progress.
     server.addHook('preValidation', (request, _reply, done) => {
       const isHealth = request.routeOptions.config.access?.kind === 'none';
-      done(isHealth || this.exchangesOf(request).admit(request.raw) ? undefined : unavailable());
+      const isAdmitted = isHealth || this.exchangesOf(request).admit(request.raw);
+      // Here and not before: what reads the body does not keep the context.
+      withinSpan(request, () => done(isAdmitted ? undefined : unavailable()));
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
@@ -188,35 +192,38 @@ export class HttpEdge {
         void reply.header('Connection', 'close');
       done();
     });
-    const record = (request: FastifyRequest, reply: FastifyReply) => {
-      metrics.answered({
-        method: request.method,
-        route: routeOf(request),
-        status: reply.statusCode,
-        seconds: reply.elapsedTime / 1000,
-      });
-      const { code } = factsOf(request);
-      if (code !== undefined) metrics.refused(code);
-      logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
-    };
     for (const connections of [this.connections, this.operations?.connections ?? []].flat())
       connections.onBroken = (answer) => {
         metrics.refused(answer.body.apiErrorCode);
         logBroken({ logger: this.logger, addresses: this.addresses }, answer);
       };
     server.addHook('onResponse', (request, reply, done) => {
-      record(request, reply);
+      this.record(metrics, request, reply);
       done();
     });
     this.answerFrameworkError = (error, request, reply) => {
       // The router's own refusals have no route and run no hook.
+      beginSpan(request, routeOf(request));
       setHeadersOfEveryAnswer(request, reply);
       allowCrossOrigin(request, reply);
-      reply.raw.once('finish', () => record(request, reply));
+      reply.raw.once('finish', () => this.record(metrics, request, reply));
       answerWithError(error, request, reply, mapping);
     };
     app.useGlobalFilters(new HttpErrorFilter(mapping));
     app.useGlobalPipes(new RequestValidationPipe());
+  }
+
+  private record(metrics: HttpMetrics, request: FastifyRequest, reply: FastifyReply): void {
+    metrics.answered({
+      method: request.method,
+      route: routeOf(request),
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    });
+    const { code } = factsOf(request);
+    if (code !== undefined) metrics.refused(code);
+    endSpan(request, reply);
+    logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
   }
 
   /** Before `configure` there is no route, so no request arrives here. */

@@ -3,7 +3,6 @@ import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor, CommandMeta } from '../../event-log/envelope.js';
 import { newId, timeNow } from '../../foundation/world.js';
-import { openBytes } from '../../privacy/subject-keys.js';
 import {
   attemptsOf,
   endpointFigures,
@@ -56,7 +55,7 @@ export interface ShownAttempt {
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-type WebhookCore = Pick<Core, 'pool' | 'tenants' | 'webhooks' | 'webhookAnswersKey'>;
+type WebhookCore = Pick<Core, 'pool' | 'tenants' | 'webhooks' | 'webhookAnswerSealer'>;
 
 export interface DeliverySelection {
   readonly endpoint?: string | undefined;
@@ -120,14 +119,16 @@ export async function showDelivery(
   const attempts = await attemptsOf(core.pool, id);
   return {
     ...shown(delivery, await urlsOf(core, scope)),
-    attempts: attempts.map(({ at, status, reason, ms, beginning }) => ({
-      at: at.toISOString(),
-      status,
-      reason,
-      ms,
-      answer:
-        beginning && openBytes(core.webhookAnswersKey, beginning, answerOf(id)).toString('utf8'),
-    })),
+    attempts: await Promise.all(
+      attempts.map(async ({ at, status, reason, ms, beginning }) => ({
+        at: at.toISOString(),
+        status,
+        reason,
+        ms,
+        answer:
+          beginning && (await core.webhookAnswerSealer.open(beginning, answerOf(id))).toString(),
+      })),
+    ),
   };
 }
 

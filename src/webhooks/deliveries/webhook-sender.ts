@@ -6,7 +6,7 @@ import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
-import { sealBytes } from '../../privacy/subject-keys.js';
+import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
@@ -34,7 +34,7 @@ export interface WebhookSenderParts {
   readonly keys: Pick<SigningKeys, 'current'>;
   readonly post: Pick<WebhookPost, 'post'>;
   /** Encrypts what is kept of answers. */
-  readonly sealingKey: Buffer;
+  readonly sealer: Sealer;
   readonly logger: Pick<Logger, 'warn'>;
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
@@ -163,7 +163,7 @@ export class WebhookSender {
     if (typeof made === 'number') return postpone(pool, delivery, made);
     const at = timeNow();
     const posted = await post.post(made);
-    const attempt = { at, ...this.attemptOf(delivery, posted) };
+    const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
     this.parts.onAttempt?.({ outcome, sinceAppendMs });
@@ -200,14 +200,16 @@ export class WebhookSender {
   /** Undefined: nobody subscribes it any more. */
   private async endpointOf({ tenant, mode, endpointId }: ClaimedDelivery) {
     const { tenants, subscriptions } = this.parts;
-    const foundIn = (
+    const foundIn = async (
       known: OpenTenant | undefined,
-    ): { tenant: OpenTenant; subscription: Subscription } | undefined => {
-      const subscription = known && subscriptions.of(known, mode, endpointId);
+    ): Promise<{ tenant: OpenTenant; subscription: Subscription } | undefined> => {
+      const subscription = known && (await subscriptions.of(known, mode, endpointId));
       return known && subscription && { tenant: known, subscription };
     };
     // The one in the cache may be older than the subscription.
-    return foundIn(await tenants.find(tenant)) ?? foundIn(await tenants.read(tenant));
+    return (
+      (await foundIn(await tenants.find(tenant))) ?? (await foundIn(await tenants.read(tenant)))
+    );
   }
 
   /** Undefined: the log lost the event, or it is about somebody who was forgotten. */
@@ -226,13 +228,13 @@ export class WebhookSender {
     return made.kind === 'made' ? made.data : undefined;
   }
 
-  private attemptOf({ id }: ClaimedDelivery, posted: Posted): Omit<Attempt, 'at'> {
+  private async attemptOf({ id }: ClaimedDelivery, posted: Posted): Promise<Omit<Attempt, 'at'>> {
     const ms = Math.round(posted.ms);
     if (posted.kind === 'failed')
       return { ms, status: null, reason: posted.reason, retryAfterMs: null, beginning: null };
     const { status, retryAfterMs, beginning } = posted;
     const sealed =
-      beginning.length === 0 ? null : sealBytes(this.parts.sealingKey, beginning, answerOf(id));
+      beginning.length === 0 ? null : await this.parts.sealer.seal(beginning, answerOf(id));
     return { ms, status, reason: null, retryAfterMs, beginning: sealed };
   }
 

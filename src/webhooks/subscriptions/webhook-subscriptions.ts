@@ -13,7 +13,7 @@ import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { newBytes, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { openBytes, sealBytes } from '../../privacy/subject-keys.js';
+import type { Sealer } from '../../privacy/sealed-bytes.js';
 
 /** A subscription as its tenant sees it. */
 export interface Subscription {
@@ -39,7 +39,7 @@ interface SubscriptionsParts {
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly names: KeyedNames;
   /** Encrypts URLs, names and secrets. */
-  readonly sealingKey: Buffer;
+  readonly sealer: Sealer;
 }
 
 /** Random bytes of a secret, as Standard Webhooks recommends them. */
@@ -65,9 +65,9 @@ export class WebhookSubscriptions {
       type: 'SubscribeWebhook',
       mode: scope.mode,
       endpointId,
-      sealed: this.seal(content, contentContext(scope, endpointId)),
+      sealed: await this.seal(content, contentContext(scope, endpointId)),
       digest: this.parts.names.digest('webhook content', scope.tenant, scope.mode, content),
-      secret: this.newSecret(scope, endpointId),
+      secret: await this.newSecret(scope, endpointId),
       now: timeNow(),
     });
   }
@@ -100,7 +100,7 @@ export class WebhookSubscriptions {
   }
 
   /** The present secret signs as well for the grace period, milliseconds. */
-  rotateSecret(
+  async rotateSecret(
     meta: CommandMeta,
     endpointUrl: string,
     graceMs: number,
@@ -111,7 +111,7 @@ export class WebhookSubscriptions {
       type: 'RotateWebhookSecret',
       mode: scope.mode,
       endpointId,
-      secret: this.newSecret(scope, endpointId),
+      secret: await this.newSecret(scope, endpointId),
       graceMs,
       now: timeNow(),
     });
@@ -120,9 +120,8 @@ export class WebhookSubscriptions {
   /** Those of the mode, in the order of their subscription, as the log has them. */
   async list({ tenant, mode }: Scope): Promise<readonly Subscription[]> {
     const known = await this.parts.tenants.read(tenant);
-    return (known?.webhooks ?? [])
-      .filter((endpoint) => endpoint.mode === mode)
-      .map((endpoint) => this.opened({ tenant, mode }, endpoint));
+    const ofMode = (known?.webhooks ?? []).filter((endpoint) => endpoint.mode === mode);
+    return Promise.all(ofMode.map((endpoint) => this.opened({ tenant, mode }, endpoint)));
   }
 
   async find(scope: Scope, endpointUrl: string): Promise<Subscription | undefined> {
@@ -131,7 +130,7 @@ export class WebhookSubscriptions {
   }
 
   /** One of a tenant that was read. */
-  of(tenant: OpenTenant, mode: Mode, endpointId: string): Subscription | undefined {
+  async of(tenant: OpenTenant, mode: Mode, endpointId: string): Promise<Subscription | undefined> {
     const endpoint = tenant.webhooks.find(
       (known) => known.mode === mode && known.endpointId === endpointId,
     );
@@ -151,40 +150,37 @@ export class WebhookSubscriptions {
     const changed = await this.parts.commands.execute(new WebhookCommandEnvelope(meta, command));
     if ('refused' in changed) return changed;
     const { tenant, position, replayed } = changed;
-    const subscription = this.of(tenant, command.mode, command.endpointId);
+    const subscription = await this.of(tenant, command.mode, command.endpointId);
     return { subscription, position, replayed };
   }
 
-  private opened(scope: Scope, endpoint: WebhookEndpoint): Subscription {
+  private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
     const { endpointId, sealed, disabled, secrets } = endpoint;
     const { endpointUrl, name } = JSON.parse(
-      this.open(sealed, contentContext(scope, endpointId)),
+      await this.open(sealed, contentContext(scope, endpointId)),
     ) as Pick<Subscription, 'endpointUrl' | 'name'>;
     const now = timeNow();
     const valid = secrets.filter(({ validUntil }) => validUntil === null || validUntil > now);
-    return {
-      endpointId,
-      endpointUrl,
-      name,
-      disabled,
-      secrets: valid
-        .map((secret) => this.open(secret.sealed, secretContext(scope, endpointId, secret)))
-        .reverse(),
-    };
+    const secretsOf = valid.map((secret) =>
+      this.open(secret.sealed, secretContext(scope, endpointId, secret)),
+    );
+    const opened = await Promise.all(secretsOf);
+    return { endpointId, endpointUrl, name, disabled, secrets: opened.reverse() };
   }
 
-  private newSecret(scope: Scope, endpointId: string): EndpointSecret {
+  private async newSecret(scope: Scope, endpointId: string): Promise<EndpointSecret> {
     const secretId = newBytes(4).toString('hex');
     const plain = `whsec_${newBytes(SECRET_BYTES).toString('base64')}`;
-    return { secretId, sealed: this.seal(plain, secretContext(scope, endpointId, { secretId })) };
+    const sealed = await this.seal(plain, secretContext(scope, endpointId, { secretId }));
+    return { secretId, sealed };
   }
 
-  private seal(plain: string, context: string): string {
-    return sealBytes(this.parts.sealingKey, Buffer.from(plain), context).toString('base64');
+  private async seal(plain: string, context: string): Promise<string> {
+    return (await this.parts.sealer.seal(Buffer.from(plain), context)).toString('base64');
   }
 
-  private open(sealed: string, context: string): string {
-    return openBytes(this.parts.sealingKey, Buffer.from(sealed, 'base64'), context).toString();
+  private async open(sealed: string, context: string): Promise<string> {
+    return (await this.parts.sealer.open(Buffer.from(sealed, 'base64'), context)).toString();
   }
 }
 
