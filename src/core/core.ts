@@ -246,23 +246,26 @@ function wire({
     tenants,
     commands,
     tenantCommands,
-    webhooks: new WebhookSubscriptions({
-      commands,
-      tenants,
-      names,
-      sealer: keyring.sealer('webhooks'),
-    }),
+    webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
     tokenSecrets,
     moderations,
     erasures,
     forget,
     keyring,
-    answerSealer: keyring.sealer('idempotency'),
-    webhookKeysSealer: keyring.sealer('webhook-signing'),
+    ...sealers(keyring),
     chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
-    webhookAnswerSealer: keyring.sealer('webhook-answers'),
   };
 }
+
+const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') });
+
+const sealers = (
+  keyring: Keyring,
+): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'webhookAnswerSealer'> => ({
+  answerSealer: keyring.sealer('idempotency'),
+  webhookKeysSealer: keyring.sealer('webhook-signing'),
+  webhookAnswerSealer: keyring.sealer('webhook-answers'),
+});
 
 /** @throws the announcement's error, after it was logged. */
 async function announcedTenant(
