@@ -47,6 +47,7 @@ import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
+import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
@@ -62,6 +63,7 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
+import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
@@ -106,6 +108,7 @@ const TENANT_CONTROLLERS = [
   ReferralsController,
   RewardsController,
   SubscriptionsController,
+  KeySetController,
 ];
 
 const OPERATOR_CONTROLLERS = [
@@ -169,6 +172,7 @@ function http(parts: ModuleParts): Provider[] {
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),
+    value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
