@@ -35,6 +35,7 @@ const REGULAR = {
   'purge-idempotency-keys': '17 3 * * *',
   'scrub-erased': '41 3 * * *',
   'check-erasures': '29 * * * *',
+  'finish-key-rotation': '* * * * *',
 } as const;
 type RegularTask = keyof typeof REGULAR;
 
@@ -200,6 +201,7 @@ export class Jobs {
       'purge-idempotency-keys': () => this.carryOut(() => handlers['purge-idempotency-keys']()),
       'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
       'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),
+      'finish-key-rotation': () => this.carryOut(() => handlers['finish-key-rotation']()),
     };
   }
 }

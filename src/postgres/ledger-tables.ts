@@ -31,7 +31,10 @@ export interface LedgerTables {
   'ledger.projection_history': ProjectionHistory;
   'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
+  'vault.master_key_processes': MasterKeyProcesses;
+  'vault.master_keys': MasterKeys;
   'vault.scrubbed': Scrubbed;
+  'vault.service_keys': ServiceKeyRows;
   'vault.subject_keys': SubjectKeys;
 }
 
@@ -238,4 +241,25 @@ interface SubjectKeys {
   wrapped: Buffer | null;
   created_at: Generated<Date>;
   destroyed_at: Date | null;
+}
+
+interface MasterKeyProcesses {
+  process: Int8;
+  master_key: string;
+}
+
+interface MasterKeys {
+  id: string;
+  number: GeneratedAlways<number>;
+  added_at: Generated<Date>;
+  rewrapped_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  retired_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+}
+
+interface ServiceKeyRows {
+  purpose: string;
+  generation: number;
+  master_key: string;
+  wrapped: Buffer;
+  created_at: Generated<Date>;
 }

@@ -18,6 +18,7 @@ import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
 import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
+import * as nameKeys from '../../migrations/0044_name_keys.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
 import { kyselyOver, openPool } from './database.js';
 
@@ -33,7 +34,7 @@ const SCHEMA = 'ledger';
  * In the order of their names, which is the order in which they run. A new migration is one import
  * above and one entry here.
  */
-const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
+export const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0001_create_event_log': createEventLog,
   '0002_create_projections': createProjections,
   '0003_create_keys_and_requests': createKeysAndRequests,
@@ -52,6 +53,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
   '0034_seal_the_whole_log': sealTheWholeLog,
   '0037_search_by_trigrams': searchByTrigrams,
+  '0044_name_keys': nameKeys,
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
 };
 

@@ -81,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { core, presence } = stores;
     const answers = new KeptAnswers(
       new PostgresAnswerRows(core.pool, presence),
-      core.answersKey,
+      core.answerSealer,
       core.keys,
     );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { run, tables } from '../../src/postgres/statements.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -22,7 +23,7 @@ afterEach(async () => {
 });
 
 /** The keys as a process of its own has them. */
-const process = (): SigningKeys => new SigningKeys(pool, SEALING_KEY);
+const process = (): SigningKeys => new SigningKeys(pool, new FixedSealer(SEALING_KEY));
 
 const kidsOf = async (keys: SigningKeys): Promise<readonly string[]> =>
   (await keys.jwks()).keys.map(({ kid }) => kid);
@@ -118,7 +119,9 @@ it('the private key is sealed: with another sealing key it cannot be used', asyn
   expect(JSON.stringify(stored) + (stored[0]?.sealed?.toString('latin1') ?? '')).not.toMatch(
     /PRIVATE|"d"/,
   );
-  await expect(new SigningKeys(pool, Buffer.alloc(32, 8)).current()).rejects.toThrow();
+  await expect(
+    new SigningKeys(pool, new FixedSealer(Buffer.alloc(32, 8))).current(),
+  ).rejects.toThrow();
 });
 
 it('while the database is unavailable there is no key, and a later call has one', async () => {

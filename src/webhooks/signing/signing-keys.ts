@@ -10,7 +10,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import { compiledOnce, fetchRow, fetchRows, now, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
-import { openBytes, sealBytes } from '../../privacy/subject-keys.js';
+import type { Sealer } from '../../privacy/sealed-bytes.js';
 
 /** A key that signs webhooks. */
 export interface SigningKey {
@@ -49,10 +49,9 @@ const CURRENT = compiledOnce('webhook_signing_keys.current', () =>
 export class SigningKeys {
   private opened: SigningKey | undefined;
 
-  /** @param sealingKey 32 bytes. */
   constructor(
     private readonly pool: Pool,
-    private readonly sealingKey: Buffer,
+    private readonly sealer: Sealer,
   ) {}
 
   /** The key that signs now. It is read at every call: a rotation counts at once everywhere. */
@@ -135,16 +134,14 @@ export class SigningKeys {
     });
     const { n = '', e = '' } = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint({ kty: 'RSA', n, e });
-    const sealed = sealBytes(this.sealingKey, Buffer.from(await exportPKCS8(privateKey)), kid);
+    const sealed = await this.sealer.seal(Buffer.from(await exportPKCS8(privateKey)), kid);
     return { kid, public_jwk: JSON.stringify({ n, e }), sealed, created_by: by };
   }
 
   private async open({ kid, sealed }: { kid: string; sealed: Buffer | null }): Promise<SigningKey> {
     if (sealed === null) throw new Error('the current signing key of webhooks has no private key');
-    const privateKey = await importPKCS8(
-      openBytes(this.sealingKey, sealed, kid).toString(),
-      'RS256',
-    );
+    const opened = await this.sealer.open(sealed, kid);
+    const privateKey = await importPKCS8(opened.toString(), 'RS256');
     return { kid, privateKey };
   }
 }
