@@ -9,6 +9,7 @@ import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec
 import type { CommandMeta } from '../src/event-log/envelope.js';
 import { newId } from '../src/foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
+import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { unexplained } from './explained.js';
 import {
@@ -69,7 +70,7 @@ const codecOf = (vault: SimulatedVault): EventCodec =>
         create: () => Promise.reject(new Error('a check writes nothing')),
         destroy: () => Promise.reject(new Error('a check writes nothing')),
       },
-      WRAPPING_KEY,
+      new FixedSealer(WRAPPING_KEY),
     ),
   );
 

@@ -3,6 +3,7 @@ import { TenantCommands } from '../src/command-handling/tenant-commands.js';
 import type { Scope } from '../src/domain/scope.js';
 import { enterWorld } from '../src/foundation/world.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
+import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { brokenPromises } from './checks.js';
 import { Fate } from './fate.js';
 import { Faults } from './faults.js';
@@ -142,10 +143,16 @@ class Round {
 
   private async createTenant(): Promise<void> {
     const { commands, streams, owner } = this.random.oneOf(this.services);
-    const tenants = new TenantCommands(commands, streams, this.names, SECRETS_KEY, {
-      kind: 'system',
-      id: 'simulator',
-    });
+    const tenants = new TenantCommands(
+      commands,
+      streams,
+      this.names,
+      new FixedSealer(SECRETS_KEY),
+      {
+        kind: 'system',
+        id: 'simulator',
+      },
+    );
     const tenant = {
       alias: SCOPE.tenant,
       programType: 'API_ONLY' as const,

@@ -22,6 +22,7 @@ import type { ReadingOptions } from '../src/policies/reading-events.js';
 import { carryOutReactions, jobHandlers } from '../src/policies/reactions.js';
 import { repeatJobs } from '../src/policies/repeat-jobs.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
+import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { decodeAny } from '../src/projecting/decode-events.js';
 import { Connection } from './connection.js';
@@ -107,7 +108,10 @@ export class SimulatedService {
     const { outages } = shared;
     const line = new Connection({ world, faults, outages, onChange: () => onChange(this) });
     this.log = new SimulatedEventLog(shared.log, line, owner);
-    this.keys = new WrappedKeys(new SimulatedKeyRows(shared.vault, line), WRAPPING_KEY);
+    this.keys = new WrappedKeys(
+      new SimulatedKeyRows(shared.vault, line),
+      new FixedSealer(WRAPPING_KEY),
+    );
     const codec = new EventCodec(this.keys);
     this.decode = decodeAny(codec);
     this.streams = openStreams(this.log, codec, new RememberedStreams(rememberedBytes));
@@ -174,7 +178,7 @@ export class SimulatedService {
     const { id } = this.parts;
     const { shared } = this;
     const rows = new SimulatedAnswerRows(shared.answers, line, id);
-    const answers = new KeptAnswers(rows, ANSWERS_KEY, this.keys);
+    const answers = new KeptAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
     const progress = {
       projectionsReach: () => Promise.resolve(true),
       policiesReach: (position: string, timeoutMs: number) =>
@@ -219,6 +223,7 @@ export class SimulatedService {
       purgeKeys: nothing,
       scrubErased: nothing,
       checkErasures: nothing,
+      finishKeyRotation: () => Promise.resolve(),
       repeatJobs: (since) =>
         repeatJobs({ log: this.log, decode: this.decode, jobs: this.jobs }, since),
     });

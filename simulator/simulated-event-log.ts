@@ -101,23 +101,25 @@ export class SimulatedEventLog implements EventLog {
 
   async *readStream(
     stream: string,
-    { from = 0n, end }: ReadStreamOptions = {},
+    { from = 0n, end, limit = Infinity }: ReadStreamOptions = {},
   ): AsyncGenerator<RecordedEvent, void, undefined> {
     const { epoch } = end ?? this.seen;
     let known = end;
     let next = end === undefined ? from : end.revision + 1n;
-    for (;;) {
+    for (let left = limit; left > 0;) {
+      const size = Math.min(left, STREAM_PAGE);
       const events = await this.ask(() => {
         const all = this.store.stream(stream);
         const stands = known === undefined || all[Number(known.revision)]?.id === known.eventId;
-        return stands ? all.slice(Number(next), Number(next) + STREAM_PAGE) : undefined;
+        return stands ? all.slice(Number(next), Number(next) + size) : undefined;
       });
       if (events === undefined) this.seen.lost(epoch);
       if (events === undefined || epoch !== this.seen.epoch) throw new LogWentBack();
       const page = this.noted(events, epoch);
       yield* page;
       const last = page.at(-1);
-      if (last === undefined || page.length < STREAM_PAGE) return;
+      if (last === undefined || page.length < size) return;
+      left -= page.length;
       known = { revision: last.revision, eventId: last.id, epoch };
       next = last.revision + 1n;
     }

@@ -34,7 +34,11 @@ export class Owner {
   thaw(world: VirtualWorld): void {
     const held = this.held ?? [];
     this.held = undefined;
-    for (const task of held) if (!task.isCancelled) world.hand(this, task.run);
+    for (const task of held)
+      // Its timers may be cancelled by what arrives before them.
+      world.hand(this, () => {
+        if (!task.isCancelled) task.run();
+      });
   }
 
   /** @internal False: the task is not for now. */

@@ -27,7 +27,7 @@ export async function withOwnKeys<T>(
   try {
     const answers = new KeptAnswers(
       new PostgresAnswerRows(core.pool, presence),
-      core.answersKey,
+      core.answerSealer,
       core.keys,
     );
     const result = await work({ key, answers, onReplayed: () => (repeated = true) });

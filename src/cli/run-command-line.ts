@@ -16,6 +16,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['projection', async () => (await import('./projection-cli.js')).addProjectionCommands],
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],
+  ['key', async () => (await import('./key-cli.js')).addKeyCommands],
   ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],
   ['privacy', async () => (await import('./privacy-cli.js')).addPrivacyCommands],
 ]);

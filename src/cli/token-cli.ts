@@ -47,7 +47,8 @@ export function addTokenCommands(cli: Command): void {
       const secret = await withCore(async ({ tenants, tokenSecrets }) => {
         const tenant = await tenants.read(alias);
         if (!tenant) throw new CommandError(`there is no tenant ${alias}`);
-        return tokenSecrets.of(tenant).find((candidate) => candidate.mode === mode)?.secret;
+        const secrets = await tokenSecrets.of(tenant);
+        return secrets.find((candidate) => candidate.mode === mode)?.secret;
       });
       if (!secret) throw new CommandError(`the tenant ${alias} has no secret for ${mode} mode`);
       const token = jwt.sign(claims, secret, {

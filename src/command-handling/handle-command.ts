@@ -12,6 +12,7 @@ import {
   type Position,
 } from '../event-log/event-log.js';
 import { pages } from '../event-log/event-pages.js';
+import { inSpan } from '../foundation/tracing.js';
 import { newId, timeNow } from '../foundation/world.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, emptyStream, type Folding } from './fold-stream.js';
@@ -182,12 +183,12 @@ export class CommandHandling<S, E extends DomainEvent> {
     const encoded = await this.codec.encode(events, envelope, eventIds);
     // What was looked up for the decision may be lost. A new stream has no end that says so.
     if (this.log.epoch !== epoch) return undefined;
-    const appended = await this.log
-      .append(stream, folded.revision, encoded, streamEndOf(folded))
-      .catch((error: unknown) => {
-        if (error instanceof AppendTooLarge) return undefined;
-        throw error;
-      });
+    const appended = await inSpan('append', { 'ledger.events': events.length }, () =>
+      this.log.append(stream, folded.revision, encoded, streamEndOf(folded)),
+    ).catch((error: unknown) => {
+      if (error instanceof AppendTooLarge) return undefined;
+      throw error;
+    });
     if (appended === undefined) return tooLarge(folded);
     if (appended.kind === 'conflict') return undefined;
     const { position, revision } = appended;

@@ -8,14 +8,15 @@ import type {
   SigningSecret,
   TenantCommand,
 } from '../domain/tenant/tenant.decider.js';
+import { secretIdOf } from '../domain/tenant/tenant-secrets.js';
 import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import { newBytes, newId, timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { sealBytes } from '../privacy/subject-keys.js';
+import type { Sealer } from '../privacy/sealed-bytes.js';
 import { TenantCommandEnvelope, type Commands } from './commands.js';
 import type { ReadableStreams } from './readable-streams.js';
 import { hashOfKey } from './tenant-directory.js';
-import { signingSecretContext } from './token-secrets.js';
+import { apiKeyContexts, signingSecretContexts } from './token-secrets.js';
 
 /** Plain secrets, shown once. */
 export interface TenantSecrets {
@@ -39,25 +40,28 @@ export class TenantCommands {
     private readonly commands: Commands,
     private readonly streams: Pick<ReadableStreams, 'tenants' | 'tenantRegister'>,
     private readonly names: KeyedNames,
-    private readonly sealingKey: Buffer,
+    private readonly sealer: Sealer,
     private readonly actor: Actor,
   ) {}
 
   async create(tenant: NewTenant): Promise<TenantSecrets | Refused> {
+    const { alias } = tenant;
     const keys = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
     const secrets = MODES.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
-    const changed = await this.execute(tenant.alias, {
+    const changed = await this.execute(alias, {
       type: 'CreateTenant',
       ...tenant,
-      keys: keys.map(({ mode, plain }) => this.sealKey(mode, plain)),
-      signingSecrets: secrets.map(({ mode, plain }) => this.sealSecret(mode, plain)),
+      keys: await Promise.all(keys.map(({ mode, plain }) => this.sealKey(alias, mode, plain))),
+      signingSecrets: await Promise.all(
+        secrets.map(({ mode, plain }) => this.sealSecret(alias, { mode }, plain)),
+      ),
       now: timeNow(),
     });
     if ('refused' in changed) return changed;
     const plainOf = (mode: Mode, of: typeof keys): string =>
       of.find((secret) => secret.mode === mode)?.plain ?? '';
     return {
-      alias: tenant.alias,
+      alias,
       liveApiKey: plainOf('live', keys),
       testApiKey: plainOf('test', keys),
       liveSigningSecret: plainOf('live', secrets),
@@ -75,7 +79,9 @@ export class TenantCommands {
     graceMs: number,
   ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
     const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
-    const keys = issued.map(({ mode, plain }) => this.sealKey(mode, plain));
+    const keys = await Promise.all(
+      issued.map(({ mode, plain }) => this.sealKey(alias, mode, plain)),
+    );
     const changed = await this.execute(alias, {
       type: 'RotateKeys',
       keys,
@@ -94,10 +100,12 @@ export class TenantCommands {
     graceMs: number,
   ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
     const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
-    const secrets = issued.map(({ mode, plain }) => ({
-      secretId: `signing-${mode}-${newBytes(4).toString('hex')}`,
-      ...this.sealSecret(mode, plain),
-    }));
+    const secrets = await Promise.all(
+      issued.map(async ({ mode, plain }) => {
+        const secretId = `signing-${mode}-${newBytes(4).toString('hex')}`;
+        return { secretId, ...(await this.sealSecret(alias, { secretId, mode }, plain)) };
+      }),
+    );
     const changed = await this.execute(alias, {
       type: 'RotateSigningSecrets',
       secrets,
@@ -137,23 +145,20 @@ export class TenantCommands {
     };
   }
 
-  private sealKey(mode: Mode, plain: string): ApiKey {
+  private async sealKey(alias: string, mode: Mode, plain: string): Promise<ApiKey> {
     const keyId = `${mode}-${newBytes(4).toString('hex')}`;
-    return {
-      keyId,
-      mode,
-      hash: hashOfKey(plain),
-      sealed: sealBytes(this.sealingKey, Buffer.from(plain), keyId).toString('base64'),
-    };
+    const sealed = await this.sealer.seal(Buffer.from(plain), ...apiKeyContexts(alias, keyId));
+    return { keyId, mode, hash: hashOfKey(plain), sealed: sealed.toString('base64') };
   }
 
-  private sealSecret(mode: Mode, plain: string): SigningSecret {
-    return {
-      mode,
-      sealed: sealBytes(this.sealingKey, Buffer.from(plain), signingSecretContext(mode)).toString(
-        'base64',
-      ),
-    };
+  private async sealSecret(
+    alias: string,
+    secret: { readonly secretId?: string; readonly mode: Mode },
+    plain: string,
+  ): Promise<Omit<SigningSecret, 'secretId'>> {
+    const contexts = signingSecretContexts(alias, { ...secret, secretId: secretIdOf(secret) });
+    const sealed = await this.sealer.seal(Buffer.from(plain), ...contexts);
+    return { mode: secret.mode, sealed: sealed.toString('base64') };
   }
 }
 

@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Mode } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { timeNow } from '../foundation/world.js';
-import { openBytes } from '../privacy/subject-keys.js';
+import type { Sealer } from '../privacy/sealed-bytes.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
 /** A secret that verifies user tokens. `id` names it in the ledger. */
@@ -16,8 +16,20 @@ export interface TokenSecret {
   readonly secret: KeyObject;
 }
 
-/** The sealing context of every signing secret of a mode. */
-export const signingSecretContext = (mode: Mode): string => `signing-${mode}`;
+/** What a sealed value belongs to, and what releases bound that did not name keys. */
+type Contexts = readonly [context: string, contextBefore: string];
+
+/** The contexts of a sealed API key. The id is the event's own. */
+export const apiKeyContexts = (alias: string, keyId: string): Contexts => [
+  JSON.stringify(['api-key', alias, keyId]),
+  keyId,
+];
+
+/** The contexts of a sealed signing secret. */
+export const signingSecretContexts = (
+  alias: string,
+  { secretId, mode }: { readonly secretId: string; readonly mode: Mode },
+): Contexts => [JSON.stringify(['signing-secret', alias, secretId, mode]), `signing-${mode}`];
 
 /** Decrypts the secrets that verify user tokens: valid API keys and signing secrets. */
 export class TokenSecrets {
@@ -28,7 +40,7 @@ export class TokenSecrets {
 
   constructor(
     private readonly tenants: Pick<TenantDirectory, 'find' | 'readForRefusal'>,
-    private readonly sealingKey: Buffer,
+    private readonly sealer: Sealer,
     private readonly clock: () => number = timeNow,
   ) {}
 
@@ -42,38 +54,38 @@ export class TokenSecrets {
     verify: (secrets: readonly TokenSecret[], tenant: OpenTenant) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const known = await this.tenants.find(alias);
-    const verified = known && (await verify(this.of(known), known));
+    const verified = known && (await verify(await this.of(known), known));
     if (verified !== undefined) return verified;
     const now = await this.tenants.readForRefusal(alias);
-    return now && verify(this.of(now), now);
+    return now && verify(await this.of(now), now);
   }
 
   /** The valid secrets: signing secrets first, of these the newest first. */
-  of(tenant: OpenTenant): readonly TokenSecret[] {
+  async of(tenant: OpenTenant): Promise<readonly TokenSecret[]> {
     const now = this.clock();
-    const all = this.opened.get(tenant) ?? this.open(tenant);
+    const all = this.opened.get(tenant) ?? (await this.open(tenant));
     this.opened.set(tenant, all);
     return all.filter(({ validUntil }) => validUntil === null || validUntil > now);
   }
 
-  private open({ keys, signingSecrets }: OpenTenant) {
-    const opened = (sealed: string, context: string): KeyObject =>
-      createSecretKey(openBytes(this.sealingKey, Buffer.from(sealed, 'base64'), context));
-    return [
+  private async open({ alias, keys, signingSecrets }: OpenTenant) {
+    const opened = async (sealed: string, contexts: Contexts): Promise<KeyObject> =>
+      createSecretKey(await this.sealer.open(Buffer.from(sealed, 'base64'), ...contexts));
+    return Promise.all([
       ...signingSecrets
-        .map(({ secretId: id, mode, sealed, validUntil }) => ({
-          id,
-          mode,
-          secret: opened(sealed, signingSecretContext(mode)),
-          validUntil,
+        .map(async (issued) => ({
+          id: issued.secretId,
+          mode: issued.mode,
+          secret: await opened(issued.sealed, signingSecretContexts(alias, issued)),
+          validUntil: issued.validUntil,
         }))
         .reverse(),
-      ...keys.map(({ keyId: id, mode, sealed, validUntil }) => ({
+      ...keys.map(async ({ keyId: id, mode, sealed, validUntil }) => ({
         id,
         mode,
-        secret: opened(sealed, id),
+        secret: await opened(sealed, apiKeyContexts(alias, id)),
         validUntil,
       })),
-    ];
+    ]);
   }
 }

@@ -12,6 +12,7 @@ import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { tracedCommands } from '../command-handling/traced-commands.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -30,7 +31,8 @@ import { announceTenant } from '../postgres/tenant-announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
 import { PostgresKeyRows } from '../privacy/key-rows.js';
-import { purposeKey } from '../privacy/master-key.js';
+import type { Keyring } from '../privacy/keyring.js';
+import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/generations.js';
 import type { Projector } from '../projecting/projector.js';
@@ -65,7 +67,12 @@ export interface Core {
   /** Signs the seals of the chains. */
   readonly chainSigner: ChainSigner;
   /** Encrypts kept answers. */
-  readonly answersKey: Buffer;
+  readonly answerSealer: Sealer;
+  /** The service's own keys, and the master key that opens them. */
+  readonly keyring: Keyring;
+  readonly masterKey: Buffer;
+  /** Encrypts the keys that sign webhooks. */
+  readonly webhookKeysSealer: Sealer;
   /** The database's address; contains a password. */
   readonly databaseUrl: () => string;
   /** The embedded server, when it is in use. */
@@ -91,7 +98,7 @@ export interface CoreOptions extends LedgerDatabaseOptions {
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { config } = options;
   const database = await openLedgerDatabase(options);
-  const { pool, names, masterKey, embedded, url, migrated } = database;
+  const { pool, names, masterKey, keyring, embedded, url, migrated } = database;
   const closing: (() => Promise<unknown>)[] = [() => database.close()];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0)) await step();
@@ -100,7 +107,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     const followedLog = new FollowedLog(
       pool,
       options.projectors,
-      new ChainSigner(purposeKey(masterKey, 'chain-signing')),
+      new ChainSigner(keyring.fixed('chain-signing')),
     );
     if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
     const accept = (logId: string): Promise<void> => followedLog.accept(logId);
@@ -123,7 +130,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
       await followedLog.accept(await log.id(), (await log.head()) === undefined);
     if (options.loadsBus) await loadBus();
     return {
-      ...wire({ pool, log, names, masterKey, ...options }),
+      ...wire({ pool, log, names, keyring, ...options }),
+      masterKey,
       followedLog,
       embedded,
       databaseUrl: url,
@@ -181,21 +189,21 @@ interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly pool: pg.Pool;
   readonly log: EventLog;
   readonly names: KeyedNames;
-  readonly masterKey: Buffer;
+  readonly keyring: Keyring;
 }
 
 function wire({
   pool,
   log,
   names,
-  masterKey,
+  keyring,
   actor,
   logger,
   config,
-}: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'close'> {
-  const vault = new WrappedKeys(new PostgresKeyRows(pool), purposeKey(masterKey, 'key-wrapping'));
+}: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'> {
+  const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
-  const codec = new EventCodec(keys);
+  const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
   const streams = openStreams(
     log,
     codec,
@@ -218,10 +226,10 @@ function wire({
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
-  const commands = commandsOf(handling);
-  const sealingKey = purposeKey(masterKey, 'api-keys');
-  const tenantCommands = new TenantCommands(commands, streams, names, sealingKey, actor);
-  const tokenSecrets = new TokenSecrets(tenants, sealingKey);
+  const commands = tracedCommands(commandsOf(handling));
+  const sealer = keyring.sealer('api-keys');
+  const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
+  const tokenSecrets = new TokenSecrets(tenants, sealer);
   return {
     pool,
     log,
@@ -237,8 +245,10 @@ function wire({
     moderations,
     erasures,
     forget,
-    answersKey: purposeKey(masterKey, 'idempotency'),
-    chainSigner: new ChainSigner(purposeKey(masterKey, 'chain-signing')),
+    keyring,
+    answerSealer: keyring.sealer('idempotency'),
+    webhookKeysSealer: keyring.sealer('webhook-signing'),
+    chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
   };
 }
 

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
@@ -8,9 +7,10 @@ import {
 } from '../embedded-postgres/embedded-postgres.js';
 import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
-import { fetchRow, run, tables } from '../postgres/statements.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
-import { loadMasterKey, purposeKey } from '../privacy/master-key.js';
+import type { Keyring } from '../privacy/keyring.js';
+import { loadMasterKey } from '../privacy/master-key.js';
+import { openServiceKeys } from '../privacy/service-keys.js';
 import { connectionBudget } from './connection-budget.js';
 
 /** The configured database, ready for use, and its master key. */
@@ -21,6 +21,8 @@ export interface LedgerDatabase {
   /** The embedded server, when it is in use. */
   readonly embedded: EmbeddedPostgres | undefined;
   readonly masterKey: Buffer;
+  /** The service's own keys. */
+  readonly keyring: Keyring;
   readonly names: KeyedNames;
   /** The migrations that this start ran. */
   readonly migrated: readonly string[];
@@ -33,16 +35,6 @@ export interface LedgerDatabaseOptions {
   readonly applicationName: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
-}
-
-/** The master key does not belong to this database. */
-export class WrongMasterKey extends Error {
-  override readonly name = 'WrongMasterKey';
-  constructor() {
-    super(
-      'the master key is not the one that this database was made with: restore the file from its backup',
-    );
-  }
 }
 
 /**
@@ -74,31 +66,11 @@ export async function openLedgerDatabase({
   try {
     // On a connection of its own: a request's statement timeout is too short for a migration.
     const migrated = await migrateToLatest(url());
-    const names = new KeyedNames(purposeKey(masterKey, 'stream-names'));
-    await checkMasterKey(pool, names);
-    return { pool, url, embedded, masterKey, names, migrated, close };
+    const keyring = await openServiceKeys(pool, masterKey);
+    const names = new KeyedNames(keyring.fixed('stream-names'));
+    return { pool, url, embedded, masterKey, keyring, names, migrated, close };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-/**
- * The first process stores a digest of its key; later ones compare. A wrong key would change every
- * name and lose every person.
- */
-async function checkMasterKey(pool: pg.Pool, names: KeyedNames): Promise<void> {
-  const digest = names.digest('master-key-check');
-  await run(
-    pool,
-    tables
-      .insertInto('ledger.identity')
-      .values({ master_key_check: digest })
-      .onConflict((conflict) => conflict.doNothing()),
-  );
-  const identity = tables.selectFrom('ledger.identity').select('master_key_check');
-  const row = await fetchRow(pool, identity);
-  const known = Buffer.from(row?.master_key_check ?? '');
-  const mine = Buffer.from(digest);
-  if (known.length !== mine.length || !timingSafeEqual(known, mine)) throw new WrongMasterKey();
 }

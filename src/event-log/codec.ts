@@ -1,6 +1,7 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import {
+  notePlaces,
   openAt,
   sealValues,
   storedPlaces,
@@ -18,12 +19,23 @@ export interface Decoded {
   readonly recorded: RecordedEvent;
 }
 
+export interface CodecOptions {
+  /**
+   * Whether a personal value is bound to its event and field, as well as to the person; what older
+   * releases wrote, and read, is bound to the person alone.
+   */
+  readonly bindsPlaces: () => boolean;
+}
+
 /**
  * Converts between facts in memory and bytes in the log: versions, envelope, encryption of personal
  * values.
  */
 export class EventCodec {
-  constructor(private readonly keys: SubjectKeys) {}
+  constructor(
+    private readonly keys: SubjectKeys,
+    private readonly options: CodecOptions = { bindsPlaces: () => true },
+  ) {}
 
   /** @param ids one per event, in order. Creates the keys of new people before it returns. */
   async encode(
@@ -34,6 +46,7 @@ export class EventCodec {
     const subjects = subjectsIn(events);
     const keys =
       subjects.size > 0 ? await this.keys.loadOrCreate(subjects) : new Map<string, Buffer>();
+    const bindsPlaces = this.options.bindsPlaces();
     return events.map((event, step) => {
       const { type, at, ...data } = event;
       const id = ids[step];
@@ -41,7 +54,7 @@ export class EventCodec {
       return {
         id,
         type,
-        data: JSON.stringify(sealValues(data, keys)),
+        data: JSON.stringify(sealValues(data, keys, bindsPlaces ? holderOf(id) : undefined)),
         metadata: JSON.stringify(toMetadata(envelope, CURRENT_VERSIONS[type], at)),
       };
     });
@@ -110,6 +123,9 @@ export function erasedSubjects(
   return all.filter((subject): subject is SubjectId => typeof subject === 'string');
 }
 
+/** Stores differ in how they spell an id. */
+const holderOf = (eventId: string): string => eventId.toLowerCase();
+
 interface Parsed {
   /** Not shared with other callers: personal values are decrypted in place. */
   readonly data: EventData;
@@ -123,7 +139,9 @@ function parse(
 ): Parsed | { readonly unreadable: string; readonly recorded: RecordedEvent } {
   try {
     const metadata = JSON.parse(recorded.metadata) as StoredMetadata;
-    const data = upcast(recorded.type, metadata.v, JSON.parse(recorded.data) as EventData);
+    const stored = JSON.parse(recorded.data) as EventData;
+    notePlaces(stored, holderOf(recorded.id));
+    const data = upcast(recorded.type, metadata.v, stored);
     return { data, places: storedPlaces(data), metadata, recorded };
   } catch (error) {
     // A parser's message may quote the bytes; only our own messages are passed on.

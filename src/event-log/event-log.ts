@@ -191,6 +191,8 @@ export interface ReadStreamOptions {
   readonly from?: bigint;
   /** Read the events behind it, and check that it still exists; `from` is ignored. */
   readonly end?: StreamEnd | undefined;
+  /** At most this many events, above zero; default: all. A few are read without a whole page. */
+  readonly limit?: number;
 }
 
 /** The result of a successful check. */

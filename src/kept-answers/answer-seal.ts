@@ -1,6 +1,7 @@
 import { personal, type Personal, type SubjectId } from '../domain/personal.js';
 import { openValues, sealValues } from '../privacy/sealed-values.js';
-import { openBytes, sealBytes, type SubjectKeys } from '../privacy/subject-keys.js';
+import type { Sealer } from '../privacy/sealed-bytes.js';
+import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { nameOf, type KeptAnswer, type KeyedRequest, type Named } from './idempotency-key.js';
 
 interface SealedAnswer extends KeptAnswer {
@@ -13,19 +14,18 @@ interface SealedAnswer extends KeptAnswer {
  */
 export class AnswerSeal {
   constructor(
-    private readonly key: Buffer,
+    private readonly sealer: Sealer,
     private readonly subjects: SubjectKeys,
   ) {}
 
   async seal(request: KeyedRequest, answer: KeptAnswer, named: readonly Named[]): Promise<Buffer> {
     const kept: SealedAnswer = { ...answer, body: await this.sealed(answer.body, named), named };
-    return sealBytes(this.key, Buffer.from(JSON.stringify(kept)), nameOf(request));
+    return this.sealer.seal(Buffer.from(JSON.stringify(kept)), nameOf(request));
   }
 
   async open(request: KeyedRequest, sealed: Buffer): Promise<KeptAnswer> {
-    const kept = JSON.parse(
-      openBytes(this.key, sealed, nameOf(request)).toString(),
-    ) as SealedAnswer;
+    const opened = await this.sealer.open(sealed, nameOf(request));
+    const kept = JSON.parse(opened.toString()) as SealedAnswer;
     const { named = [], ...answer } = kept;
     return { ...answer, body: await this.opened(answer.body, named) };
   }

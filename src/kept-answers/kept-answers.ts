@@ -1,3 +1,4 @@
+import type { Sealer } from '../privacy/sealed-bytes.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { AnswerRows } from './answer-rows.js';
 import { AnswerSeal } from './answer-seal.js';
@@ -37,10 +38,10 @@ export class KeptAnswers {
 
   constructor(
     private readonly rows: AnswerRows,
-    sealingKey: Buffer,
+    sealer: Sealer,
     subjects: SubjectKeys,
   ) {
-    this.seal = new AnswerSeal(sealingKey, subjects);
+    this.seal = new AnswerSeal(sealer, subjects);
   }
 
   /**

@@ -14,6 +14,7 @@ import { errorCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { atMost } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
+import { inSpan } from '../foundation/tracing.js';
 import { elapsed } from '../foundation/world.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import { addJob, type Job } from './add-job.js';
@@ -34,6 +35,7 @@ const REGULAR = {
   'purge-idempotency-keys': '17 3 * * *',
   'scrub-erased': '41 3 * * *',
   'check-erasures': '29 * * * *',
+  'finish-key-rotation': '* * * * *',
 } as const;
 type RegularTask = keyof typeof REGULAR;
 
@@ -171,12 +173,14 @@ export class Jobs {
     const { observe } = this.options;
     return async (payload, helpers) => {
       const began = elapsed();
+      const { attempts, max_attempts: attemptsMax } = helpers.job;
       const ran = (outcome: Parameters<JobsObserver['ran']>[2]): void =>
         observe?.ran(name, elapsed() - began, outcome);
       try {
-        await task(payload, helpers);
+        await inSpan(`job ${name}`, { 'ledger.task': name, 'ledger.attempt': attempts }, async () =>
+          task(payload, helpers),
+        );
       } catch (error) {
-        const { attempts, max_attempts: attemptsMax } = helpers.job;
         ran(attempts >= attemptsMax ? 'given-up' : 'failed');
         throw error;
       }
@@ -197,6 +201,7 @@ export class Jobs {
       'purge-idempotency-keys': () => this.carryOut(() => handlers['purge-idempotency-keys']()),
       'scrub-erased': () => this.carryOut(() => handlers['scrub-erased']()),
       'check-erasures': () => this.carryOut(() => handlers['check-erasures']()),
+      'finish-key-rotation': () => this.carryOut(() => handlers['finish-key-rotation']()),
     };
   }
 }

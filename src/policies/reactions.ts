@@ -39,6 +39,7 @@ export interface JobWork {
   readonly purgeKeys: () => Promise<unknown>;
   readonly scrubErased: () => Promise<unknown>;
   readonly checkErasures: () => Promise<unknown>;
+  readonly finishKeyRotation: () => Promise<unknown>;
   /** @param since epoch milliseconds. */
   readonly repeatJobs: (since: number) => Promise<unknown>;
 }
@@ -51,6 +52,7 @@ export function jobHandlers({
   purgeKeys,
   scrubErased,
   checkErasures,
+  finishKeyRotation,
   repeatJobs,
 }: JobWork) {
   return {
@@ -89,6 +91,9 @@ export function jobHandlers({
     },
     'check-erasures': async (): Promise<void> => {
       await checkErasures();
+    },
+    'finish-key-rotation': async (): Promise<void> => {
+      await finishKeyRotation();
     },
   };
 }

@@ -29,8 +29,12 @@ export interface LedgerTables {
   'ledger.projection_erasures': ProjectionErasures;
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
+  'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
+  'vault.master_key_processes': MasterKeyProcesses;
+  'vault.master_keys': MasterKeys;
   'vault.scrubbed': Scrubbed;
+  'vault.service_keys': ServiceKeyRows;
   'vault.subject_keys': SubjectKeys;
 }
 
@@ -212,6 +216,15 @@ interface ProjectionHistory {
   details: JsonWithDefault<Readonly<Record<string, unknown>>>;
 }
 
+interface WebhookSigningKeys {
+  kid: string;
+  public_jwk: Json<{ readonly n: string; readonly e: string }>;
+  sealed: Buffer | null;
+  created_by: string;
+  created_at: Generated<Date>;
+  served_until: Date | null;
+}
+
 interface ErasuresChecked {
   one: Generated<boolean>;
   log_id: string;
@@ -228,4 +241,25 @@ interface SubjectKeys {
   wrapped: Buffer | null;
   created_at: Generated<Date>;
   destroyed_at: Date | null;
+}
+
+interface MasterKeyProcesses {
+  process: Int8;
+  master_key: string;
+}
+
+interface MasterKeys {
+  id: string;
+  number: GeneratedAlways<number>;
+  added_at: Generated<Date>;
+  rewrapped_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+  retired_at: ColumnType<Date | null, Date | null | undefined, Date | null>;
+}
+
+interface ServiceKeyRows {
+  purpose: string;
+  generation: number;
+  master_key: string;
+  wrapped: Buffer;
+  created_at: Generated<Date>;
 }

@@ -18,6 +18,8 @@ import * as forgetInPieces from '../../migrations/0018_forget_in_pieces.js';
 import * as rememberWhereTheLogStood from '../../migrations/0024_remember_where_the_log_stood.js';
 import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
 import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
+import * as nameKeys from '../../migrations/0044_name_keys.js';
+import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
 import { kyselyOver, openPool } from './database.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -51,6 +53,8 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0024_remember_where_the_log_stood': rememberWhereTheLogStood,
   '0034_seal_the_whole_log': sealTheWholeLog,
   '0037_search_by_trigrams': searchByTrigrams,
+  '0044_name_keys': nameKeys,
+  '0050_create_webhook_signing_keys': createWebhookSigningKeys,
 };
 
 /**

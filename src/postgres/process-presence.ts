@@ -66,6 +66,11 @@ export class ProcessPresence extends Presence {
     return isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock' and objid::bigint <> ${id}`);
   }
 
+  /** SQL that is true while the process of that id shows its presence in this database. */
+  static isRunning(id: Expression<unknown>): RawBuilder<boolean> {
+    return isHeld(LOCK_CLASS, sql`mode = 'ExclusiveLock' and objid::bigint = ${id}`);
+  }
+
   /**
    * SQL that is true when the process of that id is gone. It takes a share of the lock: after a
    * crash many check the same process at once, and must not take each other for it.

@@ -12,9 +12,24 @@ export class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError';
 }
 
-/** The purposes of derived keys. One key never serves two purposes. */
-export type KeyPurpose =
-  'stream-names' | 'key-wrapping' | 'api-keys' | 'idempotency' | 'chain-signing';
+/** Purposes whose key stays: names of streams and signatures in the log rest on it. */
+export type FixedPurpose = 'stream-names' | 'chain-signing';
+/** Purposes whose key is replaced with the master key. */
+export type RotatedPurpose = 'key-wrapping' | 'api-keys' | 'idempotency' | 'webhook-signing';
+/** One key never serves two purposes. */
+export type KeyPurpose = FixedPurpose | RotatedPurpose;
+
+export const ROTATED_PURPOSES: readonly RotatedPurpose[] = [
+  'key-wrapping',
+  'api-keys',
+  'idempotency',
+  'webhook-signing',
+];
+export const KEY_PURPOSES: readonly KeyPurpose[] = [
+  'stream-names',
+  'chain-signing',
+  ...ROTATED_PURPOSES,
+];
 
 const KEY_BYTES = 32;
 
@@ -45,8 +60,32 @@ export async function loadMasterKey(
   return made;
 }
 
-/** The key for one purpose, 32 bytes, by HKDF-SHA256. Deterministic. */
-export function purposeKey(masterKey: Buffer, purpose: KeyPurpose): Buffer {
+/** Reads another master key than the configured one. @throws {MasterKeyError} */
+export async function readMasterKeyFile(path: string): Promise<Buffer> {
+  const key = await readKey(path);
+  if (!key) throw new MasterKeyError(`the master key file ${path} does not exist`);
+  return key;
+}
+
+/** Names a master key, 16 hex digits; nothing of it can be computed from that. */
+export const masterKeyId = (masterKey: Buffer): string =>
+  derived(masterKey, 'master-key-id').subarray(0, 8).toString('hex');
+
+/** The key that encrypts the service's keys, 32 bytes. */
+export const wrappingKey = (masterKey: Buffer): Buffer => derived(masterKey, 'service-keys');
+
+/**
+ * The first key for one purpose, 32 bytes: what the first master key of a database serves for.
+ * Deterministic.
+ */
+export const purposeKey = (masterKey: Buffer, purpose: KeyPurpose): Buffer =>
+  derived(masterKey, purpose);
+
+/** By HKDF-SHA256. */
+function derived(
+  masterKey: Buffer,
+  purpose: KeyPurpose | 'master-key-id' | 'service-keys',
+): Buffer {
   return Buffer.from(
     hkdfSync('sha256', masterKey, Buffer.alloc(0), `referral-ledger/${purpose}`, KEY_BYTES),
   );

@@ -1,9 +1,10 @@
 import type { Personal, SubjectId } from '../domain/personal.js';
-import { openBytes, sealBytes } from './subject-keys.js';
+import { openBytes, sealBytes } from './sealed-bytes.js';
 
 /**
- * Personal values in stored JSON: `{"subject": …, "sealed": base64 or null}` in place of `{subject,
- * value}`.
+ * Personal values in stored JSON: `{"subject": …, "sealed": text or null}` in place of `{subject,
+ * value}`. The text is base64; behind `2.` it is bound to where it is stored, as well as to the
+ * subject.
  */
 
 type Json = unknown;
@@ -23,17 +24,45 @@ export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<Subjec
   return found;
 }
 
-/** Encrypts every personal value. Without a key (forgotten) the value is dropped on purpose. */
-export function sealValues(json: Json, keys: Keys): Json {
-  return replace(json, isPersonal, ({ subject, value }) => {
+/**
+ * Encrypts every personal value. Without a key (forgotten) the value is dropped on purpose.
+ * @param holder what the JSON is stored in, an event's id: a value opens only there, in the same
+ *   field. Undefined: as releases that bind the subject alone read it.
+ */
+export function sealValues(json: Json, keys: Keys, holder?: string): Json {
+  return replace(json, isPersonal, ({ subject, value }, path) => {
     const key = keys.get(subject);
+    if (!key || value === null) return { subject, sealed: null };
+    const plain = Buffer.from(JSON.stringify(value));
     const sealed =
-      key && value !== null
-        ? sealBytes(key, Buffer.from(JSON.stringify(value)), subject).toString('base64')
-        : null;
+      holder === undefined
+        ? sealBytes(key, plain, subject).toString('base64')
+        : BOUND + sealBytes(key, plain, contextOf(subject, holder, path)).toString('base64');
     return { subject, sealed };
   });
 }
+
+const BOUND = '2.';
+
+const contextOf = (subject: SubjectId, holder: string, path: string): string =>
+  JSON.stringify([subject, holder, path]);
+
+/**
+ * Notes in stored JSON, in place, where each bound value is: a newer shape of the event may have it
+ * in another field, and it opens as it was sealed.
+ */
+export function notePlaces(json: Json, holder: string, path = ''): void {
+  if (!isObject(json)) return;
+  for (const [name, member] of Object.entries(json)) {
+    if (!isObject(member)) continue;
+    const place = placeIn(path, name);
+    if (!isSealed(member)) notePlaces(member, holder, place);
+    else if (member.sealed?.startsWith(BOUND))
+      (member as { sealed: string }).sealed += `.${contextOf(member.subject, holder, place)}`;
+  }
+}
+
+const placeIn = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 /** The place of a personal value in stored JSON. */
 export interface StoredPlace {
@@ -67,7 +96,7 @@ export function openAt(places: readonly StoredPlace[], keys: Keys): void {
 
 /**
  * Decrypts every personal value whose key exists; the others become null, also those that an older
- * version stored in plain.
+ * version stored in plain. For values that are bound to their subject alone.
  */
 export function openValues(json: Json, keys: Keys): Json {
   return replace(json, isStored, (stored) => opened(stored, keys));
@@ -78,23 +107,37 @@ function opened(stored: Personal<unknown> | SealedValue, keys: Keys): Personal<u
   const key = keys.get(subject);
   if (!isSealed(stored)) return { subject, value: key ? stored.value : null };
   const { sealed } = stored;
-  const value: unknown =
-    key && sealed !== null
-      ? JSON.parse(openBytes(key, Buffer.from(sealed, 'base64'), subject).toString())
-      : null;
-  return { subject, value };
+  return { subject, value: key && sealed !== null ? openSealed(key, sealed, subject) : null };
+}
+
+function openSealed(key: Buffer, sealed: string, subject: SubjectId): unknown {
+  const [text, context] = sealed.startsWith(BOUND)
+    ? splitAt(sealed.slice(BOUND.length), '.')
+    : [sealed, subject];
+  return JSON.parse(openBytes(key, Buffer.from(text, 'base64'), context).toString());
+}
+
+/** No base64 contains a dot. */
+function splitAt(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
 }
 
 function replace<T extends object>(
   json: Json,
   matches: (object: object) => object is T,
-  change: (object: T) => Json,
+  change: (object: T, path: string) => Json,
+  path = '',
 ): Json {
-  if (Array.isArray(json)) return json.map((item) => replace(item, matches, change));
+  if (Array.isArray(json))
+    return json.map((item, index) => replace(item, matches, change, placeIn(path, `${index}`)));
   if (!isObject(json)) return json;
-  if (matches(json)) return change(json);
+  if (matches(json)) return change(json, path);
   return Object.fromEntries(
-    Object.entries(json).map(([name, member]) => [name, replace(member, matches, change)]),
+    Object.entries(json).map(([name, member]) => [
+      name,
+      replace(member, matches, change, placeIn(path, name)),
+    ]),
   );
 }
 

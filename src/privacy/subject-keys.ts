@@ -1,7 +1,7 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SubjectId } from '../domain/personal.js';
 import { newBytes } from '../foundation/world.js';
+import type { Sealer } from './sealed-bytes.js';
 
 /**
  * One AES-256 key per person (and per account, for what identifies the account), wrapped with a key
@@ -58,7 +58,7 @@ export class WrappedKeys implements SubjectKeys {
 
   constructor(
     private readonly rows: KeyRows,
-    private readonly wrappingKey: Buffer,
+    private readonly wrapping: Sealer,
   ) {}
 
   async load(subjects: Iterable<SubjectId>): Promise<ReadonlyMap<SubjectId, Buffer | null>> {
@@ -69,7 +69,7 @@ export class WrappedKeys implements SubjectKeys {
     const before = this.forgets;
     for (const { subject, wrapped } of await this.rows.find(missing)) {
       if (wrapped === null) continue;
-      const key = openBytes(this.wrappingKey, wrapped, subject);
+      const key = await this.wrapping.open(wrapped, subject);
       if (this.forgets === before) this.cache.set(subject, key);
       keys.set(subject, key);
     }
@@ -87,10 +87,12 @@ export class WrappedKeys implements SubjectKeys {
       .sort();
     if (missing.length === 0) return known;
     await this.rows.create(
-      missing.map((subject) => ({
-        subject,
-        wrapped: sealBytes(this.wrappingKey, newBytes(32), subject),
-      })),
+      await Promise.all(
+        missing.map(async (subject) => ({
+          subject,
+          wrapped: await this.wrapping.seal(newBytes(32), subject),
+        })),
+      ),
     );
     // Read back: another process may have been first, and a destroyed key must stay destroyed.
     return this.load(known.keys());
@@ -107,25 +109,4 @@ export class WrappedKeys implements SubjectKeys {
     if (subjects === undefined) this.cache.clear();
     else for (const subject of subjects) this.cache.delete(subject);
   }
-}
-
-/**
- * AES-256-GCM; the result is nonce, tag and ciphertext. `context` must be the same when opening.
- */
-export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
-  const nonce = newBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
-  const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-}
-
-/** @throws when key or context differ, or the bytes were changed. */
-export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12))
-    .setAAD(Buffer.from(context))
-    .setAuthTag(sealed.subarray(12, 28));
-  const plain = decipher.update(sealed.subarray(28));
-  // Returns no bytes in this mode; it checks the tag, so nothing is returned before.
-  decipher.final();
-  return plain;
 }

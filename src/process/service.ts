@@ -28,6 +28,7 @@ import {
   startSealing,
   startUnreadableRetries,
 } from './start-followers.js';
+import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
@@ -75,11 +76,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     node: process.version,
   });
   return startInOrder(async (start) => {
+    await start(startTracing({ logger, environment: process.env }));
     const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answers = new KeptAnswers(
       new PostgresAnswerRows(core.pool, presence),
-      core.answersKey,
+      core.answerSealer,
       core.keys,
     );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);

@@ -18,6 +18,8 @@ import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { repeatJobs } from '../policies/repeat-jobs.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
+import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
+import { masterKeyId } from '../privacy/master-key.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
@@ -103,7 +105,8 @@ function jobsOf(
   { stores, jobsPool, rateLimits, observeJobs }: FollowersParts,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): Jobs {
-  const { commands, moderations, erasures, pool, log, keys, codec } = stores.core;
+  const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
+    stores.core;
   const readModels = () => readModelsReachHead(pool, log, PROJECTION_NAMES);
   const handlers = jobHandlers({
     commands,
@@ -112,6 +115,10 @@ function jobsOf(
     purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
     scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
     checkErasures: () => replayErasures(pool, log, keys),
+    finishKeyRotation: async () => {
+      if (await settleRotation(jobsPool, keyring))
+        await retireOldKeys(jobsPool, masterKeyId(masterKey));
+    },
     repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs }, since),
   });
   const jobs = new Jobs(jobsPool, stores.presence, {

@@ -16,6 +16,8 @@ import {
   LiveGenerations,
   renewOutdatedGenerations,
 } from '../projecting/generations/generations.js';
+import { recordMasterKeyOf, retireOldKeys } from '../privacy/key-rotation.js';
+import { masterKeyId } from '../privacy/master-key.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 
@@ -66,6 +68,9 @@ export function startBackgroundPool(
 export async function startPresence(core: Core, background: Pool): Promise<Started<Stores>> {
   const presence = new ProcessPresence(background);
   await presence.start();
+  const masterKey = masterKeyId(core.masterKey);
+  await recordMasterKeyOf(background, presence.id, masterKey);
+  await retireOldKeys(background, masterKey);
   return { part: { core, background, presence }, undo: () => presence.stop() };
 }
 

@@ -305,7 +305,7 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       mountsOf(service)
         .filter(({ readOnly }) => !readOnly)
         .map(({ path }) => path);
-    expect(postgres.image).toBe('postgres:18');
+    expect(postgres.image).toMatch(/^postgres:18(@sha256:[0-9a-f]{64})?$/);
     expect(kept(postgres)).toEqual(['/var/lib/postgresql']);
     for (const [, service] of eventStores) {
       expect(service.image).toMatch(/^eventstore\/eventstore:23\.10\.\d+/);

@@ -60,7 +60,9 @@ const copied = stages.flatMap((stage) =>
 
 describe('docker/Dockerfile', () => {
   it('is based on a release of Node with long-term support that package.json admits', () => {
-    const majors = stages.map((stage) => Number(/^node:(\d+)-[a-z]+-slim$/.exec(stage.image)?.[1]));
+    const majors = stages.map((stage) =>
+      Number(/^node:(\d+)-[a-z]+-slim(?:@sha256:[0-9a-f]{64})?$/.exec(stage.image)?.[1]),
+    );
     expect(new Set(majors).size).toBe(1);
     const least = Number(/^>=(\d+)/.exec(manifest.engines.node)?.[1]);
     expect(majors[0]).toBeGreaterThanOrEqual(least);

@@ -258,6 +258,7 @@ it('a moderation whose process died is finished by the job that its request has'
     purgeKeys: nothing,
     scrubErased: nothing,
     checkErasures: nothing,
+    finishKeyRotation: nothing,
     repeatJobs: nothing,
   });
   for (const { task, payload } of jobs) await handlers[task](payload);

@@ -169,6 +169,53 @@ describe('a personal value', () => {
   });
 });
 
+describe('where a personal value is stored', () => {
+  /** Two events of one person, with a value in the same field. */
+  const twoProfiles = async () => {
+    const keys = new InMemorySubjectKeys();
+    const identified = EVENT_EXAMPLES.UserIdentified;
+    const [one, other] = await encode(keys, identified, identified);
+    if (!one || !other) throw new Error('both are needed');
+    const sealedIn = ({ data }: RecordedEvent): string =>
+      (JSON.parse(data) as { profile: { sealed: string } }).profile.sealed;
+    return { codec: new EventCodec(keys), one, other, sealedIn };
+  };
+  const unreadable = { unreadable: 'a personal value cannot be decrypted with its key' };
+
+  it('is bound to the event: a value moved to another event of its person is unreadable', async () => {
+    const { codec, one, other, sealedIn } = await twoProfiles();
+    const moved = one.data.replace(sealedIn(one), sealedIn(other));
+    expect(await codec.decode([{ ...one, data: moved }, other])).toMatchObject([
+      unreadable,
+      { event: EVENT_EXAMPLES.UserIdentified },
+    ]);
+  });
+
+  it('is bound to the field: a value moved to another field of its event is unreadable', async () => {
+    const { codec, one } = await twoProfiles();
+    const stored = JSON.parse(one.data) as Record<string, unknown>;
+    const moved = JSON.stringify({ ...stored, profile: null, elsewhere: stored.profile });
+    expect(await codec.decode([{ ...one, data: moved }])).toMatchObject([unreadable]);
+  });
+
+  it('is not bound while an older release may read it, and is read all the same', async () => {
+    const keys = new InMemorySubjectKeys();
+    const codec = new EventCodec(keys, { bindsPlaces: () => false });
+    const [encoded] = await codec.encode([EVENT_EXAMPLES.UserIdentified], ENVELOPE, [id(0)]);
+    if (!encoded) throw new Error('an event is needed');
+    expect(encoded.data).not.toContain('"2.');
+    expect(await new EventCodec(keys).decode([recorded(encoded)])).toMatchObject([
+      { event: EVENT_EXAMPLES.UserIdentified },
+    ]);
+  });
+
+  it('is that of the stored shape: an id that a store spells in capitals is the same event', async () => {
+    const { codec, one } = await twoProfiles();
+    const shouted = { ...one, id: one.id.toUpperCase() };
+    expect(await codec.decode([shouted])).toMatchObject([{ event: EVENT_EXAMPLES.UserIdentified }]);
+  });
+});
+
 describe('an event that cannot be read here', () => {
   const broken = async (change: (event: RecordedEvent) => Partial<RecordedEvent>) => {
     const keys = new InMemorySubjectKeys();

@@ -11,6 +11,7 @@ import {
   type NewEvent,
   type Position,
   type RecordedEvent,
+  type StreamEnd,
 } from '../../src/event-log/event-log.js';
 import { eventually } from '../support/embedded.js';
 import { pollPause } from '../support/poll-pause.js';
@@ -154,6 +155,22 @@ export function eventLogContract(
           (await collect(log.readStream('long', { from: 2_340n }))).map(({ revision }) => revision),
         ).toEqual([2340n, 2341n, 2342n, 2343n, 2344n]);
         expect(await collect(log.readStream('long', { from: 2_345n }))).toEqual([]);
+      });
+
+      it('reads a few events of a stream, or many over more than one page', async () => {
+        const events = Array.from({ length: 1_300 }, () => event());
+        for (let from = 0; from < events.length; from += 500)
+          stored(await log.append('long', at(from), events.slice(from, from + 500)));
+        const read = async (options: { from?: bigint; end?: StreamEnd; limit: number }) =>
+          (await collect(log.readStream('long', options))).map(({ revision }) => Number(revision));
+        expect(await read({ limit: 1 })).toEqual([0]);
+        expect(await read({ from: 7n, limit: 3 })).toEqual([7, 8, 9]);
+        expect(await read({ from: 1_299n, limit: 3 })).toEqual([1_299]);
+        const end = { revision: 4n, eventId: events[4]?.id ?? '', epoch: log.epoch };
+        expect(await read({ end, limit: 2 })).toEqual([5, 6]);
+        expect(await read({ from: 100n, limit: 1_100 })).toEqual(
+          Array.from({ length: 1_100 }, (_, index) => 100 + index),
+        );
       });
 
       it('reads the whole log in pages that join without a seam', async () => {

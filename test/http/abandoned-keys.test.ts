@@ -6,6 +6,7 @@ import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { eventually } from '../support/embedded.js';
@@ -25,7 +26,7 @@ const process = async (sealingKey: Buffer): Promise<KeptAnswers> => {
   presences.push(presence);
   return new KeptAnswers(
     new PostgresAnswerRows(pool, presence),
-    sealingKey,
+    new FixedSealer(sealingKey),
     new InMemorySubjectKeys(),
   );
 };

@@ -7,6 +7,7 @@ import { EventCodec } from '../../src/event-log/codec.js';
 import type { Core } from '../../src/core/core.js';
 import { withOpened } from '../../src/cli/command-line.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { adjustLedger } from '../support/operations.js';
@@ -43,7 +44,13 @@ test('new keys of a tenant are returned although the change could not be announc
   const execute = (command: TenantCommandEnvelope) => handler.execute(command);
   const door = { execute } as unknown as Commands;
   const actor = { kind: 'operator' as const, id: 'command-line' };
-  const commands = new TenantCommands(door, streams, names, Buffer.alloc(32, 3), actor);
+  const commands = new TenantCommands(
+    door,
+    streams,
+    names,
+    new FixedSealer(Buffer.alloc(32, 3)),
+    actor,
+  );
   const made = await commands.create({
     alias: 'shop',
     programType: 'API_ONLY',

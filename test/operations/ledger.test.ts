@@ -900,7 +900,7 @@ async function keysOfOperators(
   await presence.start();
   const answers = new KeptAnswers(
     new PostgresAnswerRows(core.pool, presence),
-    core.answersKey,
+    core.answerSealer,
     core.keys,
   );
   return { answers: Object.assign(answers, replaced), stop: () => presence.stop() };

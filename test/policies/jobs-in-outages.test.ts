@@ -32,6 +32,7 @@ function newJobs(
     'purge-idempotency-keys': handler,
     'scrub-erased': handler,
     'check-erasures': handler,
+    'finish-key-rotation': handler,
   };
   return new Jobs(on, presence, { handlers, isUnavailable, logger: { warn: () => undefined } });
 }

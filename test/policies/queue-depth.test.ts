@@ -37,6 +37,7 @@ beforeEach(async () => {
         'purge-idempotency-keys': handler,
         'scrub-erased': handler,
         'check-erasures': handler,
+        'finish-key-rotation': handler,
       },
       isUnavailable: () => false,
       logger: { warn: () => undefined },

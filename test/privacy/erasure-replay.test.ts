@@ -4,6 +4,7 @@ import type { NewEvent } from '../../src/event-log/event-log.js';
 import { openPool } from '../../src/postgres/database.js';
 import { replayErasures } from '../../src/privacy/erasure-replay.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
@@ -20,7 +21,8 @@ afterAll(async () => {
 });
 beforeEach(() => pool.query('delete from vault.erasures_checked'));
 
-const keysOfProcess = () => new WrappedKeys(new PostgresKeyRows(pool), Buffer.alloc(32, 1));
+const keysOfProcess = () =>
+  new WrappedKeys(new PostgresKeyRows(pool), new FixedSealer(Buffer.alloc(32, 1)));
 const anEvent = (type: string, data: object = {}): NewEvent => ({
   id: randomUUID(),
   type,

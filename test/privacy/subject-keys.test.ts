@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { openPool } from '../../src/postgres/database.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import { scrub, scrubIfNeeded } from '../../src/privacy/scrub.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
@@ -19,7 +20,8 @@ afterAll(async () => {
 });
 
 /** The keys as a process has them: what another one destroys is still in its cache. */
-const aProcess = () => new WrappedKeys(new PostgresKeyRows(pool), Buffer.alloc(32, 1));
+const aProcess = () =>
+  new WrappedKeys(new PostgresKeyRows(pool), new FixedSealer(Buffer.alloc(32, 1)));
 
 it('a key is made once, and is the same in every process', async () => {
   const subject = randomUUID();

@@ -9,6 +9,7 @@ import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import {
@@ -115,7 +116,7 @@ class Run {
   private requests(): KeptAnswers {
     return new KeptAnswers(
       new PostgresAnswerRows(pool, presence),
-      this.sealingKey,
+      new FixedSealer(this.sealingKey),
       new InMemorySubjectKeys(),
     );
   }

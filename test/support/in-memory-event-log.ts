@@ -102,13 +102,15 @@ export class InMemoryEventLog implements EventLog {
 
   async *readStream(
     stream: string,
-    { from = 0n, end }: ReadStreamOptions = {},
+    { from = 0n, end, limit }: ReadStreamOptions = {},
   ): AsyncIterable<RecordedEvent> {
     const start = end === undefined ? from : end.revision + 1n;
     const known = this.byStream.get(stream) ?? [];
     if (end !== undefined && known[Number(end.revision)]?.id !== end.eventId)
       throw new LogWentBack();
-    yield* await this.answer(() => known.filter((event) => event.revision >= start));
+    yield* await this.answer(() =>
+      known.filter((event) => event.revision >= start).slice(0, limit),
+    );
   }
 
   readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {

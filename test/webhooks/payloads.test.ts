@@ -1,31 +1,276 @@
-import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
-import { aTime, expectedUser } from '../support/expected-answers.js';
-import { announcements, payloadsOf, told } from './support/told.js';
+import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
+import {
+  accepted,
+  aRequest,
+  SharedLedger,
+  type TestProcess,
+} from '../command-handling/support/processes.js';
+import { anId, aTime, expectedUser } from '../support/expected-answers.js';
+import type { Json } from '../support/api-client.js';
+import { Listener } from './support/told.js';
+
+/** Users, codes and rewards: their payloads whole. */
 
 let ledger: SharedLedger;
 let service: TestProcess;
+let listener: Listener;
 
-beforeAll(async () => {
+beforeEach(async () => {
   ledger = await SharedLedger.open();
   service = await ledger.process();
+  listener = new Listener(service);
 });
-afterAll(() => ledger.close());
+afterEach(() => ledger.close());
 
-test('a new user and its code are announced with what the user is after the call', async () => {
+/** The REST user without `referredBy`; absent values are left out. */
+function announcedUser(...of: Parameters<typeof expectedUser>): Json {
+  const { referredBy: _, ...user } = expectedUser(...of);
+  return present(user);
+}
+
+const present = (json: Json): Json =>
+  Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
+
+const CREDIT = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 250, currency: 'EUR' } as const;
+const REWARD = {
+  type: 'CreateReward',
+  userId: 'ann',
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+} as const;
+
+test('a user and a code, as they are after the call', async () => {
   accepted(await service.sync('acme'));
   accepted(await service.upsert('acme', 'ann', { referralCode: 'ANN' }));
-  const { referredBy: _, ...user } = expectedUser({
-    tenant: 'demo',
-    id: 'ann',
-    accountId: 'acme',
-    code: 'ANN',
-  });
-  const present = Object.fromEntries(Object.entries(user).filter(([, value]) => value !== null));
-  expect(await told(payloadsOf(service), await announcements(service))).toEqual([
-    { type: 'user.created', payload: { kind: 'made', data: present } },
+  const ann = { tenant: 'demo', id: 'ann', accountId: 'acme', code: 'ANN' };
+  expect(await listener.news()).toEqual([
+    { type: 'user.created', kind: 'made', data: announcedUser(ann) },
     {
       type: 'coupon.created',
-      payload: { kind: 'made', data: { code: 'ANN', dateCreated: aTime, programId: 'default' } },
+      kind: 'made',
+      data: { code: 'ANN', dateCreated: aTime, programId: 'default' },
     },
   ]);
+});
+
+test('a user with a value in every member', async () => {
+  accepted(await service.sync('acme'));
+  const texts = {
+    email: 'Ann@example.com',
+    firstName: 'Ann',
+    lastName: 'Lee',
+    imageUrl: 'https://example.com/ann.png',
+    locale: 'en_CA',
+    countryCode: 'CA',
+  };
+  accepted(
+    await service.upsert('acme', 'ann', {
+      referralCode: 'ANN',
+      paymentProviderId: 'cus_1',
+      changes: {
+        ...texts,
+        referable: false,
+        customFields: { plan: 'gold', seats: 3, trial: true },
+        segments: ['vip'],
+        cookieId: 'cookie-1',
+      },
+      seen: { ip: '192.0.2.1', userAgent: 'Agent/1', source: null },
+    }),
+  );
+  const of = { tenant: 'demo', id: 'ann', accountId: 'acme', code: 'ANN', email: texts.email };
+  expect(await listener.data('user.created')).toEqual([
+    announcedUser(of, {
+      ...texts,
+      referable: false,
+      customFields: { plan: 'gold', seats: 3, trial: true },
+      segments: ['vip'],
+      cookieId: 'cookie-1',
+      firstSeenIP: '192.0.2.1',
+      lastSeenIP: '192.0.2.1',
+      paymentProviderId: 'cus_1',
+    }),
+  ]);
+});
+
+test('a user of an account that has a payment provider id, and a code that referred the user', async () => {
+  await service.userWithCode('anns', 'ann', 'ANN');
+  accepted(await service.sync('bobs', 'TRIAL', ['ann']));
+  accepted(await service.upsert('bobs', 'bob', { referralCode: 'BOB' }));
+  accepted(await service.upsert('bobs', 'bob', { paymentProviderId: 'cus_2' }));
+  accepted(await service.upsert('bobs', 'bea', { referralCode: 'BEA' }));
+  const [, bob, bea] = await listener.data('user.created');
+  const of = { tenant: 'demo', accountId: 'bobs' };
+  expect(bob).toEqual(
+    announcedUser({ ...of, id: 'bob', code: 'BOB' }, { referredByCodes: ['ANN'] }),
+  );
+  expect(bea).toEqual(
+    announcedUser({ ...of, id: 'bea', code: 'BEA' }, { paymentProviderId: 'cus_2' }),
+  );
+});
+
+test('in test mode the links are those of the test mode', async () => {
+  const scope = { tenant: 'demo', mode: 'test' } as const;
+  const send = async (request: AccountCommandEnvelope['request']) =>
+    accepted(
+      await service.commands.execute(
+        new AccountCommandEnvelope(
+          { ...aRequest(), scope },
+          service.names.accountRef(scope, 'acme'),
+          request,
+        ),
+      ),
+    );
+  await send({
+    type: 'SyncAccount',
+    accountId: 'acme',
+    subscription: { status: 'TRIAL' },
+    currency: undefined,
+    codes: [],
+  });
+  await send({
+    type: 'UpsertUser',
+    userId: 'ann',
+    changes: {},
+    referralCode: 'ANN',
+    referralCodes: {},
+    paymentProviderId: undefined,
+    codes: [],
+  });
+  await send({ ...REWARD, value: CREDIT });
+  const ann = { tenant: 'demo', mode: 'test' as const, id: 'ann', accountId: 'acme', code: 'ANN' };
+  const news = await listener.news();
+  expect(news.map(({ type, kind }) => `${type} ${kind}`)).toEqual([
+    'user.created made',
+    'coupon.created made',
+    'reward.created made',
+    'user.reward.balance.changed made',
+  ]);
+  expect(news[0]?.data).toEqual(announcedUser(ann));
+});
+
+test('an own code that comes back is no new one, however it is spelled; a further one is', async () => {
+  await service.userWithCode('acme', 'ann', 'ANN');
+  for (const referralCode of ['ANN2', 'ann', 'ANN2'])
+    accepted(await service.upsert('acme', 'ann', { referralCode }));
+  const codes = await listener.news('coupon.created');
+  expect(codes.map(({ kind, data }) => [kind, data?.['code']])).toEqual([
+    ['made', 'ANN'],
+    ['made', 'ANN2'],
+    ['nothing', undefined],
+    ['nothing', undefined],
+  ]);
+});
+
+test('a later default program does not change what a user was', async () => {
+  await service.userWithCode('acme', 'ann', 'ANN');
+  await listener.news();
+  await service.tenantCommands.execute('demo', {
+    type: 'ApplyProgram',
+    program: { id: 'winter', default: true },
+    now: Date.now(),
+  });
+  await service.tenants.read('demo');
+  accepted(await service.upsert('acme', 'bob', { referralCode: 'BOB' }));
+  await listener.news();
+  expect(await listener.again()).toEqual(listener.sent);
+  const users = listener.sent
+    .map((told) => JSON.parse(told) as { type: string; data: Json })
+    .filter(({ type }) => type === 'user.created')
+    .map(({ data }) => [
+      data['id'],
+      data['referralCode'],
+      Object.keys(data['referralCodes'] as Json),
+    ]);
+  expect(users).toEqual([
+    ['ann', 'ANN', ['default']],
+    ['bob', 'BOB', expect.arrayContaining(['default', 'winter'])],
+  ]);
+});
+
+describe('a reward has the members of its type', () => {
+  beforeEach(async () => {
+    await service.userWithCode('acme', 'ann', 'ANN');
+    await listener.news();
+  });
+
+  const common = {
+    id: anId,
+    dateGiven: aTime,
+    dateCreated: aTime,
+    cancellable: true,
+    rewardSource: 'MANUAL',
+    accountId: 'acme',
+    userId: 'ann',
+  };
+
+  test('credit', async () => {
+    const dateExpires = Date.now() + 86_400_000;
+    accepted(
+      await service.send('acme', {
+        ...REWARD,
+        value: CREDIT,
+        name: 'Thanks',
+        description: 'For you',
+        cancellable: false,
+        dateExpires,
+      }),
+    );
+    expect(await listener.data('reward.created')).toEqual([
+      {
+        ...common,
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit: 250,
+        redeemedCredit: 0,
+        redemptions: [],
+        currency: 'EUR',
+        name: 'Thanks',
+        description: 'For you',
+        cancellable: false,
+        dateExpires,
+      },
+    ]);
+  });
+
+  test('a percentage', async () => {
+    const value = { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 } as const;
+    await service.reward('acme', 'ann', value);
+    expect(await listener.news()).toEqual([
+      {
+        type: 'reward.created',
+        kind: 'made',
+        data: { ...common, type: 'PCT_DISCOUNT', unit: '%', discountPercent: 10 },
+      },
+    ]);
+  });
+
+  test('a tank code', async () => {
+    const tank = { type: 'FUELTANK', fuelTankCode: 'F-1', fuelTankType: 'CREDIT' } as const;
+    await service.reward('acme', 'ann', { ...tank, amount: 5, unit: null });
+    await service.reward('acme', 'ann', { ...tank, amount: 5, unit: 'LITRES' });
+    const data = { ...common, ...tank, amount: 5 };
+    expect(await listener.data()).toEqual([data, { ...data, unit: 'LITRES' }]);
+  });
+
+  test('one that is scheduled for later', async () => {
+    const dateScheduledFor = Date.now() + 86_400_000;
+    accepted(await service.send('acme', { ...REWARD, value: CREDIT, dateScheduledFor }));
+    const [data] = await listener.data('reward.created');
+    expect(data).toMatchObject({ dateScheduledFor, redeemedCredit: 0 });
+    expect(Object.values(data ?? {})).not.toContain(null);
+  });
+
+  test('what happens to it later does not show', async () => {
+    const rewardId = await service.reward('acme', 'ann', CREDIT);
+    await listener.news();
+    accepted(
+      await service.send('acme', { type: 'RedeemCredit', rewardId, amount: 50, unit: 'CENTS' }),
+    );
+    accepted(await service.upsert('acme', 'ann', { changes: { firstName: 'Anna' } }));
+    await listener.news();
+    expect(await listener.again()).toEqual(listener.sent);
+  });
 });

@@ -45,13 +45,13 @@ export class EventStoreDbEventReader {
 
   async *readStream(
     stream: string,
-    { from = 0n, end }: ReadStreamOptions = {},
+    { from = 0n, end, limit = Infinity }: ReadStreamOptions = {},
   ): AsyncGenerator<RecordedEvent, void, undefined> {
-    if (end === undefined) return yield* this.readStreamFrom(stream, from);
+    if (end === undefined) return yield* this.readStreamFrom(stream, from, limit);
     if (end.epoch !== this.options.seen.epoch) throw new LogWentBack();
     let isKnownThere = false;
     let isReplaced = false;
-    for await (const event of this.readStreamFrom(stream, end.revision)) {
+    for await (const event of this.readStreamFrom(stream, end.revision, limit + 1)) {
       if (isKnownThere) yield event;
       else if (event.id === end.eventId && event.revision === end.revision) isKnownThere = true;
       else {
@@ -69,17 +69,20 @@ export class EventStoreDbEventReader {
   private async *readStreamFrom(
     stream: string,
     from: bigint,
+    limit: number,
   ): AsyncGenerator<RecordedEvent, void, undefined> {
-    for (let next = from, empty = 0; ;) {
+    for (let next = from, left = limit, empty = 0; left > 0;) {
+      const count = Math.min(left, STREAM_PAGE);
       const { events, isEndNamed } = await this.options.reads.read({
         of: { stream: `${this.options.namespace}${stream}`, from: next },
-        count: STREAM_PAGE,
+        count,
       });
       yield* events.map((event) => this.recorded(event));
       const last = events.at(-1);
       if (last !== undefined) next = last.revision + 1n;
+      left -= events.length;
       empty = last === undefined ? empty + 1 : 0;
-      if (events.length === STREAM_PAGE) continue;
+      if (events.length === count) continue;
       if (isEndNamed) return;
       // A server that never names an end is believed when it returns an empty page twice.
       if (empty >= 2 && !(await this.options.reads.session()).namesEnds) return;

@@ -68,27 +68,20 @@ export class PostgresEventReader {
   /** Each page proves that the one before still exists. @throws {LogWentBack} */
   async *readStream(
     stream: string,
-    { from = 0n, end }: ReadStreamOptions = {},
+    { from = 0n, end, limit = Infinity }: ReadStreamOptions = {},
   ): AsyncGenerator<RecordedEvent, void, undefined> {
     const { epoch } = end ?? this.seen;
     let known = end;
-    if (known === undefined) {
-      const { events, isFull } = await this.readEvents(
-        'ledger-read-stream',
-        READ_STREAM,
-        [stream, from],
-        STREAM_PAGE,
-      );
+    for (let left = limit; left > 0;) {
+      const size = Math.min(left, STREAM_PAGE);
+      const { events, isFull } =
+        known === undefined
+          ? await this.readEvents('ledger-read-stream', READ_STREAM, [stream, from], size)
+          : await this.readStreamBehind(stream, known, size);
       yield* events;
       const last = events.at(-1);
       if (last === undefined || !isFull) return;
-      known = { revision: last.revision, eventId: last.id, epoch };
-    }
-    for (;;) {
-      const { events, isFull } = await this.readStreamBehind(stream, known);
-      yield* events;
-      const last = events.at(-1);
-      if (last === undefined || !isFull) return;
+      left -= events.length;
       known = { revision: last.revision, eventId: last.id, epoch };
     }
   }
@@ -97,13 +90,14 @@ export class PostgresEventReader {
   private async readStreamBehind(
     stream: string,
     { revision, eventId, epoch }: StreamEnd,
+    size: number,
   ): Promise<EventsRead> {
     if (epoch !== this.seen.epoch) throw new LogWentBack();
     const read = await this.readEvents(
       'ledger-read-stream-behind',
       READ_STREAM_BEHIND,
       [stream, revision],
-      STREAM_PAGE,
+      size + 1,
     );
     const [known, ...events] = read.events;
     if (known?.revision === revision && known.id === eventId)

@@ -41,6 +41,7 @@ import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
 import { factsOf } from './request-facts.js';
 import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.js';
+import { beginSpan, endSpan, withinSpan } from './request-span.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
@@ -169,6 +170,7 @@ export class HttpEdge {
     server.decorateRequest('call', null);
     server.decorateRequest('operator', null);
     server.addHook('onRequest', async (request, reply) => {
+      beginSpan(request, routeOf(request));
       setHeadersOfEveryAnswer(request, reply);
       allowCrossOrigin(request, reply);
       this.checkListener(request);
@@ -178,7 +180,11 @@ export class HttpEdge {
       await this.admit(request, reply, parts);
     });
     // A body that arrives slowly holds a connection and no place among the requests in progress.
-    server.addHook('preValidation', (request) => this.takeTurn(request));
+    server.addHook('preValidation', (request, _reply, done) => {
+      // Here and not before: what reads the body does not keep the context.
+      const goOn = (error?: ApiError): void => withinSpan(request, () => done(error));
+      void this.hasTurn(request).then((has) => goOn(has ? undefined : unavailable()));
+    });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, _payload, done) => {
@@ -186,35 +192,38 @@ export class HttpEdge {
         void reply.header('Connection', 'close');
       done();
     });
-    const record = (request: FastifyRequest, reply: FastifyReply) => {
-      metrics.answered({
-        method: request.method,
-        route: routeOf(request),
-        status: reply.statusCode,
-        seconds: reply.elapsedTime / 1000,
-      });
-      const { code } = factsOf(request);
-      if (code !== undefined) metrics.refused(code);
-      logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
-    };
     for (const connections of [this.connections, this.operations?.connections ?? []].flat())
       connections.onBroken = (answer) => {
         metrics.refused(answer.body.apiErrorCode);
         logBroken({ logger: this.logger, addresses: this.addresses }, answer);
       };
     server.addHook('onResponse', (request, reply, done) => {
-      record(request, reply);
+      this.record(metrics, request, reply);
       done();
     });
     this.answerFrameworkError = (error, request, reply) => {
       // The router's own refusals have no route and run no hook.
+      beginSpan(request, routeOf(request));
       setHeadersOfEveryAnswer(request, reply);
       allowCrossOrigin(request, reply);
-      reply.raw.once('finish', () => record(request, reply));
+      reply.raw.once('finish', () => this.record(metrics, request, reply));
       answerWithError(error, request, reply, mapping);
     };
     app.useGlobalFilters(new HttpErrorFilter(mapping));
     app.useGlobalPipes(new RequestValidationPipe());
+  }
+
+  private record(metrics: HttpMetrics, request: FastifyRequest, reply: FastifyReply): void {
+    metrics.answered({
+      method: request.method,
+      route: routeOf(request),
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+    });
+    const { code } = factsOf(request);
+    if (code !== undefined) metrics.refused(code);
+    endSpan(request, reply);
+    logRequest({ logger: this.logger, addresses: this.addresses }, request, reply);
   }
 
   /** Before `configure` there is no route, so no request arrives here. */
@@ -356,11 +365,10 @@ export class HttpEdge {
     if (!hasRoom) throw unavailable();
   }
 
-  /** Of the requests that are worked on. @throws {ApiError} UNAVAILABLE. */
-  private async takeTurn(request: FastifyRequest): Promise<void> {
-    if (request.routeOptions.config.access?.kind === 'none') return;
-    if (!(await this.exchangesOf(request).admit(request.raw, partyOf(request))))
-      throw unavailable();
+  /** Waits for the request's turn to be worked on. False: it has none. Does not reject. */
+  private async hasTurn(request: FastifyRequest): Promise<boolean> {
+    const isHealth = request.routeOptions.config.access?.kind === 'none';
+    return isHealth || this.exchangesOf(request).admit(request.raw, partyOf(request));
   }
 
   /**

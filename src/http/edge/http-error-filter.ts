@@ -4,7 +4,8 @@ import type { Logger } from 'pino';
 import { ApiError, unavailable } from './api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
-import { isError, loggedError, routeOf, traceIdOf } from './request-log.js';
+import { isError, loggedError, routeOf } from './request-log.js';
+import { traceIdOf } from './request-span.js';
 
 export interface ErrorMapping {
   readonly logger: Logger;

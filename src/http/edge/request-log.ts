@@ -5,7 +5,7 @@ import type { LoggedAddresses } from '../../config/config.js';
 import { clientAddress, loggedAddress } from './client-address.js';
 import type { BrokenAnswer } from './connections.js';
 import { factsOf } from './request-facts.js';
-import { parseTraceParent } from './trace-parent.js';
+import { traceIdOf } from './request-span.js';
 
 /**
  * An error's kind and origin for the log. Its message may quote the client's text, so it is left
@@ -40,10 +40,6 @@ export function loggedError(error: unknown): LoggedError {
 /** The pattern of the route, never the path: paths contain clients' ids, often e-mail addresses. */
 export const routeOf = (request: FastifyRequest): string =>
   request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
-
-/** The trace that the client names; its random digits are all of the client's in a line. */
-export const traceIdOf = ({ headers }: FastifyRequest): string | undefined =>
-  parseTraceParent(headers.traceparent)?.traceId;
 
 /** Where lines of requests go, and how they show addresses. */
 export interface RequestLog {

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { inSpan } from '../../foundation/tracing.js';
 import { BatchRows } from '../batch-rows.js';
 import { parkedStreams, type Checkpoint } from '../checkpoints.js';
 import {
@@ -117,7 +118,16 @@ export class ProjectionTrack {
    * @throws the database's errors while it is unavailable: repeat with the next page after the
    * position.
    */
-  async apply(page: Page): Promise<void> {
+  apply(page: Page): Promise<void> {
+    const attributes = {
+      'ledger.projection': this.name,
+      'ledger.generation': this.generation,
+      'ledger.events': page.events.length,
+    };
+    return inSpan(`project ${this.name}`, attributes, () => this.applyNew(page));
+  }
+
+  private async applyNew(page: Page): Promise<void> {
     this.eventIds = new Map(page.events.map(({ position, eventId }) => [position, eventId]));
     const start = page.events.findIndex((event) => this.isAhead(event.position));
     const fresh = start < 0 ? [] : page.events.slice(start);

@@ -3,6 +3,7 @@ import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import { LogWentBack, type EventLog, type RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { AccountHistory } from './account-history.js';
 
 /** Estimated memory of all histories that are kept. */
@@ -10,6 +11,15 @@ const KEPT_BYTES = 128 * 1024 * 1024;
 
 /** Large, and nothing that a payload shows. */
 const isNeeded = ({ type }: RecordedEvent): boolean => type !== 'UserEventReceived';
+const isOfCode = ({ type }: RecordedEvent): boolean => type === 'ReferralCodeAssigned';
+
+export interface HistoryParts {
+  readonly log: Pick<EventLog, 'readStream' | 'epoch'>;
+  readonly codec: EventCodec;
+  /** See `namelessCodec`. */
+  readonly nameless: EventCodec;
+  readonly names: Pick<KeyedNames, 'digest'>;
+}
 
 /**
  * The histories of accounts, kept up to a limit of memory; each read goes on from what is kept.
@@ -20,13 +30,9 @@ export class AccountHistories {
   /** The callers bound how many wait. */
   readonly #turns = new OneAtATime(Infinity);
 
-  /**
-   * @param nameless see `namelessCodec`.
-   * @param bytesMax a larger history is not kept.
-   */
+  /** @param bytesMax a larger history is not kept. */
   constructor(
-    private readonly log: Pick<EventLog, 'readStream' | 'epoch'>,
-    private readonly nameless: EventCodec,
+    private readonly parts: HistoryParts,
     bytesMax = KEPT_BYTES,
   ) {
     this.#kept = new LRUCache({
@@ -39,7 +45,7 @@ export class AccountHistories {
   /**
    * Includes the newest event of the stream. It grows when others read it on: what is asked of it
    * is asked for a revision.
-   * @throws {EventLogUnavailable} {UnreadableEvent}
+   * @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read.
    */
   async upToDate(stream: string): Promise<AccountHistory> {
     const endTurn = await this.#turns.enter(stream);
@@ -60,16 +66,34 @@ export class AccountHistories {
     }
   }
 
+  /** The keyed digest under which a history has a code. */
+  digestOf(code: string): string {
+    return this.parts.names.digest('code of a history', code.toLowerCase());
+  }
+
   /** @throws {LogWentBack} when the log lost what was read before. */
   private async readOn(stream: string, history: AccountHistory): Promise<void> {
-    const { epoch } = this.log;
+    const { log } = this.parts;
+    const { epoch } = log;
     if (history.end !== undefined && history.end.epoch !== epoch) throw new LogWentBack();
-    for await (const page of pages(this.log.readStream(stream, { end: history.end }))) {
-      const decoded = await this.nameless.decodeAll(page.filter(isNeeded));
-      for (const one of decoded) history.record(one);
-      const last = page.at(-1);
-      if (last !== undefined) history.skipTo(last, epoch);
+    for await (const page of pages(log.readStream(stream, { end: history.end })))
+      await this.record(page, history, epoch);
+    if (log.epoch !== epoch) throw new LogWentBack();
+  }
+
+  private async record(
+    page: readonly RecordedEvent[],
+    history: AccountHistory,
+    epoch: number,
+  ): Promise<void> {
+    const { codec, nameless } = this.parts;
+    const decoded = await nameless.decodeAll(page.filter(isNeeded));
+    for (const { event, recorded } of await codec.decodeAll(page.filter(isOfCode))) {
+      if (event.type === 'ReferralCodeAssigned' && event.code.value !== null)
+        history.recordCode(event.person, this.digestOf(event.code.value), recorded.revision);
     }
-    if (this.log.epoch !== epoch) throw new LogWentBack();
+    for (const one of decoded) history.record(one);
+    const last = page.at(-1);
+    if (last !== undefined) history.skipTo(last, epoch);
   }
 }

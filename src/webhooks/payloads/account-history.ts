@@ -15,6 +15,7 @@ import { availableCredit } from '../../domain/account/redemption.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { Position, RecordedEvent, StreamEnd } from '../../event-log/event-log.js';
 import { bytesOf, HEAP_PER_STREAM } from '../../command-handling/stream-cache.js';
+import { unitOfCredit } from './unit-of-credit.js';
 
 /** A reward that was granted for a referral. */
 export interface ReferralReward {
@@ -83,7 +84,8 @@ export class AccountHistory {
   readonly #rewardsOfReferrals = new Map<string, ReferralReward[]>();
   /** The revision of each person's first reward: it has the client's ids. */
   readonly #firstRewards = new Map<PersonId, bigint>();
-  readonly #codes = new Map<PersonId, bigint[]>();
+  /** The revision at which a person was first assigned a code, by person and digest. */
+  readonly #firstCodes = new Map<string, bigint>();
   /** The revision of the first list that names a person, by redemption and person. */
   readonly #firstListed = new Map<string, bigint>();
   /** By the last revision of an append: what is available of the units that it changed. */
@@ -98,6 +100,12 @@ export class AccountHistory {
   /** Estimated memory. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** A code that the person was assigned. @param digest keyed: the code is not in it. */
+  recordCode(person: PersonId, digest: string, revision: bigint): void {
+    const key = `${person} ${digest}`;
+    if (!this.#firstCodes.has(key)) this.#firstCodes.set(key, revision);
   }
 
   /** Folds the next event; its personal values are null. */
@@ -170,9 +178,9 @@ export class AccountHistory {
     return this.#firstRewards.get(person);
   }
 
-  /** Revisions before this one at which the person was assigned a code. */
-  codesBefore(person: PersonId, before: bigint): readonly bigint[] {
-    return (this.#codes.get(person) ?? []).filter((revision) => revision < before);
+  /** Whether the event of this revision is the first to assign the person this code. */
+  isFirstCode(person: PersonId, digest: string, revision: bigint): boolean {
+    return this.#firstCodes.get(`${person} ${digest}`) === revision;
   }
 
   /** Whether the list of a redemption that has this revision is the first to name the person. */
@@ -214,9 +222,6 @@ export class AccountHistory {
       case 'ReferralFlagged':
       case 'ReferralModerated':
         push(this.#referrals, event.referralId, { revision, event });
-        return;
-      case 'ReferralCodeAssigned':
-        push(this.#codes, event.person, revision);
         return;
       case 'RewardGranted':
         this.noteGranted(event, revision, position);
@@ -262,23 +267,4 @@ function push<V>(lists: Map<string, V[]>, key: string, value: V): void {
   const list = lists.get(key);
   if (list) list.push(value);
   else lists.set(key, [value]);
-}
-
-/** The unit of credit that an event changes; undefined: it changes none. */
-export function unitOfCredit(event: AccountEvent): string | undefined {
-  switch (event.type) {
-    case 'RewardGranted':
-      return event.value.type === 'CREDIT' ? event.value.unit : undefined;
-    case 'RewardBecameAvailable':
-    case 'RewardExpired':
-    case 'RewardCancelled':
-    case 'RewardRestored':
-    case 'CreditRedeemed':
-      return event.rewardType === 'CREDIT' ? (event.unit ?? undefined) : undefined;
-    case 'AccountCreditRedeemed':
-    case 'RedeemedRewardsListed':
-      return event.unit;
-    default:
-      return undefined;
-  }
 }

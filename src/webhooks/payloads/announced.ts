@@ -1,4 +1,6 @@
+import { unitKey } from '../../domain/account/account-shapes.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
+import { unitOfCredit } from './unit-of-credit.js';
 
 /** The types of webhook events, as receivers see them. */
 export const WEBHOOK_TYPES = [
@@ -123,25 +125,18 @@ export interface AppendedEvent {
 export function announcedByEach(
   events: readonly AppendedEvent[],
 ): readonly (readonly Announced[])[] {
-  const later = new Set<string>();
+  const told: (readonly Announced[])[] = [];
+  let balances = new Set<string>();
   let append = '';
-  return events
-    .toReversed()
-    .map(({ stream, commandId, event }) => {
-      if (append !== `${stream} ${commandId}`) later.clear();
-      append = `${stream} ${commandId}`;
-      return announcedBy(event).filter(({ type, subject }) => {
-        if (type !== 'user.reward.balance.changed') return true;
-        const balance = `${subject['person']} ${unitIn(event)}`;
-        return !later.has(balance) && later.add(balance).has(balance);
-      });
-    })
-    .toReversed();
-}
-
-/** The unit of credit that an event changes, in lower case. */
-function unitIn(event: AccountEvent): string {
-  if (event.type === 'RewardGranted')
-    return event.value.type === 'CREDIT' ? event.value.unit.toLowerCase() : '';
-  return 'unit' in event ? (event.unit ?? '').toLowerCase() : '';
+  for (const { stream, commandId, event } of events.toReversed()) {
+    if (append !== `${stream} ${commandId}`) balances = new Set();
+    append = `${stream} ${commandId}`;
+    const unit = unitKey(unitOfCredit(event) ?? '');
+    const isRepeated = ({ type, subject }: Announced): boolean =>
+      type === 'user.reward.balance.changed' && balances.has(`${subject['person']} ${unit}`);
+    const fresh = announcedBy(event).filter((one) => !isRepeated(one));
+    for (const { subject } of fresh) balances.add(`${subject['person']} ${unit}`);
+    told.push(fresh);
+  }
+  return told.reverse();
 }

@@ -1,17 +1,22 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { EventCodec } from '../../event-log/codec.js';
+import type { StoredMetadata } from '../../event-log/envelope.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import type { AppendPlace } from './account-history.js';
 
-/** The events of an append from one of them on, with the personal values that can be read. */
-export interface OpenedAppend extends AppendPlace {
-  /** The events, that of `first` at first. */
-  readonly events: readonly AccountEvent[];
+/** The events of an append, from one of them on. */
+export interface RecordedAppend extends AppendPlace {
+  /** That of the revision `first`. */
+  readonly event: RecordedEvent;
+  readonly others: readonly RecordedEvent[];
   /** Of the last event. */
   readonly position: Position;
 }
 
-/** Reads single events of accounts with their personal values; keeps nothing. */
+/** Most appends have fewer events. */
+const FEW = 32;
+
+/** Reads single events of accounts, and opens their personal values; keeps nothing. */
 export class OpenedEvents {
   constructor(
     private readonly log: Pick<EventLog, 'readStream'>,
@@ -19,35 +24,51 @@ export class OpenedEvents {
   ) {}
 
   /**
+   * The events of a command are one append.
    * @returns undefined when the log does not have this event at this revision.
-   * @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read.
+   * @throws {EventLogUnavailable}
    */
-  async append(stream: string, first: bigint, eventId: string): Promise<OpenedAppend | undefined> {
+  async append(
+    stream: string,
+    first: bigint,
+    eventId: string,
+  ): Promise<RecordedAppend | undefined> {
+    const recorded = await this.ofOneCommand(stream, first);
+    const [event, ...others] = recorded;
+    if (event?.id !== eventId || event.revision !== first) return undefined;
+    const last = recorded.at(-1) ?? event;
+    return { first, last: last.revision, position: last.position, event, others };
+  }
+
+  /** From this revision on. */
+  private async ofOneCommand(stream: string, first: bigint): Promise<readonly RecordedEvent[]> {
     const recorded: RecordedEvent[] = [];
-    let command: string | undefined;
-    for await (const event of this.log.readStream(stream, { from: first })) {
-      const { command: of } = JSON.parse(event.metadata) as { readonly command: string };
-      command ??= of;
-      if (of !== command) break;
-      recorded.push(event);
+    for (const limit of [FEW, Infinity]) {
+      const from = first + BigInt(recorded.length);
+      for await (const event of this.log.readStream(stream, { from, limit })) {
+        if (recorded[0] && commandOf(event) !== commandOf(recorded[0])) return recorded;
+        recorded.push(event);
+      }
+      if (recorded.length < FEW) return recorded;
     }
-    const last = recorded.at(-1);
-    if (recorded[0]?.id !== eventId || recorded[0].revision !== first || !last) return undefined;
-    const events = (await this.codec.decodeAll(recorded)).map(({ event }) => event as AccountEvent);
-    return { first, last: last.revision, position: last.position, events };
+    return recorded;
+  }
+
+  /** @throws {UnreadableEvent}, when keys cannot be read. */
+  async open(events: readonly RecordedEvent[]): Promise<readonly AccountEvent[]> {
+    return (await this.codec.decodeAll(events)).map(({ event }) => event as AccountEvent);
   }
 
   /** @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read. */
   async at(stream: string, revision: bigint): Promise<AccountEvent | undefined> {
-    for await (const recorded of this.log.readStream(stream, { from: revision })) {
-      if (recorded.revision !== revision) return undefined;
-      const [decoded] = await this.codec.decodeAll([recorded]);
-      return decoded?.event as AccountEvent | undefined;
+    for await (const recorded of this.log.readStream(stream, { from: revision, limit: 1 })) {
+      const [event] = await this.open(recorded.revision === revision ? [recorded] : []);
+      return event;
     }
     return undefined;
   }
 
-  /** In the order of the stream. */
+  /** In the order of the revisions. */
   async all(stream: string, revisions: readonly bigint[]): Promise<readonly AccountEvent[]> {
     const events: AccountEvent[] = [];
     for (const revision of revisions) {
@@ -57,3 +78,6 @@ export class OpenedEvents {
     return events;
   }
 }
+
+const commandOf = ({ metadata }: RecordedEvent): string =>
+  (JSON.parse(metadata) as StoredMetadata).command;

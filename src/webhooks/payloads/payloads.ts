@@ -12,11 +12,11 @@ import { ShareLinks } from '../../http/share-links/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { AccountHistories } from './account-histories.js';
-import { unitOfCredit, type AccountHistory } from './account-history.js';
+import type { AccountHistory } from './account-history.js';
 import type { Announced } from './announced.js';
 import { DefaultPrograms } from './default-programs.js';
 import { namelessCodec } from './nameless-codec.js';
-import { OpenedEvents, type OpenedAppend } from './opened-events.js';
+import { OpenedEvents, type RecordedAppend } from './opened-events.js';
 import {
   balanceChangedData,
   couponCreatedData,
@@ -25,6 +25,7 @@ import {
   userCreatedData,
   type WebhookData,
 } from './presented.js';
+import { unitOfCredit } from './unit-of-credit.js';
 
 /** An announcement of an event of the log. */
 export interface Announcement extends Scope {
@@ -60,7 +61,7 @@ interface Told {
   readonly stream: string;
   readonly subject: Readonly<Record<string, string>>;
   readonly event: AccountEvent;
-  readonly append: OpenedAppend;
+  readonly append: RecordedAppend;
   readonly history: AccountHistory;
 }
 
@@ -81,7 +82,7 @@ export class Payloads {
   constructor(private readonly parts: PayloadParts) {
     const { log, codec, keys, names } = parts;
     const nameless = namelessCodec(keys);
-    this.histories = new AccountHistories(log, nameless);
+    this.histories = new AccountHistories({ log, codec, nameless, names });
     this.opened = new OpenedEvents(log, codec);
     this.defaultPrograms = new DefaultPrograms(log, nameless, names);
   }
@@ -93,7 +94,7 @@ export class Payloads {
   async data({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
     const { type, subject } = of.announced;
     const append = await this.opened.append(stream, of.revision, of.eventId);
-    const event = append?.events[0];
+    const [event] = append ? await this.opened.open([append.event]) : [];
     if (!append || !event) return NOTHING;
     const history = await this.histories.upToDate(stream);
     const told: Told = { scope: { tenant, mode }, stream, subject, event, append, history };
@@ -103,7 +104,7 @@ export class Payloads {
       case 'coupon.created':
         return event.type === 'ReferralCodeAssigned' ? this.couponCreated(told, event) : NOTHING;
       case 'reward.created':
-        return event.type === 'RewardGranted' ? rewardCreated(told, event) : NOTHING;
+        return event.type === 'RewardGranted' ? this.rewardCreated(told, event) : NOTHING;
       case 'user.reward.balance.changed':
         return this.balanceChanged(told);
       case 'referral.started':
@@ -123,10 +124,11 @@ export class Payloads {
     told: Told,
     { person, profile }: AccountEventOf<'UserIdentified'>,
   ): Promise<PayloadData> {
-    const { scope, stream, append, history } = told;
+    const { scope, stream, event, append, history } = told;
     if (profile.value === null || history.isForgotten(person)) return FORGOTTEN;
     const earlier = await this.opened.all(stream, history.revisionsOfAccount(append.first));
-    const state = await this.withoutForgotten(scope, folded([...earlier, ...append.events]));
+    const later = await this.opened.open(append.others);
+    const state = await this.withoutForgotten(scope, folded([...earlier, event, ...later]));
     const facts =
       state.status === 'open' ? userFacts(state, accountRefOf(stream) ?? '', person) : undefined;
     if (!facts) return FORGOTTEN;
@@ -157,19 +159,36 @@ export class Payloads {
     return this.histories.upToDate(this.parts.names.accountStream(scope, account));
   }
 
-  private async couponCreated(
-    { stream, append, history }: Told,
+  private couponCreated(
+    { append, history }: Told,
     { person, code, programId, at }: AccountEventOf<'ReferralCodeAssigned'>,
-  ): Promise<PayloadData> {
+  ): PayloadData {
     if (code.value === null || history.isForgotten(person)) return FORGOTTEN;
-    const spelled = code.value.toLowerCase();
-    const earlier = await this.opened.all(stream, history.codesBefore(person, append.first));
-    const hadIt = earlier.some(
-      (event) =>
-        event.type === 'ReferralCodeAssigned' && event.code.value?.toLowerCase() === spelled,
+    const digest = this.histories.digestOf(code.value);
+    return history.isFirstCode(person, digest, append.first)
+      ? made(couponCreatedData({ code: code.value, dateCreated: at, programId }))
+      : NOTHING;
+  }
+
+  private async rewardCreated(
+    { stream, append, history }: Told,
+    event: AccountEventOf<'RewardGranted'>,
+  ): Promise<PayloadData> {
+    const owner = ownerOf(event);
+    const opening = history.openingAt(append.first);
+    if (owner === null || history.isForgotten(event.person)) return FORGOTTEN;
+    const redemptions = append.others.filter(
+      ({ type, data }) => type === 'CreditRedeemed' && data.includes(event.rewardId),
     );
-    if (hadIt) return NOTHING;
-    return made(couponCreatedData({ code: code.value, dateCreated: at, programId }));
+    const state = folded([
+      ...(opening ? [opening] : []),
+      event,
+      ...(await this.opened.open(redemptions)),
+    ]);
+    const reward = state.status === 'open' ? state.rewards.get(event.rewardId) : undefined;
+    if (state.status === 'absent' || !reward) return NOTHING;
+    const facts = rewardFacts(state, accountRefOf(stream) ?? '', reward);
+    return made(rewardCreatedData({ ...facts, ...owner }));
   }
 
   private async balanceChanged({
@@ -247,20 +266,6 @@ export class Payloads {
       }),
     );
   }
-}
-
-function rewardCreated(
-  { stream, append, history }: Told,
-  event: AccountEventOf<'RewardGranted'>,
-): PayloadData {
-  const owner = ownerOf(event);
-  const opening = history.openingAt(append.first);
-  if (owner === null || history.isForgotten(event.person)) return FORGOTTEN;
-  const state = folded(opening ? [opening, ...append.events] : append.events);
-  const reward = state.status === 'open' ? state.rewards.get(event.rewardId) : undefined;
-  if (state.status === 'absent' || !reward) return NOTHING;
-  const facts = rewardFacts(state, accountRefOf(stream) ?? '', reward);
-  return made(rewardCreatedData({ ...facts, ...owner }));
 }
 
 /** Null: forgotten. */

@@ -29,6 +29,7 @@ import { PostgresEventLog } from '../../../src/event-log/postgres/postgres-event
 import { openPool } from '../../../src/postgres/database.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
 import { PostgresKeyRows } from '../../../src/privacy/key-rows.js';
+import { FixedSealer } from '../../../src/privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
 import { GatedLog } from './troubled-logs.js';
@@ -121,7 +122,7 @@ export class TestProcess {
     /** Gives its connections back before the end of the test file. */
     readonly close: () => Promise<void>,
   ) {
-    const keys = new WrappedKeys(new PostgresKeyRows(pool), WRAPPING_KEY);
+    const keys = new WrappedKeys(new PostgresKeyRows(pool), new FixedSealer(WRAPPING_KEY));
     this.keys = keys;
     this.codec = new EventCodec(keys);
     this.streams = openStreams(log, this.codec);
@@ -145,8 +146,8 @@ export class TestProcess {
     this.erasures = handling.erasures;
     this.commands = openCommandBus(handling);
     const actor = { kind: 'system' as const, id: 'test' };
-    const sealingKey = Buffer.alloc(32, 3);
-    this.tenantCommands = new TenantCommands(this.commands, this.streams, NAMES, sealingKey, actor);
+    const sealer = new FixedSealer(Buffer.alloc(32, 3));
+    this.tenantCommands = new TenantCommands(this.commands, this.streams, NAMES, sealer, actor);
   }
 
   send(

@@ -25,6 +25,7 @@ import type { Actor, CommandMeta } from '../../../src/event-log/envelope.js';
 import type { EventLog, Position } from '../../../src/event-log/event-log.js';
 import { POLICIES } from '../../../src/policies/policies.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
+import { FixedSealer } from '../../../src/privacy/sealed-bytes.js';
 import { decodeAny } from '../../../src/projecting/decode-events.js';
 import type { LedgerEvent } from '../../../src/projecting/projector.js';
 import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
@@ -123,7 +124,13 @@ export class LedgerProcess {
     this.moderationProcess = handling.moderations;
     this.commands = openCommandBus(handling);
     const actor = { kind: 'system' as const, id: 'test' };
-    this.tenants = new TenantCommands(this.commands, streams, NAMES, Buffer.alloc(32, 3), actor);
+    this.tenants = new TenantCommands(
+      this.commands,
+      streams,
+      NAMES,
+      new FixedSealer(Buffer.alloc(32, 3)),
+      actor,
+    );
   }
 
   async createTenant(program: ProgramDocument): Promise<void> {

@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
+import type { Position, RecordedEvent } from '../../../src/event-log/event-log.js';
 import { accountRefOf, scopeOfStream } from '../../../src/privacy/keyed-names.js';
 import { announcedByEach, type WebhookType } from '../../../src/webhooks/payloads/announced.js';
 import {
@@ -8,42 +9,99 @@ import {
 } from '../../../src/webhooks/payloads/payloads.js';
 import type { TestProcess } from '../../command-handling/support/processes.js';
 
-/** The external address of the service, as `expectedUser` has it. */
-const PUBLIC_URL = 'https://share.example';
+type Read = Pick<TestProcess, 'log' | 'codec' | 'keys' | 'names'>;
 
-export const payloadsOf = ({ log, codec, keys, names }: TestProcess): Payloads =>
-  new Payloads({ log, codec, keys, names, publicUrl: () => PUBLIC_URL });
+export const payloadsOf = ({ log, codec, keys, names }: Read): Payloads =>
+  new Payloads({
+    log,
+    codec,
+    keys,
+    names,
+    // As `expectedUser` has it.
+    publicUrl: () => 'https://share.example',
+  });
 
-/** Every announcement of the log, in order, as a follower meets them. */
-export async function announcements({ log, codec }: TestProcess): Promise<Announcement[]> {
-  const recorded = await log.readAll(undefined, 100_000);
-  const ofAccounts = recorded.filter(({ stream }) => accountRefOf(stream) !== undefined);
-  const events = (await codec.decodeAll(ofAccounts)).map(({ event, envelope, recorded }) => ({
-    event: event as AccountEvent,
-    commandId: envelope.commandId,
-    stream: recorded.stream,
-    recorded,
-  }));
-  return announcedByEach(events).flatMap((all, index) =>
-    all.flatMap((announced): Announcement[] => {
-      const { stream, revision, position, id } = events[index]?.recorded ?? ofAccounts[0]!;
+/** A payload with its type; `data` is null where nothing is sent. */
+export interface Told {
+  readonly type: WebhookType;
+  readonly kind: PayloadData['kind'];
+  readonly data: Readonly<Record<string, unknown>> | null;
+}
+
+/** Meets the events of a log in pages, as a follower does, and makes their payloads at once. */
+export class Listener {
+  private readonly payloads: Payloads;
+  private after: Position | undefined;
+  private readonly told: { readonly of: Announcement; readonly told: Told }[] = [];
+
+  constructor(private readonly process: Read) {
+    this.payloads = payloadsOf(process);
+  }
+
+  /** What was announced since the last call; a filter by type, if any. */
+  async news(...types: readonly WebhookType[]): Promise<readonly Told[]> {
+    const news: Told[] = [];
+    for (;;) {
+      const page = await this.process.log.readAll(this.after, 10_000);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      this.after = last.position;
+      for (const of of await announcements(this.process, page)) {
+        const told = await toldBy(this.payloads, of);
+        this.told.push({ of, told });
+        news.push(told);
+      }
+    }
+    return types.length === 0 ? news : news.filter(({ type }) => types.includes(type));
+  }
+
+  /** The data of what was announced since the last call. */
+  async data(...types: readonly WebhookType[]): Promise<readonly Told['data'][]> {
+    return (await this.news(...types)).map(({ data }) => data);
+  }
+
+  /** Leaves out what was announced until now. */
+  async skip(): Promise<void> {
+    this.after = await this.process.log.head();
+  }
+
+  /** All announcements so far, with what was made of them at their time, as sent. */
+  get sent(): readonly string[] {
+    return this.told.map(({ told }) => JSON.stringify(told));
+  }
+
+  /** The same announcements, made by others now, newest first and side by side. */
+  async again(payloads = payloadsOf(this.process)): Promise<readonly string[]> {
+    const all = await Promise.all(this.told.toReversed().map(({ of }) => toldBy(payloads, of)));
+    return all.toReversed().map((told) => JSON.stringify(told));
+  }
+}
+
+export async function toldBy(payloads: Payloads, of: Announcement): Promise<Told> {
+  const made = await payloads.data(of);
+  const data = made.kind === 'made' ? made.data : null;
+  return { type: of.announced.type, kind: made.kind, data };
+}
+
+/** What the events announce, in order. */
+export async function announcements(
+  { codec }: Pick<TestProcess, 'codec'>,
+  events: readonly RecordedEvent[],
+): Promise<readonly Announcement[]> {
+  const ofAccounts = events.filter(({ stream }) => accountRefOf(stream) !== undefined);
+  const decoded = await codec.decodeAll(ofAccounts);
+  const each = announcedByEach(
+    decoded.map(({ event, envelope, recorded }) => ({
+      event: event as AccountEvent,
+      commandId: envelope.commandId,
+      stream: recorded.stream,
+    })),
+  );
+  return decoded.flatMap(({ recorded }, index) =>
+    (each[index] ?? []).flatMap((announced): Announcement[] => {
+      const { stream, revision, position, id } = recorded;
       const scope = scopeOfStream(stream);
       return scope ? [{ ...scope, stream, revision, position, eventId: id, announced }] : [];
     }),
   );
-}
-
-export interface Told {
-  readonly type: WebhookType;
-  readonly payload: PayloadData;
-}
-
-/** The payloads of these announcements. */
-export async function told(
-  payloads: Payloads,
-  all: readonly Announcement[],
-): Promise<readonly Told[]> {
-  const made: Told[] = [];
-  for (const one of all) made.push({ type: one.announced.type, payload: await payloads.data(one) });
-  return made;
 }

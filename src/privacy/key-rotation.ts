@@ -1,0 +1,254 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import { newBytes } from '../foundation/world.js';
+import { ProcessPresence } from '../postgres/process-presence.js';
+import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
+import { KEYS_FRESH_MS, type Keyring } from './keyring.js';
+import { masterKeyId, ROTATED_PURPOSES } from './master-key.js';
+import { prefixOf } from './sealed-bytes.js';
+import {
+  addMasterKey,
+  changingMasterKeys,
+  currentMasterKey,
+  keysOf,
+  namesAreConfirmed,
+  storeKeys,
+  type ServiceKey,
+} from './service-keys.js';
+
+/** The master key is not replaced, and nothing was changed; one line for the operator. */
+export class RotationRefused extends Error {
+  override readonly name = 'RotationRefused';
+}
+
+export interface MasterKeyStatus {
+  readonly id: string;
+  /** `old` opens the service's keys still; `retired` opens nothing. */
+  readonly state: 'current' | 'old' | 'retired';
+  /** Processes of the service that were started with it. */
+  readonly processes: number;
+  /** Whether its file is needed for nothing but backups from before the rotation. */
+  readonly canGo: boolean;
+}
+
+export interface KeyStatus {
+  /** Newest first. */
+  readonly masterKeys: readonly MasterKeyStatus[];
+  /** The keys that encrypt the keys of people, and how many of those each encrypts. */
+  readonly sealedBy: readonly { readonly generation: number; readonly subjects: number }[];
+  /** Whether all of them are encrypted with the newest one. */
+  readonly rewrapped: boolean;
+  /** Whether the files of all master keys but the current one can go; true when there is none. */
+  readonly oldKeysCanGo: boolean;
+  /** Null: nothing. */
+  readonly waitsFor:
+    'keys of people to be encrypted anew' | 'processes to be started with the new key' | null;
+}
+
+const PAGE = 500;
+/** Every process uses a new key by then, a statement under way included. */
+const IN_USE_AFTER_MS = KEYS_FRESH_MS + 3_000;
+
+/**
+ * Makes `next` the master key: the service's keys are stored for both, and new ones are made for
+ * what is sealed from now on. Names and signatures keep theirs. The same call again is harmless.
+ * @throws {RotationRefused}
+ */
+export async function rotateMasterKey(pool: Pool, current: Buffer, next: Buffer): Promise<void> {
+  const [from, to] = [masterKeyId(current), masterKeyId(next)];
+  if (from === to) throw new RotationRefused('the new key is the one in use');
+  if (!(await namesAreConfirmed(pool)))
+    throw new RotationRefused(
+      'an older release may still be started, and could not read the new keys: confirm this release first',
+    );
+  await retireOldKeys(pool, from);
+  await changingMasterKeys(pool, async (client) => {
+    const newest = await currentMasterKey(client);
+    if (newest === to) return;
+    const known = await fetchRows(
+      client,
+      tables.selectFrom('vault.master_keys').select(['id', 'retired_at']),
+    );
+    if (known.some(({ id }) => id === to))
+      throw new RotationRefused('the new key was in use before: make another one');
+    if (newest !== from)
+      throw new RotationRefused(`key ${newest} is in use: set MASTER_KEY_FILE to its file`);
+    if (known.some(({ id, retired_at }) => id !== from && retired_at === null))
+      throw new RotationRefused(
+        'the rotation before is not finished: see key status for what it waits for',
+      );
+    const keys = await keysOf(client, current);
+    const made = ROTATED_PURPOSES.map((purpose): ServiceKey => ({
+      purpose,
+      generation: 1 + keys.filter((key) => key.purpose === purpose).length,
+      key: newBytes(32),
+    }));
+    await storeKeys(client, current, made);
+    await addMasterKey(client, next, [...keys, ...made]);
+  });
+}
+
+/**
+ * Encrypts the keys of all people with the newest key, page by page; the people can be read all the
+ * time, and a destroyed key stays destroyed.
+ * @param progress called with how many were encrypted anew so far.
+ * @returns how many were.
+ */
+export async function rewrapSubjectKeys(
+  pool: Pool,
+  keyring: Pick<Keyring, 'refresh' | 'generation' | 'sealer'>,
+  progress: (done: number) => void = () => undefined,
+): Promise<number> {
+  await keyring.refresh();
+  const generation = keyring.generation('key-wrapping');
+  const wrapping = keyring.sealer('key-wrapping');
+  let done = 0;
+  for (let after = NO_SUBJECT; ;) {
+    const page = await fetchRows(
+      pool,
+      tables
+        .selectFrom('vault.subject_keys')
+        .select(['subject', 'wrapped'])
+        .where('subject', '>', after)
+        .where('wrapped', 'is not', null)
+        .where(namesAnother(generation))
+        .orderBy('subject')
+        .limit(PAGE),
+    );
+    const last = page.at(-1);
+    if (!last) return done;
+    after = last.subject;
+    const old = page.flatMap(({ subject, wrapped }) => (wrapped ? [{ subject, wrapped }] : []));
+    const sealed = await Promise.all(
+      old.map(async ({ subject, wrapped }) =>
+        wrapping.seal(await wrapping.open(wrapped, subject), subject),
+      ),
+    );
+    // Not of those that were destroyed or encrypted anew meanwhile.
+    done += await run(
+      pool,
+      sql`update vault.subject_keys as known set wrapped = anew.wrapped
+          from unnest(${old.map(({ subject }) => subject)}::uuid[], ${old.map(({ wrapped }) => wrapped)}::bytea[], ${sealed}::bytea[])
+            as anew (subject, old, wrapped)
+          where known.subject = anew.subject and known.wrapped = anew.old`,
+    );
+    progress(done);
+  }
+}
+
+/**
+ * Records that all is encrypted anew, once every process uses the new key and nothing is left.
+ * @returns whether that is so.
+ */
+export async function settleRotation(pool: Pool, keyring: Keyring): Promise<boolean> {
+  const row = await fetchRow(
+    pool,
+    sql<{ id: string; settled: boolean; waiting: boolean }>`
+      select id, rewrapped_at is not null or number = 1 as settled, ${ProcessPresence.isAnyRunning}
+             and clock_timestamp() < added_at + make_interval(secs => ${IN_USE_AFTER_MS / 1000}) as waiting
+      from vault.master_keys order by number desc limit 1`,
+  );
+  if (!row || row.settled) return true;
+  if (row.waiting) return false;
+  await rewrapSubjectKeys(pool, keyring);
+  await run(
+    pool,
+    sql`update vault.master_keys set rewrapped_at = now() where id = ${row.id} and rewrapped_at is null`,
+  );
+  return true;
+}
+
+/**
+ * Old master keys open nothing from then on: once all is encrypted anew and no process needs them.
+ * Called by a process that was started with the current one, which proves that its file is there.
+ * @param own the id of its master key.
+ * @returns the ids of those that were retired.
+ */
+export async function retireOldKeys(pool: Pool, own: string): Promise<readonly string[]> {
+  const ids = (await masterKeysIn(pool))
+    .filter(({ state, canGo }) => state === 'old' && canGo)
+    .map(({ id }) => id);
+  if (ids.length === 0) return [];
+  return changingMasterKeys(pool, async (client) => {
+    if ((await currentMasterKey(client)) !== own) return [];
+    await run(client, sql`delete from vault.master_key_processes where master_key = any (${ids})`);
+    await run(client, sql`delete from vault.service_keys where master_key = any (${ids})`);
+    await run(client, sql`update vault.master_keys set retired_at = now() where id = any (${ids})`);
+    return ids;
+  });
+}
+
+/** Which keys are in use. Reads the row of every person. */
+export async function keyStatus(db: Connection): Promise<KeyStatus> {
+  const masterKeys = await masterKeysIn(db);
+  const sealedBy = await fetchRows(
+    db,
+    sql<{ generation: number; subjects: number }>`
+      select case when substring(wrapped from 1 for ${MARK_BYTES}) = ${MARK}
+               then get_byte(wrapped, 4) * 16777216 + get_byte(wrapped, 5) * 65536 + get_byte(wrapped, 6) * 256 + get_byte(wrapped, 7)
+               else 1 end as generation, count(*)::integer as subjects
+      from vault.subject_keys where wrapped is not null group by 1 order by 1 desc`,
+  );
+  const old = masterKeys.filter(({ state }) => state === 'old');
+  const rewrapped = masterKeys[0]?.rewrapped ?? true;
+  const processes = old.reduce((sum, key) => sum + key.processes, 0);
+  return {
+    masterKeys: masterKeys.map(({ id, state, processes: count, canGo }) => ({
+      id,
+      state,
+      processes: count,
+      canGo,
+    })),
+    sealedBy,
+    rewrapped,
+    oldKeysCanGo: old.every(({ canGo }) => canGo),
+    waitsFor: !rewrapped
+      ? 'keys of people to be encrypted anew'
+      : processes > 0
+        ? 'processes to be started with the new key'
+        : null,
+  };
+}
+
+async function masterKeysIn(
+  db: Connection,
+): Promise<readonly (MasterKeyStatus & { readonly rewrapped: boolean })[]> {
+  const rows = await fetchRows(
+    db,
+    sql<{ id: string; rewrapped: boolean; retired: boolean; processes: number }>`
+      select id, number = 1 or rewrapped_at is not null as rewrapped, retired_at is not null as retired,
+        (select count(*) from vault.master_key_processes
+          where master_key = id and ${ProcessPresence.isRunning(sql.ref('process'))})::integer as processes
+      from vault.master_keys order by number desc`,
+  );
+  const rewrapped = rows[0]?.rewrapped ?? true;
+  return rows.map(({ id, retired, processes }, index) => ({
+    id,
+    state: index === 0 ? 'current' : retired ? 'retired' : 'old',
+    processes,
+    canGo: index > 0 && (retired || (rewrapped && processes === 0)),
+    rewrapped,
+  }));
+}
+
+/** Records with which master key a process of the service runs; those that ended are left out. */
+export async function recordMasterKeyOf(
+  pool: Pool,
+  process: number,
+  masterKey: string,
+): Promise<void> {
+  await run(
+    pool,
+    sql`delete from vault.master_key_processes where not ${ProcessPresence.isRunning(sql.ref('process'))}`,
+  );
+  const row = { process: BigInt(process), master_key: masterKey };
+  await run(pool, tables.insertInto('vault.master_key_processes').values(row));
+}
+
+const NO_SUBJECT = '00000000-0000-0000-0000-000000000000';
+const PREFIX_BYTES = prefixOf(1).length;
+const MARK_BYTES = PREFIX_BYTES - 4;
+const MARK = prefixOf(1).subarray(0, MARK_BYTES);
+
+const namesAnother = (generation: number) =>
+  sql<boolean>`substring(wrapped from 1 for ${PREFIX_BYTES}) <> ${prefixOf(generation)}`;

@@ -1,0 +1,44 @@
+import { CompactSign } from 'jose';
+import { Webhook } from 'standardwebhooks';
+import { newBytes } from '../../foundation/world.js';
+import type { SigningKey } from './signing-keys.js';
+
+/** What is signed, and with what. */
+export interface ToSign {
+  /** The `id` of the envelope. */
+  readonly id: string;
+  /** Of this attempt, in seconds since the epoch. */
+  readonly timestamp: number;
+  /** The raw body: UTF-8. */
+  readonly body: Buffer;
+  /** Of the endpoint, as `whsec_…`; the newest one first. */
+  readonly secrets: readonly string[];
+  readonly key: SigningKey;
+}
+
+/**
+ * The headers that prove where a webhook is from: those of Standard Webhooks, with one signature
+ * for each secret, and a detached JWS (RS256) over the base64url of the raw body.
+ */
+export async function signatureHeaders({
+  id,
+  timestamp,
+  body,
+  secrets,
+  key,
+}: ToSign): Promise<Record<string, string>> {
+  const jws = await new CompactSign(body)
+    .setProtectedHeader({ alg: 'RS256', kid: key.kid })
+    .sign(key.privateKey);
+  const [header = '', , signature = ''] = jws.split('.');
+  const at = new Date(timestamp * 1_000);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' '),
+    'X-Hook-JWS-RFC-7797': `${header}..${signature}`,
+  };
+}
+
+/** A new secret of an endpoint: `whsec_` and 32 random bytes in base64. */
+export const newEndpointSecret = (): string => `whsec_${newBytes(32).toString('base64')}`;

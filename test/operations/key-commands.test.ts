@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  projectRoot,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../../bench/service-process.js';
+import { ApiClient } from '../support/api-client.js';
+import { createStores, type TestStores } from '../support/running-service.js';
+
+/** `key …` as an operator calls it, beside the compiled service. */
+
+let stores: TestStores;
+let newKeyFile: string;
+let service: ServiceProcess | undefined;
+beforeEach(async () => {
+  stores = await createStores();
+  newKeyFile = join(dirname(stores.masterKeyFile), 'new.key');
+  await writeFile(newKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+});
+afterEach(async () => {
+  await service?.kill();
+  await stores.remove();
+});
+
+const envWith = (masterKeyFile: string): Readonly<Record<string, string>> => ({
+  DATABASE_URL: stores.databaseUrl,
+  MASTER_KEY_FILE: masterKeyFile,
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function cli(masterKeyFile: string, ...words: readonly string[]): Promise<Ran> {
+  const program = join(projectRoot(), 'dist/bin/cli.js');
+  const env = { PATH: process.env.PATH, ...envWith(masterKeyFile) };
+  return new Promise((done) => {
+    execFile(process.execPath, [program, ...words], { env }, (error, out, err) =>
+      done({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+async function start(masterKeyFile: string): Promise<ServiceProcess> {
+  service = await startServiceProcess({ env: envWith(masterKeyFile) });
+  await service.ready();
+  return service;
+}
+
+interface Status {
+  readonly masterKeys: readonly { readonly state: string; readonly canGo: boolean }[];
+  readonly rewrapped: boolean;
+  readonly oldKeysCanGo: boolean;
+  readonly waitsFor: string | null;
+}
+
+test('a key is rotated beside the service, and the old one opens nothing once the service has the new one', async () => {
+  const before = await start(stores.masterKeyFile);
+  const made = await cli(
+    stores.masterKeyFile,
+    'tenant',
+    'create',
+    'shop',
+    '--open-endpoints',
+    '--json',
+  );
+  const { liveApiKey = '' } = JSON.parse(made.out) as Readonly<Record<string, string>>;
+  const at = '/open/account/a/user/u';
+  const client = ({ url }: ServiceProcess) => new ApiClient(url, 'shop', `:${liveApiKey}`);
+  const ann = { firstName: 'Ann', email: 'ann@example.com' };
+  expect(await client(before).put(at, ann)).toMatchObject({ status: 200 });
+
+  const rotated = await cli(
+    stores.masterKeyFile,
+    'key',
+    'rotate',
+    '--new-key-file',
+    newKeyFile,
+    '--json',
+  );
+  expect(rotated.code).toBe(0);
+  expect(JSON.parse(rotated.out)).toMatchObject({
+    masterKeys: [
+      { state: 'current', processes: 0, canGo: false },
+      { state: 'old', processes: 1, canGo: false },
+    ],
+    rewrapped: true,
+    oldKeysCanGo: false,
+    waitsFor: 'processes to be started with the new key',
+  });
+  // The running service reads and writes as before.
+  expect(await client(before).get(at)).toMatchObject({ status: 200, body: ann });
+  expect(await client(before).put('/open/account/b/user/v', { firstName: 'Bob' })).toMatchObject({
+    status: 200,
+  });
+  await before.terminate();
+
+  const after = await start(newKeyFile);
+  expect(await client(after).get(at)).toMatchObject({ status: 200, body: ann });
+  expect(await client(after).get('/open/account/b/user/v')).toMatchObject({
+    body: { firstName: 'Bob' },
+  });
+  const status = JSON.parse((await cli(newKeyFile, 'key', 'status', '--json')).out) as Status;
+  expect(status).toMatchObject({ oldKeysCanGo: true, waitsFor: null });
+  expect(status.masterKeys.map(({ state }) => state)).toEqual(['current', 'retired']);
+
+  const refused = await cli(stores.masterKeyFile, 'tenant', 'list');
+  expect(refused).toMatchObject({ code: 1, out: '' });
+  expect(refused.err).toMatch(/^this master key was replaced .* MASTER_KEY_FILE .*\n$/);
+  // Names and signatures are those from before.
+  expect((await cli(newKeyFile, 'ledger', 'verify', 'shop')).code).toBe(0);
+}, 120_000);
+
+test('without a service the rotation is complete at once', async () => {
+  await cli(stores.masterKeyFile, 'tenant', 'create', 'shop');
+  const { code, out } = await cli(
+    stores.masterKeyFile,
+    'key',
+    'rotate',
+    '--new-key-file',
+    newKeyFile,
+  );
+  expect(code).toBe(0);
+  expect(out).toMatch(/The old key can go: only backups from before the rotation need it\.\n$/);
+  expect((await cli(newKeyFile, 'tenant', 'show', 'shop')).code).toBe(0);
+}, 60_000);
+
+test.each<[string, () => Promise<string>, RegExp]>([
+  ['is missing', () => Promise.resolve(`${newKeyFile}.not`), /does not exist/],
+  [
+    'can be read by others',
+    async () => {
+      await chmod(newKeyFile, 0o644);
+      return newKeyFile;
+    },
+    /mode 644: others can read it/,
+  ],
+  ['is the one in use', () => Promise.resolve(stores.masterKeyFile), /is the one in use/],
+])(
+  'a new key file that %s is refused in one line',
+  async (_, file, why) => {
+    const { code, out, err } = await cli(
+      stores.masterKeyFile,
+      'key',
+      'rotate',
+      '--json',
+      '--new-key-file',
+      await file(),
+    );
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(why);
+    expect(err.trim().split('\n')).toHaveLength(1);
+    const status = JSON.parse(
+      (await cli(stores.masterKeyFile, 'key', 'status', '--json')).out,
+    ) as Status;
+    expect(status.masterKeys).toHaveLength(1);
+  },
+  60_000,
+);

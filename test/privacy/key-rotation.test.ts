@@ -1,0 +1,288 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { enterWorld } from '../../src/foundation/world.js';
+import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { KeyedNames } from '../../src/privacy/keyed-names.js';
+import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
+import {
+  keyStatus,
+  recordMasterKeyOf,
+  retireOldKeys,
+  rewrapSubjectKeys,
+  rotateMasterKey,
+  settleRotation,
+} from '../../src/privacy/key-rotation.js';
+import type { Keyring } from '../../src/privacy/keyring.js';
+import { KEY_PURPOSES, masterKeyId, purposeKey } from '../../src/privacy/master-key.js';
+import { generationIn, openNamed, sealBytes } from '../../src/privacy/sealed-bytes.js';
+import { openServiceKeys, WrongMasterKey } from '../../src/privacy/service-keys.js';
+import { WrappedKeys } from '../../src/privacy/subject-keys.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let first: Buffer;
+let second: Buffer;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 4, applicationName: 'keys' });
+  first = randomBytes(32);
+  second = randomBytes(32);
+});
+afterEach(async () => {
+  await Promise.all(presences.splice(0).map((one) => one.stop()));
+  await pool.end();
+  await database.drop();
+});
+
+const presences: ProcessPresence[] = [];
+
+/** Ended with the test. */
+function presence(): ProcessPresence {
+  const made = new ProcessPresence(pool);
+  presences.push(made);
+  return made;
+}
+
+const peopleWith = (keyring: Keyring) =>
+  new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
+
+async function wrappedOf(subject: string): Promise<Buffer | null> {
+  const { rows } = await pool.query<{ wrapped: Buffer | null }>(
+    'select wrapped from vault.subject_keys where subject = $1',
+    [subject],
+  );
+  return rows[0]?.wrapped ?? null;
+}
+
+/** As the command line does it. */
+async function rotate(from: Buffer, to: Buffer): Promise<number> {
+  const keyring = await openServiceKeys(pool, from);
+  await rotateMasterKey(pool, from, to);
+  const done = await rewrapSubjectKeys(pool, keyring);
+  expect(await settleRotation(pool, keyring)).toBe(true);
+  return done;
+}
+
+const refusalOf = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'not refused',
+    (error: unknown) => String(error),
+  );
+
+test('after a rotation the new key opens what was sealed before, and names and signatures stay', async () => {
+  const before = await openServiceKeys(pool, first);
+  const subjects = Array.from({ length: 1_203 }, () => randomUUID());
+  const keys = await peopleWith(before).loadOrCreate(subjects);
+  const answers = before.sealer('idempotency');
+  const answer = await answers.seal(Buffer.from('an answer'), 'a request');
+
+  expect(await rotate(first, second)).toBe(subjects.length);
+  for (const master of [second, first]) {
+    const after = await openServiceKeys(pool, master);
+    expect(await peopleWith(after).load(subjects)).toEqual(keys);
+    expect((await after.sealer('idempotency').open(answer, 'a request')).toString()).toBe(
+      'an answer',
+    );
+    for (const purpose of ['stream-names', 'chain-signing'] as const)
+      expect(after.fixed(purpose)).toEqual(before.fixed(purpose));
+  }
+  expect(await keyStatus(pool)).toMatchObject({
+    sealedBy: [{ generation: 2, subjects: subjects.length }],
+    rewrapped: true,
+    oldKeysCanGo: true,
+  });
+});
+
+test('what is sealed names its key, and later values have a key that the old master never had alone', async () => {
+  const keyring = await openServiceKeys(pool, first);
+  const [one, two] = [randomUUID(), randomUUID()];
+  await peopleWith(keyring).loadOrCreate([one]);
+  expect(generationIn((await wrappedOf(one)) ?? Buffer.alloc(0))).toBe(1);
+  await rotate(first, second);
+  expect(generationIn((await wrappedOf(one)) ?? Buffer.alloc(0))).toBe(2);
+  await peopleWith(await openServiceKeys(pool, second)).loadOrCreate([two]);
+  expect(generationIn((await wrappedOf(two)) ?? Buffer.alloc(0))).toBe(2);
+
+  const wrapped = (await wrappedOf(one)) ?? Buffer.alloc(0);
+  for (const purpose of KEY_PURPOSES)
+    expect(() => openNamed(purposeKey(first, purpose), wrapped, one)).toThrow();
+});
+
+test('a database of a release before keys had names is read, and can be rotated', async () => {
+  const subject = randomUUID();
+  const key = randomBytes(32);
+  const wrapped = sealBytes(purposeKey(first, 'key-wrapping'), key, subject);
+  await pool.query('insert into vault.subject_keys (subject, wrapped) values ($1, $2)', [
+    subject,
+    wrapped,
+  ]);
+  await pool.query('insert into ledger.identity (master_key_check) values ($1)', [
+    new KeyedNames(purposeKey(first, 'stream-names')).digest('master-key-check'),
+  ]);
+  expect(await refusalOf(openServiceKeys(pool, second))).toMatch(/not the one/);
+  const keyring = await openServiceKeys(pool, first);
+  expect((await peopleWith(keyring).load([subject])).get(subject)).toEqual(key);
+  expect(await keyStatus(pool)).toMatchObject({ sealedBy: [{ generation: 1, subjects: 1 }] });
+  await rotate(first, second);
+  const after = await openServiceKeys(pool, second);
+  expect((await peopleWith(after).load([subject])).get(subject)).toEqual(key);
+});
+
+test('several first processes make one set of keys', async () => {
+  const rings = await Promise.all(Array.from({ length: 4 }, () => openServiceKeys(pool, first)));
+  expect(new Set(rings.map((ring) => ring.fixed('stream-names').toString('hex'))).size).toBe(1);
+  const { rows } = await pool.query('select from vault.service_keys');
+  expect(rows).toHaveLength(KEY_PURPOSES.length);
+});
+
+test('a key that is destroyed while it is encrypted anew stays destroyed', async () => {
+  const keyring = await openServiceKeys(pool, first);
+  const [gone, kept] = [randomUUID(), randomUUID()];
+  const people = peopleWith(keyring);
+  await people.loadOrCreate([gone, kept]);
+  await rotateMasterKey(pool, first, second);
+  const slow: Pick<Keyring, 'refresh' | 'generation' | 'sealer'> = {
+    refresh: () => keyring.refresh(),
+    generation: (purpose) => keyring.generation(purpose),
+    sealer: (purpose) => {
+      const sealer = keyring.sealer(purpose);
+      return {
+        open: (...given) => sealer.open(...given),
+        seal: async (...given) => {
+          await people.destroy([gone]);
+          return sealer.seal(...given);
+        },
+      };
+    },
+  };
+  expect(await rewrapSubjectKeys(pool, slow)).toBe(1);
+  expect(await wrappedOf(gone)).toBeNull();
+  expect(await rewrapSubjectKeys(pool, keyring)).toBe(0);
+});
+
+test('a process that runs meanwhile reads the new key when it meets it, and soon seals with it', async () => {
+  let now = 0;
+  const back = enterWorld({
+    now: () => now,
+    elapsed: () => now,
+    after: () => () => undefined,
+    uuid: randomUUID,
+    bytes: (length) => randomBytes(length),
+    below: () => 0,
+  });
+  try {
+    const running = await openServiceKeys(pool, first);
+    await rotateMasterKey(pool, first, second);
+    const sealed = await (
+      await openServiceKeys(pool, second)
+    )
+      .sealer('api-keys')
+      .seal(Buffer.from('a key'), 'its place');
+    const mine = running.sealer('api-keys');
+    expect(generationIn(await mine.seal(Buffer.from('x'), 'p'))).toBe(1);
+    expect((await mine.open(sealed, 'its place')).toString()).toBe('a key');
+    expect(generationIn(await mine.seal(Buffer.from('x'), 'p'))).toBe(2);
+
+    const other = await openServiceKeys(pool, first);
+    await rotate(first, second);
+    const third = randomBytes(32);
+    await retireOldKeys(pool, masterKeyId(second));
+    await rotateMasterKey(pool, second, third);
+    now += 2_001;
+    // Its master key was replaced twice: what it knows is good, and it reads nothing newer.
+    expect(generationIn(await other.sealer('api-keys').seal(Buffer.from('x'), 'p'))).toBe(2);
+  } finally {
+    back();
+  }
+});
+
+describe('the old key', () => {
+  test('is needed until every process runs with the new one, and opens nothing after that', async () => {
+    const keyring = await openServiceKeys(pool, first);
+    await peopleWith(keyring).loadOrCreate([randomUUID()]);
+    const [old, next] = [presence(), presence()];
+    await old.start();
+    await recordMasterKeyOf(pool, old.id, masterKeyId(first));
+    await rotateMasterKey(pool, first, second);
+    // The process may be sealing with the key before at this moment.
+    expect(await settleRotation(pool, keyring)).toBe(false);
+    expect(await keyStatus(pool)).toMatchObject({
+      rewrapped: false,
+      waitsFor: 'keys of people to be encrypted anew',
+    });
+    await pool.query(`update vault.master_keys set added_at = added_at - interval '1 minute'`);
+    expect(await settleRotation(pool, keyring)).toBe(true);
+    await next.start();
+    await recordMasterKeyOf(pool, next.id, masterKeyId(second));
+    expect(await retireOldKeys(pool, masterKeyId(second))).toEqual([]);
+    expect(await keyStatus(pool)).toMatchObject({
+      masterKeys: [
+        { id: masterKeyId(second), state: 'current', processes: 1 },
+        { id: masterKeyId(first), state: 'old', processes: 1, canGo: false },
+      ],
+      oldKeysCanGo: false,
+      waitsFor: 'processes to be started with the new key',
+    });
+    await openServiceKeys(pool, first);
+
+    await old.stop();
+    await eventually(async () => (await keyStatus(pool)).oldKeysCanGo);
+    expect(await keyStatus(pool)).toMatchObject({ oldKeysCanGo: true, waitsFor: null });
+    // Only who has the new key may say that its file is there.
+    expect(await retireOldKeys(pool, masterKeyId(first))).toEqual([]);
+    expect(await retireOldKeys(pool, masterKeyId(second))).toEqual([masterKeyId(first)]);
+    await expect(openServiceKeys(pool, first)).rejects.toThrow(WrongMasterKey);
+    expect(await refusalOf(openServiceKeys(pool, first))).toContain(masterKeyId(second));
+    await openServiceKeys(pool, second);
+    const { rows } = await pool.query('select from vault.service_keys where master_key = $1', [
+      masterKeyId(first),
+    ]);
+    expect(rows).toHaveLength(0);
+  });
+});
+
+describe('a rotation is refused', () => {
+  const unchanged = async (work: () => Promise<unknown>, why: RegExp): Promise<void> => {
+    const before = await pool.query(
+      'select purpose, generation, master_key from vault.service_keys',
+    );
+    expect(await refusalOf(work())).toMatch(why);
+    const after = await pool.query(
+      'select purpose, generation, master_key from vault.service_keys',
+    );
+    expect(after.rows).toEqual(before.rows);
+  };
+
+  test('to the key in use, to one from before, by one that is not in use, and before the last one ended', async () => {
+    await openServiceKeys(pool, first);
+    await unchanged(() => rotateMasterKey(pool, first, first), /in use/);
+    const running = presence();
+    await running.start();
+    await recordMasterKeyOf(pool, running.id, masterKeyId(first));
+    await rotateMasterKey(pool, first, second);
+    // Again: the same rotation.
+    await unchanged(() => rotateMasterKey(pool, first, second), /not refused/);
+    const third = randomBytes(32);
+    await unchanged(() => rotateMasterKey(pool, first, third), /set MASTER_KEY_FILE/);
+    await unchanged(() => rotateMasterKey(pool, second, third), /not finished/);
+    await running.stop();
+    const now = await openServiceKeys(pool, second);
+    await eventually(() => settleRotation(pool, now));
+    await eventually(async () => (await keyStatus(pool)).oldKeysCanGo);
+    await rotateMasterKey(pool, second, third);
+    await unchanged(() => rotateMasterKey(pool, third, first), /before/);
+  });
+
+  test('while an older release may start: what is sealed then is what that release reads', async () => {
+    await pool.query(`delete from ledger.migration where name = '0044_name_keys'`);
+    const keyring = await openServiceKeys(pool, first);
+    expect(keyring.namesKeys).toBe(false);
+    const sealed = await keyring.sealer('api-keys').seal(Buffer.from('x'), 'now', 'before');
+    expect(generationIn(sealed)).toBeUndefined();
+    expect((await keyring.sealer('api-keys').open(sealed, 'now', 'before')).toString()).toBe('x');
+    await unchanged(() => rotateMasterKey(pool, first, second), /older release/);
+  });
+});

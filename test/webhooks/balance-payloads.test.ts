@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
+import { personal } from '../../src/domain/personal.js';
+import { availableCredit } from '../../src/domain/account/redemption.js';
+import type { EventCodec } from '../../src/event-log/codec.js';
+import {
+  accepted,
+  aRequest,
+  refOf,
+  SharedLedger,
+  type TestProcess,
+} from '../command-handling/support/processes.js';
+import { Listener } from './support/told.js';
+
+/** `user.reward.balance.changed`: when, for whom, and with which amount. */
+
+const BALANCE = 'user.reward.balance.changed';
+const DAY = 86_400_000;
+
+let ledger: SharedLedger;
+let service: TestProcess;
+let listener: Listener;
+let now: number;
+
+async function open(program?: Parameters<typeof SharedLedger.open>[0]): Promise<void> {
+  ledger = await SharedLedger.open(program);
+  now = Date.now();
+  service = await ledger.process({ clock: () => now });
+  listener = new Listener(service);
+  accepted(await service.sync('acme'));
+  accepted(await service.upsert('acme', 'ann', { referralCode: 'ANN' }));
+  accepted(await service.upsert('acme', 'bob', { referralCode: 'BOB' }));
+  await listener.news();
+}
+afterEach(() => ledger.close());
+
+const credit = (assignedCredit: number, unit = 'CENTS') =>
+  ({ type: 'CREDIT', unit, assignedCredit, currency: null }) as const;
+const send = async (request: AccountRequest) => accepted(await service.send('acme', request));
+
+async function scheduled(
+  userId: string,
+  dates: { dateScheduledFor?: number; dateExpires?: number },
+  cancellable = true,
+): Promise<string> {
+  const { events } = await send({
+    type: 'CreateReward',
+    userId,
+    value: credit(100),
+    name: null,
+    description: null,
+    cancellable,
+    dateScheduledFor: null,
+    dateExpires: null,
+    ...dates,
+  });
+  const [granted] = events;
+  if (granted?.type !== 'RewardGranted') throw new Error('no reward was granted');
+  return granted.rewardId;
+}
+
+/** Who is told which amounts since the last call; versions must grow with every change. */
+let version = 0;
+async function told(): Promise<readonly (readonly [unknown, unknown, unknown])[]> {
+  const news = await listener.news(BALANCE);
+  return news.map(({ kind, data }) => {
+    expect(kind).toBe('made');
+    expect(Object.keys(data ?? {})).toEqual([
+      'userId',
+      'accountId',
+      'unit',
+      'availableValue',
+      'resourceVersion',
+    ]);
+    expect(data?.['accountId']).toBe('acme');
+    const next = Number(data?.['resourceVersion']);
+    expect(next).toBeGreaterThanOrEqual(version);
+    version = next;
+    return [data?.['userId'], data?.['unit'], data?.['availableValue']];
+  });
+}
+beforeEach(() => (version = 0));
+
+test('every change of the credit is announced with what is available of the account', async () => {
+  await open();
+  const first = await service.reward('acme', 'ann', credit(100));
+  expect(await told()).toEqual([['ann', 'CENTS', 100]]);
+  // Units are compared without case and shown in the first spelling; the account's credit is one.
+  const second = await service.reward('acme', 'bob', credit(50, 'cents'));
+  expect(await told()).toEqual([['bob', 'CENTS', 150]]);
+  await service.reward('acme', 'bob', credit(7, 'POINTS'));
+  expect(await told()).toEqual([['bob', 'POINTS', 7]]);
+  await send({ type: 'RedeemCredit', rewardId: first, amount: 30, unit: 'Cents' });
+  expect(await told()).toEqual([['ann', 'CENTS', 120]]);
+  await send({ type: 'CancelReward', rewardId: second });
+  expect(await told()).toEqual(
+    [['ann', 'CENTS', 70]].map(([, unit, value]) => ['bob', unit, value]),
+  );
+  // A repeated cancellation changes nothing.
+  await send({ type: 'CancelReward', rewardId: second });
+  expect(await told()).toEqual([]);
+  expect(await listener.again()).toEqual(listener.sent);
+});
+
+test('what is no credit has no balance to announce', async () => {
+  await open();
+  await service.reward('acme', 'ann', {
+    type: 'PCT_DISCOUNT',
+    discountPercent: 10,
+    monthsDiscountIsValid: null,
+  });
+  expect(await told()).toEqual([]);
+});
+
+test('versions of one balance are all different', async () => {
+  await open();
+  for (let i = 0; i < 5; i++) await service.reward('acme', 'ann', credit(1));
+  const versions = (await listener.data(BALANCE)).map((data) => data?.['resourceVersion']);
+  expect(versions).toEqual([...new Set(versions)].sort((a, b) => Number(a) - Number(b)));
+  expect(versions).toHaveLength(5);
+});
+
+test('a bulk redemption announces each of its people once, with the amount after all of it', async () => {
+  await open();
+  for (const userId of ['ann', 'bob', 'ann', 'bob', 'ann'])
+    await service.reward('acme', userId, credit(10));
+  await told();
+  await send({ type: 'RedeemAccountCredit', amount: 45, unit: 'cents' });
+  const redeemed = await told();
+  expect([...redeemed].sort()).toEqual([
+    ['ann', 'CENTS', 5],
+    ['bob', 'CENTS', 5],
+  ]);
+});
+
+test('a bulk redemption from very many rewards announces each of its people once', async () => {
+  await open();
+  const state = await service.account('acme');
+  const [ann, bob] = ['ann', 'bob'].map((id) => state.personsByUserId.get(id) ?? '');
+  await grantMany(service, ann ?? '', 'ann', 2_500);
+  await grantMany(service, bob ?? '', 'bob', 10);
+  await listener.skip();
+  await send({ type: 'RedeemAccountCredit', amount: 2_505, unit: 'CENTS' });
+  while ((await send({ type: 'ListRedeemedRewards' })).events.length > 0);
+  const news = await listener.news(BALANCE);
+  const made = news.filter(({ kind }) => kind === 'made');
+  expect(made.map(({ data }) => [data?.['userId'], data?.['availableValue']]).sort()).toEqual([
+    ['ann', 5],
+    ['bob', 5],
+  ]);
+  // The second piece of the list names one of them again.
+  expect(news.length).toBeGreaterThan(made.length);
+  expect(news.every(({ kind }) => kind !== 'forgotten')).toBe(true);
+  expect(await listener.again()).toEqual(listener.sent);
+});
+
+test('scheduled credit is announced when it is granted and when it becomes available', async () => {
+  await open();
+  const rewardId = await scheduled('ann', { dateScheduledFor: now + DAY });
+  expect(await told()).toEqual([['ann', 'CENTS', 0]]);
+  await send({ type: 'SettleReward', rewardId });
+  expect(await told()).toEqual([]);
+  now += DAY;
+  await send({ type: 'SettleReward', rewardId });
+  expect(await told()).toEqual([['ann', 'CENTS', 100]]);
+  expect(await listener.again()).toEqual(listener.sent);
+});
+
+test('credit that expires is announced, less what was redeemed of it', async () => {
+  await open();
+  const rewardId = await scheduled('ann', { dateExpires: now + DAY });
+  await service.reward('acme', 'bob', credit(3));
+  await send({ type: 'RedeemCredit', rewardId, amount: 60, unit: 'CENTS' });
+  await told();
+  now += DAY;
+  await send({ type: 'SettleReward', rewardId });
+  expect(await told()).toEqual([['ann', 'CENTS', 3]]);
+});
+
+test('credit that was redeemed in full expires in silence', async () => {
+  await open();
+  const rewardId = await scheduled('ann', { dateExpires: now + DAY });
+  await send({ type: 'RedeemCredit', rewardId, amount: 100, unit: 'CENTS' });
+  await told();
+  now += DAY;
+  await send({ type: 'SettleReward', rewardId });
+  expect(await told()).toEqual([]);
+});
+
+test('a date that has passed counts before it is recorded', async () => {
+  await open();
+  await scheduled('ann', { dateScheduledFor: now + DAY });
+  await scheduled('ann', { dateExpires: now + DAY });
+  await told();
+  now += DAY;
+  await service.reward('acme', 'bob', credit(1));
+  expect(await told()).toEqual([['bob', 'CENTS', 101]]);
+});
+
+test('credit that is redeemed automatically is announced once, with nothing available', async () => {
+  await open({ id: 'default', automaticRedemption: ['CREDIT'] });
+  await service.reward('acme', 'ann', credit(40));
+  const news = await listener.news();
+  expect(news.map(({ type }) => type)).toEqual(['reward.created', BALANCE]);
+  const [reward, balance] = news.map(({ data }) => data);
+  expect(reward).toMatchObject({ assignedCredit: 40, redeemedCredit: 40 });
+  expect(reward?.['redemptions']).toEqual([
+    { id: expect.any(String), dateRedeemed: now, quantityRedeemed: 40 },
+  ]);
+  expect(balance).toMatchObject({ userId: 'ann', unit: 'CENTS', availableValue: 0 });
+});
+
+test('corrections by an operator are announced', async () => {
+  await open();
+  const correct = (amount: number) =>
+    send({
+      type: 'AdjustCredit',
+      userId: 'ann',
+      unit: 'CENTS',
+      amount,
+      reason: 'overcharged',
+      approvedBy: personal(randomUUID(), 'Approver'),
+      by: personal(randomUUID(), 'Operator'),
+    });
+  await correct(80);
+  expect(await told()).toEqual([['ann', 'CENTS', 80]]);
+  await correct(-30);
+  expect(await told()).toEqual([['ann', 'CENTS', 50]]);
+});
+
+test('the last announcement says what the account has', async () => {
+  await open();
+  const ids = await Promise.all([1, 2, 3].map((n) => service.reward('acme', 'ann', credit(n))));
+  await send({ type: 'RedeemAccountCredit', amount: 4, unit: 'CENTS' });
+  await send({ type: 'CancelReward', rewardId: ids[0] ?? '' }).catch(() => undefined);
+  const last = (await listener.data(BALANCE)).at(-1);
+  expect(last?.['availableValue']).toBe(
+    availableCredit(await service.account('acme'), 'CENTS', now),
+  );
+});
+
+/** Recorded as an import would: many grants in few appends. */
+async function grantMany(
+  {
+    log,
+    codec,
+    names,
+  }: { log: TestProcess['log']; codec: EventCodec; names: TestProcess['names'] },
+  person: string,
+  userId: string,
+  count: number,
+): Promise<void> {
+  const { scope, ...meta } = aRequest();
+  const stream = names.accountStream(scope, refOf('acme'));
+  const grants = Array.from({ length: count }, (_, index): AccountEvent => ({
+    type: 'RewardGranted',
+    at: now,
+    rewardId: `${refOf('acme')}${userId === 'ann' ? 'a' : 'b'}${String(index).padStart(15, '0')}`,
+    person,
+    owner: personal(person, { accountId: 'acme', userId }),
+    source: 'MANUAL',
+    value: credit(1),
+    texts: { subject: person, value: null },
+    cancellable: true,
+    dateScheduledFor: null,
+    dateExpires: null,
+    referralId: null,
+    programId: null,
+    programVersion: null,
+    rule: null,
+    redeemsAutomatically: false,
+  }));
+  for (let at = 0; at < grants.length; at += 500) {
+    const piece = grants.slice(at, at + 500);
+    const envelope = { ...meta, commandId: randomUUID(), tenant: scope.tenant, mode: scope.mode };
+    const events = await codec.encode(
+      piece,
+      envelope,
+      piece.map(() => randomUUID()),
+    );
+    let newest = -1n;
+    for await (const { revision } of log.readStream(stream)) newest = revision;
+    const appended = await log.append(stream, newest, events);
+    if (appended.kind === 'conflict') throw new Error('another append came first');
+  }
+}
