@@ -1,4 +1,13 @@
 import 'reflect-metadata';
+import { firstLine } from '../foundation/describe-error.js';
 import { runCommandLine } from './run-command-line.js';
+
+const end = (error: unknown): void => {
+  process.stderr.write(`${firstLine(error)}\n`);
+  process.exit(1);
+};
+// Of a part that fails beside the command. No stack trace.
+process.on('uncaughtException', end);
+process.on('unhandledRejection', end);
 
 process.exitCode = await runCommandLine(process.argv.slice(2));

@@ -18,7 +18,6 @@ const optionOf = (argument: string): string =>
 
 /** Texts that are more specific on the command line. */
 const OWN_WORDS: Readonly<Partial<Record<OperationRefusalCode, string>>> = {
-  VERIFICATION_STOPPED: 'stopped before the end; no break was found so far',
   PROJECTIONS_STOPPED:
     'stopped; nothing that is read was changed. A rebuild continues with --resume',
 };

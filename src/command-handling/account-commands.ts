@@ -10,6 +10,7 @@ import type { AccountCommandEnvelope, AccountOutcome } from './commands.js';
 import { deterministicId } from './deterministic-id.js';
 import { eventRewardId } from './event-reward-id.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
+import { TooBusy } from './one-at-a-time.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
@@ -43,8 +44,14 @@ export class AccountCommands {
     const resolver = new NeedResolver(sources, meta, account);
     const { commandId } = meta;
     const ids = this.idsOf(meta, account);
+    const releasing = <T>(work: Promise<T>): Promise<T> =>
+      work.catch(async (error: unknown) => {
+        // Nothing was recorded. After an outage it may have been: reservations expire then.
+        if (error instanceof TooBusy) await resolver.settle([]);
+        throw error;
+      });
     for (;;) {
-      const outcome = await streams.accounts.handle(stream, meta, async (state) => {
+      const deciding = streams.accounts.handle(stream, meta, async (state) => {
         // In the command's turn: the programs of the decision, not those of the request's arrival.
         const tenant = await this.tenant(meta.scope);
         return resolver.decide((provided) => {
@@ -52,8 +59,10 @@ export class AccountCommands {
           return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
         });
       });
-      if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
-      else if (outcome.kind === 'held') await moderations.drive(meta.scope, outcome.heldBy, meta);
+      const outcome = await releasing(deciding);
+      if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
+      else if (outcome.kind === 'held')
+        await releasing(moderations.drive(meta.scope, outcome.heldBy, meta));
       else {
         // The outcome is settled: a failed clean-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);

@@ -5,6 +5,7 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../embedded-postgres/embedded-postgres.js';
+import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
@@ -12,6 +13,8 @@ import type { Keyring } from '../privacy/keyring.js';
 import { loadMasterKey } from '../privacy/master-key.js';
 import { openServiceKeys } from '../privacy/service-keys.js';
 import { connectionBudget } from './connection-budget.js';
+
+const CLOSE_MS = 2_000;
 
 /** The configured database, ready for use, and its master key. */
 export interface LedgerDatabase {
@@ -60,7 +63,8 @@ export async function openLedgerDatabase({
     statementTimeoutMs: config.statementTimeoutMs,
   });
   const close = async (): Promise<void> => {
-    await pool.end();
+    // A server that does not answer never closes its connections.
+    await atMost(CLOSE_MS, pool.end());
     await embedded?.stop();
   };
   try {

@@ -18,6 +18,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { errorMessage, hasCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
+import { atMost, inTime } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
@@ -75,6 +76,7 @@ const MEMBERSHIP_LOCK = 7_203_114;
 const LOCK_WAIT_MS = 90_000;
 const READY_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 30_000;
+const ANSWER_WITHIN_MS = 2_000;
 const POLL_MS = 4;
 const RESTART = { first: 20, max: 5_000 };
 
@@ -161,9 +163,14 @@ class Member implements EmbeddedPostgres {
     if (!connection) return;
     const turn = await this.takeLock();
     try {
-      if (await isLast(connection)) await this.shutDown();
+      // One that does not answer stays: others may use it, and the next start does.
+      if (await inTime(isLast(connection), ANSWER_WITHIN_MS).catch(() => false))
+        await this.shutDown();
     } finally {
-      await connection.end().catch(() => undefined);
+      await atMost(
+        ANSWER_WITHIN_MS,
+        connection.end().catch(() => undefined),
+      );
       await turn.release();
     }
   }

@@ -34,7 +34,7 @@ const SCHEMA = 'ledger';
  * In the order of their names, which is the order in which they run. A new migration is one import
  * above and one entry here.
  */
-const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
+export const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0001_create_event_log': createEventLog,
   '0002_create_projections': createProjections,
   '0003_create_keys_and_requests': createKeysAndRequests,

@@ -41,6 +41,7 @@ import { PersonalDataController } from '../http/personal-data/personal-data.cont
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
+import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
@@ -56,6 +57,7 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
+import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
@@ -98,6 +100,7 @@ const TENANT_CONTROLLERS = [
   ReferralCodesController,
   ReferralsController,
   RewardsController,
+  KeySetController,
 ];
 
 const OPERATOR_CONTROLLERS = [
@@ -157,6 +160,7 @@ function http(parts: ModuleParts): Provider[] {
   );
   return [
     value(KeyedNames, core.names),
+    value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),

@@ -7,6 +7,7 @@ import { isStoreAway, type Core } from '../core/core.js';
 import { errorName, firstLine } from '../foundation/describe-error.js';
 import { makeDemoTenant } from '../operations/tenants/demo-tenant.js';
 import { startService, type Service } from './service.js';
+import { endAtUnknownErrors } from './unknown-errors.js';
 
 const LATER_MS = 1_000;
 
@@ -18,6 +19,7 @@ async function main(): Promise<void> {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
   });
+  endAtUnknownErrors(logger);
   const version = ownVersion();
   const embedded = config.databaseUrl === undefined;
   let banner: ((url: string) => string) | undefined;

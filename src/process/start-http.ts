@@ -152,7 +152,11 @@ export async function startOperationsListener(
   const { operationsPort, host, shutdownGraceMs } = config;
   if (operationsPort === undefined) return { part: undefined, undo: () => undefined };
   const port = await edge.listenForOperations(operationsPort, host);
-  return { part: urlOf(host, port), undo: () => edge.closeOperations(shutdownGraceMs) };
+  return {
+    part: urlOf(host, port),
+    undo: () => edge.closeOperations(shutdownGraceMs),
+    limitsItself: true,
+  };
 }
 
 const urlOf = (host: string, port: number): string =>
@@ -170,6 +174,7 @@ export async function startListening(
   return {
     part: urlOf(host, Number(port)),
     undo: () => stopAnswering(app, config.shutdownGraceMs),
+    limitsItself: true,
   };
 }
 

@@ -1,8 +1,20 @@
+import { atMost } from '../foundation/in-time.js';
+import { elapsed } from '../foundation/world.js';
+
 /** A started part and its undo. */
 export interface Started<T> {
   readonly part: T;
   readonly undo: () => unknown;
+  /** The undo ends by itself in limited time, which may be long. */
+  readonly limitsItself?: boolean;
 }
+
+/**
+ * For the undos without a limit of their own, all together, then for each of the rest: a store that
+ * does not answer must not hold up the end of the process. Acknowledged writes are in the log.
+ */
+const TOGETHER_MS = 8_000;
+const REST_MS = 100;
 
 /** Registers the undo of a started part, and returns the part. */
 export type Start = <T>(starting: Started<T> | Promise<Started<T>>) => Promise<T>;
@@ -12,19 +24,23 @@ export type Stoppable<T> = T & { stop(): Promise<void> };
 
 /**
  * Starts parts one after the other. `stop` undoes all of them in reverse order, even if one undo
- * fails: the stores are opened first and closed last, and an embedded Postgres must not be left
- * running. A failing start undoes the parts before it.
+ * fails or hangs: the stores are opened first and closed last, and an embedded Postgres must not be
+ * left running. A failing start undoes the parts before it.
  * @throws the error of a start; of several failures of `stop` the first one.
  */
 export async function startInOrder<T extends object>(
   starts: (start: Start) => Promise<T>,
 ): Promise<Stoppable<T>> {
-  const undos: (() => unknown)[] = [];
+  const undos: Pick<Started<unknown>, 'undo' | 'limitsItself'>[] = [];
   const stop = async (): Promise<void> => {
     const failures: unknown[] = [];
-    for (const undo of undos.splice(0).reverse()) {
+    let leftMs = TOGETHER_MS;
+    for (const { undo, limitsItself = false } of undos.splice(0).reverse()) {
+      const began = elapsed();
       try {
-        await undo();
+        const undone = Promise.resolve().then(undo);
+        await (limitsItself ? undone : atMost(Math.max(leftMs, REST_MS), undone));
+        if (!limitsItself) leftMs -= elapsed() - began;
       } catch (error) {
         failures.push(error);
       }
@@ -33,9 +49,9 @@ export async function startInOrder<T extends object>(
   };
   try {
     const started = await starts(async (starting) => {
-      const { part, undo } = await starting;
-      undos.push(undo);
-      return part;
+      const started = await starting;
+      undos.push(started);
+      return started.part;
     });
     return Object.assign(started, { stop });
   } catch (error) {

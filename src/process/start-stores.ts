@@ -49,7 +49,7 @@ export async function startCore(
     loadsBus: true,
     fsync,
   });
-  return { part: core, undo: () => core.close() };
+  return { part: core, undo: () => core.close(), limitsItself: true };
 }
 
 export function startBackgroundPool(

@@ -5,6 +5,7 @@ import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstor
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
 import { eventually } from '../support/embedded.js';
+import { plainText } from '../../src/operations/refusal-text.js';
 import {
   freshNamespace,
   startEventStore,
@@ -123,6 +124,10 @@ test('a stopped verification ends, and says how far it was', async () => {
   });
   await expect(verified).rejects.toMatchObject({ code: 'VERIFICATION_STOPPED' });
   expect(said).toEqual(['sealing 10 undefined']);
+  // What the operation over HTTP answers.
+  expect(plainText({ code: 'VERIFICATION_STOPPED' })).toBe(
+    'stopped before the end; no break was found so far',
+  );
 });
 
 test('one sealer leads, another one takes over, and both say how far they are', async () => {

@@ -1,4 +1,5 @@
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
+import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   accepted,
@@ -101,6 +102,23 @@ describe('a code that two people want', () => {
     accepted(await one.commands.execute(new AccountCommandEnvelope(meta, account, command)));
     expect(await ownerOf('BOTHMODES')).toEqual({ accountId: 'modes', userId: 'ann' });
   });
+});
+
+it('a code is free again at once when the account that wanted it stays too busy', async () => {
+  await Promise.all([one.sync('busy-a'), one.sync('busy-b')]);
+  const { accounts } = one.streams;
+  const handle = accounts.handle.bind(accounts);
+  let passes = 0;
+  jest
+    .spyOn(accounts, 'handle')
+    .mockImplementation((...call) =>
+      (passes += 1) === 2 ? Promise.reject(new TooBusy()) : handle(...call),
+    );
+  await expect(one.upsert('busy-a', 'ann', { referralCode: 'BUSY' })).rejects.toThrow(TooBusy);
+  expect(passes).toBe(2);
+  jest.restoreAllMocks();
+  accepted(await other.upsert('busy-b', 'bob', { referralCode: 'BUSY' }));
+  expect(await ownerOf('BUSY')).toEqual({ accountId: 'busy-b', userId: 'bob' });
 });
 
 describe('a generated code', () => {

@@ -74,3 +74,23 @@ it('what fails while a failed start is undone does not hide why the start failed
   await expect(starting).rejects.toThrow('the port is taken');
   expect(undone).toEqual(['stores']);
 });
+
+it('an undo that hangs does not keep those before it from being undone', async () => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] });
+  try {
+    const hanging = (): Promise<void> => new Promise(() => undefined);
+    const service = await startInOrder(async (start) => {
+      await start({ ...started('stores'), limitsItself: true });
+      await start({ part: 'pool', undo: hanging });
+      await start({ part: 'follower', undo: hanging });
+      await start(started('jobs'));
+      return {};
+    });
+    const stopped = service.stop();
+    await jest.advanceTimersByTimeAsync(10_000);
+    await stopped;
+    expect(undone).toEqual(['jobs', 'stores']);
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -1,0 +1,8 @@
+import type { Command } from 'commander';
+import { addSigningKeyCommands } from './webhook-keys-cli.js';
+
+/** `webhook …` */
+export function addWebhookCommands(cli: Command): void {
+  const webhook = cli.command('webhook').description('endpoints that are told what happens');
+  addSigningKeyCommands(webhook);
+}
