@@ -85,6 +85,8 @@ export async function startApplication(
     logger,
     limits: {
       inFlightMax: config.requestsInFlightMax,
+      // So many keep the connections busy; more would only wait there, in the order of arrival.
+      atWorkMax: Math.max(12, connectionBudget(config).requests),
       connectionsMax: await connectionsMax(config, logger),
       connectionsPerAddressMax: config.connectionsPerAddressMax,
       failedCredentialsPerMinute: config.failedCredentialsPerMinute,

@@ -178,7 +178,9 @@ export class CommandGateway {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope, departure, reply } = call;
-    const stale = await this.ownWrites.visible({ scope, projections, atLeast, departure });
+    const stale = await call.aside(() =>
+      this.ownWrites.visible({ scope, projections, atLeast, departure }),
+    );
     if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
     if (account !== undefined) await this.refuseUnreadable(account);
   }
