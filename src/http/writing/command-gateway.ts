@@ -10,6 +10,7 @@ import type { AccountEvent, PersonId } from '../../domain/account/account.events
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
+import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
@@ -17,7 +18,7 @@ import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
-import type { Writes } from './writes.js';
+import type { WriteAnswer, Writes } from './writes.js';
 
 /** The account after a write, and the write's events. */
 export interface Written {
@@ -159,6 +160,11 @@ export class CommandGateway {
       if (reasons.length > 0) throw refusalAnswer('MODERATION_NOT_POSSIBLE', reasons);
       return { status: 200, body: {}, position, triggersPolicy: true, replayed };
     });
+  }
+
+  /** A write of another kind, run once per idempotency key. @throws {ApiError} for a refusal. */
+  answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    return this.writes.answer(call, write);
   }
 
   /**
