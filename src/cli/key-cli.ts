@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Pool } from 'pg';
 import type { Core } from '../core/core.js';
 import { pause } from '../foundation/pause.js';
 import { openPool } from '../postgres/database.js';
@@ -73,7 +72,7 @@ export function addKeyCommands(cli: Command): void {
 /** All rows of a large vault take longer than a request may. */
 async function withoutTimeLimit<T>(
   { databaseUrl: url }: Core,
-  work: (pool: Pool) => Promise<T>,
+  work: (pool: ReturnType<typeof openPool>) => Promise<T>,
 ): Promise<T> {
   const pool = openPool({ url, max: 2, applicationName: 'ledger-keys' });
   try {

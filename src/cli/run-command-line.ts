@@ -15,6 +15,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['ledger', ledgerCommands],
   ['projection', async () => (await import('./projection-cli.js')).addProjectionCommands],
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
+  ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],
   ['key', async () => (await import('./key-cli.js')).addKeyCommands],
   ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],

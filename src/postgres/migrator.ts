@@ -20,6 +20,7 @@ import * as sealTheWholeLog from '../../migrations/0034_seal_the_whole_log.js';
 import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
 import * as nameKeys from '../../migrations/0044_name_keys.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
+import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
 import { kyselyOver, openPool } from './database.js';
 
 /** One step of the schema, in a file of its own below migrations/, frozen once merged. */
@@ -34,7 +35,7 @@ const SCHEMA = 'ledger';
  * In the order of their names, which is the order in which they run. A new migration is one import
  * above and one entry here.
  */
-const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
+export const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0001_create_event_log': createEventLog,
   '0002_create_projections': createProjections,
   '0003_create_keys_and_requests': createKeysAndRequests,
@@ -55,6 +56,7 @@ const MIGRATIONS: Readonly<Record<string, SchemaMigration>> = {
   '0037_search_by_trigrams': searchByTrigrams,
   '0044_name_keys': nameKeys,
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
+  '0051_deliver_webhooks': deliverWebhooks,
 };
 
 /**

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { errorCode } from '../foundation/error-code.js';
 import { tryGenerationsLock } from '../postgres/generations-lock.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
+import { repack } from './repack.js';
 
 /**
  * Removes erased bytes from the files of Postgres. A deleted row stays in its table's file until
@@ -23,6 +24,8 @@ export interface Scrubbed {
 export interface ScrubOptions {
   /** Captures the head of the log, and returns a check whether the read models have reached it. */
   readonly readModels: () => Promise<() => Promise<boolean>>;
+  /** Tables from this size on are copied, without a lock. Default 8 MiB. */
+  readonly largeBytes?: number;
   /** Called for each table. */
   readonly progress?: (line: string) => void;
 }
@@ -31,8 +34,10 @@ export interface ScrubOptions {
  * Longest wait for a table lock, so that other statements do not queue longer behind it; the
  * rewriting tries again.
  */
-const LOCK_WAIT = '2s';
-const TRIES_MAX = 30;
+const LOCK_WAIT = '200ms';
+const TRIES_MAX = 60;
+/** Rewriting less takes a fraction of a second. */
+const LARGE_BYTES = 8 * 1024 * 1024;
 const AGAIN_MS = 500;
 const OLD_TRANSACTIONS_WAIT_MS = 30_000;
 /** An advisory lock key, unique in this database: one scrub at a time. */
@@ -50,14 +55,14 @@ export class ScrubNotPossible extends Error {
 }
 
 /**
- * Rewrites one table after the other; a table is locked only while it is rewritten, and reads of it
- * wait for that.
+ * Rewrites one table after the other. A large one is copied beside its readers and writers; a small
+ * one is locked for the moment that it takes.
  * @throws {ScrubNotPossible} with one line for the operator; tables rewritten until then stay
  * rewritten.
  */
 export async function scrub(
   pool: Pool,
-  { readModels, progress = () => undefined }: ScrubOptions,
+  { readModels, largeBytes = LARGE_BYTES, progress = () => undefined }: ScrubOptions,
 ): Promise<Scrubbed> {
   await readModelsCatchUp(await readModels());
   const client = await pool.connect();
@@ -69,11 +74,14 @@ export async function scrub(
     await oldTransactionsEnd(client);
     const rewritten = await tablesToRewrite(client);
     for (const table of rewritten) {
-      await rewrite(client, table);
-      progress(`rewrote ${table}`);
+      const name = `${table.schema}.${table.name}`;
+      const whenFree = (work: () => Promise<void>) => retried(client, name, work);
+      if (table.bytes < largeBytes || !(await repack(client, table, whenFree)))
+        await vacuumFully(client, sql.id(table.schema, table.name), name);
+      progress(`rewrote ${name}`);
     }
     // The planner's statistics contain samples of the old content.
-    await rewrite(client, 'pg_catalog.pg_statistic');
+    await vacuumStatistics(client);
     const walRemoved = await removeOldWal(client);
     if (began) await recordScrubbed(client, began.at);
     return { tables: rewritten.length, walRemoved };
@@ -167,12 +175,22 @@ async function dropAllButLive(client: PoolClient): Promise<void> {
   }
 }
 
-async function tablesToRewrite(client: PoolClient): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname, tablename) = ('ledger', 'idempotency_keys') order by 1`,
+interface TableToRewrite {
+  readonly schema: string;
+  readonly name: string;
+  readonly bytes: number;
+}
+
+function tablesToRewrite(client: PoolClient): Promise<TableToRewrite[]> {
+  return fetchRows(
+    client,
+    sql<TableToRewrite>`
+      select schemaname as schema, tablename as name,
+        pg_table_size(format('%I.%I', schemaname, tablename)::regclass)::float8 as bytes from pg_tables
+      where (schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname, tablename) = ('ledger', 'idempotency_keys'))
+        and tablename !~ '__(copy|changes)$'
+      order by 1, 2`,
   );
-  return rows.map(({ name }) => name);
 }
 
 /**
@@ -196,14 +214,32 @@ async function oldTransactionsEnd(client: PoolClient): Promise<void> {
   }
 }
 
-async function rewrite(client: PoolClient, table: string): Promise<void> {
+/** Locks the table for the time that it takes: not for large ones. */
+const vacuumFully = (client: PoolClient, table: RawBuilder<unknown>, name: string): Promise<void> =>
+  retried(client, name, async () => {
+    await run(client, sql`vacuum (full, analyze) ${table}`);
+  });
+
+async function vacuumStatistics(client: PoolClient): Promise<void> {
+  const table = 'pg_catalog.pg_statistic';
+  try {
+    await vacuumFully(client, sql.id('pg_catalog', 'pg_statistic'), table);
+  } catch (error) {
+    if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+  }
+}
+
+/** Work that needs a table for itself, tried again while it is not free. */
+async function retried(
+  client: PoolClient,
+  table: string,
+  work: () => Promise<void>,
+): Promise<void> {
   await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
   for (let tries = 1; ; tries++) {
     try {
-      await client.query(`vacuum (full, analyze) ${table}`);
-      return;
+      return await work();
     } catch (error) {
-      if (table.startsWith('pg_catalog.') && errorCode(error) === INSUFFICIENT_PRIVILEGE) return;
       if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
       if (tries >= TRIES_MAX)
         throw new ScrubNotPossible(`${table} is never free: scrub again when there is less to do`);

@@ -41,6 +41,13 @@ import { PersonalDataController } from '../http/personal-data/personal-data.cont
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
+import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
+import { WebhooksController } from '../http/operations/webhooks.controller.js';
+import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
+import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
+import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
+import type { Webhooks } from '../webhooks/webhooks.js';
+import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
@@ -56,6 +63,7 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
+import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
@@ -82,6 +90,7 @@ export interface ModuleParts {
   readonly runs: OperationRuns;
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
+  readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
@@ -98,9 +107,12 @@ const TENANT_CONTROLLERS = [
   ReferralCodesController,
   ReferralsController,
   RewardsController,
+  SubscriptionsController,
+  KeySetController,
 ];
 
 const OPERATOR_CONTROLLERS = [
+  WebhooksController,
   OperationsController,
   ProjectionsController,
   PoliciesController,
@@ -157,6 +169,10 @@ function http(parts: ModuleParts): Provider[] {
   );
   return [
     value(KeyedNames, core.names),
+    value(WebhookSubscriptions, core.webhooks),
+    value(TestDeliveries, parts.webhooks.tests),
+    value(EndpointGuard, parts.webhooks.guard),
+    value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),

@@ -152,6 +152,7 @@ test('one sealer leads, another one takes over, and both say how far they are', 
     position: 'm-1',
     lagEvents: 0,
     lagSeconds: 0,
+    stillSeconds: 0,
     lastError: null,
   });
   await first.stop();

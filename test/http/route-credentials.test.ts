@@ -146,6 +146,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /health/live': ['open', 200],
   'GET /health/ready': ['open', 200],
   'GET /metrics': ['open', 200],
+  'GET /.well-known/jwks.json': ['open', 200],
   'GET /openapi.json': ['open', 200],
   'GET /docs': ['open', 200],
   'GET /docs/start.js': ['open', 200],

@@ -298,7 +298,7 @@ test('a lost password is named, not replaced', async () => {
   await expect(start()).rejects.toThrow(/postgres\.password is missing/);
 });
 
-/** Ports on which the server of a data folder listens, from the kernel. */
+/** The sockets that the server of a data folder has open, from the kernel. */
 async function listeningSockets(folder: string): Promise<readonly string[]> {
   const pid = await serverPid(folder);
   const links = await Promise.all(
@@ -315,15 +315,15 @@ async function listeningSockets(folder: string): Promise<readonly string[]> {
   return tables.flat().filter((row) => row.split(/\s+/).some((word) => inodes.has(word)));
 }
 
-const onLinux = process.platform === 'linux' ? test : test.skip;
-
-onLinux('the server listens on one Unix socket alone, which only its owner can use', async () => {
+test('the server listens on one Unix socket alone, which only its owner can use', async () => {
   await copyDatabaseTo();
   const server = await start();
   expect(await ask(server.url, 'show listen_addresses')).toBe('');
   expect(server.socketFolder).toBe(join(dataDir, 'socket'));
   const path = join(dataDir, 'socket', '.s.PGSQL.5432');
-  expect(await listeningSockets(dataDir)).toEqual([expect.stringMatching(new RegExp(`${path}$`))]);
+  // Other systems do not show them as files.
+  const sockets = process.platform === 'linux' ? await listeningSockets(dataDir) : [path];
+  expect(sockets).toEqual([expect.stringMatching(new RegExp(`${path}$`))]);
   expect((await stat(path)).mode & 0o777).toBe(0o700);
   expect((await stat(join(dataDir, 'socket'))).mode & 0o777).toBe(0o700);
 });

@@ -4,6 +4,7 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { openPool } from '../../src/postgres/database.js';
 import {
   DatabaseNewerThanCode,
+  MIGRATIONS,
   type SchemaMigration,
   migrateToLatest,
 } from '../../src/postgres/migrator.js';
@@ -78,9 +79,8 @@ test('a role that may not create the extension for searches is told so in one li
   const owner = new pg.Client(database.url);
   await owner.connect();
   const name = new URL(database.url).pathname.slice(1);
-  await migrateToLatest(database.url);
-  await owner.query('drop extension pg_trgm');
-  await owner.query("delete from ledger.migration where name = '0037_search_by_trigrams'");
+  const earlier = Object.entries(MIGRATIONS).filter(([one]) => one < '0037_search_by_trigrams');
+  await migrateToLatest(database.url, Object.fromEntries(earlier));
   await owner.query(`revoke create on database ${name} from current_user`);
   await expect(migrateToLatest(database.url)).rejects.toThrow(
     /^the database needs the extension pg_trgm, which this role cannot create \(permission denied to create extension "pg_trgm"\): as a role that may, run "create extension pg_trgm" in this database, then start again$/,
@@ -91,7 +91,7 @@ test('a role that may not create the extension for searches is told so in one li
   await owner.query('create extension pg_trgm with schema extensions');
   await owner.end();
   const pool = openPool({ url: database.url, max: 2, applicationName: 'test' });
-  expect(await migrateToLatest(pool)).toEqual(['0037_search_by_trigrams']);
+  expect((await migrateToLatest(pool))[0]).toBe('0037_search_by_trigrams');
   await ensureLiveGenerations(pool, accountProjectors);
   const { rows } = await pool.query<{ indexdef: string }>(
     "select indexdef from pg_indexes where indexname = 'users_by_text'",

@@ -1,0 +1,28 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { SigningKeys, type PublicKeySet } from '../../webhooks/signing/signing-keys.js';
+import { Access } from '../edge/access.js';
+import { KeySetResponse, keySetJson } from './key-set.response.js';
+
+@ApiTags('Webhook')
+@Controller('.well-known')
+export class KeySetController {
+  private reading: Promise<PublicKeySet> | undefined;
+
+  constructor(private readonly keys: SigningKeys) {}
+
+  /** The public keys that signatures of webhooks verify with. */
+  @ApiOperation({ summary: 'The keys that sign webhooks (X-Hook-JWS-RFC-7797), as a JWK set' })
+  @ApiOkResponse({ type: KeySetResponse })
+  @Get('jwks.json')
+  @Access('none')
+  async keySet(@Res({ passthrough: true }) reply: FastifyReply): Promise<KeySetResponse> {
+    // Anyone may ask: calls at the same time share one read of the database.
+    this.reading ??= this.keys.jwks().finally(() => (this.reading = undefined));
+    const keySet = await this.reading;
+    // A new key signs at once: a copy without it would make good webhooks fail.
+    void reply.header('Cache-Control', 'no-cache');
+    return keySetJson(keySet);
+  }
+}

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { compactVerify, createRemoteJWKSet } from 'jose';
+import {
+  newEndpointSecret,
+  signatureHeaders,
+} from '../../src/webhooks/signing/signature-headers.js';
+import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
+import { startWithStores } from '../support/running-service.js';
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+beforeAll(async () => {
+  running = await startWithStores();
+});
+afterAll(() => running.end());
+
+const body = Buffer.from('{"id":"1"}');
+
+/** The command line, on the stores of the running service. */
+async function cli(
+  ...words: readonly string[]
+): Promise<{ code: number; out: string; err: string }> {
+  const { databaseUrl, masterKeyFile } = running.stores;
+  const env = { ...process.env, DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+}
+
+const keySet = () => fetch(`${running.service.origin}/.well-known/jwks.json`);
+const servedKids = async (): Promise<readonly string[]> => {
+  const { keys } = (await (await keySet()).json()) as { keys: readonly { kid: string }[] };
+  return keys.map(({ kid }) => kid);
+};
+
+/** A compact JWS of a webhook that is signed now. */
+async function signedNow(): Promise<string> {
+  const { pool, webhookKeysSealer } = running.service.service.core;
+  const headers = await signatureHeaders({
+    id: '1',
+    timestamp: Math.floor(Date.now() / 1_000),
+    body,
+    secrets: [newEndpointSecret()],
+    key: await new SigningKeys(pool, webhookKeysSealer).current(),
+  });
+  return (headers['X-Hook-JWS-RFC-7797'] ?? '').replace('..', `.${body.toString('base64url')}.`);
+}
+
+/** As a receiver does that reads the keys for it. */
+const verify = (jws: string) =>
+  compactVerify(jws, createRemoteJWKSet(new URL('/.well-known/jwks.json', running.service.origin)));
+
+test('anyone may read the keys, before and after the first webhook', async () => {
+  const answer = await keySet();
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toContain('application/json');
+  expect(answer.headers.get('cache-control')).toBe('no-cache');
+  const all = await Promise.all(Array.from({ length: 20 }, servedKids));
+  expect(new Set(all.flat()).size).toBe(1);
+  expect((await verify(await signedNow())).payload).toEqual(new Uint8Array(body));
+});
+
+test('a rotation by command counts at once, and both keys are served', async () => {
+  const before = await signedNow();
+  const [first] = await servedKids();
+  const { code, out, err } = await cli('webhook', 'rotate-signing-key', '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  const { kid } = JSON.parse(out) as { kid: string };
+  expect(await servedKids()).toEqual([kid, first]);
+  for (const jws of [before, await signedNow()])
+    expect((await verify(jws)).payload).toEqual(new Uint8Array(body));
+  expect((await verify(await signedNow())).protectedHeader).toEqual({ alg: 'RS256', kid });
+});
+
+test('without a grace the key before is served no more', async () => {
+  const before = await signedNow();
+  const rotated = await cli('webhook', 'rotate-signing-key', '--grace', '0', '--by', 'anna');
+  expect(rotated).toMatchObject({ code: 0, err: '' });
+  const [kid = ''] = await servedKids();
+  expect(rotated.out).toBe(`webhooks are signed with the key ${kid} from now on\n`);
+  await expect(verify(before)).rejects.toThrow();
+  await verify(await signedNow());
+});
+
+test('a grace that is no duration changes nothing', async () => {
+  const before = await servedKids();
+  const refused = await cli('webhook', 'rotate-signing-key', '--grace', 'a week');
+  expect(refused).toMatchObject({ code: 1, out: '' });
+  expect(refused.err).toMatch(/^"a week" is no duration.*\n$/);
+  expect(await servedKids()).toEqual(before);
+});

@@ -1,0 +1,191 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import ts from 'typescript';
+import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
+import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
+import {
+  newEndpointSecret,
+  signatureHeaders,
+} from '../../src/webhooks/signing/signature-headers.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+
+/** The code of docs/how-to/receive-webhooks.md, given webhooks as they arrive. */
+
+const root = join(__dirname, '../..');
+const page = readFileSync(join(root, 'docs/how-to/receive-webhooks.md'), 'utf8');
+
+/** The code block of a language. */
+function codeIn(language: string): string {
+  const [, code = ''] = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
+  expect(code).toContain('verified');
+  return code;
+}
+
+interface Received {
+  readonly headers: Readonly<Record<string, string>>;
+  /** In base64. */
+  readonly body: string;
+}
+
+const secret = newEndpointSecret();
+const envelope = {
+  id: 'e-1',
+  type: 'test',
+  tenantAlias: 'acme',
+  live: true,
+  created: 1,
+  data: { endpointUrl: 'http://127.0.0.1/', name: 'Grüße 👋' },
+};
+
+let receiver: WebhookReceiver;
+let sender: WebhookPost;
+/** A webhook that was sent with these secrets. */
+let send: (...secrets: readonly string[]) => Promise<Received>;
+
+beforeAll(async () => {
+  receiver = await startWebhookReceiver();
+  sender = new WebhookPost(
+    new EndpointGuard({ allowed: [{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }] }),
+  );
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(jwk);
+  await receiver.behave('/keys', {
+    kind: 'answer',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ keys: [{ ...jwk, kid, use: 'sig', alg: 'RS256' }] }),
+  });
+  send = async (...secrets) => {
+    const body = Buffer.from(JSON.stringify(envelope));
+    const headers = await signatureHeaders({
+      id: envelope.id,
+      timestamp: Math.floor(Date.now() / 1_000),
+      body,
+      secrets,
+      key: { kid, privateKey },
+    });
+    const count = receiver.receivedAt('/hook').length;
+    await sender.post({ url: receiver.url('/hook'), headers, body });
+    const all = await receiver.requests('/hook', count + 1);
+    const request = all.at(-1);
+    return { headers: request?.headers ?? {}, body: request?.body.toString('base64') ?? '' };
+  };
+});
+
+afterAll(async () => {
+  await sender.close();
+  await receiver.stop();
+});
+
+/** Runs a program that prints `verified` or `refused` for each of the webhooks. */
+async function verdicts(
+  [command = '', ...words]: readonly string[],
+  webhooks: readonly Received[],
+): Promise<readonly string[]> {
+  const env = {
+    ...process.env,
+    WEBHOOK_SECRET: secret,
+    WEBHOOK_KEYS_URL: receiver.url('/keys'),
+    WEBHOOKS: JSON.stringify(webhooks),
+  };
+  const child = spawn(command, words, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let printed = '';
+  for await (const piece of child.stdout) printed += String(piece);
+  return printed.trim().split('\n');
+}
+
+const PROGRAMS: Readonly<Record<string, (code: string) => readonly string[]>> = {
+  ts: (code) => [
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    `${ts.transpile(code, { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 })}
+     for (const { headers, body } of JSON.parse(process.env.WEBHOOKS))
+       console.log(await verified(headers, Buffer.from(body, 'base64')).then(
+         ({ data }) => 'verified ' + data.name, () => 'refused'));`,
+  ],
+  python: (code) => [
+    'python3',
+    '-c',
+    `${code}
+for webhook in json.loads(os.environ["WEBHOOKS"]):
+    try:
+        print("verified " + verified(webhook["headers"], base64.b64decode(webhook["body"]))["data"]["name"])
+    except Exception:
+        print("refused")
+`,
+  ],
+  php: (code) => [
+    'php',
+    '-r',
+    `${code.replace('<?php', '')}
+     foreach (json_decode(getenv('WEBHOOKS'), true) as $webhook) {
+       try {
+         echo 'verified ' . verified($webhook['headers'], base64_decode($webhook['body']))['data']['name'], "\\n";
+       } catch (Throwable) {
+         echo "refused\\n";
+       }
+     }`,
+  ],
+};
+
+/** What the programs need that not every machine has. */
+const isHere: Readonly<Record<string, boolean>> = {
+  ts: true,
+  python: spawnSync('python3', ['-c', 'import cryptography']).status === 0,
+  php: spawnSync('php', ['-r', "exit(extension_loaded('openssl') ? 0 : 1);"]).status === 0,
+};
+
+/** Good ones, and those that a receiver must refuse. */
+async function webhooks(): Promise<readonly (readonly [webhook: Received, isGood: boolean])[]> {
+  const good = await send(secret);
+  const rotating = await send(newEndpointSecret(), secret);
+  const foreign = await send(newEndpointSecret());
+  const other = Buffer.from(JSON.stringify({ ...envelope, live: false })).toString('base64');
+  const changed = (name: string, value: string): Received => ({
+    ...good,
+    headers: { ...good.headers, [name]: value },
+  });
+  const jws = good.headers['x-hook-jws-rfc-7797'] ?? '';
+  const signature = jws.split('..')[1] ?? '';
+  const otherHeader = Buffer.from('{"alg":"RS256","kid":"unknown"}').toString('base64url');
+  return [
+    [good, true],
+    [rotating, true],
+    [foreign, false],
+    [{ ...good, body: other }, false],
+    [changed('webhook-id', 'e-2'), false],
+    [changed('webhook-timestamp', '1000000000'), false],
+    [changed('webhook-signature', 'v1,'), false],
+    [changed('x-hook-jws-rfc-7797', `${jws.split('..')[0] ?? ''}..`), false],
+    [changed('x-hook-jws-rfc-7797', `${otherHeader}..${signature}`), false],
+    [
+      changed(
+        'x-hook-jws-rfc-7797',
+        jws.replace(
+          signature,
+          signature.replace(/^./, (one) => (one === 'A' ? 'B' : 'A')),
+        ),
+      ),
+      false,
+    ],
+  ];
+}
+
+test.each(['ts', 'python', 'php'])(
+  'the code in %s takes good webhooks and refuses all others, where the machine can run it',
+  async (language) => {
+    const program = PROGRAMS[language]?.(codeIn(language)) ?? [];
+    if (isHere[language] !== true) return;
+    const all = await webhooks();
+    const printed = await verdicts(
+      program,
+      all.map(([webhook]) => webhook),
+    );
+    expect(printed).toEqual(
+      all.map(([, isGood]) => (isGood ? `verified ${envelope.data.name}` : 'refused')),
+    );
+  },
+);
