@@ -4,6 +4,7 @@ import { loadConfig } from '../config/config.js';
 import { openCore, type Core } from '../core/core.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
+import { durationMs } from '../foundation/duration.js';
 import { CommandError } from './command-error.js';
 import { CommandPresence } from '../postgres/process-presence.js';
 import { tableLines } from './table.js';
@@ -102,20 +103,10 @@ export async function readJsonFile(path: string): Promise<unknown> {
   }
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-const DURATION_MAX_MS = 366 * 86_400_000;
-
 /** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds. @throws {CommandError} */
 export function parseDuration(duration: string): number {
-  if (duration === '0') return 0;
-  const [, number = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(duration) ?? [];
-  const ms = Number(number) * (UNITS_MS[unit] ?? NaN);
-  if (number === '' || !(ms <= DURATION_MAX_MS))
+  const ms = durationMs(duration);
+  if (ms === undefined)
     throw new CommandError(
       `${JSON.stringify(duration)} is no duration such as 30m, 24h or 7d, of a year at most`,
     );

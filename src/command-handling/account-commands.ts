@@ -1,6 +1,9 @@
 import { decide } from '../domain/account/account.decider.js';
+import type { AccountEvent } from '../domain/account/account.events.js';
+import type { AccountState } from '../domain/account/account.state.js';
 import type { Ids } from '../domain/account/requests/circumstances.js';
 import { decideRequest, type AccountRequest } from '../domain/account/requests/account-request.js';
+import type { Decision } from '../domain/decision.js';
 import type { AccountRef, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -50,20 +53,23 @@ export class AccountCommands {
         if (error instanceof TooBusy) await resolver.settle([]);
         throw error;
       });
-    for (;;) {
-      const deciding = streams.accounts.handle(stream, meta, async (state) => {
-        // In the command's turn: the programs of the decision, not those of the request's arrival.
-        const tenant = await this.tenant(meta.scope);
-        return resolver.decide((provided) => {
-          const now = sources.clock();
-          return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
-        });
+    const decideNow = async (state: AccountState): Promise<Decision<AccountEvent>> => {
+      // In the command's turn: the programs of the decision, not those of the request's arrival.
+      const tenant = await this.tenant(meta.scope);
+      return resolver.decide((provided) => {
+        const now = sources.clock();
+        return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
       });
-      const outcome = await releasing(deciding);
+    };
+    // Of the commands that waited for a hold the one that waited longest goes on.
+    let hasWaited = false;
+    for (;;) {
+      const outcome = await releasing(streams.accounts.handle(stream, meta, decideNow, hasWaited));
       if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
-      else if (outcome.kind === 'held')
+      else if (outcome.kind === 'held') {
         await releasing(moderations.drive(meta.scope, outcome.heldBy, meta));
-      else {
+        hasWaited = true;
+      } else {
         // The outcome is settled: a failed clean-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome.kind === 'accepted'

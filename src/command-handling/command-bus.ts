@@ -9,6 +9,7 @@ import {
   PeriodCommandHandler,
   RepeatErasureHandler,
   TenantCommandHandler,
+  WebhookCommandHandler,
 } from './command-handlers.js';
 import { AccountCommandEnvelope } from './commands.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
@@ -41,6 +42,7 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
     new PeriodCommandHandler(streams, names),
     new RepeatErasureHandler(erasures),
     new TenantCommandHandler(streams, names, announceTenant),
+    new WebhookCommandHandler(streams, names, announceTenant),
   ];
   // The bus asks for modules only for handlers made per request, of which there are none.
   const bus = new CommandBus(undefined as unknown as ConstructorParameters<typeof CommandBus>[0]);

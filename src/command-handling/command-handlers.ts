@@ -21,8 +21,10 @@ import {
   PeriodCommandEnvelope,
   RepeatErasureEnvelope,
   TenantCommandEnvelope,
+  WebhookCommandEnvelope,
   type ModerationOutcome,
   type PeriodOutcome,
+  type WebhookOutcome,
 } from './commands.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
@@ -160,6 +162,33 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
     await this.streams.tenantRegister.handle(register, { ...meta, commandId: newId() }, (state) =>
       decideRegister(state, { type: 'EnterAlias', alias, now: timeNow() }),
     );
+  }
+}
+
+@CommandHandler(WebhookCommandEnvelope)
+export class WebhookCommandHandler implements ICommandHandler<WebhookCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'tenants'>,
+    private readonly names: KeyedNames,
+    private readonly announce: (alias: string) => Promise<void>,
+  ) {}
+
+  async execute({ meta, command }: WebhookCommandEnvelope): Promise<WebhookOutcome> {
+    const { tenant: alias, mode } = meta.scope;
+    const { idempotency } = meta;
+    // The stream is that of both modes, and a key belongs to one of them.
+    const ofMode = idempotency && { ...idempotency, key: `${mode} ${idempotency.key}` };
+    const outcome = await this.streams.tenants.handle(
+      this.names.tenantStream(alias),
+      { ...meta, idempotency: ofMode },
+      (state) => decideTenant(state, command),
+    );
+    if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
+    await this.announce(alias).catch(() => undefined);
+    if (outcome.kind !== 'accepted' || outcome.state.status === 'absent')
+      throw new Error('a changed tenant is missing');
+    const { state: tenant, position, replayed } = outcome;
+    return { tenant, position, replayed };
   }
 }
 

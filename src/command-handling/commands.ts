@@ -8,6 +8,7 @@ import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
 import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
+import type { WebhookCommand } from '../domain/tenant/webhook-endpoints.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
@@ -92,6 +93,25 @@ export class TenantCommandEnvelope extends CommandOf<OpenTenant | Refused> {
     /** Its scope names the tenant. */
     readonly meta: CommandMeta,
     readonly command: TenantCommand,
+  ) {
+    super();
+  }
+}
+
+export type WebhookOutcome =
+  | {
+      readonly tenant: OpenTenant;
+      readonly position: Position | null;
+      /** The same request had been given before; the tenant is as it was behind it. */
+      readonly replayed: boolean;
+    }
+  | Refused;
+
+/** Changes a subscription of a tenant's developers. */
+export class WebhookCommandEnvelope extends CommandOf<WebhookOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly command: WebhookCommand,
   ) {
     super();
   }

@@ -91,10 +91,17 @@ export class CommandHandling<S, E extends DomainEvent> {
    * Decides on the stream and appends the events. `decide` may be called several times, each time
    * with a newer state. The append proves that an accepted decision rests on the newest state; a
    * refusal on a cached state is decided again on the newest.
+   * @param goesFirst before the commands that wait for their first turn: it releases a hold that
+   * they would meet, or has waited for one.
    * @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again.
    */
-  async handle(stream: string, meta: CommandMeta, decide: Decide<S, E>): Promise<Outcome<S, E>> {
-    const endTurn = await this.queue.enter(stream);
+  async handle(
+    stream: string,
+    meta: CommandMeta,
+    decide: Decide<S, E>,
+    goesFirst = false,
+  ): Promise<Outcome<S, E>> {
+    const endTurn = await this.queue.enter(stream, goesFirst);
     try {
       return await this.handleInTurn(stream, meta, decide);
     } finally {

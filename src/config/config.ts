@@ -290,7 +290,7 @@ const VARIABLES = {
     schema: wholeNumber(1, 100_000).default(1000),
     default: '`1000`',
     meaning:
-      'Requests worked on at a time; more are answered 503 with `Retry-After` instead of queueing without end.',
+      'Requests that are worked on or wait for their turn; beyond it those of the tenant with most are answered 503 with `Retry-After`.',
   },
   CONNECTIONS_MAX: {
     schema: wholeNumber(CLIENTS_MIN, 100_000).default(4096),

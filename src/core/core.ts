@@ -36,6 +36,7 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
 import type { Projector } from '../projecting/projector.js';
+import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
 import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-database.js';
@@ -58,6 +59,10 @@ export interface Core {
   /** Every change of a ledger is a command on this bus: Nest's CommandBus. */
   readonly commands: Commands;
   readonly tenantCommands: TenantCommands;
+  /** The endpoints that a tenant's developers subscribed. */
+  readonly webhooks: WebhookSubscriptions;
+  /** Encrypts what is kept of receivers' answers. */
+  readonly webhookAnswerSealer: Sealer;
   /** Signs and verifies user tokens. */
   readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
@@ -241,16 +246,26 @@ function wire({
     tenants,
     commands,
     tenantCommands,
+    webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
     tokenSecrets,
     moderations,
     erasures,
     forget,
     keyring,
-    answerSealer: keyring.sealer('idempotency'),
-    webhookKeysSealer: keyring.sealer('webhook-signing'),
+    ...sealers(keyring),
     chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
   };
 }
+
+const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') });
+
+const sealers = (
+  keyring: Keyring,
+): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'webhookAnswerSealer'> => ({
+  answerSealer: keyring.sealer('idempotency'),
+  webhookKeysSealer: keyring.sealer('webhook-signing'),
+  webhookAnswerSealer: keyring.sealer('webhook-answers'),
+});
 
 /** @throws the announcement's error, after it was logged. */
 async function announcedTenant(

@@ -11,6 +11,11 @@ import {
 import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
+import {
+  loadFollowerCheckpoint,
+  moveFollower,
+  type FollowerCheckpoint,
+} from '../webhooks/deliveries/delivery-rows.js';
 import { GENERATIONS } from '../projecting/checkpoints.js';
 import { isFollowed } from '../projecting/generations/generation-records.js';
 import {
@@ -45,6 +50,9 @@ interface Marks {
   readonly lost: readonly GenerationMark[];
   readonly policies: PolicyCheckpoint;
   readonly arePoliciesLost: boolean;
+  /** Undefined: nothing was followed yet. */
+  readonly webhooks: FollowerCheckpoint | undefined;
+  readonly areWebhooksLost: boolean;
   /** Positions that the log still has. */
   readonly standing: readonly Position[];
   /** The newest lost one; undefined: none. */
@@ -108,6 +116,7 @@ async function settle(
   if (renewed.length > 0)
     await run(client, tables.updateTable('ledger.followed_log').set({ shown: false }));
   if (marks.arePoliciesLost) await putBack(client, log, marks.policies);
+  if (marks.areWebhooksLost && marks.webhooks) await putFollowerBack(client, log, marks.webhooks);
   await dropParked(client, log);
   // What jobs appended is in no reaction's trail.
   if (await hasQueue(client)) await addJob(client, repeatingJob());
@@ -160,6 +169,31 @@ async function putBack(
     left.pop();
   }
   await movePoliciesBack(client, left.at(-1), left);
+}
+
+/**
+ * The follower of webhooks goes back to the last event that the log still has; without one, it goes
+ * on at the head. Rows of events that stand are there already, and stay.
+ */
+async function putFollowerBack(
+  client: PoolClient,
+  log: EventLog,
+  { trail }: FollowerCheckpoint,
+): Promise<void> {
+  const left = [...trail];
+  while (left.length > 0) {
+    const point = left.at(-1);
+    if (point !== undefined && log.isPosition(point.reached) && (await log.holds(point.witness)))
+      break;
+    left.pop();
+  }
+  const position = left.at(-1)?.reached ?? (await log.head()) ?? null;
+  const last = position === null ? -1n : log.order(position);
+  await moveFollower(
+    client,
+    { position, trail: left },
+    (changed) => log.isPosition(changed) && log.order(changed) > last,
+  );
 }
 
 /** Deletes parked reactions to lost events. */
@@ -256,9 +290,11 @@ async function readMarks(
   for (const { witness } of which === 'all' ? policies.trail : [])
     if (log.isPosition(witness.position) && (await log.holds(witness)))
       standing.push(witness.position);
+  const webhooks = await loadFollowerCheckpoint(db);
+  const areWebhooksLost = !(await stands(webhooks?.position ?? null, webhooks?.witness));
   const from = gone.reduce<Position | undefined>(
     (a, b) => (log.compare(a, b) >= 0 ? a : b),
     undefined,
   );
-  return { lost, policies, arePoliciesLost, standing, from };
+  return { lost, policies, arePoliciesLost, webhooks, areWebhooksLost, standing, from };
 }

@@ -30,6 +30,8 @@ export type Refusal =
   | 'MODERATION_NOT_POSSIBLE'
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'
+  | 'SUBSCRIPTION_NOT_FOUND'
+  | 'TOO_MANY_ENDPOINTS'
   | 'RESERVED_BY_ANOTHER'
   | 'EVENTS_ALREADY_RECEIVED'
   /** The ledger has an effect of another request with this key. */

@@ -51,18 +51,22 @@ export class FairSlots {
 
   constructor(private readonly limits: SlotLimits) {}
 
-  /** Parties that wait. */
-  get queued(): number {
-    return this.waiting;
-  }
-
   /** Asks for a slot. */
   enter({ group, member }: Party): Turn {
     const place = new Place(this, this.groupOf(group), member);
-    if (this.waiting >= this.limits.waitingMax) this.displaceFor(place);
-    else this.queue(place);
+    this.queue(place);
     this.serve();
+    if (this.waiting > this.limits.waitingMax) this.displaced(place.group, member)?.end();
     return place;
+  }
+
+  /** Whether a party that entered now would be displaced at once. */
+  isFullFor({ group: name, member }: Party): boolean {
+    const group = this.groups.get(name) ?? newGroup(name);
+    if (this.waiting < this.limits.waitingMax) return false;
+    if (this.held < this.limits.slots && group.held < this.maxOf(group)) return false;
+    const most = this.crowded(group, 1);
+    return most === group && longest(group, member, 1) === member;
   }
 
   /** For `Place`: it waits again, before the others of its member. */
@@ -130,12 +134,20 @@ export class FairSlots {
 
   /** Of those that may have another slot, the one with fewest; of these, the one served first. */
   private nextGroup(): Group | undefined {
-    const max = this.groups.size > 1 ? this.limits.perGroupMax : this.limits.aloneMax;
     let next: Group | undefined;
     for (const group of this.groups.values())
-      if (group.waiting > 0 && group.held < max && group.held < (next?.held ?? Infinity))
+      if (
+        group.waiting > 0 &&
+        group.held < this.maxOf(group) &&
+        group.held < (next?.held ?? Infinity)
+      )
         next = group;
     return next;
+  }
+
+  private maxOf({ name }: Group): number {
+    const others = this.groups.size - (this.groups.has(name) ? 1 : 0);
+    return others > 0 ? this.limits.perGroupMax : this.limits.aloneMax;
   }
 
   private begin(group: Group): void {
@@ -152,22 +164,29 @@ export class FairSlots {
     place.begin();
   }
 
-  /** The newest of the member with most that wait, in the group with most, makes room, or this. */
-  private displaceFor(place: Place): void {
-    const most = largest(this.groups.values(), ({ waiting }) => waiting);
-    const isOwn = most === undefined || most.waiting <= place.group.waiting + 1;
-    const group = isOwn ? place.group : most;
-    const queue = largest(group.queues.values(), ({ length }) => length) ?? [];
-    const own = place.group.queues.get(place.member)?.length ?? 0;
-    const newest = isOwn && queue.length <= own + 1 ? undefined : queue.at(-1);
-    if (newest === undefined) {
-      this.drop(place.group);
-      place.displace();
-      return;
-    }
-    this.queue(place);
-    newest.end();
+  /** The newest of the member with most, in the group with most; a newcomer's own where equal. */
+  private displaced(newcomers: Group, member: string): Place | undefined {
+    const group = this.crowded(newcomers, 0);
+    return group.queues.get(longest(group, group === newcomers ? member : '', 0))?.at(-1);
   }
+
+  /** @param more of the given group's parties that wait, besides those that are counted. */
+  private crowded(given: Group, more: number): Group {
+    let most = given;
+    for (const group of this.groups.values())
+      if (group !== given && group.waiting > most.waiting + (most === given ? more : 0))
+        most = group;
+    return most;
+  }
+}
+
+/** The member with most that wait; the given one where equal. @param more of the given one's. */
+function longest({ queues }: Group, given: string, more: number): string {
+  let most = given;
+  let length = (queues.get(given)?.length ?? 0) + more;
+  for (const [member, queue] of queues)
+    if (queue.length > length) [most, length] = [member, queue.length];
+  return most;
 }
 
 /** One turn. */
@@ -208,12 +227,6 @@ class Place implements Turn {
     this.settle(true);
   }
 
-  /** For `FairSlots`: it never waited. */
-  displace(): void {
-    this.state = 'over';
-    this.settle(false);
-  }
-
   private enter(state: 'paused' | 'over'): void {
     const before = this.state;
     this.state = state;
@@ -226,9 +239,3 @@ class Place implements Turn {
 }
 
 const newGroup = (name: string): Group => ({ name, held: 0, waiting: 0, queues: new Map() });
-
-function largest<T>(all: Iterable<T>, size: (one: T) => number): T | undefined {
-  let most: T | undefined;
-  for (const one of all) if (most === undefined || size(one) > size(most)) most = one;
-  return most;
-}

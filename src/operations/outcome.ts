@@ -20,6 +20,7 @@ export type OperationRefusal =
   | ReplayRefusal
   | ChainRefusal
   | ReactionRefusal
+  | WebhookRefusal
   | ProjectionRefusal
   | ReleaseRefusal
   | CopyRefusal;
@@ -78,6 +79,10 @@ type ReactionRefusal = {
   readonly code: 'REACTION_ID_MALFORMED' | 'REACTION_NOT_PARKED';
   readonly id: string;
 };
+
+type WebhookRefusal =
+  | { readonly code: 'ENDPOINT_NOT_FOUND'; readonly endpoint: string }
+  | { readonly code: 'DELIVERY_NOT_FOUND'; readonly id: string };
 
 type ProjectionRefusal =
   | { readonly code: 'PROJECTION_NOT_NAMED' | 'NO_NEW_GENERATIONS' }

@@ -80,6 +80,8 @@ const TEXTS: Texts = {
   REACTION_ID_MALFORMED: ({ id }) =>
     `${quoted(id)} is no id of a parked reaction: see policy parked`,
   REACTION_NOT_PARKED: ({ id }) => `nothing is parked under ${id}`,
+  ENDPOINT_NOT_FOUND: () => 'there is no subscription of this URL',
+  DELIVERY_NOT_FOUND: () => 'there is no such delivery',
 
   PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,
   PROJECTION_UNKNOWN: ({ projection, known }) =>

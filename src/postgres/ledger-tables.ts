@@ -29,6 +29,11 @@ export interface LedgerTables {
   'ledger.projection_erasures': ProjectionErasures;
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
+  'ledger.webhook_attempts': WebhookAttempts;
+  'ledger.webhook_checkpoints': WebhookCheckpoints;
+  'ledger.webhook_deliveries': WebhookDeliveries;
+  'ledger.webhook_endpoints': WebhookEndpoints;
+  'ledger.webhook_unread_events': WebhookUnreadEvents;
   'ledger.webhook_signing_keys': WebhookSigningKeys;
   'vault.erasures_checked': ErasuresChecked;
   'vault.master_key_processes': MasterKeyProcesses;
@@ -243,6 +248,66 @@ interface SubjectKeys {
   wrapped: Buffer | null;
   created_at: Generated<Date>;
   destroyed_at: Date | null;
+}
+
+interface WebhookAttempts {
+  delivery_id: string;
+  number: number;
+  at: Date;
+  status: number | null;
+  reason: string | null;
+  ms: number;
+  beginning: Buffer | null;
+}
+
+interface WebhookCheckpoints {
+  name: string;
+  position: string | null;
+  witness: string | null;
+  trail: JsonWithDefault<readonly { readonly reached: string; readonly witness: string }[]>;
+  version: Int8WithDefault;
+  updated_at: Generated<Date>;
+}
+
+interface WebhookDeliveries {
+  id: string;
+  tenant: string;
+  mode: string;
+  endpoint_id: string;
+  webhook_id: string;
+  type: string;
+  subject: Json<Readonly<Record<string, string>>>;
+  stream: string | null;
+  revision: bigint | null;
+  event_id: string | null;
+  created: Date;
+  state: Generated<'PENDING' | 'DELIVERED' | 'DEAD'>;
+  attempts: Generated<number>;
+  next_attempt_at: Date | null;
+  leased_until: Date | null;
+  ended_at: Date | null;
+}
+
+interface WebhookEndpoints {
+  tenant: string;
+  mode: string;
+  endpoint_id: string;
+  state: 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
+  changed_position: string | null;
+  failures: Generated<number>;
+  is_slow: Generated<boolean>;
+  pause_until: Date | null;
+  due_at: Date | null;
+  last_success: Date | null;
+}
+
+interface WebhookUnreadEvents {
+  event_id: string;
+  stream: string;
+  revision: Int8;
+  position: string;
+  reason: string;
+  noted_at: Generated<Date>;
 }
 
 interface MasterKeyProcesses {

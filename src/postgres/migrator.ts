@@ -21,6 +21,7 @@ import * as searchByTrigrams from '../../migrations/0037_search_by_trigrams.js';
 import * as serveReleasesSideBySide from '../../migrations/0041_serve_releases_side_by_side.js';
 import * as nameKeys from '../../migrations/0044_name_keys.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
+import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -59,6 +60,7 @@ export const MIGRATIONS: Migrations = {
   '0041_serve_releases_side_by_side': serveReleasesSideBySide,
   '0044_name_keys': nameKeys,
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
+  '0051_deliver_webhooks': deliverWebhooks,
 };
 
 /** The names of the migrations of this release. */

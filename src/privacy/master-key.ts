@@ -15,7 +15,8 @@ export class MasterKeyError extends Error {
 /** Purposes whose key stays: names of streams and signatures in the log rest on it. */
 export type FixedPurpose = 'stream-names' | 'chain-signing';
 /** Purposes whose key is replaced with the master key. */
-export type RotatedPurpose = 'key-wrapping' | 'api-keys' | 'idempotency' | 'webhook-signing';
+export type RotatedPurpose =
+  'key-wrapping' | 'api-keys' | 'idempotency' | 'webhook-signing' | 'webhooks' | 'webhook-answers';
 /** One key never serves two purposes. */
 export type KeyPurpose = FixedPurpose | RotatedPurpose;
 
@@ -24,6 +25,8 @@ export const ROTATED_PURPOSES: readonly RotatedPurpose[] = [
   'api-keys',
   'idempotency',
   'webhook-signing',
+  'webhooks',
+  'webhook-answers',
 ];
 export const KEY_PURPOSES: readonly KeyPurpose[] = [
   'stream-names',

@@ -42,6 +42,12 @@ import { PersonalDataController } from '../http/personal-data/personal-data.cont
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
+import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
+import { WebhooksController } from '../http/operations/webhooks.controller.js';
+import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
+import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
+import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
+import type { Webhooks } from '../webhooks/webhooks.js';
 import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
@@ -85,6 +91,7 @@ export interface ModuleParts {
   readonly runs: OperationRuns;
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
+  readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
@@ -101,10 +108,12 @@ const TENANT_CONTROLLERS = [
   ReferralCodesController,
   ReferralsController,
   RewardsController,
+  SubscriptionsController,
   KeySetController,
 ];
 
 const OPERATOR_CONTROLLERS = [
+  WebhooksController,
   OperationsController,
   ProjectionsController,
   PoliciesController,
@@ -161,6 +170,9 @@ function http(parts: ModuleParts): Provider[] {
   );
   return [
     value(KeyedNames, core.names),
+    value(WebhookSubscriptions, core.webhooks),
+    value(TestDeliveries, parts.webhooks.tests),
+    value(EndpointGuard, parts.webhooks.guard),
     value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),

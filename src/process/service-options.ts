@@ -11,3 +11,8 @@ export interface ServiceOptions {
   /** Called after the stores are open and before the service listens. */
   readonly prepare?: (core: Core) => Promise<void>;
 }
+
+/** The service's address; empty until it listens. */
+export interface Address {
+  url: string;
+}

@@ -26,6 +26,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
 import { startTracing } from './start-tracing.js';
@@ -90,14 +91,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
     const observeJobs = resources.jobs;
+    const address = { url: '' };
     const followers = makeFollowers(
-      { rateLimits, stores, watched, jobsPool, observeJobs },
+      { rateLimits, stores, watched, jobsPool, observeJobs, address },
       options,
     );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const address = { url: '' };
     const http = { operators, registry, operationsPool, slowReads, runs, readiness };
     const other = { address, visits };
     const parts = { core, stores, generations, followers, answers, rateLimits, ...http, ...other };
@@ -111,6 +112,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startJobs(followers, options));
     await start(startPolicies(followers));
     await start(startSealing(followers));
+    await start(startWebhooks(followers));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));

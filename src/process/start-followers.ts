@@ -17,6 +17,7 @@ import { PolicyRunner } from '../policies/policy-runner.js';
 import { postgresPolicyStores } from '../policies/policy-stores.js';
 import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { repeatJobs } from '../policies/repeat-jobs.js';
+import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
@@ -25,8 +26,11 @@ import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
+import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
+import { SigningKeys } from '../webhooks/signing/signing-keys.js';
+import { Webhooks } from '../webhooks/webhooks.js';
 import type { ServiceReadiness } from './health.js';
-import type { ServiceOptions } from './service-options.js';
+import type { Address, ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
 import type { Stores, WatchedLog } from './start-stores.js';
 
@@ -44,6 +48,7 @@ export interface Followers {
   readonly jobs: Jobs;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
+  readonly webhooks: Webhooks;
 }
 
 export function startJobsPool(
@@ -62,10 +67,14 @@ interface FollowersParts {
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly jobsPool: Pool;
+  readonly address: Address;
   readonly observeJobs: JobsObserver;
 }
 
-export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions): Followers {
+export function makeFollowers(
+  parts: FollowersParts,
+  { config, logger }: ServiceOptions,
+): Followers {
   const { core, background: pool } = parts.stores;
   const { log, codec } = core;
   const { generations, loss } = parts.watched;
@@ -99,6 +108,16 @@ export function makeFollowers(parts: FollowersParts, { logger }: ServiceOptions)
       settle,
     }),
     sealer: new ChainSealer({ pool, log, sealing, logger }),
+    webhooks: new Webhooks({
+      core,
+      pool,
+      guard: new EndpointGuard({ allowed: config.webhookAllowCidrs }),
+      keys: new SigningKeys(pool, core.webhookKeysSealer),
+      logger,
+      settle,
+      translate: (position) => positionOfOrigin(log, position),
+      publicUrl: () => config.publicUrl ?? parts.address.url,
+    }),
   };
 }
 
@@ -175,13 +194,17 @@ export function startPolicies({ policies }: Followers): Started<PolicyRunner> {
   return { part: policies, undo: () => policies.stop() };
 }
 
+export function startWebhooks({ webhooks }: Followers): Started<Webhooks> {
+  return { part: webhooks, undo: () => webhooks.stop() };
+}
+
 export function startSealing({ sealer }: Followers): Started<ChainSealer> {
   return { part: sealer, undo: () => sealer.stop() };
 }
 
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
-  { projections, policies, sealer }: Followers,
+  { projections, policies, sealer, webhooks }: Followers,
   { log }: Core,
   { config }: ServiceOptions,
 ): Started<undefined> {
@@ -191,6 +214,7 @@ export function startFollowing(
     if (roles.has('projector')) projections.start();
     if (roles.has('worker')) policies.start();
     if (roles.has('worker')) sealer.start();
+    if (roles.has('worker')) webhooks.start();
   });
   return { part: undefined, undo: () => waiting.abort() };
 }

@@ -18,7 +18,7 @@ import { openOperationsPool } from '../operations/projections/projection-operato
 import { AppModule, type ModuleParts } from './app.module.js';
 import { connectionsMax } from './open-files.js';
 import { storesAnswerIn } from './health.js';
-import type { ServiceOptions } from './service-options.js';
+import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
 import type { Started } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
@@ -62,12 +62,7 @@ export function startVisits(
   return { part: visits, undo: () => visits.stop() };
 }
 
-/** The service's address; empty until it listens. */
-export interface Address {
-  url: string;
-}
-
-type OfOptions = 'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl';
+type OfOptions = 'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl' | 'webhooks';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
@@ -90,6 +85,8 @@ export async function startApplication(
     logger,
     limits: {
       inFlightMax: config.requestsInFlightMax,
+      // So many keep the connections busy; more would only wait there, in the order of arrival.
+      atWorkMax: Math.max(12, connectionBudget(config).requests),
       connectionsMax: await connectionsMax(config, logger),
       connectionsPerAddressMax: config.connectionsPerAddressMax,
       failedCredentialsPerMinute: config.failedCredentialsPerMinute,
@@ -101,6 +98,7 @@ export async function startApplication(
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,
+      webhooks: parts.followers.webhooks,
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,

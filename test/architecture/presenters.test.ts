@@ -57,6 +57,7 @@ test('every resource has its presenters beside its response classes', () => {
     'rewards',
     'user-events',
     'users',
+    'webhooks',
   ];
   const folders = presenters.map(({ file }) => file.split('/')[0] ?? '');
   expect([...new Set(folders)].sort()).toEqual(resources);

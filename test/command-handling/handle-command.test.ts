@@ -269,3 +269,18 @@ it('the queue of a stream counts those who wait, not those whose turn has ended'
   expect(order).toEqual(turns.map((_, number) => number));
   for (let turn = 0; turn < 10; turn++) (await queue.enter('a'))();
 });
+
+it('who goes first waits for the turn that runs, and for those who went first before', async () => {
+  const queue = new OneAtATime(9);
+  const order: string[] = [];
+  const enter = (name: string, goesFirst = false) =>
+    queue.enter('a', goesFirst).then((endTurn) => {
+      order.push(name);
+      endTurn();
+    });
+  const endFirst = await queue.enter('a');
+  const others = [enter('one'), enter('other'), enter('held', true), enter('held too', true)];
+  endFirst();
+  await Promise.all(others);
+  expect(order).toEqual(['held', 'held too', 'one', 'other']);
+});

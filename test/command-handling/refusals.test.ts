@@ -14,6 +14,7 @@ import {
   decide as decideTenant,
   initialState as noTenant,
 } from '../../src/domain/tenant/tenant.decider.js';
+import { decideOnEndpoint, ENDPOINTS_MAX } from '../../src/domain/tenant/webhook-endpoints.js';
 import { USERS_MAX } from '../../src/domain/account/identify-user.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
@@ -240,6 +241,37 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     code(
       Promise.resolve(
         decideTenant(noTenant, { type: 'SwitchOpenEndpoints', openEndpoints: true, now: 1 }),
+      ),
+    ),
+  SUBSCRIPTION_NOT_FOUND: () =>
+    code(
+      Promise.resolve(
+        decideOnEndpoint([], { type: 'UnsubscribeWebhook', mode: 'live', endpointId: 'e', now: 1 }),
+      ),
+    ),
+  TOO_MANY_ENDPOINTS: () =>
+    code(
+      Promise.resolve(
+        decideOnEndpoint(
+          Array.from({ length: ENDPOINTS_MAX }, (_, n) => ({
+            endpointId: `e${n}`,
+            mode: 'live' as const,
+            sealed: '',
+            digest: '',
+            subscribedAt: 1,
+            disabled: null,
+            secrets: [],
+          })),
+          {
+            type: 'SubscribeWebhook',
+            mode: 'live',
+            endpointId: 'one more',
+            sealed: '',
+            digest: '',
+            secret: { secretId: 's', sealed: '' },
+            now: 1,
+          },
+        ),
       ),
     ),
   RESERVED_BY_ANOTHER: () => {

@@ -19,6 +19,7 @@ const open = (openEndpoints: boolean): TenantState => ({
   tokensNotBefore: null,
   programs: {},
   defaultProgramId: 'default',
+  webhooks: [],
 });
 
 /** A tenant's stream whose readings are answered when the test says so. */

@@ -175,6 +175,43 @@ describe('however many connections one address or twelve hold', () => {
   });
 });
 
+describe('an address with very many requests in progress', () => {
+  const limits = { atWorkMax: 4, inFlightMax: 8 };
+  const other = { headers: { authorization: basic(':LIVE_payments') } };
+
+  test('costs other tenants nothing, and has its newest requests refused', async () => {
+    const started = await start(limits);
+    const open = closeGate(started);
+    const crowd = Array.from({ length: 12 }, () =>
+      ask(started, `${API}/slow`, { from: address(2) }),
+    );
+    await eventually(async () => started.sample.entered.length === 3);
+    // Three are worked on and four wait, the others were refused; a slot is left for newcomers.
+    for (let n = 0; n < 3; n++)
+      expect(await statusOf(started, '/api/v1/payments/whoami', other)).toBe(200);
+    open();
+    const statuses = (await Promise.all(crowd)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(7);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(5);
+  });
+
+  test('has one of them refused for another address of its tenant', async () => {
+    const started = await start(limits);
+    const open = closeGate(started);
+    let refused = 0;
+    const crowd = Array.from({ length: 12 }, async () => {
+      if ((await statusOf(started, `${API}/slow`, { from: address(2) })) === 503) refused += 1;
+    });
+    await eventually(async () => started.sample.entered.length === 3 && refused === 5);
+    const whoAmI = statusOf(started, `${API}/whoami`, { from: address(3) });
+    await eventually(async () => refused === 6);
+    open();
+    expect(await whoAmI).toBe(200);
+    await Promise.all(crowd);
+    expect(refused).toBe(6);
+  });
+});
+
 describe('failed credentials', () => {
   const wrong = { authorization: basic(':wrong') };
   const forged = { 'x-saasquatch-user-token': 'a.b.c' };

@@ -13,6 +13,7 @@ import {
   type ModerationCommand,
   type ModerationItem,
 } from '../../domain/moderation/moderation.decider.js';
+import type { Decision } from '../../domain/decision.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
@@ -259,20 +260,29 @@ export class ModerationProcess {
     const stream = this.names.accountStream(meta.scope, account);
     const accountMeta = stepMeta(meta, account, command);
     const resolver = new NeedResolver(this.sources, accountMeta, account);
+    const decideStep = (state: AccountState): Promise<Decision<AccountEvent>> => {
+      sameLog();
+      return resolver.decide((provided) =>
+        decideAccount(
+          state,
+          command.type === 'ApplyModeration' ? { ...command, provided } : command,
+        ),
+      );
+    };
+    // Others wait for the hold that this step ends.
+    let goesFirst = command.type !== 'PrepareModeration';
     for (;;) {
-      const outcome = await this.streams.accounts.handle(stream, accountMeta, (state) => {
-        sameLog();
-        return resolver.decide((provided) =>
-          decideAccount(
-            state,
-            command.type === 'ApplyModeration' ? { ...command, provided } : command,
-          ),
-        );
-      });
+      const outcome = await this.streams.accounts.handle(
+        stream,
+        accountMeta,
+        decideStep,
+        goesFirst,
+      );
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
         if (this.closesCircle(meta, outcome.heldBy)) return circleRefused(command);
         await this.waitFor(meta, outcome.heldBy);
+        goesFirst = true;
       } else {
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome;

@@ -11,6 +11,13 @@ import {
 } from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
+import {
+  decideOnEndpoint,
+  evolveEndpoints,
+  type WebhookCommand,
+  type WebhookEndpoint,
+  type WebhookEvent,
+} from './webhook-endpoints.js';
 
 /**
  * A tenant: its keys, its switches, its programs. Secrets arrive encrypted; a key is identified by
@@ -86,7 +93,8 @@ export type TenantEvent =
       readonly document: ProgramDocument;
       /** The names of the rules in `eventRewards`, in their order. */
       readonly eventRules: readonly string[];
-    };
+    }
+  | WebhookEvent;
 
 export interface AppliedProgram {
   readonly version: number;
@@ -112,6 +120,8 @@ export interface OpenTenant {
   readonly tokensNotBefore: number | null;
   readonly programs: Readonly<Record<string, AppliedProgram>>;
   readonly defaultProgramId: string;
+  /** In the order of their subscription. */
+  readonly webhooks: readonly WebhookEndpoint[];
 }
 
 export type TenantState = { readonly status: 'absent' } | OpenTenant;
@@ -136,6 +146,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       tokensNotBefore: null,
       programs: {},
       defaultProgramId: '',
+      webhooks: [],
     };
   }
   if (state.status === 'absent') return state;
@@ -210,6 +221,13 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
         defaultProgramId: event.isDefault ? event.document.id : state.defaultProgramId,
       };
     }
+    case 'WebhookSubscribed':
+    case 'WebhookSecretIssued':
+    case 'WebhookSecretRetired':
+    case 'WebhookDisabled':
+    case 'WebhookEnabled':
+    case 'WebhookUnsubscribed':
+      return { ...state, webhooks: evolveEndpoints(state.webhooks, event) };
   }
 }
 
@@ -249,7 +267,8 @@ export type TenantCommand =
       readonly tokensNotBefore: number | null;
       readonly now: number;
     }
-  | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number };
+  | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number }
+  | WebhookCommand;
 
 export function decide(state: TenantState, command: TenantCommand): Decision<TenantEvent> {
   if (command.type === 'CreateTenant')
@@ -293,6 +312,12 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     }
     case 'ApplyProgram':
       return { events: applied(state, command.program, at) };
+    case 'SubscribeWebhook':
+    case 'RotateWebhookSecret':
+    case 'DisableWebhook':
+    case 'EnableWebhook':
+    case 'UnsubscribeWebhook':
+      return decideOnEndpoint(state.webhooks, command);
   }
 }
 

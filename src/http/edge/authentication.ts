@@ -72,7 +72,8 @@ export async function tenantOf(
   return tenant;
 }
 
-function aliasIn(params: unknown): string | undefined {
+/** The alias of the tenant in a route's parameters; undefined: none, or malformed. */
+export function aliasIn(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null) return undefined;
   const alias: unknown = Reflect.get(params, TENANT_PARAMETER);
   return typeof alias === 'string' && isTenantAlias(alias) ? alias : undefined;

@@ -6,6 +6,7 @@ import type { Seen } from '../../domain/account/seen.js';
 import { callerOf, type Caller } from './access.js';
 import { clientAddress } from './client-address.js';
 import { departureOf } from './departures.js';
+import { waitAside } from './turns.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
 
@@ -30,6 +31,8 @@ export interface Call extends Caller {
   readonly reply: FastifyReply;
   /** Aborts when the client leaves before the answer. */
   readonly departure: AbortSignal;
+  /** Waits for what others do; a longer wait leaves the call's slot to other calls. */
+  readonly aside: <T>(wait: () => Promise<T>) => Promise<T>;
 }
 
 /** One call of a route for operators. */
@@ -87,6 +90,7 @@ function callIn(request: FastifyRequest, reply: FastifyReply): Call {
     get departure() {
       return departureOf(request.raw);
     },
+    aside: (wait) => waitAside(request.raw, wait),
   };
 }
 

@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConnectionPlaces, type EndOfConnection } from './connection-places.js';
+import { FairSlots, type Party, type Turn } from '../../foundation/fair-slots.js';
 import { departed } from './departures.js';
 import type { HttpLimits } from './http-limits.js';
+import { hasTurn } from './turns.js';
 import { UnreadAnswers } from './unread-answers.js';
 
 /** A request and its answer. */
@@ -14,6 +16,8 @@ export interface Exchange {
   isAnswered: boolean;
   /** Counted among the requests that were taken up and are not answered. */
   isTakenUp: boolean;
+  /** Among the requests that are worked on. */
+  turn?: Turn;
 }
 
 type End = (...given: readonly unknown[]) => ServerResponse;
@@ -32,8 +36,7 @@ export class Exchanges {
   lastBegan = 0;
   private readonly bySocket = new Map<Duplex, Set<Exchange>>();
   private readonly byRequest = new WeakMap<IncomingMessage, Exchange>();
-  /** Requests that are worked on. */
-  private readonly admitted = new Set<Exchange>();
+  private readonly slots: FairSlots;
   private readonly places: ConnectionPlaces;
   private readonly unread: UnreadAnswers;
   private open = 0;
@@ -46,6 +49,14 @@ export class Exchanges {
   ) {
     this.places = new ConnectionPlaces(limits, isProxy, (why) => this.onEnd(why));
     this.unread = new UnreadAnswers(limits, (socket) => this.endUnread(socket));
+    const slots = Math.min(limits.atWorkMax, limits.inFlightMax);
+    this.slots = new FairSlots({
+      slots,
+      perGroupMax: Math.ceil(slots / 3),
+      // A newcomer need not wait for the work of another tenant.
+      aloneMax: slots - Math.floor(slots / 4),
+      waitingMax: limits.inFlightMax - slots,
+    });
   }
 
   /** Requests that have begun, and whose answers their clients have not taken. */
@@ -76,12 +87,12 @@ export class Exchanges {
 
   /**
    * Takes up a request: its credentials are checked and its body arrives. Besides the requests that
-   * are worked on, each connection may have one of these. False: there are as many as may be.
+   * are worked on, each connection may have one of these. False: there are as many as may be, or as
+   * this party may have.
    */
-  takeUp(request: IncomingMessage): boolean {
+  takeUp(request: IncomingMessage, party: Party): boolean {
     const { inFlightMax } = this.limits;
-    if (this.admitted.size >= inFlightMax || this.takenUp >= inFlightMax + this.places.size)
-      return false;
+    if (this.takenUp >= inFlightMax + this.places.size || this.slots.isFullFor(party)) return false;
     const exchange = this.unanswered(request);
     if (exchange === undefined) return true;
     exchange.isTakenUp = true;
@@ -89,12 +100,16 @@ export class Exchanges {
     return true;
   }
 
-  /** Counts a request as worked on until its answer is made. False: there are as many as may be. */
-  admit(request: IncomingMessage): boolean {
-    if (this.admitted.size >= this.limits.inFlightMax) return false;
+  /**
+   * Waits for the request's turn; it is worked on until its answer is made. False: there are as
+   * many as may be, or its client has left.
+   */
+  async admit(request: IncomingMessage, party: Party): Promise<boolean> {
     const exchange = this.unanswered(request);
-    if (exchange !== undefined) this.admitted.add(exchange);
-    return true;
+    if (exchange === undefined) return true;
+    exchange.turn = this.slots.enter(party);
+    hasTurn(request, exchange.turn);
+    return exchange.turn.begun;
   }
 
   /** The head of a request has arrived. */
@@ -153,7 +168,7 @@ export class Exchanges {
     if (exchange.isAnswered) return;
     exchange.isAnswered = true;
     if (exchange.isTakenUp) this.takenUp -= 1;
-    this.admitted.delete(exchange);
+    exchange.turn?.end();
   }
 
   private closed(ofSocket: Set<Exchange>, exchange: Exchange): void {

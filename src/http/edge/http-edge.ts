@@ -13,13 +13,14 @@ import type { Logger } from 'pino';
 import type { LoggedAddresses } from '../../config/config.js';
 import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
+import type { Party } from '../../foundation/fair-slots.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { HttpMetrics } from '../health/metrics.js';
 import { RequestValidationPipe } from '../shapes/validation.js';
 import { isOpenEndpoint, type AccessRule } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable } from './api-error.js';
-import { authenticate, authenticateOperator, tenantOf } from './authentication.js';
+import { aliasIn, authenticate, authenticateOperator, tenantOf } from './authentication.js';
 import { HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './broken-messages.js';
 import { callOf, type Call } from './call.js';
 import { limitCalls, limitCallsOfUser, limitNewUsers, type CallCounter } from './call-limit.js';
@@ -180,10 +181,9 @@ export class HttpEdge {
     });
     // A body that arrives slowly holds a connection and no place among the requests in progress.
     server.addHook('preValidation', (request, _reply, done) => {
-      const isHealth = request.routeOptions.config.access?.kind === 'none';
-      const isAdmitted = isHealth || this.exchangesOf(request).admit(request.raw);
       // Here and not before: what reads the body does not keep the context.
-      withinSpan(request, () => done(isAdmitted ? undefined : unavailable()));
+      const goOn = (error?: ApiError): void => withinSpan(request, () => done(error));
+      void this.hasTurn(request).then((has) => goOn(has ? undefined : unavailable()));
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
@@ -361,8 +361,14 @@ export class HttpEdge {
     const hasRoom =
       kind === 'none'
         ? exchanges.hasRoomForHealth(raw)
-        : !exchanges.isSpare(raw) && exchanges.takeUp(raw);
+        : !exchanges.isSpare(raw) && exchanges.takeUp(raw, partyOf(request));
     if (!hasRoom) throw unavailable();
+  }
+
+  /** Waits for the request's turn to be worked on. False: it has none. Does not reject. */
+  private async hasTurn(request: FastifyRequest): Promise<boolean> {
+    const isHealth = request.routeOptions.config.access?.kind === 'none';
+    return isHealth || this.exchangesOf(request).admit(request.raw, partyOf(request));
   }
 
   /**
@@ -389,6 +395,12 @@ const serverOptions = (limits: HttpLimits): ServerOptions => ({
   connectionsCheckingInterval: limits.timeoutCheckMs,
   // Node would answer a missing Host header without a body; `checkTarget` answers in JSON.
   requireHostHeader: false,
+});
+
+/** Tenants take turns, and within a tenant its clients. Operators count as one tenant. */
+const partyOf = (request: FastifyRequest): Party => ({
+  group: aliasIn(request.params) ?? ' operators',
+  member: countedAddress(clientAddress(request)),
 });
 
 const hasCredentials = ({ headers }: FastifyRequest): boolean =>

@@ -3,10 +3,12 @@ import type { PlaceLimits } from './connection-places.js';
 /** Limits of the service towards its clients. Times in milliseconds. */
 export interface HttpLimits extends PlaceLimits {
   /**
-   * Requests that are worked on, from the arrival of their bodies until their answers are made;
-   * more are answered with 503, so that the accepted ones finish in time.
+   * Requests that are worked on or wait for their turn, from the arrival of their bodies until
+   * their answers are made; more are answered with 503, so that the accepted ones finish in time.
    */
   readonly inFlightMax: number;
+  /** Requests that are worked on at once; tenants take turns. */
+  readonly atWorkMax: number;
   /**
    * From the arrival of the head to the answer; then 503, or 408 when the body is still incomplete.
    */
@@ -50,6 +52,7 @@ export interface HttpLimits extends PlaceLimits {
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   inFlightMax: 512,
+  atWorkMax: 24,
   deadlineMs: 15_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,

@@ -11,7 +11,10 @@ export function done<T>(outcome: Outcome<T>): T {
 
 /** A refusal without its own code for clients is a bad request, with its reason. */
 const ANSWERS: Readonly<
-  Record<OperationRefusalCode, 'BAD_REQUEST' | 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS'>
+  Record<
+    OperationRefusalCode,
+    'BAD_REQUEST' | 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' | 'SUBSCRIPTION_NOT_FOUND'
+  >
 > = {
   TENANT_NOT_FOUND: 'BAD_REQUEST',
   ACCOUNT_NOT_FOUND: 'BAD_REQUEST',
@@ -43,6 +46,8 @@ const ANSWERS: Readonly<
   NOTHING_LOST: 'BAD_REQUEST',
   REACTION_ID_MALFORMED: 'BAD_REQUEST',
   REACTION_NOT_PARKED: 'BAD_REQUEST',
+  ENDPOINT_NOT_FOUND: 'SUBSCRIPTION_NOT_FOUND',
+  DELIVERY_NOT_FOUND: 'BAD_REQUEST',
   PROJECTION_NOT_NAMED: 'BAD_REQUEST',
   PROJECTION_UNKNOWN: 'BAD_REQUEST',
   NO_NEW_GENERATION: 'BAD_REQUEST',

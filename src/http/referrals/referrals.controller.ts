@@ -122,7 +122,9 @@ export class ReferralsController {
     const wanted = page(query);
     const { referrerAccountRef, referredAccountRef } = filter;
     await this.gateway.readable(call, READ_MODELS, referrerAccountRef ?? referredAccountRef);
-    const { totalCount, items } = await this.referrals.list(call.scope, filter, wanted);
+    const { totalCount, items } = await call.aside(() =>
+      this.referrals.list(call.scope, filter, wanted),
+    );
     const viewer = call.token?.kind === 'user' ? call.token : undefined;
     return {
       count: items.length,

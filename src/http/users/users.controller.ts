@@ -142,7 +142,7 @@ export class UsersController {
   async list(@Call() call: Call, @QueryParameters() query: Query) {
     const wanted = { ...page(query), query: textQuery(query, 'query') };
     await this.gateway.readable(call, ['users']);
-    const { totalCount, items } = await this.users.list(call.scope, wanted);
+    const { totalCount, items } = await call.aside(() => this.users.list(call.scope, wanted));
     return {
       count: items.length,
       totalCount,

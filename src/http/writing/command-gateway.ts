@@ -10,6 +10,7 @@ import type { AccountEvent, PersonId } from '../../domain/account/account.events
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
+import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
@@ -17,7 +18,7 @@ import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
 import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
-import type { Writes } from './writes.js';
+import type { WriteAnswer, Writes } from './writes.js';
 
 /** The account after a write, and the write's events. */
 export interface Written {
@@ -161,6 +162,11 @@ export class CommandGateway {
     });
   }
 
+  /** A write of another kind, run once per idempotency key. @throws {ApiError} for a refusal. */
+  answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+    return this.writes.answer(call, write);
+  }
+
   /**
    * Waits, bounded, until these projections include earlier writes and the position that the client
    * requires. The answer says in `Ledger-Stale` when earlier writes are missing.
@@ -172,7 +178,9 @@ export class CommandGateway {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope, departure, reply } = call;
-    const stale = await this.ownWrites.visible({ scope, projections, atLeast, departure });
+    const stale = await call.aside(() =>
+      this.ownWrites.visible({ scope, projections, atLeast, departure }),
+    );
     if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
     if (account !== undefined) await this.refuseUnreadable(account);
   }

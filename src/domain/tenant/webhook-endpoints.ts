@@ -1,0 +1,203 @@
+import type { Decision } from '../decision.js';
+import { refused } from '../refusal.js';
+import type { Mode } from '../scope.js';
+import { retire, type Retirable } from './tenant-secrets.js';
+
+/** The endpoints of a tenant's developers, and their secrets: part of the tenant's stream. */
+
+/** Of a tenant and mode, disabled ones included. */
+export const ENDPOINTS_MAX = 50;
+
+/** Why an endpoint gets no deliveries: it answered 410, or an operator disabled it. */
+export type DisabledBecause = 'GONE' | 'OPERATOR';
+
+/** The secret of an endpoint, encrypted. */
+export interface EndpointSecret {
+  readonly secretId: string;
+  readonly sealed: string;
+}
+
+/** An endpoint is named by a keyed hash of its URL: one subscription a URL. */
+interface OfEndpoint {
+  readonly at: number;
+  readonly mode: Mode;
+  readonly endpointId: string;
+}
+
+export type WebhookEvent =
+  /** Also for a new name, and to enable it again. */
+  | ({
+      readonly type: 'WebhookSubscribed';
+      /** URL and name, encrypted. */
+      readonly sealed: string;
+      /** Keyed digest of URL and name. */
+      readonly digest: string;
+    } & OfEndpoint)
+  | ({ readonly type: 'WebhookSecretIssued' } & OfEndpoint & EndpointSecret)
+  /** From `validUntil` on nothing is signed with it. */
+  | ({
+      readonly type: 'WebhookSecretRetired';
+      readonly secretId: string;
+      readonly validUntil: number;
+    } & OfEndpoint)
+  | ({ readonly type: 'WebhookDisabled'; readonly because: DisabledBecause } & OfEndpoint)
+  | ({ readonly type: 'WebhookEnabled' } & OfEndpoint)
+  | ({ readonly type: 'WebhookUnsubscribed' } & OfEndpoint);
+
+export interface WebhookEndpoint {
+  readonly endpointId: string;
+  readonly mode: Mode;
+  readonly sealed: string;
+  readonly digest: string;
+  readonly subscribedAt: number;
+  /** Null: it is sent what happens. */
+  readonly disabled: { readonly at: number; readonly because: DisabledBecause } | null;
+  /** Oldest first. */
+  readonly secrets: readonly (EndpointSecret & Retirable)[];
+}
+
+export type WebhookCommand =
+  | {
+      readonly type: 'SubscribeWebhook';
+      readonly mode: Mode;
+      readonly endpointId: string;
+      readonly sealed: string;
+      readonly digest: string;
+      /** For an endpoint that is new. */
+      readonly secret: EndpointSecret;
+      readonly now: number;
+    }
+  | {
+      readonly type: 'RotateWebhookSecret';
+      readonly mode: Mode;
+      readonly endpointId: string;
+      readonly secret: EndpointSecret;
+      /** How long the present one signs as well. */
+      readonly graceMs: number;
+      readonly now: number;
+    }
+  | {
+      readonly type: 'DisableWebhook';
+      readonly mode: Mode;
+      readonly endpointId: string;
+      readonly because: DisabledBecause;
+      readonly now: number;
+    }
+  | {
+      readonly type: 'EnableWebhook' | 'UnsubscribeWebhook';
+      readonly mode: Mode;
+      readonly endpointId: string;
+      readonly now: number;
+    };
+
+type Endpoints = readonly WebhookEndpoint[];
+
+const isOf =
+  ({ mode, endpointId }: Pick<OfEndpoint, 'mode' | 'endpointId'>) =>
+  (endpoint: WebhookEndpoint): boolean =>
+    endpoint.mode === mode && endpoint.endpointId === endpointId;
+
+const changed = (
+  endpoints: Endpoints,
+  of: OfEndpoint,
+  change: (endpoint: WebhookEndpoint) => Partial<WebhookEndpoint>,
+): Endpoints =>
+  endpoints.map((endpoint) =>
+    isOf(of)(endpoint) ? { ...endpoint, ...change(endpoint) } : endpoint,
+  );
+
+export function evolveEndpoints(endpoints: Endpoints, event: WebhookEvent): Endpoints {
+  switch (event.type) {
+    case 'WebhookSubscribed': {
+      const { endpointId, mode, sealed, digest, at } = event;
+      const content = { sealed, digest, disabled: null };
+      return endpoints.some(isOf(event))
+        ? changed(endpoints, event, () => content)
+        : [...endpoints, { endpointId, mode, ...content, subscribedAt: at, secrets: [] }];
+    }
+    case 'WebhookSecretIssued': {
+      const { secretId, sealed } = event;
+      return changed(endpoints, event, ({ secrets }) => ({
+        secrets: [
+          ...secrets.filter(({ validUntil }) => validUntil === null || validUntil > event.at),
+          { secretId, sealed, validUntil: null },
+        ],
+      }));
+    }
+    case 'WebhookSecretRetired':
+      return changed(endpoints, event, ({ secrets }) => ({
+        secrets: secrets.map((secret) =>
+          secret.secretId === event.secretId ? { ...secret, validUntil: event.validUntil } : secret,
+        ),
+      }));
+    case 'WebhookDisabled':
+      return changed(endpoints, event, () => ({
+        disabled: { at: event.at, because: event.because },
+      }));
+    case 'WebhookEnabled':
+      return changed(endpoints, event, () => ({ disabled: null }));
+    case 'WebhookUnsubscribed':
+      return endpoints.filter((endpoint) => !isOf(event)(endpoint));
+  }
+}
+
+export function decideOnEndpoint(
+  endpoints: Endpoints,
+  command: WebhookCommand,
+): Decision<WebhookEvent> {
+  const { mode, endpointId, now: at } = command;
+  const of = { at, mode, endpointId };
+  const known = endpoints.find(isOf(of));
+  if (command.type === 'SubscribeWebhook') return subscribed(endpoints, known, command);
+  if (known === undefined) return refused('SUBSCRIPTION_NOT_FOUND');
+  switch (command.type) {
+    case 'RotateWebhookSecret': {
+      const validUntil = at + command.graceMs;
+      const ofMode = known.secrets.map((secret) => ({ ...secret, mode }));
+      return {
+        events: [
+          { type: 'WebhookSecretIssued', ...of, ...command.secret },
+          ...retire(ofMode, [{ mode }], validUntil).map(({ secretId }): WebhookEvent => ({
+            type: 'WebhookSecretRetired',
+            ...of,
+            secretId,
+            validUntil,
+          })),
+        ],
+      };
+    }
+    case 'DisableWebhook':
+      if (known.disabled !== null) return { events: [] };
+      return { events: [{ type: 'WebhookDisabled', ...of, because: command.because }] };
+    case 'EnableWebhook':
+      return { events: known.disabled === null ? [] : [{ type: 'WebhookEnabled', ...of }] };
+    case 'UnsubscribeWebhook':
+      return { events: [{ type: 'WebhookUnsubscribed', ...of }] };
+  }
+}
+
+/** The same URL and name once more records nothing. */
+function subscribed(
+  endpoints: Endpoints,
+  known: WebhookEndpoint | undefined,
+  command: Extract<WebhookCommand, { type: 'SubscribeWebhook' }>,
+): Decision<WebhookEvent> {
+  const { mode, endpointId, sealed, digest, secret, now: at } = command;
+  const subscription: WebhookEvent = {
+    type: 'WebhookSubscribed',
+    at,
+    mode,
+    endpointId,
+    sealed,
+    digest,
+  };
+  if (known !== undefined)
+    return {
+      events: known.disabled === null && known.digest === digest ? [] : [subscription],
+    };
+  if (endpoints.filter((endpoint) => endpoint.mode === mode).length >= ENDPOINTS_MAX)
+    return refused('TOO_MANY_ENDPOINTS', `there are ${ENDPOINTS_MAX} subscriptions already`);
+  return {
+    events: [subscription, { type: 'WebhookSecretIssued', at, mode, endpointId, ...secret }],
+  };
+}

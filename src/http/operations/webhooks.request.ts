@@ -1,0 +1,34 @@
+import * as z from 'zod';
+import { durationMs } from '../../foundation/duration.js';
+import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
+import { mode, text } from './operator-request.js';
+
+const url = z.string().min(1).max(2_000);
+
+export const endpointsRequest = z.strictObject({ mode });
+
+export const deliveriesRequest = z.strictObject({
+  mode,
+  endpoint: url.optional(),
+  state: z.enum(DELIVERY_STATES).optional(),
+  type: text.optional(),
+  since: text.optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(100),
+});
+
+export const resendRequest = z.union([
+  z.strictObject({ mode, delivery: text }),
+  z.strictObject({ mode, endpoint: url, since: text }),
+]);
+
+export const endpointRequest = z.strictObject({ mode, endpoint: url });
+
+/** `grace`: `30m`, `24h`, `7d` or `0`. */
+export const rotateSecretRequest = z.strictObject({
+  mode,
+  endpoint: url,
+  grace: z
+    .string()
+    .default('24h')
+    .refine((grace) => durationMs(grace) !== undefined, 'must be a duration such as 30m or 24h'),
+});

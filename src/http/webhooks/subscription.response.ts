@@ -1,0 +1,26 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
+import { Text } from '../shapes/answer-members.js';
+
+export class NewSubscriptionResponse {
+  @Text({ description: 'As it was subscribed' })
+  endpointUrl: string;
+
+  @ApiProperty({ type: String, nullable: true })
+  name: string | null;
+
+  @Text({ description: 'Signs the deliveries (Standard Webhooks); shown here alone' })
+  secret: string;
+}
+
+export class SubscriptionResponse extends OmitType(NewSubscriptionResponse, ['secret']) {}
+
+export const subscriptionJson = ({ endpointUrl, name }: Subscription): SubscriptionResponse => ({
+  endpointUrl,
+  name,
+});
+
+export const newSubscriptionJson = (subscription: Subscription): NewSubscriptionResponse => ({
+  ...subscriptionJson(subscription),
+  secret: subscription.secrets[0] ?? '',
+});

@@ -1,0 +1,97 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
+import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
+import { WebhookSubscriptions } from '../../webhooks/subscriptions/webhook-subscriptions.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { CommandGateway } from '../writing/command-gateway.js';
+import { refusalAnswer } from '../writing/refusal-answers.js';
+import { SubscriptionRequest } from './subscription.request.js';
+import {
+  newSubscriptionJson,
+  NewSubscriptionResponse,
+  subscriptionJson,
+  SubscriptionResponse,
+} from './subscription.response.js';
+
+/** Endpoints that are told what happens. */
+@ApiTags('Webhook')
+@Controller(TENANT_PATH)
+export class SubscriptionsController {
+  constructor(
+    private readonly gateway: CommandGateway,
+    private readonly subscriptions: WebhookSubscriptions,
+    private readonly tests: TestDeliveries,
+    private readonly guard: EndpointGuard,
+  ) {}
+
+  @ApiOperation({
+    summary: 'Subscribe an endpoint; the same URL again is the same subscription, and enables it',
+  })
+  @Post('subscription')
+  @HttpCode(201)
+  @Access('key')
+  @ApiCreatedResponse({ type: NewSubscriptionResponse })
+  @Fails('ENDPOINT_NOT_ALLOWED')
+  subscribe(@Call() call: Call, @Body() { endpointUrl, name }: SubscriptionRequest) {
+    return this.gateway.answer(call, async (meta) => {
+      const checked = await this.guard.check(endpointUrl);
+      if (checked.kind === 'malformed') throw badRequest(`endpointUrl ${checked.reason}`);
+      if (checked.kind === 'not-allowed') throw new ApiError('ENDPOINT_NOT_ALLOWED');
+      const changed = await this.subscriptions.subscribe(meta, endpointUrl, name ?? null);
+      if ('refused' in changed) throw refusalAnswer(changed.refused, changed.details);
+      const { subscription, position, replayed } = changed;
+      if (subscription === undefined) throw new Error('a new subscription is missing');
+      const body = newSubscriptionJson(subscription);
+      return { status: 201, body, position, triggersPolicy: false, replayed };
+    });
+  }
+
+  @ApiOperation({ summary: 'All subscriptions, disabled ones included' })
+  @Get('subscription')
+  @Access('key')
+  @ApiOkResponse({ type: [SubscriptionResponse], description: 'Oldest first' })
+  async list(@Call() call: Call) {
+    return (await this.subscriptions.list(call.scope)).map(subscriptionJson);
+  }
+
+  @ApiOperation({ summary: 'End a subscription; what waits for it is not sent' })
+  @Delete('subscription/:url')
+  @HttpCode(204)
+  @Access('key')
+  @ApiNoContentResponse({ description: 'Nothing is sent there any more' })
+  @Fails('SUBSCRIPTION_NOT_FOUND')
+  unsubscribe(@Call() call: Call, @Param('url') url: string) {
+    return this.gateway.answer(call, async (meta) => {
+      const changed = await this.subscriptions.unsubscribe(meta, url);
+      if ('refused' in changed) throw refusalAnswer(changed.refused, changed.details);
+      const { position, replayed } = changed;
+      return { status: 204, body: undefined, position, triggersPolicy: false, replayed };
+    });
+  }
+
+  @ApiOperation({ summary: 'Send a test event to one endpoint' })
+  @Post('subscription/:url/test')
+  @HttpCode(204)
+  @Access('key', { emptyBody: true })
+  @ApiNoContentResponse({ description: 'A test event is on its way' })
+  @Fails('SUBSCRIPTION_NOT_FOUND')
+  test(@Call() call: Call, @Param('url') url: string) {
+    return this.gateway.answer(call, async ({ scope, commandId }) => {
+      const subscription = await this.subscriptions.find(scope, url);
+      if (subscription === undefined) throw new ApiError('SUBSCRIPTION_NOT_FOUND');
+      await this.tests.send(scope, subscription.endpointId, commandId);
+      const done = { position: null, triggersPolicy: false, replayed: false };
+      return { status: 204, body: undefined, ...done };
+    });
+  }
+}

@@ -1,0 +1,264 @@
+import type { Core } from '../../core/core.js';
+import type { Refusal } from '../../domain/refusal.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Actor, CommandMeta } from '../../event-log/envelope.js';
+import { newId, timeNow } from '../../foundation/world.js';
+import {
+  attemptsOf,
+  endpointFigures,
+  findDelivery,
+  listDeliveries,
+  resend,
+  type DeliveryState,
+  type KnownDelivery,
+  type Resent,
+} from '../../webhooks/deliveries/shown-deliveries.js';
+import { answerOf } from '../../webhooks/deliveries/webhook-sender.js';
+import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
+import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
+import { timeOf } from '../ledger/ledger-selection.js';
+import { NotDone, type Outcome } from '../outcome.js';
+
+/** Operations on webhooks: each returns the document that `--json` prints. */
+
+export interface ShownEndpoint {
+  readonly endpointUrl: string;
+  readonly name: string | null;
+  readonly state: 'ACTIVE' | 'FAILING' | 'DISABLED';
+  readonly waiting: number;
+  readonly dead: number;
+  readonly lastSuccess: string | null;
+}
+
+export interface ShownDelivery {
+  readonly id: string;
+  /** `id` of the body, `webhook-id` of the headers. */
+  readonly eventId: string;
+  readonly type: string;
+  /** Null: nobody subscribes it any more. */
+  readonly endpointUrl: string | null;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly nextAttemptAt: string | null;
+  readonly created: string;
+}
+
+export interface ShownAttempt {
+  readonly at: string;
+  /** Of the answer; null: none came. */
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly ms: number;
+  /** The beginning of the answer. */
+  readonly answer: string | null;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+type WebhookCore = Pick<Core, 'pool' | 'tenants' | 'webhooks' | 'webhookAnswerSealer'>;
+
+export interface DeliverySelection {
+  readonly endpoint?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  readonly type?: string | undefined;
+  /** ISO 8601. */
+  readonly since?: string | undefined;
+  readonly limit: number;
+}
+
+/** The endpoints of a tenant and mode, in the order of their subscription. */
+export async function showEndpoints(
+  core: WebhookCore,
+  scope: Scope,
+): Promise<Outcome<readonly ShownEndpoint[]>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const figures = new Map(
+    (await endpointFigures(core.pool, scope)).map((known) => [known.endpointId, known]),
+  );
+  return (await core.webhooks.list(scope)).map(({ endpointId, endpointUrl, name, disabled }) => {
+    const known = figures.get(endpointId);
+    const isFailing = (known?.failures ?? 0) >= FAILING_FROM;
+    return {
+      endpointUrl,
+      name,
+      state: disabled !== null ? 'DISABLED' : isFailing ? 'FAILING' : 'ACTIVE',
+      waiting: known?.waiting ?? 0,
+      dead: known?.dead ?? 0,
+      lastSuccess: known?.lastSuccess?.toISOString() ?? null,
+    };
+  });
+}
+
+/** Newest first. */
+export async function showDeliveries(
+  core: WebhookCore,
+  scope: Scope,
+  { endpoint, since: from, ...selection }: DeliverySelection,
+): Promise<Outcome<readonly ShownDelivery[]>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const since = sinceOf(from);
+  if (since instanceof NotDone) return since;
+  const endpointId = endpoint === undefined ? undefined : core.webhooks.idOf(scope, endpoint);
+  const urls = await urlsOf(core, scope);
+  const found = await listDeliveries(core.pool, scope, { ...selection, since, endpointId });
+  return found.map((delivery) => shown(delivery, urls));
+}
+
+/** One with its attempts, oldest first. */
+export async function showDelivery(
+  core: WebhookCore,
+  scope: Scope,
+  id: string,
+): Promise<
+  Outcome<Omit<ShownDelivery, 'attempts'> & { readonly attempts: readonly ShownAttempt[] }>
+> {
+  const delivery = await known(core, scope, id);
+  if (delivery instanceof NotDone) return delivery;
+  const attempts = await attemptsOf(core.pool, id);
+  return {
+    ...shown(delivery, await urlsOf(core, scope)),
+    attempts: await Promise.all(
+      attempts.map(async ({ at, status, reason, ms, beginning }) => ({
+        at: at.toISOString(),
+        status,
+        reason,
+        ms,
+        answer:
+          beginning && (await core.webhookAnswerSealer.open(beginning, answerOf(id))).toString(),
+      })),
+    ),
+  };
+}
+
+/** One delivery again, or all of an endpoint since a time: with the same ids. */
+export async function resendDeliveries(
+  core: WebhookCore,
+  scope: Scope,
+  which: { readonly id: string } | { readonly endpoint: string; readonly since: string },
+): Promise<Outcome<{ readonly resent: number }>> {
+  if ('id' in which) {
+    const delivery = await known(core, scope, which.id);
+    if (delivery instanceof NotDone) return delivery;
+    return { resent: await resend(core.pool, scope, which) };
+  }
+  const subscription = await subscribed(core, scope, which.endpoint);
+  if (subscription instanceof NotDone) return subscription;
+  const { endpointId } = subscription;
+  const since = sinceOf(which.since);
+  if (since instanceof NotDone) return since;
+  const all: Resent = { endpointId, since: since ?? new Date(0) };
+  return { resent: await resend(core.pool, scope, all) };
+}
+
+/** Deliveries to a disabled endpoint begin again. */
+export async function enableEndpoint(
+  core: WebhookCore,
+  scope: Scope,
+  endpoint: string,
+  actor: Actor,
+): Promise<Outcome<ShownEndpoint>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const changed = await core.webhooks.enable(metaOf(scope, actor, 'webhook enable'), endpoint);
+  const refused = notChanged(changed, endpoint);
+  if (refused) return refused;
+  const all = await showEndpoints(core, scope);
+  if (all instanceof NotDone) return all;
+  const { subscription } = changed as ChangedSubscription;
+  return (
+    all.find(({ endpointUrl }) => endpointUrl === subscription?.endpointUrl) ??
+    new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint })
+  );
+}
+
+/** The new secret, once; the one before signs as well for the grace period. */
+export async function rotateEndpointSecret(
+  core: WebhookCore,
+  scope: Scope,
+  { endpoint, graceMs }: { readonly endpoint: string; readonly graceMs: number },
+  actor: Actor,
+): Promise<Outcome<{ readonly endpointUrl: string; readonly secret: string }>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const meta = metaOf(scope, actor, 'webhook rotate-secret');
+  const changed = await core.webhooks.rotateSecret(meta, endpoint, graceMs);
+  const refused = notChanged(changed, endpoint);
+  if (refused) return refused;
+  const { subscription } = changed as ChangedSubscription;
+  const [secret] = subscription?.secrets ?? [];
+  if (subscription === undefined || secret === undefined)
+    return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
+  return { endpointUrl: subscription.endpointUrl, secret };
+}
+
+function sinceOf(text: string | undefined): Outcome<Date | undefined> {
+  const since = timeOf('since', text, timeNow());
+  return since === undefined || since instanceof NotDone ? since : new Date(since);
+}
+
+async function tenantMissing(
+  { tenants }: Pick<WebhookCore, 'tenants'>,
+  { tenant }: Scope,
+): Promise<NotDone | undefined> {
+  if ((await tenants.read(tenant)) !== undefined) return undefined;
+  return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
+}
+
+async function known(
+  core: WebhookCore,
+  scope: Scope,
+  id: string,
+): Promise<KnownDelivery | NotDone> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const delivery = UUID.test(id) ? await findDelivery(core.pool, scope, id) : undefined;
+  return delivery ?? new NotDone({ code: 'DELIVERY_NOT_FOUND', id });
+}
+
+async function subscribed({ webhooks, tenants }: WebhookCore, scope: Scope, endpoint: string) {
+  const unknown = await tenantMissing({ tenants }, scope);
+  if (unknown) return unknown;
+  return (
+    (await webhooks.find(scope, endpoint)) ?? new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint })
+  );
+}
+
+function notChanged(
+  changed: ChangedSubscription | { readonly refused: Refusal },
+  endpoint: string,
+): NotDone | undefined {
+  return 'refused' in changed ? new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint }) : undefined;
+}
+
+async function urlsOf(
+  { webhooks }: Pick<WebhookCore, 'webhooks'>,
+  scope: Scope,
+): Promise<ReadonlyMap<string, string>> {
+  const all = await webhooks.list(scope);
+  return new Map(all.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
+}
+
+const shown = (
+  { id, webhookId, type, endpointId, state, attempts, nextAttemptAt, created }: KnownDelivery,
+  urls: ReadonlyMap<string, string>,
+): ShownDelivery => ({
+  id,
+  eventId: webhookId,
+  type,
+  endpointUrl: urls.get(endpointId) ?? null,
+  state,
+  attempts,
+  nextAttemptAt: state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
+  created: created.toISOString(),
+});
+
+const metaOf = (scope: Scope, actor: Actor, cause: string): CommandMeta => ({
+  scope,
+  commandId: newId(),
+  correlationId: newId(),
+  causationId: cause,
+  actor,
+  idempotency: null,
+});

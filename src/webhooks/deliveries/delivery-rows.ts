@@ -1,0 +1,329 @@
+import { sql } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import type { Mode } from '../../domain/scope.js';
+import type { Position, SeenEvent } from '../../event-log/event-log.js';
+import { parseWitness, witnessText } from '../../event-log/witness.js';
+import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { inTransaction } from '../../postgres/transaction.js';
+import type { WebhookType } from '../payloads/announced.js';
+
+/** What the follower of webhooks stores: its checkpoint, the endpoints, and what is to be sent. */
+
+const NAME = 'webhooks';
+
+export type EndpointState = 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
+
+export interface EndpointName {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly endpointId: string;
+}
+
+/** An endpoint after an event of its tenant. */
+export interface EndpointChange extends EndpointName {
+  readonly state: EndpointState;
+  readonly position: Position | null;
+}
+
+/** An event that is to be told to an endpoint. */
+export interface NewDelivery extends EndpointName {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly type: WebhookType;
+  readonly subject: Readonly<Record<string, string>>;
+  /** Null: about no event. */
+  readonly event: {
+    readonly stream: string;
+    readonly revision: bigint;
+    readonly eventId: string;
+  } | null;
+  /** When it was recorded, epoch milliseconds. */
+  readonly created: number;
+}
+
+export interface UnreadEvent {
+  readonly eventId: string;
+  readonly stream: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  readonly reason: string;
+}
+
+/** Everything up to this event has its rows. */
+export interface FollowerPoint {
+  readonly reached: Position;
+  readonly witness: SeenEvent;
+}
+
+export interface FollowerCheckpoint {
+  /** Null: before the first event. */
+  readonly position: Position | null;
+  readonly witness: SeenEvent | undefined;
+  /** Oldest first. */
+  readonly trail: readonly FollowerPoint[];
+  readonly version: bigint;
+}
+
+/** What a page of the log comes to. */
+export interface FollowedPage {
+  readonly point: FollowerPoint;
+  /** Undefined: the stored one stays. */
+  readonly trail: readonly FollowerPoint[] | undefined;
+  readonly endpoints: readonly EndpointChange[];
+  readonly deliveries: readonly NewDelivery[];
+  readonly unread: readonly UnreadEvent[];
+}
+
+/** Another process wrote the checkpoint since it was read: it leads now. */
+export class AnotherFollower extends Error {
+  override readonly name = 'AnotherFollower';
+}
+
+/** Undefined: nothing was ever followed here. @throws while the database is unavailable. */
+export async function loadFollowerCheckpoint(
+  db: Pool | PoolClient,
+): Promise<FollowerCheckpoint | undefined> {
+  const row = await fetchRow(
+    db,
+    tables
+      .selectFrom('ledger.webhook_checkpoints')
+      .select(['position', 'witness', 'trail', 'version'])
+      .where('name', '=', NAME),
+  );
+  if (row === undefined) return undefined;
+  const trail = row.trail.flatMap(({ reached, witness: text }) => {
+    const witness = parseWitness(text);
+    return witness === undefined ? [] : [{ reached, witness }];
+  });
+  const { position, version } = row;
+  return { position, witness: parseWitness(row.witness), trail, version };
+}
+
+/** The first checkpoint, unless there is one by now. */
+export async function beginFollowing(pool: Pool, position: Position | null): Promise<void> {
+  await run(
+    pool,
+    tables
+      .insertInto('ledger.webhook_checkpoints')
+      .values({ name: NAME, position })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
+}
+
+/**
+ * Moves the follower to a position: back after a loss of the log's end, or into another log. What
+ * was seen of endpoints behind it is unknown from then on. Within the caller's transaction.
+ * @param isBehind whether an endpoint's last change stands behind the position, or nowhere.
+ */
+export async function moveFollower(
+  client: PoolClient,
+  to: { readonly position: Position | null; readonly trail: readonly FollowerPoint[] },
+  isBehind: (changed: Position) => boolean,
+): Promise<void> {
+  const witness = to.trail.at(-1)?.witness;
+  await run(
+    client,
+    tables
+      .updateTable('ledger.webhook_checkpoints')
+      .set((eb) => ({
+        position: to.position,
+        witness: witness ? witnessText(witness) : null,
+        trail: trailText(to.trail),
+        version: eb('version', '+', 1n),
+      }))
+      .where('name', '=', NAME),
+  );
+  const known = await fetchRows(
+    client,
+    tables
+      .selectFrom('ledger.webhook_endpoints')
+      .select('changed_position as position')
+      .distinct()
+      .where('changed_position', 'is not', null)
+      .$narrowType<{ position: string }>(),
+  );
+  const lost = known.map(({ position }) => position).filter(isBehind);
+  if (lost.length > 0)
+    await run(
+      client,
+      tables
+        .updateTable('ledger.webhook_endpoints')
+        .set({ state: 'UNKNOWN' })
+        .where('changed_position', 'in', lost),
+    );
+}
+
+/**
+ * Rows and checkpoint in one transaction. @returns the new version.
+ * @throws {AnotherFollower}
+ */
+export async function storePage(
+  pool: Pool,
+  version: bigint,
+  { point, trail, endpoints, deliveries, unread }: FollowedPage,
+): Promise<bigint> {
+  return inTransaction(pool, async (client) => {
+    // Reading a few events again is harmless; losing rows is not.
+    if (endpoints.length + deliveries.length + unread.length === 0)
+      await client.query("select set_config('synchronous_commit', 'off', true)");
+    const moved = await run(
+      client,
+      tables
+        .updateTable('ledger.webhook_checkpoints')
+        .set((eb) => ({
+          position: point.reached,
+          witness: witnessText(point.witness),
+          ...(trail && { trail: trailText(trail) }),
+          version: eb('version', '+', 1n),
+          updated_at: sql<Date>`now()`,
+        }))
+        .where('name', '=', NAME)
+        .where('version', '=', version),
+    );
+    if (moved !== 1) throw new AnotherFollower();
+    if (endpoints.length > 0) await putEndpoints(client, endpoints);
+    if (deliveries.length > 0) await putDeliveries(client, deliveries);
+    if (unread.length > 0)
+      await run(
+        client,
+        tables
+          .insertInto('ledger.webhook_unread_events')
+          .values(
+            unread.map(({ eventId, stream, revision, position, reason }) => ({
+              event_id: eventId,
+              stream,
+              revision,
+              position,
+              reason,
+            })),
+          )
+          .onConflict((conflict) => conflict.doNothing()),
+      );
+    return version + 1n;
+  });
+}
+
+/** Stores how endpoints are now; one that is active may have something waiting. */
+export async function putEndpoints(
+  db: Pool | PoolClient,
+  changes: readonly EndpointChange[],
+): Promise<void> {
+  const last = new Map(changes.map((change) => [nameOf(change), change]));
+  await run(
+    db,
+    tables
+      .insertInto('ledger.webhook_endpoints')
+      .values(
+        [...last.values()].map(({ tenant, mode, endpointId, state, position }) => ({
+          tenant,
+          mode,
+          endpoint_id: endpointId,
+          state,
+          changed_position: position,
+          due_at: state === 'ACTIVE' ? sql<Date>`now()` : null,
+        })),
+      )
+      .onConflict((conflict) =>
+        conflict.columns(['tenant', 'mode', 'endpoint_id']).doUpdateSet((eb) => ({
+          state: eb.ref('excluded.state'),
+          changed_position: eb.ref('excluded.changed_position'),
+          due_at: eb.ref('excluded.due_at'),
+          failures: 0,
+          pause_until: null,
+        })),
+      ),
+  );
+}
+
+/** A row that is there already stays as it is. */
+export async function putDeliveries(
+  db: Pool | PoolClient,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  const rows = deliveries.map(({ id, webhookId, type, subject, event, created, ...of }) => ({
+    id,
+    tenant: of.tenant,
+    mode: of.mode,
+    endpoint_id: of.endpointId,
+    webhook_id: webhookId,
+    type,
+    subject,
+    stream: event?.stream ?? null,
+    revision: event === null ? null : String(event.revision),
+    event_id: event?.eventId ?? null,
+    created: new Date(created).toISOString(),
+  }));
+  await run(
+    db,
+    sql`
+      with given as (
+        select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (
+          id uuid, tenant text, mode text, endpoint_id text, webhook_id uuid, type text,
+          subject jsonb, stream text, revision bigint, event_id uuid, created timestamptz
+        )
+      ), put as (
+        insert into ledger.webhook_deliveries (
+          id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision, event_id,
+          created, next_attempt_at
+        )
+        select id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision,
+          event_id, created, now()
+        from given
+        on conflict do nothing
+      )
+      update ledger.webhook_endpoints e set due_at = least(e.due_at, now())
+      from (select distinct tenant, mode, endpoint_id from given) g
+      where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g.endpoint_id`,
+  );
+}
+
+/** The endpoints in one of these states. */
+export async function endpointsIn(
+  db: Pool | PoolClient,
+  states: readonly EndpointState[],
+): Promise<readonly (EndpointName & { readonly state: EndpointState })[]> {
+  const rows = await fetchRows(
+    db,
+    tables
+      .selectFrom('ledger.webhook_endpoints')
+      .select(['tenant', 'mode', 'endpoint_id as endpointId', 'state'])
+      .where('state', 'in', [...states]),
+  );
+  return rows.map((row) => ({ ...row, mode: row.mode === 'test' ? 'test' : 'live' }));
+}
+
+export const nameOf = ({ tenant, mode, endpointId }: EndpointName): string =>
+  `${tenant} ${mode} ${endpointId}`;
+
+/** Events that no release here could read yet, oldest first. */
+export async function unreadEvents(
+  db: Pool | PoolClient,
+  limit: number,
+): Promise<readonly Omit<UnreadEvent, 'reason'>[]> {
+  return fetchRows(
+    db,
+    tables
+      .selectFrom('ledger.webhook_unread_events')
+      .select(['event_id as eventId', 'stream', 'revision', 'position'])
+      .orderBy('noted_at')
+      .limit(limit),
+  );
+}
+
+/** An unread event was read: its rows replace it. */
+export async function storeRead(
+  pool: Pool,
+  eventId: string,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await run(
+      client,
+      tables.deleteFrom('ledger.webhook_unread_events').where('event_id', '=', eventId),
+    );
+    if (deliveries.length > 0) await putDeliveries(client, deliveries);
+  });
+}
+
+const trailText = (trail: readonly FollowerPoint[]): string =>
+  JSON.stringify(trail.map(({ reached, witness }) => ({ reached, witness: witnessText(witness) })));

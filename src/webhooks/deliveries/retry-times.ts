@@ -1,0 +1,38 @@
+import { anyBelow } from '../../foundation/world.js';
+
+/** When a failed delivery is sent again, and an endpoint that keeps failing is tried again. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Behind the first, the second … failed attempt; behind later ones as behind the last. */
+const DELAYS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR];
+const JITTER = 0.2;
+const JITTER_STEPS = 2 ** 20;
+/** How old a delivery becomes, counted from its event. */
+const LIFE_MS = 3 * DAY;
+/** A receiver that asks for more is asked again after it. */
+const RETRY_AFTER_MS_MAX = DAY;
+
+/** So many failures in a row make an endpoint a failing one. */
+export const FAILING_FROM = 3;
+/** A failing endpoint is left alone for 1, 2, 4 … seconds, up to this many. */
+export const PROBE_SECONDS_MAX = 30;
+
+/**
+ * When the next attempt is due, epoch milliseconds; null: there is none, the delivery is dead.
+ * @param attempts made so far, at least 1.
+ * @param retryAfterMs what the receiver asked for: a minimum.
+ */
+export function nextAttemptAt(
+  { now, created, attempts }: { now: number; created: number; attempts: number },
+  retryAfterMs: number | null,
+): number | null {
+  const delay = DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0;
+  const spread = 1 + JITTER * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1);
+  const asked = Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
+  const at = now + Math.max(Math.round(delay * spread), asked);
+  return at - created > LIFE_MS ? null : at;
+}

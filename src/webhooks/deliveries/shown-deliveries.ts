@@ -1,0 +1,153 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import type { Scope } from '../../domain/scope.js';
+import { timeNow } from '../../foundation/world.js';
+import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+
+/** What operators see of deliveries, and what they can do about them. */
+
+export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+export interface DeliveryFilter {
+  readonly endpointId?: string | undefined;
+  readonly state?: DeliveryState | undefined;
+  readonly type?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly limit: number;
+}
+
+export interface KnownDelivery {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly type: string;
+  readonly endpointId: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly nextAttemptAt: Date | null;
+  readonly created: Date;
+}
+
+export interface KnownAttempt {
+  readonly at: Date;
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly ms: number;
+  readonly beginning: Buffer | null;
+}
+
+/** How an endpoint does. */
+export interface EndpointFigures {
+  readonly endpointId: string;
+  readonly failures: number;
+  readonly lastSuccess: Date | null;
+  readonly waiting: number;
+  readonly dead: number;
+}
+
+const COLUMNS = [
+  'id',
+  'webhook_id as webhookId',
+  'type',
+  'endpoint_id as endpointId',
+  'state',
+  'attempts',
+  'next_attempt_at as nextAttemptAt',
+  'created',
+] as const;
+
+const deliveriesOf = ({ tenant, mode }: Scope) =>
+  tables.selectFrom('ledger.webhook_deliveries').where((eb) => eb.and({ tenant, mode }));
+
+/** Newest first. */
+export function listDeliveries(
+  pool: Pool,
+  scope: Scope,
+  { endpointId, state, type, since, limit }: DeliveryFilter,
+): Promise<KnownDelivery[]> {
+  let query = deliveriesOf(scope).select(COLUMNS);
+  if (endpointId !== undefined) query = query.where('endpoint_id', '=', endpointId);
+  if (state !== undefined) query = query.where('state', '=', state);
+  if (type !== undefined) query = query.where('type', '=', type);
+  if (since !== undefined) query = query.where('created', '>=', since);
+  return fetchRows(pool, query.orderBy('created', 'desc').orderBy('id').limit(limit));
+}
+
+export function findDelivery(
+  pool: Pool,
+  scope: Scope,
+  id: string,
+): Promise<KnownDelivery | undefined> {
+  return fetchRow(pool, deliveriesOf(scope).select(COLUMNS).where('id', '=', id));
+}
+
+/** Oldest first. */
+export function attemptsOf(pool: Pool, deliveryId: string): Promise<KnownAttempt[]> {
+  return fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.webhook_attempts')
+      .select(['at', 'status', 'reason', 'ms', 'beginning'])
+      .where('delivery_id', '=', deliveryId)
+      .orderBy('number'),
+  );
+}
+
+export function endpointFigures(pool: Pool, { tenant, mode }: Scope): Promise<EndpointFigures[]> {
+  return fetchRows(
+    pool,
+    sql<EndpointFigures>`
+      select e.endpoint_id as "endpointId", e.failures, e.last_success as "lastSuccess",
+        count(d.id) filter (where d.state = 'PENDING')::integer as waiting,
+        count(d.id) filter (where d.state = 'DEAD')::integer as dead
+      from ledger.webhook_endpoints e
+      left join ledger.webhook_deliveries d on d.tenant = e.tenant and d.mode = e.mode
+        and d.endpoint_id = e.endpoint_id and d.state in ('PENDING', 'DEAD')
+      where e.tenant = ${tenant} and e.mode = ${mode}
+      group by e.tenant, e.mode, e.endpoint_id`,
+  );
+}
+
+/** What is sent again at once: ids and body stay. */
+export type Resent =
+  { readonly id: string } | { readonly endpointId: string; readonly since: Date };
+
+const RESENT_AT_ONCE = 1_000;
+
+/**
+ * Ended deliveries become due, and those that wait are due now; one that is just being sent stays
+ * as it is. @returns how many.
+ */
+export async function resend(pool: Pool, { tenant, mode }: Scope, which: Resent): Promise<number> {
+  const began = new Date(timeNow());
+  const selected =
+    'id' in which
+      ? sql`id = ${which.id}`
+      : sql`endpoint_id = ${which.endpointId} and created >= ${which.since}`;
+  let resent = 0;
+  for (;;) {
+    const some = await run(
+      pool,
+      sql`
+        with again as (
+          update ledger.webhook_deliveries
+          set state = 'PENDING', next_attempt_at = ${began}, ended_at = null
+          where id in (
+            select id from ledger.webhook_deliveries
+            where tenant = ${tenant} and mode = ${mode} and ${selected}
+              and (ended_at <= ${began} or ended_at is null and next_attempt_at > ${began})
+              and leased_until is null
+            limit ${RESENT_AT_ONCE}
+          )
+          returning tenant, mode, endpoint_id
+        ), due as (
+          update ledger.webhook_endpoints e set due_at = now(), pause_until = null
+          from (select distinct tenant, mode, endpoint_id from again) a
+          where e.tenant = a.tenant and e.mode = a.mode and e.endpoint_id = a.endpoint_id
+        )
+        select from again`,
+    );
+    resent += some;
+    if (some < RESENT_AT_ONCE) return resent;
+  }
+}

@@ -1,0 +1,401 @@
+import type { Pool } from 'pg';
+import type { ReadableStreams } from '../../command-handling/readable-streams.js';
+import { deterministicId } from '../../command-handling/deterministic-id.js';
+import type { DomainEvent } from '../../domain/events.js';
+import { MODES } from '../../domain/scope.js';
+import type { TenantEvent, TenantState } from '../../domain/tenant/tenant.decider.js';
+import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import type { Logger } from '../../foundation/logger.js';
+import { after, elapsed } from '../../foundation/world.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
+import { describeFailure } from '../../policies/describe-failure.js';
+import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
+import { announcedBy, announcedByEach, type Announced } from '../payloads/announced.js';
+import { eventAt } from './event-at.js';
+import {
+  AnotherFollower,
+  beginFollowing,
+  endpointsIn,
+  loadFollowerCheckpoint,
+  nameOf,
+  putEndpoints,
+  storePage,
+  storeRead,
+  unreadEvents,
+  type EndpointChange,
+  type EndpointName,
+  type FollowerPoint,
+  type NewDelivery,
+  type UnreadEvent,
+} from './delivery-rows.js';
+
+type Decode = (
+  recorded: readonly RecordedEvent[],
+) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
+
+export interface WebhookFollowerOptions {
+  readonly pool: Pool;
+  readonly log: EventLog;
+  readonly decode: Decode;
+  readonly streams: Pick<ReadableStreams, 'tenants' | 'tenantRegister'>;
+  readonly names: KeyedNames;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Called before the log is followed: repairs what a loss of its end left. */
+  readonly settle?: () => Promise<unknown>;
+  /** Called when something is to be sent. */
+  readonly onDeliveries?: () => void;
+  /** A position of the log that this one is a copy of, in this one; undefined: there is none. */
+  readonly translate: (position: Position) => Promise<Position | undefined>;
+  readonly leaseEveryMs?: number;
+}
+
+const LOCK = 'webhooks';
+const PAGE = 500;
+const RETRY = { first: 50, max: 5_000 };
+/** Longest delay of the checkpoint behind pages that came to nothing. */
+const IDLE_CHECKPOINT_MS = 200;
+/** Points of the trail: one a second for the last seconds, then ever sparser. */
+const TRAIL_EVERY_MS = 1_000;
+const TRAIL_NEAR = 8;
+const TRAIL_MAX = 2 * TRAIL_NEAR;
+const UNREAD_AT_ONCE = 1_000;
+
+/**
+ * Follows the log and writes a row for each event and endpoint, in one transaction with its
+ * checkpoint: neither a projector nor a policy, so that no rebuild and no replay sends anything.
+ * Where nothing was followed before, it begins at the head. One process leads. An event that this
+ * release cannot read is noted, and announced once one can: order is not promised.
+ */
+export class WebhookFollower {
+  private readonly leadership: Leadership;
+  private readonly stopping = new AbortController();
+  private running: Promise<void> | undefined;
+  private active = new Map<string, Map<string, EndpointName>>();
+  private trail: readonly FollowerPoint[] = [];
+  private trailAt = -Infinity;
+  private version = 0n;
+  /** Passed without effect, and not stored yet. */
+  private passed: FollowerPoint | undefined;
+  private cancelIdle: (() => void) | undefined;
+  private storing: Promise<void> = Promise.resolve();
+  private leading = false;
+  private problem: string | null = null;
+
+  constructor(private readonly options: WebhookFollowerOptions) {
+    this.leadership = new Leadership(new AdvisoryLocks(options.pool), [LOCK]);
+    options.log.onWentBack(() => this.leadership.endTurn());
+  }
+
+  start(): void {
+    this.running ??= leadWhileStarted(
+      {
+        leadership: this.leadership,
+        started: this.stopping.signal,
+        everyMs: this.options.leaseEveryMs ?? 1_000,
+        retryMs: RETRY,
+        onInterrupted: (error) => {
+          this.problem = describeFailure(error);
+          this.options.logger.warn(
+            { error: this.problem },
+            'the follower of webhooks is interrupted, retrying',
+          );
+        },
+        onStandby: () => (this.problem = null),
+      },
+      (_, signal) => this.lead(signal),
+    );
+  }
+
+  /** Finishes the current page. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+    this.leadership.release();
+  }
+
+  get role(): 'leader' | 'standby' {
+    return this.leading ? 'leader' : 'standby';
+  }
+
+  /** Why it stands still; null: it does not. */
+  get lastError(): string | null {
+    return this.problem;
+  }
+
+  private async lead(signal: AbortSignal): Promise<void> {
+    const { log, settle, pool } = this.options;
+    await settle?.();
+    const checkpoint = (await loadFollowerCheckpoint(pool)) ?? (await this.begin());
+    const from = await this.inThisLog(checkpoint.position);
+    this.version = checkpoint.version;
+    this.trail = checkpoint.trail;
+    this.passed = undefined;
+    await this.lookAgain();
+    await this.knowActive();
+    this.leading = true;
+    try {
+      await this.readUnread();
+      this.problem = null;
+      for await (const page of log.follow(from, {
+        signal,
+        pageSize: PAGE,
+      })) {
+        await this.take(page);
+        this.problem = null;
+        if (signal.aborted) break;
+      }
+    } finally {
+      this.leading = false;
+      await this.storePassed().catch(() => undefined);
+    }
+  }
+
+  /** A database that is new to this log sends nothing of the past. */
+  private async begin() {
+    const { log, pool } = this.options;
+    const head = await log.head();
+    await putAll(pool, await this.subscribed());
+    await beginFollowing(pool, head ?? null);
+    const begun = await loadFollowerCheckpoint(pool);
+    if (begun === undefined) throw new Error('the checkpoint of webhooks is missing');
+    return begun;
+  }
+
+  /** A copy of the log has places of its own, and knows those of the log before. */
+  private async inThisLog(position: Position | null): Promise<Position | undefined> {
+    const { log, translate } = this.options;
+    if (position === null || log.isPosition(position)) return position ?? undefined;
+    return (await translate(position)) ?? log.head();
+  }
+
+  /** The endpoints of all tenants, as the log has them. */
+  private async subscribed(): Promise<EndpointChange[]> {
+    const { streams, names } = this.options;
+    const { state } = await streams.tenantRegister.load(names.tenantRegisterStream());
+    const all: EndpointChange[] = [];
+    for (const alias of state.aliases)
+      all.push(...endpointsOf((await streams.tenants.load(names.tenantStream(alias))).state));
+    return all;
+  }
+
+  /** Endpoints whose last change the log lost are as their tenant's stream has them. */
+  private async lookAgain(): Promise<void> {
+    const { streams, names, pool } = this.options;
+    const unknown = await endpointsIn(pool, ['UNKNOWN']);
+    for (const tenant of new Set(unknown.map((endpoint) => endpoint.tenant))) {
+      const { state } = await streams.tenants.load(names.tenantStream(tenant));
+      const known = new Map(endpointsOf(state).map((change) => [nameOf(change), change]));
+      await putAll(
+        pool,
+        unknown
+          .filter((endpoint) => endpoint.tenant === tenant)
+          .map(
+            (endpoint): EndpointChange =>
+              known.get(nameOf(endpoint)) ?? { ...endpoint, state: 'UNSUBSCRIBED', position: null },
+          ),
+      );
+    }
+  }
+
+  private async knowActive(): Promise<void> {
+    this.active = new Map();
+    for (const endpoint of await endpointsIn(this.options.pool, ['ACTIVE'])) this.know(endpoint);
+  }
+
+  private know({ tenant, mode, endpointId }: EndpointName): void {
+    const scope = `${tenant} ${mode}`;
+    const known = this.active.get(scope) ?? new Map<string, EndpointName>();
+    this.active.set(scope, known.set(endpointId, { tenant, mode, endpointId }));
+  }
+
+  private async take(page: readonly RecordedEvent[]): Promise<void> {
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const { endpoints, deliveries, unread } = await this.effectsOf(page);
+    const point = {
+      reached: last.position,
+      witness: { position: last.position, eventId: last.id },
+    };
+    if (endpoints.length + deliveries.length + unread.length === 0) {
+      this.passed = point;
+      this.cancelIdle ??= after(IDLE_CHECKPOINT_MS, () => {
+        this.storePassed().catch(() => this.leadership.endTurn());
+      });
+      return;
+    }
+    await this.store({ point, endpoints, deliveries, unread });
+    if (deliveries.length > 0 || endpoints.length > 0) this.options.onDeliveries?.();
+  }
+
+  private async effectsOf(page: readonly RecordedEvent[]) {
+    const endpoints: EndpointChange[] = [];
+    const deliveries: NewDelivery[] = [];
+    const unread: UnreadEvent[] = [];
+    const all = await this.options.decode(page);
+    const told = announcements(all);
+    for (const [index, decoded] of all.entries()) {
+      if ('undecodable' in decoded) {
+        const { stream, revision, position, undecodable: reason } = decoded;
+        const eventId = page[index]?.id ?? '';
+        unread.push({ eventId, stream, revision, position, reason: reason.slice(0, 500) });
+        continue;
+      }
+      const change = changeBy(decoded);
+      if (change === undefined) deliveries.push(...this.deliveriesOf(decoded, told.get(decoded)));
+      else {
+        endpoints.push(change);
+        if (change.state === 'ACTIVE') this.know(change);
+        else this.active.get(`${change.tenant} ${change.mode}`)?.delete(change.endpointId);
+      }
+    }
+    return { endpoints, deliveries, unread };
+  }
+
+  private deliveriesOf(
+    decoded: LedgerEvent<DomainEvent>,
+    announced: readonly Announced[] = [],
+  ): NewDelivery[] {
+    const { tenant, mode, stream, revision, eventId, recordedAt } = decoded;
+    const known = this.active.get(`${tenant} ${mode}`);
+    if (known === undefined || known.size === 0) return [];
+    return announced.flatMap(({ type, subject }) => {
+      const webhookId = idOf(decoded, { type, subject });
+      return [...known.values()].map((endpoint): NewDelivery => ({
+        ...endpoint,
+        id: deterministicId(webhookId, endpoint.endpointId),
+        webhookId,
+        type,
+        subject,
+        event: { stream, revision, eventId },
+        created: recordedAt,
+      }));
+    });
+  }
+
+  /** Announces events that the release before could not read, to the endpoints of now. */
+  private async readUnread(): Promise<void> {
+    const { pool, log } = this.options;
+    for (const { eventId, stream, revision } of await unreadEvents(pool, UNREAD_AT_ONCE)) {
+      const recorded = await eventAt(log, stream, revision);
+      if (recorded?.id !== eventId) {
+        await storeRead(pool, eventId, []);
+        continue;
+      }
+      const [decoded] = await this.options.decode([recorded]);
+      if (decoded === undefined || 'undecodable' in decoded) continue;
+      const change = changeBy(decoded);
+      if (change !== undefined) {
+        await putAll(pool, [{ ...change, state: 'UNKNOWN' }]);
+        await storeRead(pool, eventId, []);
+        await this.lookAgain();
+        await this.knowActive();
+      } else {
+        const told = announcements([decoded]).get(decoded);
+        await storeRead(pool, eventId, this.deliveriesOf(decoded, told));
+      }
+    }
+  }
+
+  private storePassed(): Promise<void> {
+    const point = this.passed;
+    if (point === undefined) return Promise.resolve();
+    return this.store({ point, endpoints: [], deliveries: [], unread: [] });
+  }
+
+  /** One write after the other. */
+  private store(page: Omit<Parameters<typeof storePage>[2], 'trail'>): Promise<void> {
+    this.cancelIdle?.();
+    this.cancelIdle = undefined;
+    this.passed = undefined;
+    this.storing = this.storing
+      .catch(() => undefined)
+      .then(async () => {
+        const trail = this.trailWith(page.point);
+        try {
+          this.version = await storePage(this.options.pool, this.version, { ...page, trail });
+        } catch (error) {
+          if (error instanceof AnotherFollower) this.leadership.endTurn();
+          throw error;
+        }
+      });
+    return this.storing;
+  }
+
+  private trailWith(point: FollowerPoint): readonly FollowerPoint[] | undefined {
+    const now = elapsed();
+    if (now - this.trailAt < TRAIL_EVERY_MS) return undefined;
+    this.trailAt = now;
+    const all = [...this.trail, point];
+    this.trail =
+      all.length <= TRAIL_MAX
+        ? all
+        : all.filter((_, index) => index % 2 === 0 || index >= all.length - TRAIL_NEAR);
+    return this.trail;
+  }
+}
+
+const isOfAccount = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent =>
+  decoded.accountRef !== '';
+
+/** What the events of accounts announce, by event. */
+function announcements(
+  all: readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[],
+): ReadonlyMap<LedgerEvent<DomainEvent>, readonly Announced[]> {
+  const ofAccounts = all.filter(
+    (decoded): decoded is LedgerEvent => !('undecodable' in decoded) && isOfAccount(decoded),
+  );
+  const each = announcedByEach(ofAccounts);
+  return new Map(ofAccounts.map((decoded, index) => [decoded, each[index] ?? []]));
+}
+
+/** The first thing that an event announces has its id; the others have ids made from it. */
+function idOf(decoded: LedgerEvent<DomainEvent>, announced: Announced): string {
+  const [first] = isOfAccount(decoded) ? announcedBy(decoded.event) : [];
+  const name = JSON.stringify(announced);
+  return JSON.stringify(first) === name
+    ? decoded.eventId
+    : deterministicId(decoded.eventId, `webhook ${name}`);
+}
+
+/** How an event changes an endpoint; undefined: not at all. */
+function changeBy(decoded: LedgerEvent<DomainEvent>): EndpointChange | undefined {
+  const { event, tenant, position } = decoded;
+  const state = stateAfter(event);
+  if (state === undefined || !('endpointId' in event)) return undefined;
+  const { mode, endpointId } = event;
+  return { tenant, mode, endpointId, state, position };
+}
+
+function stateAfter(event: DomainEvent | TenantEvent): EndpointChange['state'] | undefined {
+  switch (event.type) {
+    case 'WebhookSubscribed':
+    case 'WebhookEnabled':
+      return 'ACTIVE';
+    case 'WebhookDisabled':
+      return 'DISABLED';
+    case 'WebhookUnsubscribed':
+      return 'UNSUBSCRIBED';
+    default:
+      return undefined;
+  }
+}
+
+const endpointsOf = (state: TenantState): EndpointChange[] =>
+  state.status === 'absent'
+    ? []
+    : MODES.flatMap((mode) =>
+        state.webhooks
+          .filter((endpoint) => endpoint.mode === mode)
+          .map(({ endpointId, disabled }): EndpointChange => ({
+            tenant: state.alias,
+            mode,
+            endpointId,
+            state: disabled === null ? 'ACTIVE' : 'DISABLED',
+            position: null,
+          })),
+      );
+
+const putAll = async (pool: Pool, changes: readonly EndpointChange[]): Promise<void> => {
+  if (changes.length > 0) await putEndpoints(pool, changes);
+};

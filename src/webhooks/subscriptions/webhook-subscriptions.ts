@@ -1,0 +1,194 @@
+import { WebhookCommandEnvelope, type Commands } from '../../command-handling/commands.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { Refused } from '../../domain/refusal.js';
+import type { Mode, Scope } from '../../domain/scope.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import type {
+  DisabledBecause,
+  EndpointSecret,
+  WebhookCommand,
+  WebhookEndpoint,
+} from '../../domain/tenant/webhook-endpoints.js';
+import type { CommandMeta } from '../../event-log/envelope.js';
+import type { Position } from '../../event-log/event-log.js';
+import { newBytes, timeNow } from '../../foundation/world.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import type { Sealer } from '../../privacy/sealed-bytes.js';
+
+/** A subscription as its tenant sees it. */
+export interface Subscription {
+  readonly endpointId: string;
+  /** As it was subscribed. */
+  readonly endpointUrl: string;
+  readonly name: string | null;
+  readonly disabled: WebhookEndpoint['disabled'];
+  /** What deliveries are signed with, newest first: `whsec_…`. */
+  readonly secrets: readonly string[];
+}
+
+/** What came of a change, besides a refusal. */
+export interface ChangedSubscription {
+  /** Undefined: it is gone. */
+  readonly subscription: Subscription | undefined;
+  readonly position: Position | null;
+  readonly replayed: boolean;
+}
+
+interface SubscriptionsParts {
+  readonly commands: Commands;
+  readonly tenants: Pick<TenantDirectory, 'read'>;
+  readonly names: KeyedNames;
+  /** Encrypts URLs, names and secrets. */
+  readonly sealer: Sealer;
+}
+
+/** Random bytes of a secret, as Standard Webhooks recommends them. */
+const SECRET_BYTES = 24;
+
+/**
+ * The subscriptions of a tenant and mode: kept in the tenant's stream, with URL, name and secrets
+ * encrypted. Whoever asks for one again gets the same one.
+ */
+export class WebhookSubscriptions {
+  constructor(private readonly parts: SubscriptionsParts) {}
+
+  /** @param endpointUrl a URL that was checked. */
+  async subscribe(
+    meta: CommandMeta,
+    endpointUrl: string,
+    name: string | null,
+  ): Promise<ChangedSubscription | Refused> {
+    const { scope } = meta;
+    const endpointId = this.idOf(scope, endpointUrl);
+    const content = JSON.stringify({ endpointUrl, name });
+    return this.change(meta, {
+      type: 'SubscribeWebhook',
+      mode: scope.mode,
+      endpointId,
+      sealed: await this.seal(content, contentContext(scope, endpointId)),
+      digest: this.parts.names.digest('webhook content', scope.tenant, scope.mode, content),
+      secret: await this.newSecret(scope, endpointId),
+      now: timeNow(),
+    });
+  }
+
+  unsubscribe(meta: CommandMeta, endpointUrl: string): Promise<ChangedSubscription | Refused> {
+    const { mode } = meta.scope;
+    const endpointId = this.idOf(meta.scope, endpointUrl);
+    return this.change(meta, { type: 'UnsubscribeWebhook', mode, endpointId, now: timeNow() });
+  }
+
+  enable(meta: CommandMeta, endpointUrl: string): Promise<ChangedSubscription | Refused> {
+    const { mode } = meta.scope;
+    const endpointId = this.idOf(meta.scope, endpointUrl);
+    return this.change(meta, { type: 'EnableWebhook', mode, endpointId, now: timeNow() });
+  }
+
+  disable(
+    meta: CommandMeta,
+    endpointId: string,
+    because: DisabledBecause,
+  ): Promise<ChangedSubscription | Refused> {
+    const { mode } = meta.scope;
+    return this.change(meta, {
+      type: 'DisableWebhook',
+      mode,
+      endpointId,
+      because,
+      now: timeNow(),
+    });
+  }
+
+  /** The present secret signs as well for the grace period, milliseconds. */
+  async rotateSecret(
+    meta: CommandMeta,
+    endpointUrl: string,
+    graceMs: number,
+  ): Promise<ChangedSubscription | Refused> {
+    const { scope } = meta;
+    const endpointId = this.idOf(scope, endpointUrl);
+    return this.change(meta, {
+      type: 'RotateWebhookSecret',
+      mode: scope.mode,
+      endpointId,
+      secret: await this.newSecret(scope, endpointId),
+      graceMs,
+      now: timeNow(),
+    });
+  }
+
+  /** Those of the mode, in the order of their subscription, as the log has them. */
+  async list({ tenant, mode }: Scope): Promise<readonly Subscription[]> {
+    const known = await this.parts.tenants.read(tenant);
+    const ofMode = (known?.webhooks ?? []).filter((endpoint) => endpoint.mode === mode);
+    return Promise.all(ofMode.map((endpoint) => this.opened({ tenant, mode }, endpoint)));
+  }
+
+  async find(scope: Scope, endpointUrl: string): Promise<Subscription | undefined> {
+    const endpointId = this.idOf(scope, endpointUrl);
+    return (await this.list(scope)).find((known) => known.endpointId === endpointId);
+  }
+
+  /** One of a tenant that was read. */
+  async of(tenant: OpenTenant, mode: Mode, endpointId: string): Promise<Subscription | undefined> {
+    const endpoint = tenant.webhooks.find(
+      (known) => known.mode === mode && known.endpointId === endpointId,
+    );
+    return endpoint && this.opened({ tenant: tenant.alias, mode }, endpoint);
+  }
+
+  /** Two spellings of one URL are one endpoint. */
+  idOf({ tenant, mode }: Scope, endpointUrl: string): string {
+    const url = URL.canParse(endpointUrl) ? new URL(endpointUrl).href : endpointUrl;
+    return this.parts.names.digest('webhook endpoint', tenant, mode, url).slice(0, 32);
+  }
+
+  private async change(
+    meta: CommandMeta,
+    command: WebhookCommand,
+  ): Promise<ChangedSubscription | Refused> {
+    const changed = await this.parts.commands.execute(new WebhookCommandEnvelope(meta, command));
+    if ('refused' in changed) return changed;
+    const { tenant, position, replayed } = changed;
+    const subscription = await this.of(tenant, command.mode, command.endpointId);
+    return { subscription, position, replayed };
+  }
+
+  private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
+    const { endpointId, sealed, disabled, secrets } = endpoint;
+    const { endpointUrl, name } = JSON.parse(
+      await this.open(sealed, contentContext(scope, endpointId)),
+    ) as Pick<Subscription, 'endpointUrl' | 'name'>;
+    const now = timeNow();
+    const valid = secrets.filter(({ validUntil }) => validUntil === null || validUntil > now);
+    const secretsOf = valid.map((secret) =>
+      this.open(secret.sealed, secretContext(scope, endpointId, secret)),
+    );
+    const opened = await Promise.all(secretsOf);
+    return { endpointId, endpointUrl, name, disabled, secrets: opened.reverse() };
+  }
+
+  private async newSecret(scope: Scope, endpointId: string): Promise<EndpointSecret> {
+    const secretId = newBytes(4).toString('hex');
+    const plain = `whsec_${newBytes(SECRET_BYTES).toString('base64')}`;
+    const sealed = await this.seal(plain, secretContext(scope, endpointId, { secretId }));
+    return { secretId, sealed };
+  }
+
+  private async seal(plain: string, context: string): Promise<string> {
+    return (await this.parts.sealer.seal(Buffer.from(plain), context)).toString('base64');
+  }
+
+  private async open(sealed: string, context: string): Promise<string> {
+    return (await this.parts.sealer.open(Buffer.from(sealed, 'base64'), context)).toString();
+  }
+}
+
+const contentContext = ({ tenant, mode }: Scope, endpointId: string): string =>
+  `webhook ${tenant} ${mode} ${endpointId}`;
+
+const secretContext = (
+  scope: Scope,
+  endpointId: string,
+  { secretId }: Pick<EndpointSecret, 'secretId'>,
+): string => `${contentContext(scope, endpointId)} secret ${secretId}`;

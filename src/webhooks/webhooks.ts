@@ -1,0 +1,78 @@
+import type { Pool } from 'pg';
+import type { Core } from '../core/core.js';
+import type { Position } from '../event-log/event-log.js';
+import type { Logger } from '../foundation/logger.js';
+import { decodeAny } from '../projecting/decode-events.js';
+import { TestDeliveries } from './deliveries/test-deliveries.js';
+import { WebhookFollower } from './deliveries/webhook-follower.js';
+import { WebhookSender } from './deliveries/webhook-sender.js';
+import { Payloads } from './payloads/payloads.js';
+import type { EndpointGuard } from './sending/endpoint-guard.js';
+import { WebhookPost } from './sending/webhook-post.js';
+import type { SigningKeys } from './signing/signing-keys.js';
+
+export interface WebhooksParts {
+  readonly core: Core;
+  /** For followers. */
+  readonly pool: Pool;
+  readonly guard: EndpointGuard;
+  readonly keys: SigningKeys;
+  readonly logger: Logger;
+  /** Repairs what a loss of the log's end left. */
+  readonly settle: () => Promise<void>;
+  /** A position of the log that this one is a copy of. */
+  readonly translate: (position: Position) => Promise<Position | undefined>;
+  readonly publicUrl: () => string;
+}
+
+/** From the log to the receivers: a follower that writes what is to be sent, and a sender. */
+export class Webhooks {
+  readonly tests: TestDeliveries;
+  readonly follower: WebhookFollower;
+  readonly sender: WebhookSender;
+  readonly guard: EndpointGuard;
+  private readonly post: WebhookPost;
+  private isStarted = false;
+
+  constructor({ core, pool, guard, keys, logger, settle, translate, publicUrl }: WebhooksParts) {
+    const { log, codec, streams, names, tenants, webhooks: subscriptions } = core;
+    const look = (): void => this.sender.look();
+    this.guard = guard;
+    this.post = new WebhookPost(guard);
+    this.tests = new TestDeliveries(core.pool, look);
+    this.follower = new WebhookFollower({
+      pool,
+      log,
+      decode: decodeAny(codec),
+      streams,
+      names,
+      logger,
+      settle,
+      translate,
+      onDeliveries: look,
+    });
+    this.sender = new WebhookSender({
+      pool,
+      log,
+      tenants,
+      subscriptions,
+      payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
+      keys,
+      post: this.post,
+      sealer: core.webhookAnswerSealer,
+      logger,
+    });
+  }
+
+  start(): void {
+    this.isStarted = true;
+    this.follower.start();
+    this.sender.start();
+  }
+
+  /** What is under way is sent and recorded. */
+  async stop(): Promise<void> {
+    if (this.isStarted) await Promise.all([this.follower.stop(), this.sender.stop()]);
+    await this.post.close();
+  }
+}
