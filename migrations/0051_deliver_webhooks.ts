@@ -35,9 +35,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (tenant, mode, endpoint_id)
     )`.execute(db);
   await sql`
-    create index webhook_endpoints_due on ledger.webhook_endpoints (due_at) where state = 'ACTIVE' and due_at is not null`.execute(
-    db,
-  );
+    create index webhook_endpoints_due on ledger.webhook_endpoints (due_at) where state = 'ACTIVE' and due_at is not null`.execute(db);
   await sql`
     create table ledger.webhook_deliveries (
       id uuid primary key,

@@ -35,11 +35,7 @@ const external = [
 ];
 
 /** Packages that use their own file name or folder, but only in functions that we do not call. */
-const harmless = [
-  'commander/lib/command.js',
-  'import-fresh/index.js',
-  'undici/index.js',
-];
+const harmless = ['commander/lib/command.js', 'import-fresh/index.js', 'undici/index.js'];
 
 /**
  * Joins the compiled service and its libraries into the few files of dist/bin, so that a start
