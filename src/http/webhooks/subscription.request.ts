@@ -6,7 +6,7 @@ import { Member } from '../shapes/request-shape.js';
 export const ENDPOINT_URL_LENGTH_MAX = 2_000;
 const NAME_LENGTH_MAX = 255;
 
-export class SubscriptionRequest {
+export class WebhookSubscriptionRequest {
   @Member()
   @Must(
     `be a URL of at most ${ENDPOINT_URL_LENGTH_MAX} characters`,

@@ -2,7 +2,7 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { Text } from '../shapes/answer-members.js';
 
-export class NewSubscriptionResponse {
+export class NewWebhookSubscriptionResponse {
   @Text({ description: 'As it was subscribed' })
   endpointUrl: string;
 
@@ -13,14 +13,21 @@ export class NewSubscriptionResponse {
   secret: string;
 }
 
-export class SubscriptionResponse extends OmitType(NewSubscriptionResponse, ['secret']) {}
+export class WebhookSubscriptionResponse extends OmitType(NewWebhookSubscriptionResponse, [
+  'secret',
+]) {}
 
-export const subscriptionJson = ({ endpointUrl, name }: Subscription): SubscriptionResponse => ({
+export const subscriptionJson = ({
+  endpointUrl,
+  name,
+}: Subscription): WebhookSubscriptionResponse => ({
   endpointUrl,
   name,
 });
 
-export const newSubscriptionJson = (subscription: Subscription): NewSubscriptionResponse => ({
+export const newSubscriptionJson = (
+  subscription: Subscription,
+): NewWebhookSubscriptionResponse => ({
   ...subscriptionJson(subscription),
   secret: subscription.secrets[0] ?? '',
 });

@@ -15,12 +15,12 @@ import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
-import { SubscriptionRequest } from './subscription.request.js';
+import { WebhookSubscriptionRequest } from './subscription.request.js';
 import {
   newSubscriptionJson,
-  NewSubscriptionResponse,
+  NewWebhookSubscriptionResponse,
   subscriptionJson,
-  SubscriptionResponse,
+  WebhookSubscriptionResponse,
 } from './subscription.response.js';
 
 /** Endpoints that are told what happens. */
@@ -40,9 +40,9 @@ export class SubscriptionsController {
   @Post('subscription')
   @HttpCode(201)
   @Access('key')
-  @ApiCreatedResponse({ type: NewSubscriptionResponse })
+  @ApiCreatedResponse({ type: NewWebhookSubscriptionResponse })
   @Fails('ENDPOINT_NOT_ALLOWED')
-  subscribe(@Call() call: Call, @Body() { endpointUrl, name }: SubscriptionRequest) {
+  subscribe(@Call() call: Call, @Body() { endpointUrl, name }: WebhookSubscriptionRequest) {
     return this.gateway.answer(call, async (meta) => {
       const checked = await this.guard.check(endpointUrl);
       if (checked.kind === 'malformed') throw badRequest(`endpointUrl ${checked.reason}`);
@@ -59,7 +59,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'All subscriptions, disabled ones included' })
   @Get('subscription')
   @Access('key')
-  @ApiOkResponse({ type: [SubscriptionResponse], description: 'Oldest first' })
+  @ApiOkResponse({ type: [WebhookSubscriptionResponse], description: 'Oldest first' })
   async list(@Call() call: Call) {
     return (await this.subscriptions.list(call.scope)).map(subscriptionJson);
   }

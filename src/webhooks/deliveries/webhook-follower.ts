@@ -7,7 +7,7 @@ import type { TenantEvent, TenantState } from '../../domain/tenant/tenant.decide
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed } from '../../foundation/world.js';
-import type { KeyedNames } from '../../privacy/keyed-names.js';
+import { accountRefOf, scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
 import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
@@ -232,12 +232,13 @@ export class WebhookFollower {
     const endpoints: EndpointChange[] = [];
     const deliveries: NewDelivery[] = [];
     const unread: UnreadEvent[] = [];
-    const all = await this.options.decode(page);
+    const concerning = this.concerning(page);
+    const all = await this.options.decode(concerning);
     const told = announcements(all);
     for (const [index, decoded] of all.entries()) {
       if ('undecodable' in decoded) {
         const { stream, revision, position, undecodable: reason } = decoded;
-        const eventId = page[index]?.id ?? '';
+        const eventId = concerning[index]?.id ?? '';
         unread.push({ eventId, stream, revision, position, reason: reason.slice(0, 500) });
         continue;
       }
@@ -250,6 +251,22 @@ export class WebhookFollower {
       }
     }
     return { endpoints, deliveries, unread };
+  }
+
+  /** What an endpoint is or may be told of: nothing else is decoded. */
+  private concerning(page: readonly RecordedEvent[]): readonly RecordedEvent[] {
+    // An endpoint that begins within the page is told of what follows.
+    if (page.some(({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled'))
+      return page.filter(({ stream, type }) => isAboutEndpoint(type) || isAccount(stream));
+    return page.filter(
+      ({ stream, type }) => isAboutEndpoint(type) || (isAccount(stream) && this.isTold(stream)),
+    );
+  }
+
+  private isTold(stream: string): boolean {
+    const scope = scopeOfStream(stream);
+    const known = scope && this.active.get(`${scope.tenant} ${scope.mode}`);
+    return known !== undefined && known.size > 0;
   }
 
   private deliveriesOf(
@@ -334,6 +351,10 @@ export class WebhookFollower {
     return this.trail;
   }
 }
+
+const isAboutEndpoint = (type: string): boolean => type.startsWith('Webhook');
+
+const isAccount = (stream: string): boolean => accountRefOf(stream) !== undefined;
 
 const isOfAccount = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent =>
   decoded.accountRef !== '';
