@@ -36,6 +36,7 @@ export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefine
   policies.rows = policies.rows.filter(({ parked: { position: at, eventId } }) =>
     log.holds({ position: at, eventId }),
   );
+  policies.parkRetriedAgain((event) => log.holds(event));
   of.jobs.add(repeatingJob());
   of.answers.forgetBehind(standing);
 }

@@ -17,7 +17,7 @@ import {
   type TrailPoint,
 } from '../src/policies/policy-checkpoint.js';
 import type { PolicyStores } from '../src/policies/policy-stores.js';
-import type { Position } from '../src/event-log/event-log.js';
+import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import type { Line } from './connection.js';
 import { StoreAway } from './store-away.js';
 import type { Owner } from './virtual-world.js';
@@ -35,6 +35,8 @@ interface Row {
 export class SimulatedPolicyTable {
   checkpoint: PolicyCheckpoint = { position: null, witness: undefined, trail: [], losses: 0 };
   rows: Row[] = [];
+  /** What retries carried out. */
+  retried: ParkedReaction[] = [];
   /** By name. */
   readonly locks = new Map<string, SimulatedLocks>();
   private ids = 0;
@@ -43,6 +45,19 @@ export class SimulatedPolicyTable {
 
   nextId(): string {
     return String((this.ids += 1));
+  }
+
+  /** After a loss of the log's end: perhaps it lost the effects. */
+  parkRetriedAgain(holds: (event: SeenEvent) => boolean): void {
+    for (const parked of this.retried.splice(0)) {
+      const { eventId, policy } = parked;
+      const isParked = this.rows.some(
+        ({ parked: row }) => row.eventId === eventId && row.policy === policy,
+      );
+      if (isParked || !holds(parked)) continue;
+      const again = { ...parked, id: this.nextId(), tries: 0, passedOver: 0n };
+      this.rows.push({ parked: again, unknown: undefined, nextTryAt: this.clock() });
+    }
   }
 
   moveBack(to: TrailPoint | undefined, trail: readonly TrailPoint[]): void {
@@ -222,9 +237,10 @@ class SimulatedParkedReactions implements ParkedReactions {
       for (const parkedAt of added) this.insert(parkedAt);
       const before = this.table.rows.length;
       const finished = new Map(done.map(({ id, passedOver }) => [id, passedOver]));
-      this.table.rows = this.table.rows.filter(
-        ({ parked }) => finished.get(parked.id) !== parked.passedOver,
-      );
+      const isFinished = ({ parked }: Row): boolean =>
+        finished.get(parked.id) === parked.passedOver;
+      this.table.retried.push(...this.table.rows.filter(isFinished).map(({ parked }) => parked));
+      this.table.rows = this.table.rows.filter((row) => !isFinished(row));
       return before - this.table.rows.length === done.length;
     });
   }
@@ -271,6 +287,9 @@ class SimulatedParkedReactions implements ParkedReactions {
       this.table.rows.find(
         ({ parked }) => parked.policy === to.policy && parked.eventId === to.event.id,
       ) ?? own[0];
+    this.table.retried.push(
+      ...own.flatMap(({ parked }) => (parked.eventId === to.event.id ? [] : [{ ...parked }])),
+    );
     this.table.rows = this.table.rows.filter((row) => row === kept || !own.includes(row));
     if (!kept) return;
     const isSame = kept.parked.eventId === to.event.id;

@@ -8,6 +8,7 @@ import {
   movePoliciesBack,
   type PolicyCheckpoint,
 } from '../policies/policy-checkpoint.js';
+import { parkRetriedAgain } from '../policies/postgres-parked-reactions.js';
 import { repeatingJob } from '../policies/repeat-jobs.js';
 import { fetchRow, fetchRows, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
@@ -196,8 +197,12 @@ async function putFollowerBack(
   );
 }
 
-/** Deletes parked reactions to lost events. */
+/** Deletes parked reactions to lost events, and parks those to others that were carried out. */
 async function dropParked(client: PoolClient, log: EventLog): Promise<void> {
+  await parkRetriedAgain(
+    client,
+    async (event) => !log.isPosition(event.position) || log.holds(event),
+  );
   const parked = await fetchRows(
     client,
     tables

@@ -18,6 +18,8 @@ const REASON_LENGTH_MAX = 500;
 const NEXT_TRY = sql<Date>`now() + least(30, power(2, least(tries, 10))) * (0.5 + random() / 2) * interval '1 second'`;
 
 const TABLE = 'ledger.parked_reactions';
+/** As long as jobs are repeated after a loss of the log's end. */
+const FORGOTTEN = sql<Date>`now() - interval '7 days'`;
 const STREAMS = ['stream', 'policy'] as const;
 const REACTIONS = tables
   .selectFrom(TABLE)
@@ -156,11 +158,21 @@ export class PostgresParkedReactions implements ParkedReactions {
       // Raw SQL: the builder has no `unnest` of two lists.
       const deleted = await run(
         client,
-        sql`delete from ledger.parked_reactions p
+        sql`
+          with finished as (
+            delete from ledger.parked_reactions p
             using unnest(${idsOf(done)}::bigint[], ${done.map(({ passedOver }) => passedOver)}::bigint[])
               as seen(id, passed_over)
-            where p.id = seen.id and p.passed_over = seen.passed_over`,
+            where p.id = seen.id and p.passed_over = seen.passed_over
+            returning p.event_id, p.policy, p.stream, p.revision, p.position
+          ), remembered as (
+            insert into ledger.retried_reactions (event_id, policy, stream, revision, position)
+            select * from finished
+            on conflict (event_id, policy) do update set retried_at = now()
+          )
+          select from finished`,
       );
+      await run(client, sql`delete from ledger.retried_reactions where retried_at < ${FORGOTTEN}`);
       return deleted === done.length;
     });
   }
@@ -180,6 +192,14 @@ export class PostgresParkedReactions implements ParkedReactions {
     const kept =
       present.find(({ policy, eventId }) => policy === to.policy && eventId === to.event.id) ??
       own[0];
+    await run(
+      client,
+      sql`
+        insert into ledger.retried_reactions (event_id, policy, stream, revision, position)
+        select event_id, policy, stream, revision, position from ledger.parked_reactions
+        where id = any(${idsOf(own)}::bigint[]) and event_id <> ${to.event.id}
+        on conflict (event_id, policy) do update set retried_at = now()`,
+    );
     const others = idsOf(own.filter((row) => row !== kept));
     await run(client, tables.deleteFrom(TABLE).where('id', '=', anyOf(others)));
     if (kept) await run(client, move(kept.id, to));
@@ -243,6 +263,35 @@ export class PostgresParkedReactions implements ParkedReactions {
 
 const idsOf = (rows: readonly Pick<ParkedReaction, 'id'>[]): bigint[] =>
   rows.map(({ id }) => BigInt(id));
+
+/**
+ * Parks again what retries carried out within the last days: the log lost its end, and perhaps
+ * their effects. Only events that it still has. A repeated reaction changes nothing.
+ * @param holds whether the log has the event.
+ */
+export async function parkRetriedAgain(
+  client: ClientBase,
+  holds: (event: { readonly position: string; readonly eventId: string }) => Promise<boolean>,
+): Promise<void> {
+  const retried = await fetchRows(
+    client,
+    tables
+      .selectFrom('ledger.retried_reactions')
+      .select(['event_id as eventId', 'policy', 'stream', 'revision', 'position']),
+  );
+  for (const { eventId, policy, stream, revision, position } of retried)
+    if (await holds({ position, eventId }))
+      await run(
+        client,
+        tables
+          .insertInto(TABLE)
+          .values({ event_id: eventId, policy, stream, revision, position, reason: AGAIN })
+          .onConflict((conflict) => conflict.columns(['event_id', 'policy']).doNothing()),
+      );
+  await run(client, tables.deleteFrom('ledger.retried_reactions'));
+}
+
+const AGAIN = 'the log lost its end: carried out again';
 
 /** In the order in which `passOver` locks. */
 const lockOf = (stream: string) =>

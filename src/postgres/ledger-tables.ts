@@ -29,6 +29,7 @@ export interface LedgerTables {
   'ledger.projection_erasures': ProjectionErasures;
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
+  'ledger.retried_reactions': RetriedReactions;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.webhook_checkpoints': WebhookCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
@@ -248,6 +249,15 @@ interface SubjectKeys {
   wrapped: Buffer | null;
   created_at: Generated<Date>;
   destroyed_at: Date | null;
+}
+
+interface RetriedReactions {
+  event_id: string;
+  policy: string;
+  stream: string;
+  revision: bigint | null;
+  position: string;
+  retried_at: Generated<Date>;
 }
 
 interface WebhookAttempts {

@@ -22,6 +22,7 @@ import * as serveReleasesSideBySide from '../../migrations/0041_serve_releases_s
 import * as nameKeys from '../../migrations/0044_name_keys.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
 import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
+import * as rememberRetriedReactions from '../../migrations/0053_remember_retried_reactions.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -61,6 +62,7 @@ export const MIGRATIONS: Migrations = {
   '0044_name_keys': nameKeys,
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
   '0051_deliver_webhooks': deliverWebhooks,
+  '0053_remember_retried_reactions': rememberRetriedReactions,
 };
 
 /** The names of the migrations of this release. */

@@ -149,6 +149,7 @@ export class ServiceReadiness implements ReadinessProbe {
             stillSeconds,
             parkedStreams,
             unreadableStreams,
+            unreadableBecause,
             lastError,
             role,
           }) => [
@@ -163,7 +164,7 @@ export class ServiceReadiness implements ReadinessProbe {
               stillSeconds,
               parkedStreams,
               unreadableStreams,
-              lastError,
+              lastError: lastError ?? unreadableBecause,
             },
           ],
         ),

@@ -33,7 +33,8 @@ const BODIES = [
 ];
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
 const EVENTS = '/open/account/a/user/u/events';
-BODIES.push(EVENTS);
+BODIES.push(EVENTS, '/subscription');
+EMPTY_BODIES.push('/subscription/x/test');
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = [
   '/account/a',
@@ -46,7 +47,7 @@ const READS = [
   '/referrals/x',
 ];
 READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/pii');
-READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls');
+READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls', '/subscription');
 READS.push(
   '/open/account/a/user/u',
   '/open/account/a/user/u/shareurls',
@@ -59,7 +60,7 @@ const MADE = ['/open/account/n/user/n', '/open/account/m/user/m', '/open/user/co
 const [PUT_USER = '', POST_USER = '', PUT_VISITOR = ''] = MADE;
 /** For everybody, as long as the open endpoints are on. */
 const ANYBODY = ['/open/user', '/open/code/c'];
-const DELETES = ['/open/account/a/user/u', '/open/account/a'];
+const DELETES = ['/open/account/a/user/u', '/open/account/a', '/subscription/x'];
 const ROUTES: readonly (readonly [string, string])[] = [
   ...[...BODIES, ...EMPTY_BODIES, APPLY].map((to) => ['POST', to] as const),
   ...READS.map((to) => ['GET', to] as const),
@@ -257,13 +258,13 @@ describe.each(ROUTES)('%s %s', (method, to) => {
     if (MADE.includes(to))
       return expect([to, status]).toStrictEqual([to, method === 'POST' ? 201 : 200]);
     if (
-      BODIES.includes(to) ||
+      (method === 'POST' && BODIES.includes(to)) ||
       ['/user', '/reward', '/reward/balance', '/open/user', '/open/referrals'].includes(to)
     ) {
       expect({ status, body }).toStrictEqual(
         refusal(400, 'BAD_REQUEST', to === '/accountsync' ? 'RS022' : null),
       );
-    } else if (!['/users', '/referrals'].includes(to)) {
+    } else if (!['/users', '/referrals', '/subscription'].includes(to)) {
       expect([status, body['statusCode']]).toStrictEqual([404, 404]);
     }
     const slash = await tenant.live.call(

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/tenants/program-schema.js';
+import { eventually } from '../support/embedded.js';
 import {
   personal,
   startWithStores,
@@ -216,7 +217,8 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
     ).status;
   expect(await statusOf()).toBe(404);
   await json('tenant', 'rotate-secret', 'closing', '--grace', '0');
-  expect(await statusOf()).toBe(401);
+  // As soon as the service has heard of it.
+  await eventually(async () => (await statusOf()) === 401);
 
   const key = String(made['liveApiKey']);
   const suspend = ['tenant', 'suspend', 'closing', '--reason', 'a leaked key', '--json'] as const;

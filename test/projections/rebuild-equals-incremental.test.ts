@@ -8,6 +8,7 @@ import {
   type BalanceItem,
   type Figures,
 } from '../../projections/reward-balances/contribution.js';
+import { inTransaction } from '../../src/postgres/transaction.js';
 import type { Checkpoint } from '../../src/projecting/checkpoints.js';
 import {
   createGeneration,
@@ -37,10 +38,10 @@ describe('any history', () => {
   afterAll(() => projected.close());
 
   async function newTracks(generation: number): Promise<ProjectionTrack[]> {
-    const client = await projected.pool.connect();
-    for (const projector of accountProjectors)
-      await createGeneration(client, projector, generation, 'building');
-    client.release();
+    await inTransaction(projected.pool, async (client) => {
+      for (const projector of accountProjectors)
+        await createGeneration(client, projector, generation, 'building');
+    });
     const start: Checkpoint = {
       projection: '',
       generation,

@@ -63,6 +63,7 @@ export async function showStatus({
       lagSeconds,
       parkedStreams: parked,
       lastError,
+      unreadableBecause,
     } = row;
     const generations = await GenerationsOf.read(pool, log, projector);
     const others = {
@@ -77,7 +78,7 @@ export async function showStatus({
       lagEvents,
       lagSeconds,
       parked,
-      lastError,
+      lastError: lastError ?? unreadableBecause,
       ...others,
     });
   }

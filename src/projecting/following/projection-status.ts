@@ -15,6 +15,8 @@ export interface ProjectionStatus extends Lag {
   readonly parkedStreams: number;
   /** Those of them with an event that could not be decoded. */
   readonly unreadableStreams: number;
+  /** Why one of these is; null: there is none. */
+  readonly unreadableBecause: string | null;
   readonly lastError: string | null;
   /** Epoch milliseconds of the last move of the checkpoint. */
   readonly updatedAt: number;
@@ -61,9 +63,16 @@ export async function projectionStatus(
   );
 }
 
-type ParkedCounts = Pick<ProjectionStatus, 'parkedStreams' | 'unreadableStreams'>;
+type ParkedCounts = Pick<
+  ProjectionStatus,
+  'parkedStreams' | 'unreadableStreams' | 'unreadableBecause'
+>;
 
-const NONE_PARKED: ParkedCounts = { parkedStreams: 0, unreadableStreams: 0 };
+const NONE_PARKED: ParkedCounts = {
+  parkedStreams: 0,
+  unreadableStreams: 0,
+  unreadableBecause: null,
+};
 
 async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCounts>> {
   const rows = await fetchRows(
@@ -75,13 +84,21 @@ async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCount
         'generation',
         eb.fn.countAll<bigint>().as('parked'),
         eb.fn.countAll<bigint>().filterWhere('reason', 'like', `${UNREADABLE}%`).as('unreadable'),
+        eb.fn
+          .min<string | null>('reason')
+          .filterWhere('reason', 'like', `${UNREADABLE}%`)
+          .as('because'),
       ])
       .groupBy(['projection', 'generation']),
   );
   return new Map(
-    rows.map(({ projection, generation, parked, unreadable }) => [
+    rows.map(({ projection, generation, parked, unreadable, because }) => [
       `${projection} ${generation}`,
-      { parkedStreams: Number(parked), unreadableStreams: Number(unreadable) },
+      {
+        parkedStreams: Number(parked),
+        unreadableStreams: Number(unreadable),
+        unreadableBecause: because,
+      },
     ]),
   );
 }
