@@ -7,6 +7,7 @@ import {
   loadPolicyCheckpoint,
   movePoliciesBack,
   type PolicyCheckpoint,
+  type TrailPoint,
 } from '../policies/policy-checkpoint.js';
 import { parkRetriedAgain } from '../policies/postgres-parked-reactions.js';
 import { repeatingJob } from '../policies/repeat-jobs.js';
@@ -162,14 +163,21 @@ async function putBack(
   log: EventLog,
   { trail }: PolicyCheckpoint,
 ): Promise<void> {
+  const left = await standingPart(log, trail);
+  await movePoliciesBack(client, left.at(-1), left);
+}
+
+/** A trail up to its last point whose witness the log still has. */
+async function standingPart(
+  log: EventLog,
+  trail: readonly TrailPoint[],
+): Promise<readonly TrailPoint[]> {
   const left = [...trail];
-  while (left.length > 0) {
-    const point = left.at(-1);
-    if (point !== undefined && log.isPosition(point.reached) && (await log.holds(point.witness)))
-      break;
+  for (let point = left.at(-1); point !== undefined; point = left.at(-1)) {
+    if (log.isPosition(point.reached) && (await log.holds(point.witness))) break;
     left.pop();
   }
-  await movePoliciesBack(client, left.at(-1), left);
+  return left;
 }
 
 /**
@@ -181,13 +189,7 @@ async function putFollowerBack(
   log: EventLog,
   { trail }: FollowerCheckpoint,
 ): Promise<void> {
-  const left = [...trail];
-  while (left.length > 0) {
-    const point = left.at(-1);
-    if (point !== undefined && log.isPosition(point.reached) && (await log.holds(point.witness)))
-      break;
-    left.pop();
-  }
+  const left = await standingPart(log, trail);
   const position = left.at(-1)?.reached ?? (await log.head()) ?? null;
   const last = position === null ? -1n : log.order(position);
   await moveFollower(

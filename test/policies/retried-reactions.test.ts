@@ -19,6 +19,7 @@ import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
 let database: TestDatabase;
 let pool: pg.Pool;
 let log: PostgresEventLog;
+let releases: TestReleases;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = openPool({
@@ -29,6 +30,7 @@ beforeAll(async () => {
   });
   log = await PostgresEventLog.open({ url: database.url });
 });
+afterEach(() => releases.stopAll());
 afterAll(async () => {
   await log.close();
   await pool.end();
@@ -36,7 +38,7 @@ afterAll(async () => {
 });
 
 it('what a retry carried out is carried out again after the log lost it, though the checkpoint stands', async () => {
-  const releases = await TestReleases.on(pool, log);
+  releases = await TestReleases.on(pool, log);
   releases.failure = ({ stream }) =>
     stream === streamOf('late') ? new Error('not yet') : undefined;
   const runner = releases.newer();
@@ -79,6 +81,5 @@ it('what a retry carried out is carried out again after the log lost it, though 
   const isRepeated = (policy: string): boolean =>
     releases.done.some((done) => done.policy === policy && done.stream === streamOf('late'));
   await eventually(() => Promise.resolve(isRepeated('to-old-facts') && isRepeated('to-both')));
-  await releases.stopAll();
   expect((await pool.query('select from ledger.retried_reactions')).rowCount).toBe(2);
 });
