@@ -64,6 +64,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     create index webhook_deliveries_leased on ledger.webhook_deliveries (tenant, mode, endpoint_id, leased_until)
       where leased_until is not null`.execute(db);
   await sql`create index webhook_deliveries_newest on ledger.webhook_deliveries (tenant, mode, created desc, id)`.execute(db);
+  await sql`create index webhook_deliveries_oldest on ledger.webhook_deliveries (created) where state = 'PENDING'`.execute(db);
   await sql`create index webhook_deliveries_ended on ledger.webhook_deliveries (ended_at) where ended_at is not null`.execute(db);
   await sql`
     create table ledger.webhook_attempts (

@@ -8,6 +8,7 @@ import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -31,6 +32,7 @@ export class ServiceReadiness implements ReadinessProbe {
       readonly projections: ProjectionRunner;
       readonly policies: PolicyRunner;
       readonly sealer: ChainSealer;
+      readonly webhooks: { readonly follower: WebhookFollower };
     },
     private readonly names: readonly string[],
   ) {
@@ -110,7 +112,7 @@ export class ServiceReadiness implements ReadinessProbe {
 
   async check(): Promise<Readiness> {
     if (!this.generations.areShown) this.catchUpAgain();
-    const [postgres, log, projected, policies, chain] = await Promise.all([
+    const [postgres, log, projected, policies, chain, webhooks] = await Promise.all([
       this.guarded(async () => {
         await this.writes.check();
         return { ok: true };
@@ -128,10 +130,15 @@ export class ServiceReadiness implements ReadinessProbe {
         const status = await this.followers.sealer.status(Date.now());
         return { ok: status.lastError === null, ...status };
       }),
+      this.guarded(async () => {
+        const status = await this.followers.webhooks.follower.status(Date.now());
+        return { ok: status.lastError === null, ...status };
+      }),
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
-    const checks = { postgres, 'event-log': log, ...projections, policies, chain };
-    const degraded = [...Object.values(projections), policies, chain].some(standsStill);
+    const followers = { ...projections, policies, chain, webhooks };
+    const checks = { postgres, 'event-log': log, ...followers };
+    const degraded = Object.values(followers).some(standsStill);
     return { ready: postgres.ok && log.ok && this.caughtUp, degraded, checks };
   }
 

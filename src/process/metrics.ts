@@ -3,12 +3,14 @@ import type { ChainSealer, SealerStatus } from '../chain/chain-sealer.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { timeNow } from '../foundation/world.js';
 import type { PolicyRunner, PolicyStatus } from '../policies/policy-runner.js';
+import type { WebhookFollower, WebhooksStatus } from '../webhooks/deliveries/webhook-follower.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 interface WatchedRunners {
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
+  readonly webhooks: { readonly follower: WebhookFollower };
 }
 
 /** Metrics of the log, the read models and the policies. Labels are our own names, never ids. */
@@ -79,16 +81,18 @@ interface FollowersRead {
   readonly projections: Awaited<ReturnType<ProjectionRunner['status']>> | undefined;
   readonly policies: PolicyStatus | undefined;
   readonly chain: SealerStatus | undefined;
+  readonly webhooks: WebhooksStatus | undefined;
 }
 
 async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
   const now = timeNow();
-  const [projections, policies, chain] = await Promise.all([
+  const [projections, policies, chain, webhooks] = await Promise.all([
     followers.projections.status().catch(() => undefined),
     followers.policies.status(now).catch(() => undefined),
     followers.sealer.status(now).catch(() => undefined),
+    followers.webhooks.follower.status(now).catch(() => undefined),
   ]);
-  return { projections, policies, chain };
+  return { projections, policies, chain, webhooks };
 }
 
 /** Callers at the same time share one reading. */
@@ -126,16 +130,22 @@ const ofChain =
   (gauge, { chain }) =>
     chain && gauge.set(chain[member]);
 
+const ofWebhooks =
+  (member: 'lagSeconds' | 'waiting' | 'oldestWaitingSeconds'): FollowerGauge['set'] =>
+  (gauge, { webhooks }) =>
+    webhooks && gauge.set(webhooks[member]);
+
 const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
     name: 'ledger_follower_still_seconds',
     help: 'How long a follower of the log has stood still although there are events',
     labelNames: ['follower'],
-    set(gauge, { projections = [], policies, chain }) {
+    set(gauge, { projections = [], policies, chain, webhooks }) {
       for (const { projection, stillSeconds } of projections)
         gauge.set({ follower: projection }, stillSeconds);
       if (policies) gauge.set({ follower: 'policies' }, policies.stillSeconds);
       if (chain) gauge.set({ follower: 'chain' }, chain.stillSeconds);
+      if (webhooks) gauge.set({ follower: 'webhooks' }, webhooks.stillSeconds);
     },
   },
   {
@@ -196,5 +206,20 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     name: 'ledger_chain_lag_seconds',
     help: 'Age of the oldest event not sealed',
     set: ofChain('lagSeconds'),
+  },
+  {
+    name: 'ledger_webhooks_lag_seconds',
+    help: 'Age of the oldest event of which webhooks know nothing yet',
+    set: ofWebhooks('lagSeconds'),
+  },
+  {
+    name: 'ledger_webhooks_waiting',
+    help: 'Webhooks on their way, counted up to a bound',
+    set: ofWebhooks('waiting'),
+  },
+  {
+    name: 'ledger_webhooks_waiting_oldest_seconds',
+    help: 'Age of the oldest webhook on its way',
+    set: ofWebhooks('oldestWaitingSeconds'),
   },
 ];

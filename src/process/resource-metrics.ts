@@ -1,9 +1,11 @@
-import { Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { PoolUse } from '../event-log/event-log-observer.js';
 import type { JobsObserver } from '../policies/jobs.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { QueueDepth } from '../policies/queue-depth.js';
+import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
+import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers' | 'slow-reads';
@@ -12,6 +14,7 @@ interface WatchedRunners {
   readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;
   readonly policies: Pick<PolicyRunner, 'role' | 'waiting'>;
   readonly sealer: Pick<ChainSealer, 'role'>;
+  readonly webhooks: { readonly follower: Pick<WebhookFollower, 'role'> };
 }
 
 /**
@@ -21,6 +24,8 @@ interface WatchedRunners {
 export class ResourceMetrics {
   /** To be passed to the jobs. */
   readonly jobs: JobsObserver;
+  /** To be passed to the sender of webhooks. */
+  readonly webhooks: (seen: SeenAttempt) => void;
   private readonly pools = new Map<PoolName, PoolUse>();
 
   constructor(
@@ -39,6 +44,7 @@ export class ResourceMetrics {
       registers: [registry],
     });
     this.jobs = { ran: (task, ms, outcome) => runs.observe({ task, outcome }, ms / 1000) };
+    this.webhooks = webhooksObserver(registry);
     this.watchPools();
   }
 
@@ -47,7 +53,7 @@ export class ResourceMetrics {
     this.pools.set(name, pool);
   }
 
-  watchFollowers({ projections, policies, sealer }: WatchedRunners): void {
+  watchFollowers({ projections, policies, sealer, webhooks }: WatchedRunners): void {
     this.gauge(
       'ledger_follower_leads',
       '1 where this process does the work, 0 on standby',
@@ -57,6 +63,7 @@ export class ResourceMetrics {
           gauge.set({ follower: name }, projections.leads(name) ? 1 : 0);
         gauge.set({ follower: 'policies' }, policies.role === 'leader' ? 1 : 0);
         gauge.set({ follower: 'chain' }, sealer.role === 'leader' ? 1 : 0);
+        gauge.set({ follower: 'webhooks' }, webhooks.follower.role === 'leader' ? 1 : 0);
       },
     );
     this.gauge(
@@ -147,4 +154,27 @@ export class ResourceMetrics {
       },
     });
   }
+}
+
+const OUTCOMES: readonly SeenAttempt['outcome'][] = ['delivered', 'failed', 'gone'];
+
+function webhooksObserver(registry: Registry): (seen: SeenAttempt) => void {
+  const attempts = new Counter({
+    name: 'ledger_webhook_attempts_total',
+    help: 'Attempts to deliver a webhook: delivered, failed (it is tried again), gone (410)',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  // From 0: an outcome that is new is an increase.
+  for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0);
+  const first = new Histogram({
+    name: 'ledger_webhook_first_attempt_seconds',
+    help: 'From the append of an event to the first attempt to deliver it',
+    buckets: [0.05, 0.1, 0.5, 1, 5, 30, 120, 600, 3_600],
+    registers: [registry],
+  });
+  return ({ outcome, sinceAppendMs }) => {
+    attempts.inc({ outcome });
+    if (sinceAppendMs !== undefined) first.observe(Math.max(0, sinceAppendMs) / 1_000);
+  };
 }

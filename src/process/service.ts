@@ -90,10 +90,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { jobsPool, operationsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
-    const observeJobs = resources.jobs;
+    const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
     const address = { url: '' };
     const followers = makeFollowers(
-      { rateLimits, stores, watched, jobsPool, observeJobs, address },
+      { rateLimits, stores, watched, jobsPool, observeJobs, observeWebhooks, address },
       options,
     );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);

@@ -26,6 +26,7 @@ import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
+import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { Webhooks } from '../webhooks/webhooks.js';
@@ -69,6 +70,7 @@ interface FollowersParts {
   readonly jobsPool: Pool;
   readonly address: Address;
   readonly observeJobs: JobsObserver;
+  readonly observeWebhooks: (seen: SeenAttempt) => void;
 }
 
 export function makeFollowers(
@@ -117,6 +119,7 @@ export function makeFollowers(
       settle,
       translate: (position) => positionOfOrigin(log, position),
       publicUrl: () => config.publicUrl ?? parts.address.url,
+      onAttempt: parts.observeWebhooks,
     }),
   };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../foundation/logger.js';
 import { decodeAny } from '../projecting/decode-events.js';
 import { TestDeliveries } from './deliveries/test-deliveries.js';
 import { WebhookFollower } from './deliveries/webhook-follower.js';
-import { WebhookSender } from './deliveries/webhook-sender.js';
+import { WebhookSender, type SeenAttempt } from './deliveries/webhook-sender.js';
 import { Payloads } from './payloads/payloads.js';
 import type { EndpointGuard } from './sending/endpoint-guard.js';
 import { WebhookPost } from './sending/webhook-post.js';
@@ -23,6 +23,7 @@ export interface WebhooksParts {
   /** A position of the log that this one is a copy of. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
   readonly publicUrl: () => string;
+  readonly onAttempt?: (seen: SeenAttempt) => void;
 }
 
 /** From the log to the receivers: a follower that writes what is to be sent, and a sender. */
@@ -34,7 +35,8 @@ export class Webhooks {
   private readonly post: WebhookPost;
   private isStarted = false;
 
-  constructor({ core, pool, guard, keys, logger, settle, translate, publicUrl }: WebhooksParts) {
+  constructor({ core, pool, guard, keys, logger, settle, translate, ...parts }: WebhooksParts) {
+    const { publicUrl, onAttempt } = parts;
     const { log, codec, streams, names, tenants, webhooks: subscriptions } = core;
     const look = (): void => this.sender.look();
     this.guard = guard;
@@ -61,6 +63,7 @@ export class Webhooks {
       post: this.post,
       sealer: core.webhookAnswerSealer,
       logger,
+      ...(onAttempt && { onAttempt }),
     });
   }
 

@@ -62,6 +62,8 @@ export interface FollowerCheckpoint {
   /** Oldest first. */
   readonly trail: readonly FollowerPoint[];
   readonly version: bigint;
+  /** When it moved last, epoch milliseconds. */
+  readonly movedAt: number;
 }
 
 /** What a page of the log comes to. */
@@ -87,7 +89,7 @@ export async function loadFollowerCheckpoint(
     db,
     tables
       .selectFrom('ledger.webhook_checkpoints')
-      .select(['position', 'witness', 'trail', 'version'])
+      .select(['position', 'witness', 'trail', 'version', 'updated_at'])
       .where('name', '=', NAME),
   );
   if (row === undefined) return undefined;
@@ -96,7 +98,8 @@ export async function loadFollowerCheckpoint(
     return witness === undefined ? [] : [{ reached, witness }];
   });
   const { position, version } = row;
-  return { position, witness: parseWitness(row.witness), trail, version };
+  const movedAt = row.updated_at.getTime();
+  return { position, witness: parseWitness(row.witness), trail, version, movedAt };
 }
 
 /** The first checkpoint, unless there is one by now. */
@@ -308,6 +311,27 @@ export async function unreadEvents(
       .orderBy('noted_at')
       .limit(limit),
   );
+}
+
+/** More waiting deliveries are not counted. */
+export const WAITING_MAX = 100_000;
+
+/** Deliveries that wait, up to `WAITING_MAX`, and when the oldest was made, epoch milliseconds. */
+export async function waitingDeliveries(
+  db: Pool | PoolClient,
+): Promise<{ readonly waiting: number; readonly oldest: number | undefined }> {
+  const row = await fetchRow(
+    db,
+    sql<{ waiting: number; oldest: Date | null }>`
+      select (
+        select count(*)::integer from (
+          select from ledger.webhook_deliveries where state = 'PENDING' limit ${WAITING_MAX}
+        ) some
+      ) as waiting, (
+        select min(created) from ledger.webhook_deliveries where state = 'PENDING'
+      ) as oldest`,
+  );
+  return { waiting: row?.waiting ?? 0, oldest: row?.oldest?.getTime() };
 }
 
 /** An unread event was read: its rows replace it. */

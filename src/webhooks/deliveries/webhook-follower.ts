@@ -5,6 +5,7 @@ import type { DomainEvent } from '../../domain/events.js';
 import { MODES } from '../../domain/scope.js';
 import type { TenantEvent, TenantState } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
+import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed } from '../../foundation/world.js';
 import { accountRefOf, scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
@@ -23,6 +24,7 @@ import {
   storePage,
   storeRead,
   unreadEvents,
+  waitingDeliveries,
   type EndpointChange,
   type EndpointName,
   type FollowerPoint,
@@ -48,6 +50,19 @@ export interface WebhookFollowerOptions {
   /** A position of the log that this one is a copy of, in this one; undefined: there is none. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
   readonly leaseEveryMs?: number;
+}
+
+/** For the health page and the metrics. */
+export interface WebhooksStatus extends Lag {
+  readonly role: 'leader' | 'standby';
+  readonly position: Position | null;
+  /** How long it has stood still although there are events. */
+  readonly stillSeconds: number;
+  /** Deliveries on their way, counted up to a bound. */
+  readonly waiting: number;
+  /** Age of the oldest of them; 0: there is none. */
+  readonly oldestWaitingSeconds: number;
+  readonly lastError: string | null;
 }
 
 const LOCK = 'webhooks';
@@ -118,9 +133,24 @@ export class WebhookFollower {
     return this.leading ? 'leader' : 'standby';
   }
 
-  /** Why it stands still; null: it does not. */
-  get lastError(): string | null {
-    return this.problem;
+  /** @throws when the database or the log is unavailable. */
+  async status(now: number): Promise<WebhooksStatus> {
+    const { pool, log } = this.options;
+    const known = await loadFollowerCheckpoint(pool);
+    const head = await log.head();
+    // Before the first start there is nothing to follow.
+    const position = known === undefined ? (head ?? null) : known.position;
+    const lag = await lagAfter(log, position ?? undefined, head, now);
+    const { waiting, oldest } = await waitingDeliveries(pool);
+    return {
+      role: this.role,
+      position,
+      ...lag,
+      stillSeconds: stillSeconds(lag, known?.movedAt, now),
+      waiting,
+      oldestWaitingSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
+      lastError: this.problem,
+    };
   }
 
   private async lead(signal: AbortSignal): Promise<void> {
