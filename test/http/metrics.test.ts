@@ -12,7 +12,7 @@ import { parseMetrics, type Metrics } from '../support/metrics-text.js';
 import { startWithStores, personal, type RunningService } from '../support/running-service.js';
 
 const root = join(__dirname, '..', '..');
-const FOLLOWERS = [...PROJECTION_NAMES, 'chain', 'policies'].sort();
+const FOLLOWERS = [...PROJECTION_NAMES, 'chain', 'policies', 'webhooks'].sort();
 
 let running: RunningService;
 let end: () => Promise<void>;

@@ -326,7 +326,7 @@ export async function waitingDeliveries(
       select (
         select count(*)::integer from (
           select from ledger.webhook_deliveries where state = 'PENDING' limit ${WAITING_MAX}
-        ) some
+        ) counted
       ) as waiting, (
         select min(created) from ledger.webhook_deliveries where state = 'PENDING'
       ) as oldest`,

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
@@ -51,6 +52,9 @@ const AT_ONCE = 256;
 /** Of these, to endpoints that answer slowly or fail; and of one tenant. */
 const SLOW_AT_ONCE = AT_ONCE / 2;
 const OF_TENANT_AT_ONCE = AT_ONCE / 4;
+/** Statements, and bodies in the making, at once: connections are shared with requests. */
+const STATEMENTS_AT_ONCE = 2;
+const BODIES_AT_ONCE = 2;
 const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 /** The log, the keys or the vault did not answer. */
@@ -73,6 +77,8 @@ export class WebhookSender {
   private readonly ofTenant = new Map<string, number>();
   private slow = 0;
   private wake: () => void = () => undefined;
+  private readonly statements = pLimit(STATEMENTS_AT_ONCE);
+  private readonly bodies = pLimit(BODIES_AT_ONCE);
   private problem: string | null = null;
 
   constructor(private readonly parts: WebhookSenderParts) {}
@@ -122,7 +128,7 @@ export class WebhookSender {
     const fullTenants = [...this.ofTenant]
       .filter(([, count]) => count >= OF_TENANT_AT_ONCE)
       .map(([tenant]) => tenant);
-    return claimDue(this.parts.pool, { deliveries, areSlow, fullTenants });
+    return this.statements(() => claimDue(this.parts.pool, { deliveries, areSlow, fullTenants }));
   }
 
   private begin(delivery: ClaimedDelivery): void {
@@ -158,9 +164,9 @@ export class WebhookSender {
 
   private async attempt(delivery: ClaimedDelivery): Promise<void> {
     const { pool, post } = this.parts;
-    const made = await this.make(delivery).catch(() => STORES_AWAY_MS);
-    if (made === 'nothing') return dropDelivery(pool, delivery);
-    if (typeof made === 'number') return postpone(pool, delivery, made);
+    const made = await this.bodies(() => this.make(delivery)).catch(() => STORES_AWAY_MS);
+    if (made === 'nothing') return this.statements(() => dropDelivery(pool, delivery));
+    if (typeof made === 'number') return this.statements(() => postpone(pool, delivery, made));
     const at = timeNow();
     const posted = await post.post(made);
     const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
@@ -168,7 +174,7 @@ export class WebhookSender {
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
     this.parts.onAttempt?.({ outcome, sinceAppendMs });
     if (outcome === 'gone') await this.disable(delivery);
-    return recordAttempt(pool, delivery, attempt);
+    return this.statements(() => recordAttempt(pool, delivery, attempt));
   }
 
   /** The request; `nothing`: there is nothing to tell any more; a number: not for so long. */
