@@ -25,6 +25,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       -- UNKNOWN: the log lost what was seen of it.
       state text not null check (state in ('ACTIVE', 'DISABLED', 'UNSUBSCRIBED', 'UNKNOWN')),
       changed_position text,
+      changed_at timestamptz not null default now(),
       failures integer not null default 0,
       is_slow boolean not null default false,
       -- No attempt before.

@@ -9,7 +9,7 @@ import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
 import { PageReactions } from './page-reactions.js';
 import type { ParkedCounts } from './parked-reactions.js';
-import { CheckpointMoved } from './policy-checkpoint.js';
+import { CheckpointMoved, type TrailPoint } from './policy-checkpoint.js';
 import type { PolicyStores } from './policy-stores.js';
 import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
@@ -78,7 +78,7 @@ export class PolicyRunner {
   private reached: Position | undefined;
   /** The checkpoint as this process last read or wrote it. */
   private stored: Position | null = null;
-  private trail = new PolicyTrail([]);
+  private trail: PolicyTrail;
   private losses = 0;
   /**
    * Of the log at the beginning of the turn: a position from before the log lost its end is not
@@ -98,6 +98,7 @@ export class PolicyRunner {
   private readonly retries: Retries;
 
   constructor(private readonly options: PolicyRunnerOptions) {
+    this.trail = this.trailOf([]);
     this.waiters = new PositionWaiters(options.log);
     const { parked, locks } = options.stores;
     this.retries = new Retries({ ...options, parked });
@@ -214,7 +215,7 @@ export class PolicyRunner {
       const { position, trail, losses } = await stores.checkpoints.load();
       this.stored = position;
       this.reached = position ?? undefined;
-      this.trail = new PolicyTrail(trail);
+      this.trail = this.trailOf(trail);
       this.losses = losses;
       await this.takeUpFirst(signal);
       this.leading = true;
@@ -272,6 +273,10 @@ export class PolicyRunner {
       );
       await pause(this.leaseEveryMs, signal);
     }
+  }
+
+  private trailOf(points: readonly TrailPoint[]): PolicyTrail {
+    return new PolicyTrail(points, (position) => this.options.log.order(position));
   }
 
   private storesAnswer(): Promise<boolean> {

@@ -304,6 +304,7 @@ interface WebhookEndpoints {
   endpoint_id: string;
   state: 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED' | 'UNKNOWN';
   changed_position: string | null;
+  changed_at: Generated<Date>;
   failures: Generated<number>;
   is_slow: Generated<boolean>;
   pause_until: Date | null;

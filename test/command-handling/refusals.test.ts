@@ -259,6 +259,7 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
             sealed: '',
             digest: '',
             subscribedAt: 1,
+            activeSince: 1,
             disabled: null,
             secrets: [],
           })),

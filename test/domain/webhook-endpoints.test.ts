@@ -66,7 +66,9 @@ it('a disabled endpoint is enabled by a subscription or a command, and disabled 
   expect(when(past, { type: 'EnableWebhook', ...of, now: 6 })).toEqual({
     events: [{ type: 'WebhookEnabled', at: 6, ...of }],
   });
-  expect(when(past, { type: 'DisableWebhook', ...of, because: 'GONE', now: 6 })).toEqual({
+  expect(
+    when(past, { type: 'DisableWebhook', ...of, activeSince: 1, because: 'GONE', now: 6 }),
+  ).toEqual({
     events: [],
   });
   expect(given(...past, { type: 'WebhookEnabled', at: 6, ...of })).toMatchObject([

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import {
   resendDeliveries,
@@ -281,6 +282,68 @@ test('endpoints that hang or fail delay no other, and one that ended gets nothin
   await receiver.requests(fine, 12);
   expect(receiver.receivedAt(gone)).toHaveLength(0);
   expect(receiver.receivedAt(hanging).length).toBeLessThanOrEqual(10);
+});
+
+test('what waits for an endpoint that ends is not sent to the next subscription of the URL', async () => {
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  await receiver.behave(path, { kind: 'answer', status: 500 });
+  await aUser();
+  await receiver.requests(path, 2);
+  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
+  await receiver.behave(path, { kind: 'answer' });
+  await subscribe(path);
+  const waiting = async () =>
+    (await showDeliveries(core(), scope(), { limit: 10 })) as readonly unknown[];
+  await until(async () => (await waiting()).length === 0, WITHIN_MS);
+  const before = receiver.receivedAt(path).length;
+  const { endpointUrl: again } = await subscribe(path);
+  await tenant.live.post(at(again, '/test'));
+  const all = await receiver.requests(path, before + 1);
+  expect(all.slice(before).map((request) => told(request).type)).toEqual(['test']);
+});
+
+test('a late 410 to an endpoint that was subscribed anew disables nothing', async () => {
+  const { webhooks } = core();
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  const old = await webhooks.find(scope(), endpointUrl);
+  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
+  await subscribe(path);
+  const meta = {
+    scope: scope(),
+    commandId: randomUUID(),
+    correlationId: 'c',
+    causationId: 'c',
+    actor: OPERATOR,
+    idempotency: null,
+  };
+  const { endpointId = '', activeSince = 0 } = old ?? {};
+  await webhooks.disable(meta, { endpointId, activeSince, because: 'GONE' });
+  expect((await webhooks.find(scope(), endpointUrl))?.disabled).toBeNull();
+});
+
+test('another name is no relief for a failing endpoint', async () => {
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  await receiver.behave(path, { kind: 'answer', status: 500 });
+  await aUser();
+  await aUser();
+  const state = async () =>
+    ((await showEndpoints(core(), scope())) as readonly { state: string }[])[0]?.state;
+  await until(async () => (await state()) === 'FAILING', WITHIN_MS);
+  await tenant.live.post('/subscription', { endpointUrl, name: 'another name' });
+  await until(
+    async () =>
+      (
+        await core().pool.query(
+          "select from ledger.webhook_endpoints where tenant = $1 and state = 'ACTIVE'",
+          [tenant.alias],
+        )
+      ).rowCount === 1,
+    WITHIN_MS,
+  );
+  expect(await state()).toBe('FAILING');
 });
 
 test('two secrets sign during the grace of a rotation, one behind it', async () => {

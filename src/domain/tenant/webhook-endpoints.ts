@@ -50,6 +50,8 @@ export interface WebhookEndpoint {
   readonly sealed: string;
   readonly digest: string;
   readonly subscribedAt: number;
+  /** When it was subscribed, under whatever name, or enabled last. */
+  readonly activeSince: number;
   /** Null: it is sent what happens. */
   readonly disabled: { readonly at: number; readonly because: DisabledBecause } | null;
   /** Oldest first. */
@@ -80,6 +82,8 @@ export type WebhookCommand =
       readonly type: 'DisableWebhook';
       readonly mode: Mode;
       readonly endpointId: string;
+      /** Of the endpoint that is meant: one that began again since stays. */
+      readonly activeSince: number;
       readonly because: DisabledBecause;
       readonly now: number;
     }
@@ -110,7 +114,7 @@ export function evolveEndpoints(endpoints: Endpoints, event: WebhookEvent): Endp
   switch (event.type) {
     case 'WebhookSubscribed': {
       const { endpointId, mode, sealed, digest, at } = event;
-      const content = { sealed, digest, disabled: null };
+      const content = { sealed, digest, disabled: null, activeSince: at };
       return endpoints.some(isOf(event))
         ? changed(endpoints, event, () => content)
         : [...endpoints, { endpointId, mode, ...content, subscribedAt: at, secrets: [] }];
@@ -135,7 +139,7 @@ export function evolveEndpoints(endpoints: Endpoints, event: WebhookEvent): Endp
         disabled: { at: event.at, because: event.because },
       }));
     case 'WebhookEnabled':
-      return changed(endpoints, event, () => ({ disabled: null }));
+      return changed(endpoints, event, () => ({ disabled: null, activeSince: event.at }));
     case 'WebhookUnsubscribed':
       return endpoints.filter((endpoint) => !isOf(event)(endpoint));
   }
@@ -167,7 +171,8 @@ export function decideOnEndpoint(
       };
     }
     case 'DisableWebhook':
-      if (known.disabled !== null) return { events: [] };
+      if (known.disabled !== null || known.activeSince !== command.activeSince)
+        return { events: [] };
       return { events: [{ type: 'WebhookDisabled', ...of, because: command.because }] };
     case 'EnableWebhook':
       return { events: known.disabled === null ? [] : [{ type: 'WebhookEnabled', ...of }] };

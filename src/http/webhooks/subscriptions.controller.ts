@@ -89,6 +89,8 @@ export class SubscriptionsController {
     return this.gateway.answer(call, async ({ scope, commandId }) => {
       const subscription = await this.subscriptions.find(scope, url);
       if (subscription === undefined) throw new ApiError('SUBSCRIPTION_NOT_FOUND');
+      if (subscription.disabled !== null)
+        throw badRequest('the subscription is disabled: subscribe the URL again');
       await this.tests.send(scope, subscription.endpointId, commandId);
       const done = { position: null, triggersPolicy: false, replayed: false };
       return { status: 204, body: undefined, ...done };

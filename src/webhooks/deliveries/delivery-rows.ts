@@ -184,7 +184,10 @@ export async function storePage(
         .where('version', '=', version),
     );
     if (moved !== 1) throw new AnotherFollower();
-    if (endpoints.length > 0) await putEndpoints(client, endpoints);
+    if (endpoints.length > 0) {
+      await dropWaiting(client, endpoints);
+      await putEndpoints(client, endpoints);
+    }
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
     if (unread.length > 0)
       await run(
@@ -204,6 +207,20 @@ export async function storePage(
       );
     return version + 1n;
   });
+}
+
+/** What waits for endpoints that ended, to be begun anew or not, is not sent. */
+async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[]): Promise<void> {
+  for (const { tenant, mode, endpointId, state } of changes)
+    if (state === 'UNSUBSCRIBED')
+      await run(
+        client,
+        tables
+          .deleteFrom('ledger.webhook_deliveries')
+          .where((eb) =>
+            eb.and({ tenant, mode, endpoint_id: endpointId, state: 'PENDING' as const }),
+          ),
+      );
 }
 
 /** Stores how endpoints are now; one that is active may have something waiting. */
@@ -231,8 +248,12 @@ export async function putEndpoints(
           state: eb.ref('excluded.state'),
           changed_position: eb.ref('excluded.changed_position'),
           due_at: eb.ref('excluded.due_at'),
-          failures: 0,
-          pause_until: null,
+          changed_at: sql<Date>`now()`,
+          // Another name brings no relief.
+          failures: sql<number>`case when webhook_endpoints.state = 'ACTIVE'
+            and excluded.state = 'ACTIVE' then webhook_endpoints.failures else 0 end`,
+          pause_until: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
+            and excluded.state = 'ACTIVE' then webhook_endpoints.pause_until end`,
         })),
       ),
   );

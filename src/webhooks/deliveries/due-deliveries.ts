@@ -54,6 +54,8 @@ export interface Room {
   readonly areSlow: boolean;
   /** Tenants that have as many attempts under way as they may have. */
   readonly fullTenants: readonly string[];
+  /** How many further ones a tenant may have. */
+  readonly leftOf: (tenant: string) => number;
 }
 
 interface DueRow {
@@ -87,8 +89,12 @@ export async function claimDue(pool: Pool, room: Room): Promise<readonly Claimed
     );
     const claimed: ClaimedDelivery[] = [];
     for (const endpoint of endpoints) {
-      const left = room.deliveries - claimed.length;
-      if (left <= 0) break;
+      const ofTenant = claimed.filter(({ tenant }) => tenant === endpoint.tenant).length;
+      const left = Math.min(
+        room.deliveries - claimed.length,
+        room.leftOf(endpoint.tenant) - ofTenant,
+      );
+      if (left <= 0) continue;
       for (const row of await claimOf(client, endpoint, left))
         claimed.push(claimedOf(endpoint, row, room.areSlow));
     }
@@ -263,6 +269,15 @@ export async function purgeDeliveries(pool: Pool, before: Date, limit: number): 
     sql`
       delete from ledger.webhook_deliveries where id in (
         select id from ledger.webhook_deliveries where ended_at < ${before} limit ${limit}
+      )`,
+  );
+  await run(
+    pool,
+    sql`
+      delete from ledger.webhook_endpoints e
+      where state = 'UNSUBSCRIBED' and changed_at < ${before} and not exists (
+        select from ledger.webhook_deliveries d
+        where d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
       )`,
   );
   const gone = await run(

@@ -2,15 +2,15 @@ import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
-import { MODES } from '../../domain/scope.js';
-import type { TenantEvent, TenantState } from '../../domain/tenant/tenant.decider.js';
+import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
-import { after, elapsed } from '../../foundation/world.js';
+import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { accountRefOf, scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
 import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import { describeFailure } from '../../policies/describe-failure.js';
+import { PolicyTrail } from '../../policies/policy-trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import { announcedBy, announcedByEach, type Announced } from '../payloads/announced.js';
 import { eventAt } from './event-at.js';
@@ -40,7 +40,7 @@ export interface WebhookFollowerOptions {
   readonly pool: Pool;
   readonly log: EventLog;
   readonly decode: Decode;
-  readonly streams: Pick<ReadableStreams, 'tenants' | 'tenantRegister'>;
+  readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
   readonly names: KeyedNames;
   readonly logger: Pick<Logger, 'warn'>;
   /** Called before the log is followed: repairs what a loss of its end left. */
@@ -70,10 +70,8 @@ const PAGE = 500;
 const RETRY = { first: 50, max: 5_000 };
 /** Longest delay of the checkpoint behind pages that came to nothing. */
 const IDLE_CHECKPOINT_MS = 200;
-/** Points of the trail: one a second for the last seconds, then ever sparser. */
-const TRAIL_EVERY_MS = 1_000;
-const TRAIL_NEAR = 8;
-const TRAIL_MAX = 2 * TRAIL_NEAR;
+/** Older events are told to nobody: their rows may have been deleted. */
+const TOLD_WITHIN_MS = 30 * 24 * 3_600_000;
 const UNREAD_AT_ONCE = 1_000;
 
 /**
@@ -87,8 +85,7 @@ export class WebhookFollower {
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   private active = new Map<string, Map<string, EndpointName>>();
-  private trail: readonly FollowerPoint[] = [];
-  private trailAt = -Infinity;
+  private trail: PolicyTrail | undefined;
   private version = 0n;
   /** Passed without effect, and not stored yet. */
   private passed: FollowerPoint | undefined;
@@ -159,9 +156,9 @@ export class WebhookFollower {
     const checkpoint = (await loadFollowerCheckpoint(pool)) ?? (await this.begin());
     const from = await this.inThisLog(checkpoint.position);
     this.version = checkpoint.version;
-    this.trail = checkpoint.trail;
+    this.trail = new PolicyTrail(checkpoint.trail, (position) => log.order(position));
     this.passed = undefined;
-    await this.lookAgain();
+    await this.lookAgain(from);
     await this.knowActive();
     this.leading = true;
     try {
@@ -185,7 +182,7 @@ export class WebhookFollower {
   private async begin() {
     const { log, pool } = this.options;
     const head = await log.head();
-    await putAll(pool, await this.subscribed());
+    await putAll(pool, await this.subscribed(head));
     await beginFollowing(pool, head ?? null);
     const begun = await loadFollowerCheckpoint(pool);
     if (begun === undefined) throw new Error('the checkpoint of webhooks is missing');
@@ -199,23 +196,40 @@ export class WebhookFollower {
     return (await translate(position)) ?? log.head();
   }
 
-  /** The endpoints of all tenants, as the log has them. */
-  private async subscribed(): Promise<EndpointChange[]> {
+  /** The endpoints of all tenants, as the log has them up to its head. */
+  private async subscribed(head: Position | undefined): Promise<EndpointChange[]> {
     const { streams, names } = this.options;
     const { state } = await streams.tenantRegister.load(names.tenantRegisterStream());
     const all: EndpointChange[] = [];
-    for (const alias of state.aliases)
-      all.push(...endpointsOf((await streams.tenants.load(names.tenantStream(alias))).state));
+    for (const alias of state.aliases) all.push(...(await this.endpointsAt(alias, head)).values());
     return all;
   }
 
-  /** Endpoints whose last change the log lost are as their tenant's stream has them. */
-  private async lookAgain(): Promise<void> {
-    const { streams, names, pool } = this.options;
+  /**
+   * The endpoints of a tenant as they were at a position: what changed behind it the follower meets
+   * on its way.
+   */
+  private async endpointsAt(
+    alias: string,
+    position: Position | undefined,
+  ): Promise<ReadonlyMap<string, EndpointChange>> {
+    const { log, names, decode } = this.options;
+    const known = new Map<string, EndpointChange>();
+    for await (const recorded of log.readStream(names.tenantStream(alias))) {
+      if (!isAboutEndpoint(recorded.type) || log.compare(recorded.position, position) > 0) continue;
+      const [decoded] = await decode([recorded]);
+      const change = decoded && !('undecodable' in decoded) ? changeBy(decoded) : undefined;
+      if (change !== undefined) known.set(nameOf(change), change);
+    }
+    return known;
+  }
+
+  /** Endpoints of which nothing is known any more are as the log has them up to this position. */
+  private async lookAgain(position: Position | undefined): Promise<void> {
+    const { pool } = this.options;
     const unknown = await endpointsIn(pool, ['UNKNOWN']);
     for (const tenant of new Set(unknown.map((endpoint) => endpoint.tenant))) {
-      const { state } = await streams.tenants.load(names.tenantStream(tenant));
-      const known = new Map(endpointsOf(state).map((change) => [nameOf(change), change]));
+      const known = await this.endpointsAt(tenant, position);
       await putAll(
         pool,
         unknown
@@ -260,7 +274,7 @@ export class WebhookFollower {
 
   private async effectsOf(page: readonly RecordedEvent[]) {
     const endpoints: EndpointChange[] = [];
-    const deliveries: NewDelivery[] = [];
+    let deliveries: NewDelivery[] = [];
     const unread: UnreadEvent[] = [];
     const concerning = this.concerning(page);
     const all = await this.options.decode(concerning);
@@ -276,6 +290,9 @@ export class WebhookFollower {
       if (change === undefined) deliveries.push(...this.deliveriesOf(decoded, told.get(decoded)));
       else {
         endpoints.push(change);
+        // What waits for an endpoint that ends is not sent.
+        if (change.state === 'UNSUBSCRIBED')
+          deliveries = deliveries.filter((delivery) => nameOf(delivery) !== nameOf(change));
         if (change.state === 'ACTIVE') this.know(change);
         else this.active.get(`${change.tenant} ${change.mode}`)?.delete(change.endpointId);
       }
@@ -304,6 +321,7 @@ export class WebhookFollower {
     announced: readonly Announced[] = [],
   ): NewDelivery[] {
     const { tenant, mode, stream, revision, eventId, recordedAt } = decoded;
+    if (recordedAt < timeNow() - TOLD_WITHIN_MS) return [];
     const known = this.active.get(`${tenant} ${mode}`);
     if (known === undefined || known.size === 0) return [];
     return announced.flatMap(({ type, subject }) => {
@@ -335,7 +353,7 @@ export class WebhookFollower {
       if (change !== undefined) {
         await putAll(pool, [{ ...change, state: 'UNKNOWN' }]);
         await storeRead(pool, eventId, []);
-        await this.lookAgain();
+        await this.lookAgain(await log.head());
         await this.knowActive();
       } else {
         const told = announcements([decoded]).get(decoded);
@@ -358,7 +376,8 @@ export class WebhookFollower {
     this.storing = this.storing
       .catch(() => undefined)
       .then(async () => {
-        const trail = this.trailWith(page.point);
+        const { reached, witness } = page.point;
+        const trail = this.trail?.pass(reached, witness, elapsed());
         try {
           this.version = await storePage(this.options.pool, this.version, { ...page, trail });
         } catch (error) {
@@ -367,18 +386,6 @@ export class WebhookFollower {
         }
       });
     return this.storing;
-  }
-
-  private trailWith(point: FollowerPoint): readonly FollowerPoint[] | undefined {
-    const now = elapsed();
-    if (now - this.trailAt < TRAIL_EVERY_MS) return undefined;
-    this.trailAt = now;
-    const all = [...this.trail, point];
-    this.trail =
-      all.length <= TRAIL_MAX
-        ? all
-        : all.filter((_, index) => index % 2 === 0 || index >= all.length - TRAIL_NEAR);
-    return this.trail;
   }
 }
 
@@ -431,21 +438,6 @@ function stateAfter(event: DomainEvent | TenantEvent): EndpointChange['state'] |
       return undefined;
   }
 }
-
-const endpointsOf = (state: TenantState): EndpointChange[] =>
-  state.status === 'absent'
-    ? []
-    : MODES.flatMap((mode) =>
-        state.webhooks
-          .filter((endpoint) => endpoint.mode === mode)
-          .map(({ endpointId, disabled }): EndpointChange => ({
-            tenant: state.alias,
-            mode,
-            endpointId,
-            state: disabled === null ? 'ACTIVE' : 'DISABLED',
-            position: null,
-          })),
-      );
 
 const putAll = async (pool: Pool, changes: readonly EndpointChange[]): Promise<void> => {
   if (changes.length > 0) await putEndpoints(pool, changes);

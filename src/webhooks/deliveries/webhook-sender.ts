@@ -47,6 +47,14 @@ export interface SeenAttempt {
   readonly sinceAppendMs: number | undefined;
 }
 
+/** A request, and since when the subscription that it goes to is active. */
+interface Request {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+  readonly activeSince: number;
+}
+
 /** Attempts under way in this process. */
 const AT_ONCE = 256;
 /** Of these, to endpoints that answer slowly or fail; and of one tenant. */
@@ -109,11 +117,15 @@ export class WebhookSender {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
       try {
-        const claimed = [...(await this.claim(false)), ...(await this.claim(true))];
-        for (const delivery of claimed) this.begin(delivery);
+        let claimed = 0;
+        for (const areSlow of [false, true])
+          for (const delivery of await this.claim(areSlow)) {
+            this.begin(delivery);
+            claimed += 1;
+          }
         failures = 0;
         this.problem = null;
-        if (claimed.length === 0) await this.rest(POLL_MS);
+        if (claimed === 0) await this.rest(POLL_MS);
       } catch (error) {
         this.problem = describeFailure(error);
         await this.rest(backOffMs(failures++, RETRY));
@@ -128,7 +140,10 @@ export class WebhookSender {
     const fullTenants = [...this.ofTenant]
       .filter(([, count]) => count >= OF_TENANT_AT_ONCE)
       .map(([tenant]) => tenant);
-    return this.statements(() => claimDue(this.parts.pool, { deliveries, areSlow, fullTenants }));
+    const leftOf = (tenant: string): number => OF_TENANT_AT_ONCE - (this.ofTenant.get(tenant) ?? 0);
+    return this.statements(() =>
+      claimDue(this.parts.pool, { deliveries, areSlow, fullTenants, leftOf }),
+    );
   }
 
   private begin(delivery: ClaimedDelivery): void {
@@ -173,14 +188,12 @@ export class WebhookSender {
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
     this.parts.onAttempt?.({ outcome, sinceAppendMs });
-    if (outcome === 'gone') await this.disable(delivery);
+    if (outcome === 'gone') await this.disable(delivery, made.activeSince);
     return this.statements(() => recordAttempt(pool, delivery, attempt));
   }
 
   /** The request; `nothing`: there is nothing to tell any more; a number: not for so long. */
-  private async make(
-    delivery: ClaimedDelivery,
-  ): Promise<{ url: string; headers: Record<string, string>; body: Buffer } | 'nothing' | number> {
+  private async make(delivery: ClaimedDelivery): Promise<Request | 'nothing' | number> {
     const { webhookId: id, type, mode, created } = delivery;
     const found = await this.endpointOf(delivery);
     if (found === undefined) return 'nothing';
@@ -200,7 +213,8 @@ export class WebhookSender {
       key: await this.parts.keys.current(),
     });
     const headers = { 'content-type': 'application/json', ...signatures };
-    return { url: subscription.endpointUrl, headers, body };
+    const { endpointUrl: url, activeSince } = subscription;
+    return { url, headers, body, activeSince };
   }
 
   /** Undefined: nobody subscribes it any more. */
@@ -244,7 +258,10 @@ export class WebhookSender {
     return { ms, status, reason: null, retryAfterMs, beginning: sealed };
   }
 
-  private async disable({ tenant, mode, endpointId }: ClaimedDelivery): Promise<void> {
+  private async disable(
+    { tenant, mode, endpointId }: ClaimedDelivery,
+    activeSince: number,
+  ): Promise<void> {
     await this.parts.subscriptions.disable(
       {
         scope: { tenant, mode },
@@ -254,8 +271,7 @@ export class WebhookSender {
         actor: { kind: 'system', id: 'webhooks' },
         idempotency: null,
       },
-      endpointId,
-      'GONE',
+      { endpointId, activeSince, because: 'GONE' },
     );
   }
 

@@ -22,6 +22,8 @@ export interface Subscription {
   readonly endpointUrl: string;
   readonly name: string | null;
   readonly disabled: WebhookEndpoint['disabled'];
+  /** When it was subscribed or enabled last. */
+  readonly activeSince: number;
   /** What deliveries are signed with, newest first: `whsec_…`. */
   readonly secrets: readonly string[];
 }
@@ -84,19 +86,17 @@ export class WebhookSubscriptions {
     return this.change(meta, { type: 'EnableWebhook', mode, endpointId, now: timeNow() });
   }
 
+  /** Unless it was subscribed or enabled again since. */
   disable(
     meta: CommandMeta,
-    endpointId: string,
-    because: DisabledBecause,
+    which: {
+      readonly endpointId: string;
+      readonly activeSince: number;
+      readonly because: DisabledBecause;
+    },
   ): Promise<ChangedSubscription | Refused> {
     const { mode } = meta.scope;
-    return this.change(meta, {
-      type: 'DisableWebhook',
-      mode,
-      endpointId,
-      because,
-      now: timeNow(),
-    });
+    return this.change(meta, { type: 'DisableWebhook', mode, ...which, now: timeNow() });
   }
 
   /** The present secret signs as well for the grace period, milliseconds. */
@@ -155,7 +155,7 @@ export class WebhookSubscriptions {
   }
 
   private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
-    const { endpointId, sealed, disabled, secrets } = endpoint;
+    const { endpointId, sealed, disabled, activeSince, secrets } = endpoint;
     const { endpointUrl, name } = JSON.parse(
       await this.open(sealed, contentContext(scope, endpointId)),
     ) as Pick<Subscription, 'endpointUrl' | 'name'>;
@@ -165,7 +165,7 @@ export class WebhookSubscriptions {
       this.open(secret.sealed, secretContext(scope, endpointId, secret)),
     );
     const opened = await Promise.all(secretsOf);
-    return { endpointId, endpointUrl, name, disabled, secrets: opened.reverse() };
+    return { endpointId, endpointUrl, name, disabled, activeSince, secrets: opened.reverse() };
   }
 
   private async newSecret(scope: Scope, endpointId: string): Promise<EndpointSecret> {
