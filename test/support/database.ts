@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { pollPause } from './poll-pause.js';
 
 export interface TestDatabase {
   readonly url: string;
@@ -23,7 +24,22 @@ export async function createTestDatabase({
   );
   const url = serverUrl();
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => onServer(`drop database if exists ${name} with (force)`) };
+  return { url: url.href, drop: () => dropped(name) };
+}
+
+const NOT_ALLOWED = '42501';
+const TRIES_MAX = 200;
+
+/** A vacuum by the server itself is not ours to end: it ends by itself. */
+async function dropped(name: string): Promise<void> {
+  for (let looks = 1; ; looks++)
+    try {
+      return await onServer(`drop database if exists ${name} with (force)`);
+    } catch (error) {
+      const isServers = error instanceof pg.DatabaseError && error.code === NOT_ALLOWED;
+      if (!isServers || looks > TRIES_MAX) throw error;
+      await pollPause(looks);
+    }
 }
 
 /** One connection to the maintenance database for all test files of a worker. */

@@ -162,7 +162,6 @@ describe('an answer that does not end in time is a failed attempt', () => {
     ['that stops in its body', { kind: 'hang-in-body' }],
     ['whose body trickles', { kind: 'trickle', everyMs: 5 }],
     ['whose headers trickle', { kind: 'trickle-headers', everyMs: 5 }],
-    ['of interim answers only', { kind: 'endless-interim' }],
   ];
 
   it.each(endless)('one %s', async (_, behaviour) => {
@@ -170,6 +169,12 @@ describe('an answer that does not end in time is a failed attempt', () => {
     const posted = await post(receiver.url(path), { withinMs: 300 });
     expect(posted).toMatchObject({ kind: 'failed', reason: 'timeout' });
     expect(posted.ms).toBeGreaterThanOrEqual(299);
+  });
+
+  it('one of interim answers only is left after some of them', async () => {
+    const path = await pathFor({ kind: 'endless-interim' });
+    const posted = await post(receiver.url(path), { withinMs: 60_000 });
+    expect(posted).toMatchObject({ kind: 'failed', reason: 'not-http' });
   });
 
   it('and takes 15 s in all by default', async () => {

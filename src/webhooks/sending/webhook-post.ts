@@ -39,6 +39,9 @@ const LIMITS: PostLimits = { withinMs: 15_000, answerBytesMax: 64 * 1024, keptBy
 /** An idle connection is closed after this time, also when its server would keep it for longer. */
 const IDLE_CONNECTION_MS = 4_000;
 
+/** Interim answers (1xx) of one request; more are no answer. */
+const INTERIM_MAX = 16;
+
 /** An answer as far as it has arrived. */
 interface Arriving {
   answer?: Dispatcher.ResponseData;
@@ -89,7 +92,7 @@ export class WebhookPost {
     }
     const arriving: Arriving = { bytes: 0, beginning: [] };
     try {
-      await this.exchange(request, ending.signal, arriving);
+      await this.exchange(request, { signal: ending.signal, tooMany: end('not-http') }, arriving);
     } catch (error) {
       reason ??= postFailureOf(error);
     } finally {
@@ -106,12 +109,13 @@ export class WebhookPost {
 
   private async exchange(
     { url, headers, body }: PostRequest,
-    signal: AbortSignal,
+    { signal, tooMany }: { readonly signal: AbortSignal; readonly tooMany: () => void },
     arriving: Arriving,
   ): Promise<void> {
     const { origin, pathname, search } = new URL(url);
     const path = pathname + search;
     const { answerBytesMax, keptBytes } = this.limits;
+    let interim = 0;
     const answer = await this.agent.request({
       origin,
       path,
@@ -119,6 +123,10 @@ export class WebhookPost {
       headers,
       body,
       signal,
+      // Parsing them without end would take a core from everybody.
+      onInfo: () => {
+        if ((interim += 1) > INTERIM_MAX) tooMany();
+      },
     });
     arriving.answer = answer;
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
