@@ -78,3 +78,14 @@ export function parseOrigins(origins: readonly string[]): readonly string[] {
   }
   return origins;
 }
+
+/** Entries that a list shows at most. */
+export const LIMIT_MAX = 10_000;
+
+/** @throws {CommandError} */
+export function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^\d{1,5}$/.test(text) || limit < 1 || limit > LIMIT_MAX)
+    throw new CommandError(`--limit takes a number from 1 to ${LIMIT_MAX}`);
+  return limit;
+}

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { LIMIT_MAX, parseLimit } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {
   malformedId,
@@ -7,8 +8,6 @@ import {
 } from '../operations/policies/policy-commands.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
 import { done } from './outcomes.js';
-
-const LIMIT_MAX = 10_000;
 
 /** `policy …` */
 export function addPolicyCommands(cli: Command): void {
@@ -70,11 +69,4 @@ async function retryCommand(
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (!/^\d{1,5}$/.test(text) || limit < 1 || limit > LIMIT_MAX)
-    throw new CommandError(`--limit takes a number from 1 to ${LIMIT_MAX}`);
-  return limit;
 }

@@ -13,7 +13,7 @@ import {
   showEndpoints,
 } from '../operations/webhooks/webhook-commands.js';
 import { DELIVERY_STATES, type DeliveryState } from '../webhooks/deliveries/shown-deliveries.js';
-import { filled, scopeOf } from './arguments.js';
+import { filled, LIMIT_MAX, parseLimit, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {
   note,
@@ -24,8 +24,6 @@ import {
   type OutputOptions,
 } from './command-line.js';
 import { done } from './outcomes.js';
-
-const LIMIT_MAX = 10_000;
 
 interface ScopeOptions extends OutputOptions {
   readonly mode: string;
@@ -200,11 +198,4 @@ function parseState(text: string): DeliveryState {
   if (state === undefined)
     throw new CommandError(`--state must be one of ${DELIVERY_STATES.join(', ')}`);
   return state;
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (!/^\d{1,5}$/.test(text) || limit < 1 || limit > LIMIT_MAX)
-    throw new CommandError(`--limit takes a number from 1 to ${LIMIT_MAX}`);
-  return limit;
 }

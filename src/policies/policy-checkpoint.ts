@@ -89,15 +89,12 @@ export async function loadPolicyCheckpoint(db: Pool | PoolClient): Promise<Polic
       .where('name', '=', NAME),
   );
   if (row === undefined) return { position: null, witness: undefined, trail: [], losses: 0 };
-  const trail = row.trail.flatMap(({ reached, witness: text }) => {
-    const witness = parseWitness(text);
-    return witness === undefined ? [] : [{ reached, witness }];
-  });
+  const trail = trailFrom(row.trail);
   const { position, losses, movedAt } = row;
   return { position, witness: parseWitness(row.witness), trail, losses, movedAt };
 }
 
-interface StoredPoint {
+export interface StoredPoint {
   readonly reached: string;
   readonly witness: string;
 }
@@ -162,7 +159,15 @@ export async function writePolicyCheckpoint(
   if (written !== 1) throw new CheckpointMoved();
 }
 
-const trailText = (trail: readonly TrailPoint[]): string =>
+/** A stored trail. */
+export const trailFrom = (stored: readonly StoredPoint[]): TrailPoint[] =>
+  stored.flatMap(({ reached, witness: text }) => {
+    const witness = parseWitness(text);
+    return witness === undefined ? [] : [{ reached, witness }];
+  });
+
+/** As JSON, to be stored. */
+export const trailText = (trail: readonly TrailPoint[]): string =>
   JSON.stringify(
     trail.map(({ reached, witness }): StoredPoint => ({ reached, witness: witnessText(witness) })),
   );

@@ -1,9 +1,7 @@
+import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
 import { execFile } from 'node:child_process';
 import { compactVerify, createRemoteJWKSet } from 'jose';
-import {
-  newEndpointSecret,
-  signatureHeaders,
-} from '../../src/webhooks/signing/signature-headers.js';
+import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import { startWithStores } from '../support/running-service.js';
 

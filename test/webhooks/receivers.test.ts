@@ -1,3 +1,4 @@
+import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -5,10 +6,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import ts from 'typescript';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
-import {
-  newEndpointSecret,
-  signatureHeaders,
-} from '../../src/webhooks/signing/signature-headers.js';
+import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** The code of docs/how-to/receive-webhooks.md, given webhooks as they arrive. */

@@ -1,10 +1,8 @@
+import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
 import { createPublicKey, verify } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, flattenedVerify, generateKeyPair } from 'jose';
 import { Webhook } from 'standardwebhooks';
-import {
-  newEndpointSecret,
-  signatureHeaders,
-} from '../../src/webhooks/signing/signature-headers.js';
+import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 
 const body = Buffer.from('{"id":"e-1","text":"grüße 👋","n":1}');
 const id = 'e-1';

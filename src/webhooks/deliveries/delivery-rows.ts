@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import type { Position, SeenEvent } from '../../event-log/event-log.js';
 import { parseWitness, witnessText } from '../../event-log/witness.js';
+import { trailFrom, trailText, type TrailPoint } from '../../policies/policy-checkpoint.js';
 import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
@@ -49,18 +50,12 @@ export interface UnreadEvent {
   readonly reason: string;
 }
 
-/** Everything up to this event has its rows. */
-export interface FollowerPoint {
-  readonly reached: Position;
-  readonly witness: SeenEvent;
-}
-
 export interface FollowerCheckpoint {
   /** Null: before the first event. */
   readonly position: Position | null;
   readonly witness: SeenEvent | undefined;
   /** Oldest first. */
-  readonly trail: readonly FollowerPoint[];
+  readonly trail: readonly TrailPoint[];
   readonly version: bigint;
   /** When it moved last, epoch milliseconds. */
   readonly movedAt: number;
@@ -68,9 +63,9 @@ export interface FollowerCheckpoint {
 
 /** What a page of the log comes to. */
 export interface FollowedPage {
-  readonly point: FollowerPoint;
+  readonly point: TrailPoint;
   /** Undefined: the stored one stays. */
-  readonly trail: readonly FollowerPoint[] | undefined;
+  readonly trail: readonly TrailPoint[] | undefined;
   readonly endpoints: readonly EndpointChange[];
   readonly deliveries: readonly NewDelivery[];
   readonly unread: readonly UnreadEvent[];
@@ -93,10 +88,7 @@ export async function loadFollowerCheckpoint(
       .where('name', '=', NAME),
   );
   if (row === undefined) return undefined;
-  const trail = row.trail.flatMap(({ reached, witness: text }) => {
-    const witness = parseWitness(text);
-    return witness === undefined ? [] : [{ reached, witness }];
-  });
+  const trail = trailFrom(row.trail);
   const { position, version } = row;
   const movedAt = row.updated_at.getTime();
   return { position, witness: parseWitness(row.witness), trail, version, movedAt };
@@ -120,7 +112,7 @@ export async function beginFollowing(pool: Pool, position: Position | null): Pro
  */
 export async function moveFollower(
   client: PoolClient,
-  to: { readonly position: Position | null; readonly trail: readonly FollowerPoint[] },
+  to: { readonly position: Position | null; readonly trail: readonly TrailPoint[] },
   isBehind: (changed: Position) => boolean,
 ): Promise<void> {
   const witness = to.trail.at(-1)?.witness;
@@ -369,6 +361,3 @@ export async function storeRead(
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
   });
 }
-
-const trailText = (trail: readonly FollowerPoint[]): string =>
-  JSON.stringify(trail.map(({ reached, witness }) => ({ reached, witness: witnessText(witness) })));

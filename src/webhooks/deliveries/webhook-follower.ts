@@ -10,6 +10,7 @@ import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { accountRefOf, scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
 import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import { describeFailure } from '../../policies/describe-failure.js';
+import type { TrailPoint } from '../../policies/policy-checkpoint.js';
 import { PolicyTrail } from '../../policies/policy-trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import { announcedBy, announcedByEach, type Announced } from '../payloads/announced.js';
@@ -27,7 +28,6 @@ import {
   waitingDeliveries,
   type EndpointChange,
   type EndpointName,
-  type FollowerPoint,
   type NewDelivery,
   type UnreadEvent,
 } from './delivery-rows.js';
@@ -88,7 +88,7 @@ export class WebhookFollower {
   private trail: PolicyTrail | undefined;
   private version = 0n;
   /** Passed without effect, and not stored yet. */
-  private passed: FollowerPoint | undefined;
+  private passed: TrailPoint | undefined;
   private cancelIdle: (() => void) | undefined;
   private storing: Promise<void> = Promise.resolve();
   private leading = false;

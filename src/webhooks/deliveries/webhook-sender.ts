@@ -87,7 +87,6 @@ export class WebhookSender {
   private wake: () => void = () => undefined;
   private readonly statements = pLimit(STATEMENTS_AT_ONCE);
   private readonly bodies = pLimit(BODIES_AT_ONCE);
-  private problem: string | null = null;
 
   constructor(private readonly parts: WebhookSenderParts) {}
 
@@ -108,11 +107,6 @@ export class WebhookSender {
     this.wake();
   }
 
-  /** Why nothing is sent; null: something is. */
-  get lastError(): string | null {
-    return this.problem;
-  }
-
   private async send(): Promise<void> {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
@@ -124,10 +118,8 @@ export class WebhookSender {
             claimed += 1;
           }
         failures = 0;
-        this.problem = null;
         if (claimed === 0) await this.rest(POLL_MS);
-      } catch (error) {
-        this.problem = describeFailure(error);
+      } catch {
         await this.rest(backOffMs(failures++, RETRY));
       }
     }

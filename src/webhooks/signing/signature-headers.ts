@@ -1,6 +1,5 @@
 import { CompactSign } from 'jose';
 import { Webhook } from 'standardwebhooks';
-import { newBytes } from '../../foundation/world.js';
 import type { SigningKey } from './signing-keys.js';
 
 /** What is signed, and with what. */
@@ -39,6 +38,3 @@ export async function signatureHeaders({
     'X-Hook-JWS-RFC-7797': `${header}..${signature}`,
   };
 }
-
-/** A new secret of an endpoint: `whsec_` and 32 random bytes in base64. */
-export const newEndpointSecret = (): string => `whsec_${newBytes(32).toString('base64')}`;

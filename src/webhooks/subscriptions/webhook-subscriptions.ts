@@ -14,6 +14,7 @@ import type { Position } from '../../event-log/event-log.js';
 import { newBytes, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
+import { newEndpointSecret } from '../signing/endpoint-secret.js';
 
 /** A subscription as its tenant sees it. */
 export interface Subscription {
@@ -43,9 +44,6 @@ interface SubscriptionsParts {
   /** Encrypts URLs, names and secrets. */
   readonly sealer: Sealer;
 }
-
-/** Random bytes of a secret, as Standard Webhooks recommends them. */
-const SECRET_BYTES = 24;
 
 /**
  * The subscriptions of a tenant and mode: kept in the tenant's stream, with URL, name and secrets
@@ -170,8 +168,10 @@ export class WebhookSubscriptions {
 
   private async newSecret(scope: Scope, endpointId: string): Promise<EndpointSecret> {
     const secretId = newBytes(4).toString('hex');
-    const plain = `whsec_${newBytes(SECRET_BYTES).toString('base64')}`;
-    const sealed = await this.seal(plain, secretContext(scope, endpointId, { secretId }));
+    const sealed = await this.seal(
+      newEndpointSecret(),
+      secretContext(scope, endpointId, { secretId }),
+    );
     return { secretId, sealed };
   }
 
