@@ -476,6 +476,18 @@ describe('for support', () => {
     const { status, body: answer } = await support('POST', path, body);
     expect([status, answer['validationErrors']]).toEqual([400, [expect.stringContaining(reason)]]);
   });
+
+  test.each(['resend', 'enable', 'rotate-secret'])(
+    'webhooks: %s of an endpoint that nobody subscribed is not found',
+    async (command) => {
+      const { alias } = await running.service.createTenant();
+      const since = command === 'resend' ? { since: '2026-01-01' } : {};
+      const body = { mode: 'live', endpoint: 'https://nobody.example/hook', ...since };
+      expect(
+        await call('POST', `/operations/webhooks/${alias}/${command}`, `:${keys.sam}`, body),
+      ).toEqual({ status: 404, body: errorBody(404, 'SUBSCRIPTION_NOT_FOUND') });
+    },
+  );
 });
 
 describe('an operation that takes longer than an answer may', () => {

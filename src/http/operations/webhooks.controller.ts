@@ -89,7 +89,7 @@ export class WebhooksController {
   @ApiRequest(resendRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  @Fails('TENANT_NOT_FOUND')
+  @Fails('TENANT_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND')
   async resend(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
