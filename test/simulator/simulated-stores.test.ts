@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
@@ -42,6 +42,7 @@ import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { newSeed } from '../support/new-seed.js';
 import { eventually } from '../support/embedded.js';
 
 /**
@@ -72,7 +73,7 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(() => {
-  random = new SeededRandom(randomInt(2 ** 31));
+  random = new SeededRandom(newSeed('simulated stores'));
 });
 
 /** What a call ended with, so that refusals are compared too. */

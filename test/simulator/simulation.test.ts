@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { SCENARIOS, type Scenario } from '../../simulator/plan.js';
 import { simulate } from '../../simulator/run.js';
+import { newSeed } from '../support/new-seed.js';
 
 /** The long form is `npm run simulate`; docs/simulator.md says how to read a failure. */
 
@@ -18,7 +18,7 @@ it.each(Object.keys(SCENARIOS) as Scenario[])(
 );
 
 it('every promise holds under a seed that no run had before', async () => {
-  const seed = randomInt(2 ** 31);
+  const seed = newSeed('the simulator');
   const { failing } = await simulate({ seed, commands: 2 * COMMANDS });
   expect(failing && { plan: JSON.stringify(failing.plan), ...failing.result }).toBeUndefined();
 }, 120_000);
