@@ -44,6 +44,7 @@ import { ReferralCodesController } from '../http/referral-codes/referral-codes.c
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
 import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
+import { WebhookKeysController } from '../http/operations/webhook-keys.controller.js';
 import { WebhooksController } from '../http/operations/webhooks.controller.js';
 import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
@@ -114,6 +115,7 @@ const TENANT_CONTROLLERS = [
 ];
 
 const OPERATOR_CONTROLLERS = [
+  WebhookKeysController,
   WebhooksController,
   OperationsController,
   ProjectionsController,

@@ -138,6 +138,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /operations/webhooks/{tenant}': ['operator', 200],
   'GET /operations/webhooks/{tenant}/deliveries': ['operator', 200],
   'GET /operations/webhooks/{tenant}/deliveries/{delivery}': ['operator', 200],
+  'POST /operations/webhooks/rotate-signing-key': ['operator', 200],
   'POST /operations/webhooks/{tenant}/resend': ['operator', 200],
   'POST /operations/webhooks/{tenant}/enable': ['operator', 200],
   'POST /operations/webhooks/{tenant}/rotate-secret': ['operator', 200],

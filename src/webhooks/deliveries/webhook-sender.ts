@@ -11,7 +11,7 @@ import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
-import { signatureHeaders } from '../signing/signature-headers.js';
+import { signedWebhook } from '../signing/signed-webhook.js';
 import type { SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import {
@@ -50,7 +50,7 @@ export interface SeenAttempt {
 /** A request, and since when the subscription that it goes to is active. */
 interface Request {
   readonly url: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly activeSince: number;
 }
@@ -194,17 +194,9 @@ export class WebhookSender {
     const data = await this.dataOf(delivery, subscription);
     if (data === undefined) return 'nothing';
     const { alias: tenantAlias } = tenant;
-    const body = Buffer.from(
-      JSON.stringify({ id, type, tenantAlias, live: mode === 'live', created, data }),
-    );
-    const signatures = await signatureHeaders({
-      id,
-      timestamp: Math.floor(timeNow() / 1_000),
-      body,
-      secrets: subscription.secrets,
-      key: await this.parts.keys.current(),
-    });
-    const headers = { 'content-type': 'application/json', ...signatures };
+    const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
+    const key = await this.parts.keys.current();
+    const { headers, body } = await signedWebhook(envelope, subscription.secrets, key);
     const { endpointUrl: url, activeSince } = subscription;
     return { url, headers, body, activeSince };
   }
