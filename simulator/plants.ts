@@ -35,16 +35,16 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'page-not-awaited',
     fault: 'the checkpoint of the policies moves before their reactions are carried out',
-    file: 'src/policies/page-reactions.js',
-    find: 'await this.carryOutAll([...lanes], signal);',
-    replace: 'void this.carryOutAll([...lanes], signal).catch(() => undefined);',
+    file: 'src/policies/reaction-flow.js',
+    find: 'while (this.open[0]?.pending === 0) {',
+    replace: 'while (this.open[0] !== undefined) {',
   },
   {
     name: 'failed-reaction-dropped',
     fault: 'a reaction that failed again and again is not parked',
-    file: 'src/policies/page-reactions.js',
-    find: 'tries >= TRIES_MAX)\n                    throw error;',
-    replace: 'tries >= TRIES_MAX)\n                    return;',
+    file: 'src/policies/event-reactions.js',
+    find: 'if (isLast)\n                    throw error;',
+    replace: 'if (isLast)\n                    return;',
   },
   {
     name: 'policy-skips-conversion',

@@ -10,6 +10,7 @@ import { RememberedStreams } from '../src/command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/core/core.js';
 import { LogWatch } from '../src/core/log-watch.js';
+import type { Scope } from '../src/domain/scope.js';
 import type { SubjectId } from '../src/domain/personal.js';
 import { EventCodec } from '../src/event-log/codec.js';
 import type { SeenEvent } from '../src/event-log/event-log.js';
@@ -220,10 +221,10 @@ export class SimulatedService {
     const answers = new KeptAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
     const progress = {
       projectionsReach: () => Promise.resolve(true),
-      policiesReach: (position: string, timeoutMs: number) =>
-        this.policies.waitFor(position, timeoutMs),
+      policiesReach: (position: string, timeoutMs: number, signal: AbortSignal, scope: Scope) =>
+        this.policies.waitFor(position, timeoutMs, signal, scope),
       projectionsAt: () => Promise.resolve(new Map()),
-      policiesAt: () => this.policies.reachedPosition(),
+      policiesAt: (scope: Scope) => this.policies.reachedPosition(scope),
     };
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,
