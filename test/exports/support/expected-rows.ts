@@ -76,7 +76,7 @@ export class ExpectedLedger {
   constructor(private readonly publicUrl: string) {}
 
   happened(account: TestAccount, event: AccountEvent): void {
-    // eslint-disable-next-line @typescript-eslint/switch-exhaustiveness-check -- all that change cells
+    // eslint-disable-next-line @typescript-eslint/switch-exhaustiveness-check -- no cell in others
     switch (event.type) {
       case 'AccountOpened':
         if (event.accountId.value !== null)
