@@ -200,6 +200,20 @@ describeProjector(rewardBalancesProjector, (given) => {
     });
   });
 
+  test('expired credit that a list of redeemed rewards takes is no longer expired, and stays past its date', () =>
+    given(ACME, scheduled, aboutReward('RewardExpired', scheduled, 100, 4_000), {
+      type: 'RedeemedRewardsListed',
+      at: 4_100,
+      redemptionId: 'd',
+      unit: 'CENTS',
+      from: 0,
+      persons: [ANN.person],
+      lines: [['w1', 0, 30]],
+    }).then({
+      balance_items: [item('w1', { ...dates, bucket: 'expired', phase: 'EXPIRED', redeemed: 30 })],
+      reward_balances: [balance({ count: 1, redeemed_credit: 30, expired_credit: 70 })],
+    }));
+
   test('an entry whose rewards are all cancelled stays, with zeros', () => {
     const referred = rewardGranted('w1', ANN, discount(10), { source: 'REFERRED' });
     const friend = rewardGranted('w2', ANN, discount(20), { source: 'FRIEND_SIGNUP' });
