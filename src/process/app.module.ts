@@ -37,6 +37,7 @@ import { OperationsController } from '../http/operations/operations.controller.j
 import { PeriodsController } from '../http/operations/periods.controller.js';
 import { PoliciesController } from '../http/operations/policies.controller.js';
 import { ProjectionsController } from '../http/operations/projections.controller.js';
+import { ProposalsController } from '../http/operations/proposals.controller.js';
 import { StatementsController } from '../http/operations/statements.controller.js';
 import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
@@ -123,6 +124,7 @@ const OPERATOR_CONTROLLERS = [
   LedgerChecksController,
   PeriodsController,
   AdjustmentsController,
+  ProposalsController,
   ChainController,
 ];
 

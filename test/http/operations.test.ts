@@ -107,6 +107,9 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/ledger/{tenant}/close': ['finance'],
   'POST /operations/ledger/{tenant}/reopen': ['finance'],
   'POST /operations/ledger/{tenant}/adjustment': ['finance'],
+  'GET /operations/ledger/{tenant}/proposals': ['finance'],
+  'POST /operations/ledger/{tenant}/proposals': ['finance'],
+  'POST /operations/ledger/{tenant}/proposals/{proposal}/approval': ['finance'],
   'POST /operations/ledger/{tenant}/digest': ['finance'],
   'POST /operations/ledger/{tenant}/verification': ['finance'],
 };
