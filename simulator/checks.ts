@@ -7,6 +7,7 @@ import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import type { Scope } from '../src/domain/scope.js';
 import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec.js';
 import type { CommandMeta } from '../src/event-log/envelope.js';
+import type { RecordedEvent } from '../src/event-log/event-log.js';
 import { newId } from '../src/foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
@@ -20,6 +21,7 @@ import {
 } from './promises.js';
 import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
+import { brokenWebhooks } from './webhook-promises.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
 import type { Owner } from './virtual-world.js';
@@ -44,11 +46,11 @@ const UNITS = ['cents', 'points'] as const;
 /** What does not hold in a world at rest; empty: everything does. */
 export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
   const { shared, now } = world;
-  const own = shared.log.all.filter(({ stream }) => scopeOfStream(stream) !== undefined);
+  const isOwn = ({ stream }: RecordedEvent): boolean =>
+    scopeOfStream(stream) !== undefined || stream === world.names.tenantStream(world.scope.tenant);
+  const own = shared.log.all.filter(isOwn);
   const log = await codecOf(shared.vault).decodeAll(own);
-  const lost = await codecOf(shared.vault).decodeAll(
-    shared.log.lost.filter(({ stream }) => scopeOfStream(stream) !== undefined),
-  );
+  const lost = await codecOf(shared.vault).decodeAll(shared.log.lost.filter(isOwn));
   const accounts = traceAccounts(log);
   return [
     ...[...accounts.values()].flatMap((account) => [
@@ -58,6 +60,8 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...brokenBetweenAccounts(log, accounts, now),
     ...unexplained(world.requests, log, { ...world, lost }),
     ...notForgotten(log, shared.vault),
+    ...noncesUsedTwice(own),
+    ...brokenWebhooks(shared, { ...world, log, lost }),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
   ];
@@ -121,6 +125,20 @@ function notForgotten(log: readonly Decoded[], vault: SimulatedVault): string[] 
   );
   return [...erased].flatMap((subject) =>
     vault.get(subject) instanceof Buffer ? [`the key of the forgotten ${subject} exists`] : [],
+  );
+}
+
+const SEALED = /"subject":"([^"]+)","sealed":"(?:2\.)?([^"]{16})/g;
+
+/** Under one key a nonce seals one value: two would show what they have in common. */
+function noncesUsedTwice(log: readonly RecordedEvent[]): string[] {
+  const used = new Set<string>();
+  return log.flatMap(({ data, id }) =>
+    [...data.matchAll(SEALED)].flatMap(([, subject = '', nonce = '']) => {
+      const isUsed = used.has(`${subject} ${nonce}`);
+      used.add(`${subject} ${nonce}`);
+      return isUsed ? [`a nonce of the key of ${subject} is used again in the event ${id}`] : [];
+    }),
   );
 }
 

@@ -239,22 +239,29 @@ export async function dropDelivery(pool: Pool, { id }: ClaimedDelivery): Promise
   await run(pool, tables.deleteFrom('ledger.webhook_deliveries').where('id', '=', id));
 }
 
-/** Not now, and no attempt: its endpoint is left alone for a while. */
+/** For how long, in milliseconds, and whether its endpoint is left alone as well. */
+export interface Postponed {
+  readonly notFor: number;
+  readonly endpoint: boolean;
+}
+
+/** Not now, and no attempt. */
 export async function postpone(
   pool: Pool,
   { id, tenant, mode, endpointId, leasedUntil }: ClaimedDelivery,
-  ms: number,
+  { notFor, endpoint }: Postponed,
 ): Promise<void> {
+  const until = sql`now() + ${`${notFor} ms`}::interval`;
   await run(
     pool,
     sql`
       with delivery as (
         update ledger.webhook_deliveries
-        set leased_until = null, next_attempt_at = now() + ${`${ms} ms`}::interval
+        set leased_until = null, next_attempt_at = ${until}
         where id = ${id} and leased_until = ${leasedUntil}::timestamptz
       )
       update ledger.webhook_endpoints
-      set pause_until = now() + ${`${ms} ms`}::interval, due_at = least(due_at, now())
+      set pause_until = ${endpoint ? until : sql`pause_until`}, due_at = least(due_at, now())
       where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}`,
   );
 }

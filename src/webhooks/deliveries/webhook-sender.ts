@@ -3,9 +3,10 @@ import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
@@ -23,6 +24,7 @@ import {
   recordAttempt,
   type Attempt,
   type ClaimedDelivery,
+  type Postponed,
 } from './due-deliveries.js';
 import { eventAt } from './event-at.js';
 
@@ -47,6 +49,17 @@ export interface SeenAttempt {
   readonly sinceAppendMs: number | undefined;
 }
 
+/** For the health page and the metrics: of this process. */
+export interface SenderStatus {
+  /** Whether this process sends. */
+  readonly sends: boolean;
+  /** Attempts under way. */
+  readonly underWay: number;
+  /** How long it could not read what is due, or make bodies. */
+  readonly stillSeconds: number;
+  readonly lastError: string | null;
+}
+
 /** A request, and since when the subscription that it goes to is active. */
 interface Request {
   readonly url: string;
@@ -69,6 +82,10 @@ const RETRY = { first: 100, max: 5_000 };
 const STORES_AWAY_MS = 5_000;
 /** A suspended tenant or a disabled endpoint is looked at again. */
 const NOTHING_SENT_MS = 60_000;
+/** Its account has an event that this release cannot read. */
+const UNREADABLE_MS = 600_000;
+/** Bodies that failed are made again before; a failure that is older is past. */
+const FAILURE_COUNTS_MS = 60_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -85,12 +102,16 @@ export class WebhookSender {
   private readonly ofTenant = new Map<string, number>();
   private slow = 0;
   private wake: () => void = () => undefined;
+  private readAt = 0;
+  private problem: string | null = null;
+  private notMade: { readonly since: number; readonly last: number } | undefined;
   private readonly statements = pLimit(STATEMENTS_AT_ONCE);
   private readonly bodies = pLimit(BODIES_AT_ONCE);
 
   constructor(private readonly parts: WebhookSenderParts) {}
 
   start(): void {
+    this.readAt = elapsed();
     this.running ??= Promise.all([this.send(), this.purge()]);
   }
 
@@ -107,6 +128,20 @@ export class WebhookSender {
     this.wake();
   }
 
+  status(): SenderStatus {
+    const sends = this.running !== undefined && !this.stopping.signal.aborted;
+    const now = elapsed();
+    const { since = now, last = -Infinity } = this.notMade ?? {};
+    const failsToMake = now - last < FAILURE_COUNTS_MS;
+    const stillMs = Math.max(now - this.readAt, failsToMake ? now - since : 0);
+    return {
+      sends,
+      underWay: this.underWay.size,
+      stillSeconds: sends ? stillMs / 1_000 : 0,
+      lastError: sends ? this.problem : null,
+    };
+  }
+
   private async send(): Promise<void> {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
@@ -118,8 +153,12 @@ export class WebhookSender {
             claimed += 1;
           }
         failures = 0;
+        this.readAt = elapsed();
+        if (this.notMade === undefined || this.readAt - this.notMade.last > FAILURE_COUNTS_MS)
+          this.problem = null;
         if (claimed === 0) await this.rest(POLL_MS);
-      } catch {
+      } catch (error) {
+        this.problem = describeFailure(error);
         await this.rest(backOffMs(failures++, RETRY));
       }
     }
@@ -171,9 +210,9 @@ export class WebhookSender {
 
   private async attempt(delivery: ClaimedDelivery): Promise<void> {
     const { pool, post } = this.parts;
-    const made = await this.bodies(() => this.make(delivery)).catch(() => STORES_AWAY_MS);
+    const made = await this.made(delivery);
     if (made === 'nothing') return this.statements(() => dropDelivery(pool, delivery));
-    if (typeof made === 'number') return this.statements(() => postpone(pool, delivery, made));
+    if ('notFor' in made) return this.statements(() => postpone(pool, delivery, made));
     const at = timeNow();
     const posted = await post.post(made);
     const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
@@ -184,13 +223,30 @@ export class WebhookSender {
     return this.statements(() => recordAttempt(pool, delivery, attempt));
   }
 
-  /** The request; `nothing`: there is nothing to tell any more; a number: not for so long. */
-  private async make(delivery: ClaimedDelivery): Promise<Request | 'nothing' | number> {
+  /** As `make`; postponed where it failed. */
+  private async made(delivery: ClaimedDelivery): Promise<Request | 'nothing' | Postponed> {
+    try {
+      const made = await this.bodies(() => this.make(delivery));
+      this.notMade = undefined;
+      return made;
+    } catch (error) {
+      // What else goes to the endpoint is not held up.
+      if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
+      this.problem = describeFailure(error);
+      const now = elapsed();
+      this.notMade = { since: this.notMade?.since ?? now, last: now };
+      return { notFor: STORES_AWAY_MS, endpoint: true };
+    }
+  }
+
+  /** The request; `nothing`: there is nothing to tell any more. */
+  private async make(delivery: ClaimedDelivery): Promise<Request | 'nothing' | Postponed> {
     const { webhookId: id, type, mode, created } = delivery;
     const found = await this.endpointOf(delivery);
     if (found === undefined) return 'nothing';
     const { tenant, subscription } = found;
-    if (tenant.suspended !== null || subscription.disabled !== null) return NOTHING_SENT_MS;
+    if (tenant.suspended !== null || subscription.disabled !== null)
+      return { notFor: NOTHING_SENT_MS, endpoint: true };
     const data = await this.dataOf(delivery, subscription);
     if (data === undefined) return 'nothing';
     const { alias: tenantAlias } = tenant;
