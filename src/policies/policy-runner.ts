@@ -253,11 +253,14 @@ export class PolicyRunner {
       onDone: (last, hasReactions) => {
         this.reached = last;
         this.problem = null;
+        const tell = (): void => this.waiters.advanced(CHECKPOINT, last);
         // Other processes mostly wait for a reaction: without any, one write serves all pages of a
         // moment.
-        if (!hasReactions) this.writeSoon();
-        else this.writeReached().catch((error: unknown) => flow.fail(error));
-        this.waiters.advanced(CHECKPOINT, last);
+        if (hasReactions) this.writeReached().then(tell, (error: unknown) => flow.fail(error));
+        else {
+          this.writeSoon();
+          tell();
+        }
       },
       onMovedIn: (ledger) => {
         const awaited = this.waiters.awaited().filter((name) => name !== CHECKPOINT);
