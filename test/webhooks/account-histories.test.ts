@@ -64,7 +64,6 @@ const announced = (
   ...SCOPE,
   stream: STREAM,
   revision: first + BigInt(index),
-  position: end,
   eventId: ids[index] ?? '',
   announced: { type, subject: { person } },
 });
