@@ -286,7 +286,7 @@ export default defineConfig(
       'src/policies/**/*.ts',
       'src/http/writing/**/*.ts',
       'src/privacy/{subject-keys,sealed-values,erasure-replay}.ts',
-      'src/projecting/following/position-waiters.ts',
+      'src/projecting/following/{position-waiters,projection-runner,projection-track}.ts',
       'src/event-log/*.ts',
       'src/foundation/**/*.ts',
     ],

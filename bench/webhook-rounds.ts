@@ -262,13 +262,25 @@ class WebhookRounds {
   }
 }
 
-/** The time of all claims passes: those of processes that died, and of those that live. */
+/**
+ * The time of all claims passes: those of processes that died, and of those that live. A frozen
+ * process may have locked some.
+ */
 async function letClaimsLapse({ pool }: Core): Promise<void> {
   await pool.query(
     `update ledger.webhook_deliveries set leased_until = leased_until - interval '61 s',
-       next_attempt_at = next_attempt_at - interval '61 s' where leased_until is not null`,
+       next_attempt_at = next_attempt_at - interval '61 s'
+     where id in (
+       select id from ledger.webhook_deliveries where leased_until is not null
+       for update skip locked
+     )`,
   );
-  await pool.query("update ledger.webhook_endpoints set due_at = due_at - interval '61 s'");
+  await pool.query(
+    `update ledger.webhook_endpoints set due_at = due_at - interval '61 s'
+     where (tenant, mode, endpoint_id) in (
+       select tenant, mode, endpoint_id from ledger.webhook_endpoints for update skip locked
+     )`,
+  );
 }
 
 /** The time of all retries comes; that of claims does not. */

@@ -18,6 +18,7 @@ import {
   traceAccounts,
   type TracedAccount,
 } from './promises.js';
+import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
@@ -57,6 +58,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...brokenBetweenAccounts(log, accounts, now),
     ...unexplained(world.requests, log, { ...world, lost }),
     ...notForgotten(log, shared.vault),
+    ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
   ];
 }

@@ -45,7 +45,8 @@ export class Fate {
       },
       'connection of the locks cut': () => {
         const { owner, locks } = random.oneOf(services);
-        world.hand(owner, () => locks.cut());
+        const cut = random.oneOf(locks);
+        world.hand(owner, () => cut.cut());
       },
       'a cache purged': () => {
         const service = random.oneOf(services);

@@ -187,4 +187,32 @@ export const PLANTS: readonly Plant[] = [
     find: 'let isNewest = remembered === undefined;',
     replace: 'let isNewest = true;',
   },
+  {
+    name: 'rows-applied-again',
+    fault: 'a read model applies events that are in its rows already',
+    file: 'src/projecting/following/projection-track.js',
+    find: 'return this.parts.log.compare(position, this.at) > 0;',
+    replace: 'return true;',
+  },
+  {
+    name: 'rows-not-loaded-again',
+    fault: 'a read model goes on after a failed write without loading its checkpoint again',
+    file: 'src/projecting/following/projection-runner.js',
+    find: 'if (failed !== undefined)\n                    await this.restore(track);',
+    replace: '',
+  },
+  {
+    name: 'piece-of-erasure-left-out',
+    fault: 'of the rows about a forgotten person only the first piece is cleaned',
+    file: 'src/projecting/following/projection-track.js',
+    find: 'this.unfinished = true;',
+    replace: ';',
+  },
+  {
+    name: 'restored-reward-stays-cancelled',
+    fault: 'a read model does not show that a reward was restored',
+    file: 'projections/rewards/projector.js',
+    find: 'change(rows, rewardId, () => ({ date_cancelled: null, date_changed: at }));',
+    replace: '',
+  },
 ];

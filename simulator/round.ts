@@ -35,6 +35,9 @@ const SECRETS_KEY = Buffer.alloc(32, 4);
 /** A request takes some hundred turns; a world in which more happens goes in circles. */
 const TURNS_PER_COMMAND = 2_000;
 const TURNS_TO_REST = 200_000;
+/** Of the followers of the log, so that batches end anywhere. */
+const PAGES = [1, 7, 100] as const;
+const PIECES = [1, 3, 100] as const;
 /** Longer than any pause of the runner, and than the lapse of a claim. */
 const QUIET_MS = 2_500;
 /** Everything scheduled is due by then, and every key free again. */
@@ -135,6 +138,10 @@ class Round {
       faults: this.faults,
       id: (this.processes += 1),
       rememberedBytes: this.plan.cacheBytes,
+      batches: {
+        pageSize: this.random.oneOf(PAGES),
+        pieceRowsMax: this.random.oneOf(PIECES),
+      },
       onChange: (by) => this.fate.meets(by),
     });
     service.start();
@@ -194,14 +201,25 @@ class Round {
 
   /** Until policies and jobs have had nothing to do for a while. */
   private async quiet(): Promise<void> {
-    const { log, policies, jobs } = this.shared;
+    const { log, policies, jobs, readModels } = this.shared;
     let since = this.world.elapsed();
     let { head } = log;
     const due = (): number =>
       [...jobs.values()].filter(({ runAt }) => runAt <= this.world.now()).length;
     const reached = (): bigint => log.positions.number(policies.checkpoint.position ?? undefined);
+    const areRowsReady = (): boolean =>
+      readModels.followed.every(
+        ({ position, erasures }) =>
+          log.positions.number(position) === log.head && erasures.length === 0,
+      );
     const isQuiet = (): boolean => {
-      if (log.head !== head || reached() < head || policies.rows.length > 0 || due() > 0) {
+      if (
+        log.head !== head ||
+        reached() < head ||
+        !areRowsReady() ||
+        policies.rows.length > 0 ||
+        due() > 0
+      ) {
         since = this.world.elapsed();
         ({ head } = log);
       }
@@ -211,6 +229,7 @@ class Round {
       const [parked] = policies.rows;
       throw new Error(
         `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
+          `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
           `${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
           `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },

@@ -1,3 +1,4 @@
+import { accountProjectors } from '../projections/account-projectors.js';
 import { openCommandBus } from '../src/command-handling/command-bus.js';
 import type { Commands } from '../src/command-handling/commands.js';
 import {
@@ -24,7 +25,8 @@ import { repeatJobs } from '../src/policies/repeat-jobs.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
-import { decodeAny } from '../src/projecting/decode-events.js';
+import { decodeAny, decodeForProjectors } from '../src/projecting/decode-events.js';
+import { ProjectionRunner } from '../src/projecting/following/projection-runner.js';
 import { Connection } from './connection.js';
 import type { Faults } from './faults.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
@@ -38,6 +40,11 @@ import {
   SimulatedPolicyTable,
   simulatedPolicyStores,
 } from './simulated-policy-stores.js';
+import {
+  SimulatedLiveGenerations,
+  simulatedProjectionStores,
+  SimulatedReadModels,
+} from './simulated-read-models.js';
 import { SimulatedStore } from './simulated-store.js';
 import { StoreAway } from './store-away.js';
 import { Owner, type VirtualWorld } from './virtual-world.js';
@@ -58,6 +65,7 @@ export class SharedStores {
   readonly answers: SimulatedAnswerTable;
   readonly policies: SimulatedPolicyTable;
   readonly jobs = new JobTable();
+  readonly readModels = new SimulatedReadModels(accountProjectors);
   readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
 
@@ -76,6 +84,8 @@ export interface ServiceParts {
   readonly id: number;
   /** Of the cache of streams. */
   readonly rememberedBytes: number;
+  /** Events of a batch of the read models, and rows of a piece of an erasure. */
+  readonly batches: { readonly pageSize: number; readonly pieceRowsMax: number };
   /** Called at each change of a store by this process. */
   readonly onChange: (by: SimulatedService) => void;
 }
@@ -89,7 +99,9 @@ export class SimulatedService {
   readonly commands: Commands;
   readonly gateway: CommandGateway;
   readonly policies: PolicyRunner;
-  readonly locks: SimulatedLocks;
+  readonly projections: ProjectionRunner;
+  /** Each on a connection of its own. */
+  readonly locks: readonly SimulatedLocks[];
   readonly log: SimulatedEventLog;
   private readonly watch: LogWatch;
   private readonly decode: ReadingOptions['decode'];
@@ -125,7 +137,10 @@ export class SimulatedService {
     });
     this.commands = openCommandBus(this.handling);
     this.jobs = new SimulatedJobs(shared.jobs, line);
-    this.locks = new SimulatedLocks(shared.policies, line, owner);
+    const [policyLocks, projectionLocks] = [0, 1].map(
+      () => new SimulatedLocks(shared.policies, line, owner),
+    ) as [SimulatedLocks, SimulatedLocks];
+    this.locks = [policyLocks, projectionLocks];
     const settle = (noticed?: SeenEvent): Promise<void> =>
       line.write('database', storesAway, () => settleSimulatedLoss(shared, noticed));
     this.watch = new LogWatch({
@@ -135,7 +150,7 @@ export class SimulatedService {
     });
     this.policies = new PolicyRunner({
       settle,
-      stores: simulatedPolicyStores(shared.policies, line, this.locks),
+      stores: simulatedPolicyStores(shared.policies, line, policyLocks),
       log: this.log,
       decode: this.decode,
       policies: POLICIES,
@@ -143,6 +158,7 @@ export class SimulatedService {
       logger: SILENT,
       carryOut: carryOutReactions(this.commands, this.jobs),
     });
+    this.projections = this.openProjections({ line, codec, settle, locks: projectionLocks });
     this.gateway = this.openGateway(line);
     shared.processes.add(this);
   }
@@ -172,6 +188,29 @@ export class SimulatedService {
           );
       },
     };
+  }
+
+  private openProjections({
+    line,
+    codec,
+    settle,
+    locks,
+  }: {
+    readonly line: Connection;
+    readonly codec: EventCodec;
+    readonly settle: () => Promise<void>;
+    readonly locks: SimulatedLocks;
+  }): ProjectionRunner {
+    const { readModels } = this.shared;
+    return new ProjectionRunner({
+      settle,
+      stores: simulatedProjectionStores(readModels, line, locks),
+      log: this.log,
+      decode: decodeForProjectors(codec),
+      projectors: accountProjectors,
+      generations: new SimulatedLiveGenerations(readModels, line),
+      ...this.parts.batches,
+    });
   }
 
   private openGateway(line: Connection): CommandGateway {
@@ -209,6 +248,7 @@ export class SimulatedService {
     world.hand(this.owner, () => {
       this.watch.start();
       this.policies.start();
+      this.projections.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
   }
@@ -241,7 +281,7 @@ export class SimulatedService {
     this.log.hangUp();
     this.shared.processes.delete(this);
     this.shared.answers.present.delete(this.parts.id);
-    this.locks.free();
+    for (const locks of this.locks) locks.free();
   }
 
   /**
@@ -251,7 +291,7 @@ export class SimulatedService {
   freeze(isTakenForDead: boolean): void {
     this.wasFrozen = true;
     this.owner.freeze();
-    if (isTakenForDead) this.locks.free();
+    if (isTakenForDead) for (const locks of this.locks) locks.free();
   }
 
   thaw(): void {

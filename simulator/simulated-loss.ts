@@ -1,9 +1,10 @@
-import type { SeenEvent } from '../src/event-log/event-log.js';
+import type { Position, SeenEvent } from '../src/event-log/event-log.js';
 import { repeatingJob } from '../src/policies/repeat-jobs.js';
 import type { TrailPoint } from '../src/policies/policy-checkpoint.js';
 import type { SimulatedAnswerTable } from './simulated-answers.js';
 import type { JobTable } from './simulated-jobs.js';
 import type { SimulatedPolicyTable } from './simulated-policy-stores.js';
+import type { SimulatedReadModels } from './simulated-read-models.js';
 import type { SimulatedStore } from './simulated-store.js';
 
 /** What refers to positions of the log. */
@@ -12,23 +13,26 @@ export interface Referring {
   readonly policies: SimulatedPolicyTable;
   readonly answers: SimulatedAnswerTable;
   readonly jobs: JobTable;
+  readonly readModels: SimulatedReadModels;
 }
 
 /**
- * Repairs the database after the log lost its end, as `settleLoss` does it in one transaction:
- * policies go back to the last checkpoint whose reactions are all there, parked reactions to lost
- * events go, jobs are repeated, answers that may rest on a lost event are forgotten.
+ * Repairs the database after the log lost its end, as `settleLoss` does it in one transaction: read
+ * models that include lost events begin again, policies go back to the last checkpoint whose
+ * reactions are all there, parked reactions to lost events go, jobs are repeated, answers that may
+ * rest on a lost event are forgotten.
  */
 export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefined): void {
-  const { log, policies } = of;
+  const { log, policies, readModels } = of;
   const { position, witness } = policies.checkpoint;
-  const arePoliciesLost =
-    position !== null &&
-    (witness === undefined ? log.positions.number(position) > log.head : !log.holds(witness));
+  const isLost = (at: Position | null | undefined, seen: SeenEvent | undefined): boolean =>
+    at != null && (seen === undefined ? log.positions.number(at) > log.head : !log.holds(seen));
+  const arePoliciesLost = isLost(position, witness);
+  const lost = readModels.followed.filter((each) => isLost(each.position, each.seen));
   const isNoticed = noticed !== undefined && !log.holds(noticed);
-  if (!arePoliciesLost && !isNoticed && !log.isUnrepaired) return;
-  log.isUnrepaired = false;
+  if (!arePoliciesLost && lost.length === 0 && !isNoticed) return;
   const standing = newestStanding(of);
+  for (const generation of lost) readModels.renew(generation);
   if (arePoliciesLost) {
     const trail = intact(of);
     policies.moveBack(trail.at(-1), trail);
@@ -49,9 +53,13 @@ function intact({ log, policies }: Referring): readonly TrailPoint[] {
 }
 
 /** The newest position that is known to be intact; -1: none. */
-function newestStanding({ log, policies }: Referring): bigint {
+function newestStanding({ log, policies, readModels }: Referring): bigint {
   const { witness, trail } = policies.checkpoint;
-  const seen = [...trail.map((point) => point.witness), ...(witness ? [witness] : [])];
+  const seen = [
+    ...trail.map((point) => point.witness),
+    ...(witness ? [witness] : []),
+    ...readModels.followed.flatMap((generation) => generation.seen ?? []),
+  ];
   const ordinals = seen
     .filter((event) => log.holds(event))
     .map(({ position }) => log.positions.number(position));

@@ -23,11 +23,6 @@ export class SimulatedStore {
   private appends: number[] = [];
   private safe = 0;
   private readonly gone: RecordedEvent[] = [];
-  /**
-   * Read models refer to what was lost until the database is repaired. They follow within
-   * milliseconds, and are not simulated.
-   */
-  isUnrepaired = false;
 
   /** @param clock epoch milliseconds of the server. */
   constructor(
@@ -147,7 +142,6 @@ export class SimulatedStore {
       if (known?.length === 0) this.byStream.delete(stream);
     }
     this.gone.push(...lost);
-    this.isUnrepaired = true;
     this.losses += 1;
   }
 

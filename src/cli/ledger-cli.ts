@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { isIdempotencyKey } from '../kept-answers/idempotency-key.js';
 import { operatingSystemUser } from '../operations/audit.js';
 import { NotDone } from '../operations/outcome.js';
 import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
@@ -9,6 +8,7 @@ import { statementOfAccount } from '../operations/ledger/ledger-statement.js';
 import { filled, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson } from './command-line.js';
+import { parseAmount, parseIdempotencyKey, parseUnit } from './correction-arguments.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 import { printStatement, statementCsv } from './ledger-output.js';
 import { withOwnKeys } from './own-keys.js';
@@ -147,25 +147,6 @@ function adjustmentOf(accountId: string, options: AdjustOptions, by: string): Ad
     approvedBy: filled('--approved-by', options.approvedBy),
     by,
   };
-}
-
-function parseIdempotencyKey(key: string | undefined): string | undefined {
-  if (key !== undefined && !isIdempotencyKey(key))
-    throw new CommandError('--idempotency-key must be 1 to 255 printable characters');
-  return key;
-}
-
-function parseAmount(text: string): number {
-  const amount = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(amount) || amount === 0)
-    throw new CommandError('--amount takes a whole number such as +500 or -500');
-  return amount;
-}
-
-function parseUnit(unit: string): string {
-  if (!/^[^\u0000-\u001f\u007f]{1,64}$/.test(unit) || unit.trim() === '')
-    throw new CommandError('--unit must be 1 to 64 characters');
-  return unit;
 }
 
 /** The reader of standard output may close it early. */

@@ -11,6 +11,12 @@ import { NotDone, type Outcome } from '../operations/outcome.js';
 import { ProcessPresence } from '../postgres/process-presence.js';
 import { note } from './command-line.js';
 
+type KeyedWork = 'correction' | 'proposal';
+const PAST: Readonly<Record<KeyedWork, string>> = {
+  correction: 'corrected',
+  proposal: 'proposed',
+};
+
 /**
  * Runs a command's work with its idempotency key, or with a new one: when the answer of an effect
  * is lost, the error names the key, which makes a repetition harmless. The process registers itself
@@ -21,6 +27,7 @@ export async function withOwnKeys<T>(
   core: Core,
   given: string | undefined,
   work: (keyed: KeyedBy) => Promise<Outcome<T>>,
+  kind: KeyedWork = 'correction',
 ): Promise<Outcome<T>> {
   const key = given ?? randomUUID();
   const presence = new ProcessPresence(core.pool, releaseOf(accountProjectors));
@@ -34,18 +41,18 @@ export async function withOwnKeys<T>(
     );
     const result = await work({ key, answers, onReplayed: () => (repeated = true) });
     if (repeated && !(result instanceof NotDone))
-      note('a repetition: nothing was corrected a second time');
+      note(`a repetition: nothing was ${PAST[kind]} a second time`);
     return result;
   } catch (error) {
-    throw mayStand(error, key);
+    throw mayStand(error, key, kind);
   } finally {
     await presence.stop().catch(() => undefined);
   }
 }
 
 /** After a refusal nothing changed; after any other error the effect may be in the log. */
-function mayStand(error: unknown, key: string): CommandError {
+function mayStand(error: unknown, key: string, kind: KeyedWork): CommandError {
   return new CommandError(
-    `${firstLine(error)}: the correction may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
+    `${firstLine(error)}: the ${kind} may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
   );
 }

@@ -26,9 +26,11 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
 async function ledgerCommands(): Promise<AddCommands> {
   const { addLedgerCommands } = await import('./ledger-cli.js');
   const { addLedgerChecks } = await import('./ledger-checks-cli.js');
+  const { addProposalCommands } = await import('./ledger-proposals-cli.js');
   const { addChainCommands } = await import('./ledger-chain-cli.js');
   return (cli) => {
     addLedgerCommands(cli);
+    addProposalCommands(cli);
     addLedgerChecks(cli);
     addChainCommands(cli);
   };

@@ -5,6 +5,7 @@ import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
+import { propose } from '../domain/proposal/proposal.decider.js';
 import type { Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
@@ -19,15 +20,19 @@ import {
   ModerationCommandEnvelope,
   OperationCommandEnvelope,
   PeriodCommandEnvelope,
+  ProposalCommandEnvelope,
   RepeatErasureEnvelope,
   TenantCommandEnvelope,
   WebhookCommandEnvelope,
   type ModerationOutcome,
   type PeriodOutcome,
+  type ProposalOutcome,
   type WebhookOutcome,
 } from './commands.js';
+import { deterministicId } from './deterministic-id.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
+import { proposalDays } from './proposal-days.js';
 import type { Streams } from './streams.js';
 
 /** One handler for each command of commands.ts; AccountCommands is that of an account. */
@@ -225,6 +230,47 @@ export class OperationCommandHandler implements ICommandHandler<OperationCommand
       decideOperation(operation),
     );
     return outcome.kind === 'accepted' ? outcome.position : null;
+  }
+}
+
+@CommandHandler(ProposalCommandEnvelope)
+export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'accounts' | 'proposals'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, correction }: ProposalCommandEnvelope): Promise<ProposalOutcome> {
+    const { streams, names } = this;
+    const { scope, commandId } = meta;
+    const account = names.accountRef(scope, correction.accountId);
+    const day = await this.dayOf(meta);
+    const outcome = await streams.proposals.handle(
+      names.proposalsStream(scope, day),
+      meta,
+      async (state) => {
+        const loaded = await streams.accounts.load(names.accountStream(scope, account));
+        const proposalId = deterministicId(commandId, 'proposal').replaceAll('-', '');
+        const command = { ...correction, proposalId, account, now: timeNow() };
+        return propose(state, loaded.state, command);
+      },
+    );
+    if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
+    const [proposal] = outcome.kind === 'accepted' ? outcome.events : [];
+    if (outcome.kind !== 'accepted' || !proposal) throw new Error('a proposal was not recorded');
+    return { proposal, day, position: outcome.position, replayed: outcome.replayed };
+  }
+
+  /** Today, unless an earlier attempt with the same key recorded it on another day. */
+  private async dayOf(meta: CommandMeta): Promise<string> {
+    const days = proposalDays(timeNow());
+    const [today = '', ...earlier] = days;
+    if (meta.idempotency === null) return today;
+    for (const day of earlier) {
+      const stream = this.names.proposalsStream(meta.scope, day);
+      if ((await this.streams.proposals.load(stream)).handled.find(meta)) return day;
+    }
+    return today;
   }
 }
 

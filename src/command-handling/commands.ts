@@ -4,6 +4,7 @@ import type { AccountState } from '../domain/account/account.state.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
+import type { ProposalEvent, ProposeCorrection } from '../domain/proposal/proposal.decider.js';
 import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
@@ -134,6 +135,27 @@ export class OperationCommandEnvelope extends CommandOf<Position | null> {
   constructor(
     readonly meta: CommandMeta,
     readonly operation: RecordOperation,
+  ) {
+    super();
+  }
+}
+
+export type ProposalOutcome =
+  | {
+      readonly proposal: ProposalEvent;
+      /** `YYYY-MM-DD`, in UTC: names its stream. */
+      readonly day: string;
+      readonly position: Position | null;
+      /** The same request had been given before. */
+      readonly replayed: boolean;
+    }
+  | Refused;
+
+/** Proposes a correction, which another operator approves. */
+export class ProposalCommandEnvelope extends CommandOf<ProposalOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly correction: Omit<ProposeCorrection, 'proposalId' | 'account' | 'now'>,
   ) {
     super();
   }

@@ -34,6 +34,12 @@ import {
   type PeriodEvent,
   type PeriodsState,
 } from '../domain/period/period.decider.js';
+import {
+  evolve as evolveProposals,
+  initialState as noProposals,
+  type ProposalEvent,
+  type ProposalsState,
+} from '../domain/proposal/proposal.decider.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
 import {
@@ -77,6 +83,7 @@ export interface Streams {
   readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
   readonly periods: CommandHandling<PeriodsState, PeriodEvent>;
   readonly operations: CommandHandling<OperationsState, OperationEvent>;
+  readonly proposals: CommandHandling<ProposalsState, ProposalEvent>;
 }
 
 function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
@@ -86,6 +93,14 @@ function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
   // The cached referral may contain texts of people of this account that were erased already.
   if (state.referral) yield state.referral.referred.person;
   if (state.attribution) yield state.attribution.codeSubject;
+}
+
+function* subjectsOfProposals({ proposals }: ProposalsState): Iterable<SubjectId> {
+  for (const { person, accountId, by } of proposals.values()) {
+    yield person;
+    yield accountId.subject;
+    yield by.subject;
+  }
 }
 
 /** @param remembered shared by the streams of all kinds. */
@@ -115,6 +130,11 @@ export function openStreams(
     shareLinks: of({ initialState: initialShareLink, evolve: evolveShareLink }),
     periods: of({ initialState: allOpen, evolve: evolvePeriods }),
     operations: of({ initialState: noOperations, evolve: evolveOperations }),
+    proposals: of({
+      initialState: noProposals,
+      evolve: evolveProposals,
+      subjectsOf: subjectsOfProposals,
+    }),
   };
 }
 
@@ -123,10 +143,11 @@ export function openStreams(
  * contain any.
  */
 export function forgetSubjects(
-  { accounts, reservations }: Pick<Streams, 'accounts' | 'reservations'>,
+  { accounts, reservations, proposals }: Pick<Streams, 'accounts' | 'reservations' | 'proposals'>,
   subjects?: readonly SubjectId[],
 ): void {
   const known = subjects && new Set(subjects);
   accounts.forgetSubjects(known);
   reservations.forgetSubjects(known);
+  proposals.forgetSubjects(known);
 }

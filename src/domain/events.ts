@@ -4,6 +4,7 @@ import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
 import type { OperationEvent } from './operation/operation.decider.js';
 import type { PeriodEvent } from './period/period.decider.js';
+import type { ProposalEvent } from './proposal/proposal.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
 import type { ShareLinkEvent } from './share-link/share-link.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
@@ -20,4 +21,5 @@ export type DomainEvent =
   | TankCodeEvent
   | ShareLinkEvent
   | PeriodEvent
-  | OperationEvent;
+  | OperationEvent
+  | ProposalEvent;

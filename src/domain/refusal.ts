@@ -41,6 +41,7 @@ export type Refusal =
   | 'PERIOD_NOT_OVER'
   | 'PERIOD_ALREADY_CLOSED'
   | 'PERIOD_NOT_CLOSED'
+  | 'TOO_MANY_PROPOSALS'
   /** Texts and lists, each within its limit, exceed the limit of one append together. */
   | 'RECORD_TOO_LARGE';
 

@@ -73,6 +73,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   PeriodClosed: 1,
   PeriodReopened: 1,
   OperationRecorded: 1,
+  CorrectionProposed: 1,
 };
 
 /** The stored data of an event, as parsed JSON. */

@@ -1,3 +1,5 @@
+import { elapsed } from './world.js';
+
 /** Who asks for a slot. Slots are shared among groups first, then among the members of a group. */
 export interface Party {
   readonly group: string;
@@ -7,10 +9,15 @@ export interface Party {
 export interface SlotLimits {
   /** Slots in all. */
   readonly slots: number;
-  /** Slots of a group while another one has, or waits for, any. */
+  /** Slots of a group while others are there. */
   readonly perGroupMax: number;
   /** Slots of a group that is alone. */
   readonly aloneMax: number;
+  /**
+   * How long the past counts, in milliseconds; 0: it does not. A group that had a turn is still
+   * there, and one that held more than an equal share on average has no more than that.
+   */
+  readonly pastMs: number;
   /** Parties that wait, in all; beyond it the group with most of them loses its newest one. */
   readonly waitingMax: number;
 }
@@ -33,6 +40,10 @@ interface Group {
   waiting: number;
   /** By member, those that had a slot longest ago first. */
   readonly queues: Map<string, Place[]>;
+  /** Slots that it held on average, at the time of `changedAt`. */
+  average: number;
+  /** When `held` changed last. */
+  changedAt: number;
 }
 
 type State = 'waiting' | 'holding' | 'paused' | 'over';
@@ -41,11 +52,14 @@ type State = 'waiting' | 'holding' | 'paused' | 'over';
  * A few slots for many parties. A free slot goes to the group that has fewest; so a group whose
  * work takes long has no more of the slots' time than the others. Within a group its members take
  * turns. A group has no more than its part while others are there, even if slots stay free: a
- * newcomer finds one.
+ * newcomer finds one, and a processor that is not busy with that group alone. Short bursts may
+ * have more of it than an equal share.
  */
 export class FairSlots {
   /** Groups that have a slot or wait; those that had a slot longest ago first. */
   private readonly groups = new Map<string, Group>();
+  /** Groups that had a slot a moment ago; those that left first come first. */
+  private readonly gone = new Map<string, Group>();
   private held = 0;
   private waiting = 0;
 
@@ -81,8 +95,7 @@ export class FairSlots {
   left(place: Place, state: State): void {
     const { group } = place;
     if (state === 'holding') {
-      this.held -= 1;
-      group.held -= 1;
+      this.hold(group, -1);
       this.moveBehind(group);
     }
     if (state === 'waiting') this.unqueue(place);
@@ -91,8 +104,9 @@ export class FairSlots {
   }
 
   private groupOf(name: string): Group {
-    const group = this.groups.get(name) ?? newGroup(name);
+    const group = this.groups.get(name) ?? this.gone.get(name) ?? newGroup(name);
     this.groups.set(name, group);
+    this.gone.delete(name);
     return group;
   }
 
@@ -121,7 +135,10 @@ export class FairSlots {
   }
 
   private drop(group: Group): void {
-    if (group.held === 0 && group.waiting === 0) this.groups.delete(group.name);
+    // A turn that paused for long may be of a group that has gone since, and come back as another.
+    if (group.held > 0 || group.waiting > 0 || this.groups.get(group.name) !== group) return;
+    this.groups.delete(group.name);
+    if (this.limits.pastMs > 0) this.gone.set(group.name, group);
   }
 
   private serve(): void {
@@ -145,9 +162,36 @@ export class FairSlots {
     return next;
   }
 
-  private maxOf({ name }: Group): number {
-    const others = this.groups.size - (this.groups.has(name) ? 1 : 0);
-    return others > 0 ? this.limits.perGroupMax : this.limits.aloneMax;
+  private maxOf(group: Group): number {
+    const { slots, perGroupMax, aloneMax } = this.limits;
+    this.forget();
+    const isThere = this.groups.has(group.name) || this.gone.has(group.name);
+    const others = this.groups.size + this.gone.size - (isThere ? 1 : 0);
+    if (others === 0) return aloneMax;
+    const share = slots / (others + 1);
+    if (this.averageOf(group) <= share) return perGroupMax;
+    return Math.min(perGroupMax, Math.max(1, Math.floor(share)));
+  }
+
+  private forget(): void {
+    for (const [name, { changedAt }] of this.gone) {
+      if (elapsed() - changedAt <= this.limits.pastMs) return;
+      this.gone.delete(name);
+    }
+  }
+
+  /** Of the slots that it held, the later ones with more weight. */
+  private averageOf({ held, average, changedAt }: Group): number {
+    const { pastMs } = this.limits;
+    if (pastMs === 0) return 0;
+    return held + (average - held) * Math.exp((changedAt - elapsed()) / pastMs);
+  }
+
+  private hold(group: Group, more: 1 | -1): void {
+    group.average = this.averageOf(group);
+    group.changedAt = elapsed();
+    group.held += more;
+    this.held += more;
   }
 
   private begin(group: Group): void {
@@ -159,8 +203,7 @@ export class FairSlots {
     // Behind the other members, and the group behind the others.
     if (group.queues.delete(member)) group.queues.set(member, queue);
     this.moveBehind(group);
-    this.held += 1;
-    group.held += 1;
+    this.hold(group, 1);
     place.begin();
   }
 
@@ -238,4 +281,11 @@ class Place implements Turn {
   }
 }
 
-const newGroup = (name: string): Group => ({ name, held: 0, waiting: 0, queues: new Map() });
+const newGroup = (name: string): Group => ({
+  name,
+  held: 0,
+  waiting: 0,
+  queues: new Map(),
+  average: 0,
+  changedAt: elapsed(),
+});

@@ -16,6 +16,7 @@ export type OperationRefusal =
   | SelectionRefusal
   | PeriodRefusal
   | AdjustmentRefusal
+  | ProposalRefusal
   | BalancesRefusal
   | ReplayRefusal
   | ChainRefusal
@@ -47,6 +48,17 @@ type AdjustmentRefusal =
   /** A request with the same key was refused before, for this reason. */
   | { readonly code: 'REFUSED_BEFORE'; readonly reason: string }
   | { readonly code: 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' };
+
+type ProposalRefusal = {
+  readonly code:
+    | 'PROPOSAL_NOT_FOUND'
+    /** Its proposer approves it. */
+    | 'PROPOSAL_IS_OWN'
+    | 'PROPOSAL_EXPIRED'
+    | 'PROPOSAL_APPROVED'
+    /** The user was forgotten. */
+    | 'PROPOSAL_WITHOUT_USER';
+};
 
 type BalancesRefusal =
   | { readonly code: 'BALANCES_WITHOUT_HEAD'; readonly source: string; readonly head: string }

@@ -50,6 +50,12 @@ const TEXTS: Texts = {
   IDEMPOTENCY_KEY_REUSED: () => 'the idempotency key was used for another correction',
   REQUEST_IN_PROGRESS: () => 'a correction with this idempotency key is still under way',
 
+  PROPOSAL_NOT_FOUND: () => 'there is no such proposal',
+  PROPOSAL_IS_OWN: () => 'a proposal is approved by another operator than the one who made it',
+  PROPOSAL_EXPIRED: () => 'the proposal was not approved within seven days: propose it again',
+  PROPOSAL_APPROVED: () => 'another operator has approved the proposal already',
+  PROPOSAL_WITHOUT_USER: () => 'the user of the proposal is forgotten',
+
   BALANCES_WITHOUT_HEAD: ({ source, head }) => `${source} must begin with the line ${head}`,
   BALANCES_NOT_CSV: ({ source, record }) => `${source}: record ${record} is no CSV`,
   BALANCE_MALFORMED: ({ source, record }) =>
@@ -138,6 +144,8 @@ function adjustmentText({
       return `there is no account ${accountId}`;
     case 'USER_NOT_FOUND':
       return `there is no user ${userId} in account ${accountId}`;
+    case 'TOO_MANY_PROPOSALS':
+      return 'no more proposals are taken today for this tenant and mode';
     case 'AMOUNT_TOO_LARGE':
       return 'the amount is more than the ledger can ever hold for an account';
     default:

@@ -71,6 +71,14 @@ export class KeyedNames {
     return this.stream('operations', scope, this.hash('operations', scope.tenant, scope.mode, day));
   }
 
+  /**
+   * The corrections that were proposed on one day (UTC). Named as a stream of operators' actions,
+   * which earlier releases know as their own.
+   */
+  proposalsStream(scope: Scope, day: string): string {
+    return this.stream('operations', scope, this.hash('proposals', scope.tenant, scope.mode, day));
+  }
+
   tenantStream(alias: string): string {
     return `${STREAM_PREFIX}tenant-${this.hash('tenant', alias)}`;
   }

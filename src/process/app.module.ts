@@ -37,12 +37,14 @@ import { OperationsController } from '../http/operations/operations.controller.j
 import { PeriodsController } from '../http/operations/periods.controller.js';
 import { PoliciesController } from '../http/operations/policies.controller.js';
 import { ProjectionsController } from '../http/operations/projections.controller.js';
+import { ProposalsController } from '../http/operations/proposals.controller.js';
 import { StatementsController } from '../http/operations/statements.controller.js';
 import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
 import { SubscriptionsController } from '../http/webhooks/subscriptions.controller.js';
+import { WebhookKeysController } from '../http/operations/webhook-keys.controller.js';
 import { WebhooksController } from '../http/operations/webhooks.controller.js';
 import { TestDeliveries } from '../webhooks/deliveries/test-deliveries.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
@@ -113,6 +115,7 @@ const TENANT_CONTROLLERS = [
 ];
 
 const OPERATOR_CONTROLLERS = [
+  WebhookKeysController,
   WebhooksController,
   OperationsController,
   ProjectionsController,
@@ -121,6 +124,7 @@ const OPERATOR_CONTROLLERS = [
   LedgerChecksController,
   PeriodsController,
   AdjustmentsController,
+  ProposalsController,
   ChainController,
 ];
 

@@ -25,6 +25,7 @@ import { masterKeyId } from '../privacy/master-key.js';
 import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
@@ -90,7 +91,7 @@ export function makeFollowers(
   });
   return {
     projections: new ProjectionRunner({
-      pool,
+      stores: postgresProjectionStores(pool, accountProjectors),
       log,
       decode: decodeForProjectors(codec),
       projectors: accountProjectors,

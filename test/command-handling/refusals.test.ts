@@ -6,6 +6,12 @@ import {
   type ChangePeriod,
 } from '../../src/domain/period/period.decider.js';
 import {
+  evolve as evolveProposals,
+  initialState as noProposals,
+  propose,
+  PROPOSALS_A_DAY_MAX,
+} from '../../src/domain/proposal/proposal.decider.js';
+import {
   decide as decideReservation,
   evolve as evolveReservation,
   initialState as noReservation,
@@ -303,6 +309,29 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   },
   PERIOD_NOT_CLOSED: () =>
     code(Promise.resolve(decidePeriod(allOpen, { ...closing, type: 'ReopenPeriod' }))),
+  TOO_MANY_PROPOSALS: () => {
+    const proposing = {
+      proposalId: 'one',
+      account: 'a'.repeat(32),
+      accountId: 'acme',
+      userId: 'bob',
+      unit: 'CENTS',
+      amount: 1,
+      reason: 'r',
+      by: personal('staff', 'sam'),
+      now: 1,
+    };
+    const account = anAccount('proposed');
+    const events = [accountOpened(account), userIdentified(account, 'bob')];
+    const state = events.reduce(evolve, initialState);
+    const first = propose(noProposals, state, proposing);
+    if (!('events' in first)) throw new Error('it cannot be proposed');
+    let proposals = noProposals;
+    for (let made = 0; made < PROPOSALS_A_DAY_MAX; made++)
+      for (const event of first.events)
+        proposals = evolveProposals(proposals, { ...event, proposalId: String(made) });
+    return code(Promise.resolve(propose(proposals, state, proposing)));
+  },
   RECORD_TOO_LARGE: () => {
     const text = 'x'.repeat(1024);
     const customFields = Object.fromEntries(

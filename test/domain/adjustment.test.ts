@@ -54,6 +54,15 @@ describe('an adjustment', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   });
 
+  it('is refused when another person has taken the id of the user since it was proposed', () => {
+    given(...here)
+      .when(adjust(500, { person: BOB.person }))
+      .then(rewardGranted('adjusted', BOB, credit(500), { at: NOW, adjustment }));
+    given(...here)
+      .when(adjust(500, { person: 'somebody before' }))
+      .refused('USER_NOT_FOUND');
+  });
+
   it('is refused for an unknown user, for zero and for more than the ledger can hold', () => {
     given().when(adjust(1)).refused('ACCOUNT_NOT_FOUND');
     given(...here)

@@ -165,7 +165,7 @@ it('a node of EventStoreDB that returns without the end of its log is noticed by
       if (!isRunning) running = await RunningService.start(own, environment);
       tenant = { ...tenant, live: running.client(tenant.alias, `:${tenant.liveKey}`) };
       await eventually(async () => (await spend(accountId, 800)).status === 400, 20_000);
-      expect(await available(accountId)).toBe(0);
+      await eventually(async () => (await available(accountId)) === 0);
     }
   } finally {
     await running.stop();

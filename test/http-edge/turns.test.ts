@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { FairSlots } from '../../src/foundation/fair-slots.js';
 import { hasTurn, waitAside } from '../../src/http/edge/turns.js';
 
+const ONE_SLOT = { slots: 1, perGroupMax: 1, aloneMax: 1, pastMs: 0, waitingMax: 10 };
+
 test('a request that waits for long leaves its slot to another one, and goes on behind it', async () => {
-  const slots = new FairSlots({ slots: 1, perGroupMax: 1, aloneMax: 1, waitingMax: 10 });
+  const slots = new FairSlots(ONE_SLOT);
   const request = {} as IncomingMessage;
   const first = slots.enter({ group: 'shop', member: '' });
   hasTurn(request, first);
@@ -23,7 +25,7 @@ test('a request that waits for long leaves its slot to another one, and goes on 
 });
 
 test('a request without a turn, and one whose turn is over, wait all the same', async () => {
-  const slots = new FairSlots({ slots: 1, perGroupMax: 1, aloneMax: 1, waitingMax: 10 });
+  const slots = new FairSlots(ONE_SLOT);
   const request = {} as IncomingMessage;
   expect(await waitAside(request, () => Promise.resolve('none'))).toBe('none');
   const turn = slots.enter({ group: 'shop', member: '' });

@@ -93,6 +93,7 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'GET /operations/webhooks/{tenant}': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries/{delivery}': ['support'],
+  'POST /operations/webhooks/rotate-signing-key': ['support'],
   'POST /operations/webhooks/{tenant}/resend': ['support'],
   'POST /operations/webhooks/{tenant}/enable': ['support'],
   'POST /operations/webhooks/{tenant}/rotate-secret': ['support'],
@@ -106,6 +107,9 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/ledger/{tenant}/close': ['finance'],
   'POST /operations/ledger/{tenant}/reopen': ['finance'],
   'POST /operations/ledger/{tenant}/adjustment': ['finance'],
+  'GET /operations/ledger/{tenant}/proposals': ['finance'],
+  'POST /operations/ledger/{tenant}/proposals': ['finance'],
+  'POST /operations/ledger/{tenant}/proposals/{proposal}/approval': ['finance'],
   'POST /operations/ledger/{tenant}/digest': ['finance'],
   'POST /operations/ledger/{tenant}/verification': ['finance'],
 };
@@ -475,6 +479,32 @@ describe('for support', () => {
   ])('%s %j is refused with the reason', async (path, body, reason) => {
     const { status, body: answer } = await support('POST', path, body);
     expect([status, answer['validationErrors']]).toEqual([400, [expect.stringContaining(reason)]]);
+  });
+
+  test('webhooks: the signing key is replaced, the one before is served for the grace, and it is known who did it', async () => {
+    const rotate = (body?: object) =>
+      call('POST', '/operations/webhooks/rotate-signing-key', `:${keys.sam}`, body);
+    const served = async (): Promise<readonly string[]> => {
+      const { body } = await call('GET', '/.well-known/jwks.json');
+      return (body['keys'] as readonly { kid: string }[]).map(({ kid }) => kid);
+    };
+    const [before] = await served();
+    const first = await rotate();
+    expect(first).toEqual({ status: 200, body: { kid: expect.stringMatching(/^[\w-]{43}$/) } });
+    expect((await served()).slice(0, 2)).toEqual([first.body['kid'], before]);
+    const second = await rotate({ grace: '0' });
+    const now = await served();
+    expect([now[0], now.includes(String(first.body['kid'])), now.includes(String(before))]).toEqual(
+      [second.body['kid'], false, true],
+    );
+    const { rows } = await running.service.service.core.pool.query(
+      'select created_by from ledger.webhook_signing_keys where kid = $1',
+      [second.body['kid']],
+    );
+    expect(rows).toEqual([{ created_by: 'sam' }]);
+    for (const body of [{ grace: 'long' }, { grace: 7 }, { shoe: 5 }])
+      expect(await rotate(body)).toMatchObject({ status: 400 });
+    expect(await served()).toEqual(now);
   });
 
   test.each(['resend', 'enable', 'rotate-secret'])(

@@ -212,6 +212,39 @@ test('a test event goes to one endpoint, once for a key', async () => {
     expect(event).toMatchObject({ type: 'test', data: { endpointUrl }, live: true });
 });
 
+test('test events are limited for a tenant, with a key and in both modes', async () => {
+  await core().tenantCommands.execute(tenant.alias, {
+    type: 'ChangeOpenRules',
+    changes: { rateLimits: { 'test-webhook': 3 } },
+    now: Date.now(),
+  });
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  await subscribe(path, tenant.test);
+  const send = (client = tenant.live) => client.post(at(endpointUrl, '/test'));
+  const first = await send();
+  expect([
+    first.status,
+    first.headers.get('ratelimit-policy'),
+    first.headers.get('ratelimit'),
+  ]).toEqual([204, '"test-webhook";q=3;w=3600', expect.stringMatching(/^"test-webhook";r=2;t=/)]);
+  expect([(await send(tenant.test)).status, (await send()).status]).toEqual([204, 204]);
+  for (const client of [tenant.live, tenant.test]) {
+    const over = await send(client);
+    expect(outcome(over)).toStrictEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  await receiver.requests(path, 3);
+  const deliveries = await core().pool.query(
+    'select from ledger.webhook_deliveries where tenant = $1',
+    [tenant.alias],
+  );
+  expect(deliveries.rowCount).toBe(3);
+  const other = await running.service.createTenant();
+  await subscribe(path, other.live);
+  expect((await send(other.live)).status).toBe(204);
+});
+
 test('a failed delivery is sent again with the same id and body, and its attempts are shown', async () => {
   const path = aPath();
   const { endpointUrl } = await subscribe(path);

@@ -1,6 +1,13 @@
 import { FairSlots, type SlotLimits, type Turn } from '../../src/foundation/fair-slots.js';
+import { enterWorld } from '../../src/foundation/world.js';
 
-const LIMITS: SlotLimits = { slots: 3, perGroupMax: 1, aloneMax: 2, waitingMax: 100 };
+const LIMITS: SlotLimits = {
+  slots: 3,
+  perGroupMax: 1,
+  aloneMax: 2,
+  pastMs: 0,
+  waitingMax: 100,
+};
 
 /** Parties by the order in which they were given a slot. */
 class Slots {
@@ -58,6 +65,62 @@ test('while others are there a group has no more than its part, even if slots ar
   expect(slots.begun).toHaveLength(3);
   await slots.end('b/y/1');
   expect(slots.begun.at(-1)).toBe('a/x/3');
+});
+
+describe('what was a moment ago', () => {
+  let now = 1_000;
+  let leave: () => void;
+  beforeEach(() => {
+    leave = enterWorld({
+      now: () => now,
+      elapsed: () => now,
+      after: () => () => undefined,
+      uuid: () => '',
+      bytes: (length) => Buffer.alloc(length),
+      below: () => 0,
+    });
+  });
+  afterEach(() => leave());
+
+  test('a group that had a turn is there, as those that have one', async () => {
+    const slots = new Slots({ pastMs: 250 });
+    await slots.enter('b/y/1');
+    await slots.end('b/y/1');
+    await slots.enter('a/x/1', 'a/x/2', 'a/x/3', 'a/x/4');
+    expect(slots.begun.slice(1)).toEqual(['a/x/1']);
+    now += 250;
+    await slots.end('a/x/1');
+    expect(slots.begun.slice(1)).toEqual(['a/x/1', 'a/x/2']);
+    now += 1;
+    await slots.enter('a/x/5');
+    expect(slots.begun.slice(1)).toEqual(['a/x/1', 'a/x/2', 'a/x/3']);
+  });
+
+  test('a group that held more than an equal share has no more than that, until it held less', async () => {
+    const slots = new Slots({ slots: 12, perGroupMax: 4, aloneMax: 9, pastMs: 250 });
+    for (let n = 0; n < 6; n++) await slots.enter(`quiet-${n}/x/1`);
+    for (let n = 0; n < 12; n++) await slots.enter(`loud/x/${n}`);
+    const ofLoud = (): number => slots.begun.filter((name) => name.startsWith('loud')).length;
+    // A burst has its part at once.
+    expect(ofLoud()).toBe(4);
+    now += 1_000;
+    await slots.end('loud/x/0', 'loud/x/1', 'loud/x/2');
+    expect(ofLoud()).toBe(4);
+    await slots.end('loud/x/3');
+    expect(ofLoud()).toBe(5);
+    now += 1_000;
+    await slots.enter('loud/x/12');
+    expect(ofLoud()).toBe(8);
+  });
+
+  test('among a few, the part of a group is not smaller than its third', async () => {
+    const slots = new Slots({ slots: 12, perGroupMax: 4, aloneMax: 9, pastMs: 250 });
+    await slots.enter('quiet/x/1');
+    for (let n = 0; n < 6; n++) await slots.enter(`loud/x/${n}`);
+    now += 1_000;
+    await slots.end('loud/x/0');
+    expect(slots.begun).toHaveLength(6);
+  });
 });
 
 test('a free slot goes to the group with fewest, whoever came first', async () => {

@@ -9,6 +9,7 @@ import {
 } from '../../src/projecting/generations/generations.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { decodePage } from '../../src/projecting/page.js';
+import { postgresRowsOf } from '../../src/projecting/following/projection-stores.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import {
@@ -121,7 +122,7 @@ describe('rows and checkpoint', () => {
     const [first, second] = [1, 2].map(
       () =>
         new ProjectionTrack(usersProjector, 1, {
-          pool: projected.pool,
+          rows: postgresRowsOf(projected.pool, usersProjector, 1),
           log: projected.log,
           knownTypes: usersProjector.handles,
         }),
@@ -148,7 +149,7 @@ describe('rows and checkpoint', () => {
       creditRedeemed(granted, 'r1', 30, 2_000),
     );
     const track = new ProjectionTrack(rewardsProjector, 1, {
-      pool: projected.pool,
+      rows: postgresRowsOf(projected.pool, rewardsProjector, 1),
       log: projected.log,
       knownTypes: rewardsProjector.handles,
     });

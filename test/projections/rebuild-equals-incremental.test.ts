@@ -16,6 +16,7 @@ import {
 } from '../../src/projecting/generations/generations.js';
 import { schemaOf } from '../../src/projecting/identifiers.js';
 import { decodePage } from '../../src/projecting/page.js';
+import { postgresRowsOf } from '../../src/projecting/following/projection-stores.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
 import { AccountHistory, historyStep } from '../support/account-history.js';
 import { ProjectedLedger } from '../support/projected-ledger.js';
@@ -54,7 +55,7 @@ describe('any history', () => {
     const tracks = accountProjectors.map(
       (projector) =>
         new ProjectionTrack(projector, generation, {
-          pool: projected.pool,
+          rows: postgresRowsOf(projected.pool, projector, generation),
           log: projected.log,
           knownTypes: known,
         }),

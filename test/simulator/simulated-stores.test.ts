@@ -10,6 +10,10 @@ import {
   SimulatedPolicyTable,
   simulatedPolicyStores,
 } from '../../simulator/simulated-policy-stores.js';
+import {
+  simulatedProjectionStores,
+  SimulatedReadModels,
+} from '../../simulator/simulated-read-models.js';
 import { SimulatedStore } from '../../simulator/simulated-store.js';
 import { Owner } from '../../simulator/virtual-world.js';
 import type { LogLine } from '../../simulator/connection.js';
@@ -37,6 +41,12 @@ import {
 } from '../../src/policies/policy-checkpoint.js';
 import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
+import {
+  postgresProjectionStores,
+  type ProjectionStores,
+} from '../../src/projecting/following/projection-stores.js';
+import type { BatchToWrite } from '../../src/projecting/generations/generation-store.js';
+import type { Projector, ReadModelTable, Row } from '../../src/projecting/projector.js';
 import { openPool } from '../../src/postgres/database.js';
 import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -291,6 +301,122 @@ it('locks', async () => {
     await eventually(async () => (await second.take(['a'])).length === 1);
     second.release();
   }
+});
+
+const things: ReadModelTable = {
+  name: 'things',
+  columns: {
+    tenant: 'text not null',
+    id: 'text not null',
+    owner: 'text',
+    at: 'bigint not null',
+    note: 'jsonb',
+  },
+  primaryKey: ['tenant', 'id'],
+  indexes: { by_owner: { definition: '(owner, at desc, id)' } },
+};
+const thingsProjector: Projector = {
+  name: 'things',
+  tables: [things],
+  handles: new Set(),
+  keys: () => [],
+  furtherKeys: () => [],
+  forgetting: { lookups: () => [], clean: () => undefined },
+  apply: () => undefined,
+};
+const ALONG = [{ column: 'at', descending: true }, { column: 'id' }];
+
+/** A batch of any kind, of the rows of `things`. */
+function someBatch(version: string): BatchToWrite {
+  const key = () => ['acme', random.oneOf(['a', 'b', 'c', 'd', 'e'])];
+  const row = (): Row => {
+    const [tenant, id] = key();
+    const owner = random.oneOf(['ann', 'bob', null]);
+    // Now and then one that the table refuses.
+    const at = random.onceIn(12) ? null : random.below(4);
+    return { tenant, id, owner, at, note: random.oneOf([null, { deep: [id, 1] }]) };
+  };
+  const upserts = [row(), row()].slice(random.below(3));
+  // A batch names each row once.
+  const named = new Map(upserts.map((each) => [each['id'], each]));
+  const deletes = [key()].filter(([, id]) => random.onceIn(3) && !named.has(id));
+  const position = `m-${random.below(99)}`;
+  const erasureId = random.oneOf(['e-1', 'e-2']);
+  const persons = new Set(['ann']);
+  const forgotten = {
+    erasureId,
+    tenant: 'acme',
+    mode: 'live',
+    accountRef: 'ref',
+    persons,
+  } as const;
+  const next = random.onceIn(2) ? undefined : { lookup: 1, after: [random.below(9), 'a'] };
+  const stream = random.oneOf(['s-1', 's-2']);
+  const isParked = random.onceIn(5);
+  const isChanged = named.size + deletes.length > 0;
+  return {
+    changes: isChanged ? [{ table: things, upserts: [...named.values()], deletes }] : [],
+    parked: isParked
+      ? [{ stream, revision: BigInt(random.below(5)), position, reason: 'why', first: true }]
+      : [],
+    position,
+    eventId: random.onceIn(5) ? undefined : random.uuid(),
+    expectedVersion: random.onceIn(5) ? '0' : version,
+    erasure: random.onceIn(3) ? { forgotten, next } : undefined,
+  };
+}
+
+it('rows of read models, with their checkpoint', async () => {
+  const table = new SimulatedPolicyTable(() => Date.now());
+  const locks = new SimulatedLocks(table, line, new Owner('process'));
+  const models = new SimulatedReadModels([thingsProjector]);
+  const real = postgresProjectionStores(pool, [thingsProjector]);
+  const both: readonly ProjectionStores[] = [real, simulatedProjectionStores(models, line, locks)];
+  for (const stores of both) await stores.ensureGenerations();
+  const of = (stores: ProjectionStores) => stores.rowsOf(thingsProjector, 1);
+  const keys = ['a', 'b', 'c', 'd', 'e'].map((id) => ['acme', id]);
+  const byText = (one: unknown, other: unknown) =>
+    JSON.stringify(one) < JSON.stringify(other) ? -1 : 1;
+  const looked = async (stores: ProjectionStores, after: readonly unknown[] | null) => ({
+    checkpoint: (await stores.checkpoints([thingsProjector])).map(
+      ({ updatedAt: _, ...rest }) => rest,
+    ),
+    rows: [...(await of(stores).load(new Map([['things', keys]])))].sort(byText),
+    one: await of(stores).load(new Map([['things', keys.slice(0, 1)]])),
+    of: await of(stores).find(
+      { table: 'things', where: { owner: ['ann'], tenant: ['acme'] }, along: ALONG },
+      2,
+      after,
+    ),
+    all: [
+      ...(await of(stores).find({ table: 'things', where: { owner: ['ann', 'bob'] } }, 99, null)),
+    ].sort(byText),
+    parked: [...(await of(stores).parkedStreams())].sort(),
+    erasure: await of(stores).unfinishedErasure(),
+  });
+  await alike(async () => {
+    const [checkpoint] = await both[1]!.checkpoints([thingsProjector]);
+    const { version } = checkpoint!;
+    const batch = someBatch(version);
+    if (random.onceIn(6)) {
+      const moves = [
+        { projection: 'things', generation: 1, expectedVersion: batch.expectedVersion },
+      ];
+      const to = { position: batch.position, eventId: random.uuid() };
+      const moved = await Promise.all(both.map((stores) => stores.moveCheckpoints(moves, to)));
+      expect(moved[1]).toEqual(moved[0]);
+    } else if (random.onceIn(8))
+      for (const stores of both) await stores.recordLastError('things', 1, 'away');
+    else {
+      const written = [];
+      for (const stores of both) written.push(await ended(of(stores).write(batch)));
+      expect(written[1]).toEqual(written[0]);
+    }
+    const after = random.onceIn(2) ? null : [random.below(4), random.oneOf(['a', 'c'])];
+    const [one, other] = [await looked(both[0]!, after), await looked(both[1]!, after)];
+    return ['all rows', one, other];
+  });
+  real.locks.release();
 });
 
 it('jobs by their key', async () => {

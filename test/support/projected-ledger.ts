@@ -14,6 +14,7 @@ import {
   ProjectionRunner,
   type ProjectionRunnerOptions,
 } from '../../src/projecting/following/projection-runner.js';
+import { postgresProjectionStores } from '../../src/projecting/following/projection-stores.js';
 import type { TestAccount } from './account-events.js';
 import { createTestDatabase } from './database.js';
 import { InMemoryEventLog } from './in-memory-event-log.js';
@@ -66,12 +67,16 @@ export class ProjectedLedger {
     return pool;
   }
 
-  startRunner(over: Partial<ProjectionRunnerOptions> = {}): ProjectionRunner {
+  startRunner({
+    pool = this.pool,
+    projectors = accountProjectors,
+    ...over
+  }: Partial<ProjectionRunnerOptions> & { readonly pool?: pg.Pool } = {}): ProjectionRunner {
     const runner = new ProjectionRunner({
-      pool: this.pool,
+      stores: postgresProjectionStores(pool, projectors),
       log: this.log,
       decode: this.ledger.decode,
-      projectors: accountProjectors,
+      projectors,
       generations: this.generations,
       leaseEveryMs: 20,
       retryMs: { first: 5, max: 20 },

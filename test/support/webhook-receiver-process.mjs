@@ -71,6 +71,27 @@ const behave = {
     const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 5);
     socket.on('close', () => clearInterval(timer));
   },
+  'small-chunks'({ bytes }, response) {
+    for (let n = 0; n < bytes; n += 1) response.write('x');
+    response.end();
+  },
+  'endless-framing'({ of }, response, socket) {
+    const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+    const begin = {
+      'empty-lines': ['', '\r\n'],
+      extension: [`${chunked}1;`, 'x'],
+      zeros: [chunked, '0'],
+      trailers: [`${chunked}0\r\n`, 'x: y\r\n'],
+    };
+    const [head, again] = begin[of];
+    const piece = again.repeat(64 * 1024);
+    const more = () => {
+      while (!socket.destroyed) if (!socket.write(piece)) return;
+    };
+    socket.on('drain', more);
+    socket.write(head);
+    more();
+  },
   flood({ status = 200, bytes = 1_000_000_000 }, response) {
     response.writeHead(status, { 'content-length': String(bytes) });
     const piece = Buffer.alloc(64 * 1024, 'x');

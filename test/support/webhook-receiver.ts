@@ -41,6 +41,13 @@ export type Behaviour =
   | { readonly kind: 'endless-headers' }
   /** Answers of 103 that never lead to one. */
   | { readonly kind: 'endless-interim' }
+  /** A body in chunks of one byte. */
+  | { readonly kind: 'small-chunks'; readonly bytes: number }
+  /** Bytes around a body, as fast as they are taken. */
+  | {
+      readonly kind: 'endless-framing';
+      readonly of: 'empty-lines' | 'extension' | 'zeros' | 'trailers';
+    }
   /** A body of 1 GB, or of `bytes`. */
   | { readonly kind: 'flood'; readonly status?: number; readonly bytes?: number }
   | {

@@ -177,6 +177,27 @@ describe('an answer that does not end in time is a failed attempt', () => {
     expect(posted).toMatchObject({ kind: 'failed', reason: 'not-http' });
   });
 
+  it.each(['empty-lines', 'extension', 'zeros', 'trailers'] as const)(
+    'one of endless %s is left after some bytes',
+    async (of) => {
+      const path = await pathFor({ kind: 'endless-framing', of });
+      for (const url of [receiver.url(path), receiver.tlsUrl(path)])
+        expect(outcome(await post(url, { withinMs: 60_000 }))).toBe('not-http');
+    },
+  );
+
+  it('one of small chunks is read like any other, on a connection that is used again', async () => {
+    // Each byte of the body has five bytes around it.
+    const path = await pathFor({ kind: 'small-chunks', bytes: 60_000 });
+    const sender = senderWith();
+    for (let n = 0; n < 12; n++)
+      expect(outcome(await sender.post({ url: receiver.url(path), headers: {}, body }))).toBe(200);
+    const [{ connection } = { connection: 0 }, ...others] = receiver.receivedAt(path);
+    expect(others.filter((other) => other.connection === connection).length).toBeGreaterThanOrEqual(
+      3,
+    );
+  });
+
   it('and takes 15 s in all by default', async () => {
     const path = await pathFor({ kind: 'hang' });
     const began = elapsed();

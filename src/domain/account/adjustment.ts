@@ -1,7 +1,7 @@
 import { personal, type Personal } from '../personal.js';
 import type { Decision } from '../decision.js';
 import { refused } from '../refusal.js';
-import type { AccountEvent, Adjustment } from './account.events.js';
+import type { AccountEvent, Adjustment, PersonId } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { Draft } from './draft.js';
 import { debit } from './redemption.js';
@@ -14,6 +14,8 @@ import { fitsUnderAmountMax, give } from './rewards.js';
 export interface AdjustCredit {
   readonly type: 'AdjustCredit';
   readonly userId: string;
+  /** The user must still be this person: an erased user's id may be taken again. */
+  readonly person?: PersonId | undefined;
   readonly unit: string;
   /** Above zero adds, below zero takes away. */
   readonly amount: number;
@@ -30,7 +32,8 @@ export interface AdjustCredit {
 export function adjustCredit(state: AccountState, command: AdjustCredit): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const person = state.personsByUserId.get(command.userId);
-  if (person === undefined) return refused('USER_NOT_FOUND');
+  if (person === undefined || person !== (command.person ?? person))
+    return refused('USER_NOT_FOUND');
   const { unit, amount, reason, approvedBy, by, rewardId, redemptionId, now } = command;
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!Number.isSafeInteger(amount) || amount === 0)

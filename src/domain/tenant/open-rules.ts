@@ -1,8 +1,8 @@
 /** A tenant's settings of its open endpoints, besides the switch. */
 
 /**
- * Client calls that are limited per tenant and address, `post-events` per user, by their name in
- * `RateLimit-Policy`.
+ * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` per
+ * tenant, by their name in `RateLimit-Policy`.
  */
 export const COUNTED_CALLS = [
   'create-user',
@@ -13,6 +13,7 @@ export const COUNTED_CALLS = [
   'list-referrals',
   'post-events',
   'short-link',
+  'test-webhook',
 ] as const;
 export type CountedCall = (typeof COUNTED_CALLS)[number];
 
@@ -49,6 +50,7 @@ export const CALL_WINDOWS: Readonly<
   'list-referrals': { calls: 100, windowSeconds: 3_600 },
   'post-events': { calls: 1_000, windowSeconds: 3_600 },
   'short-link': { calls: 300, windowSeconds: 60 },
+  'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
 };
 
 export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;

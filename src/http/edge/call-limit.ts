@@ -30,6 +30,16 @@ export async function limitCallsOfUser(
     await countCall(call, counted, [mode, token.accountId, token.userId], counter);
 }
 
+/**
+ * Limits all calls of a tenant, those with a key and in test mode included: each of them makes the
+ * service call somebody.
+ */
+export const limitCallsOfTenant = (
+  call: Call,
+  counted: CountedCall,
+  counter: CallCounter,
+): Promise<void> => countCall(call, counted, [], counter);
+
 /** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
   call: Call,

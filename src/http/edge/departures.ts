@@ -3,8 +3,11 @@ import type { IncomingMessage } from 'node:http';
 /** Of the requests whose exchange is over, or that someone watches. */
 const watched = new WeakMap<IncomingMessage, AbortController>();
 
+/** Of all requests: an error of its own, with its stack, would cost each of them. */
+const OVER = new Error('the request was answered, or its client has left');
+
 const over = new AbortController();
-over.abort();
+over.abort(OVER);
 
 /** Aborts when the request was answered or its client has left: work for its answer may stop. */
 export function departureOf(request: IncomingMessage): AbortSignal {
@@ -15,6 +18,6 @@ export function departureOf(request: IncomingMessage): AbortSignal {
 
 /** The request was answered, or its client has left. */
 export function departed(request: IncomingMessage): void {
-  watched.get(request)?.abort();
+  watched.get(request)?.abort(OVER);
   watched.set(request, over);
 }

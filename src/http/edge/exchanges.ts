@@ -25,6 +25,9 @@ type End = (...given: readonly unknown[]) => ServerResponse;
 /** A connection's unanswered requests for health, metrics, docs; together they have no limit. */
 const HEALTH_CHECKS_MAX = 8;
 
+/** Clients of a tenant that ask in turn leave pauses; it is there all the same. */
+const PAST_MS = 250;
+
 /**
  * The requests of all connections, from their heads until their answers are taken. Gives places to
  * connections and requests, and ends connections whose clients do not read.
@@ -55,6 +58,7 @@ export class Exchanges {
       perGroupMax: Math.ceil(slots / 3),
       // A newcomer need not wait for the work of another tenant.
       aloneMax: slots - Math.floor(slots / 4),
+      pastMs: PAST_MS,
       waitingMax: limits.inFlightMax - slots,
     });
   }

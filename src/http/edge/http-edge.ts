@@ -23,7 +23,13 @@ import { ApiError, unavailable } from './api-error.js';
 import { aliasIn, authenticate, authenticateOperator, tenantOf } from './authentication.js';
 import { HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './broken-messages.js';
 import { callOf, type Call } from './call.js';
-import { limitCalls, limitCallsOfUser, limitNewUsers, type CallCounter } from './call-limit.js';
+import {
+  limitCalls,
+  limitCallsOfTenant,
+  limitCallsOfUser,
+  limitNewUsers,
+  type CallCounter,
+} from './call-limit.js';
 import { clientAddress, countedAddress, trustOf, type AddressRange } from './client-address.js';
 import { Connections } from './connections.js';
 import type { Exchanges } from './exchanges.js';
@@ -410,6 +416,7 @@ async function limit(call: Call, access: AccessRule, calls: CallCounter): Promis
   const { counted } = access;
   if (counted === undefined) return;
   if (counted === 'post-events') return limitCallsOfUser(call, counted, calls);
+  if (counted === 'test-webhook') return limitCallsOfTenant(call, counted, calls);
   if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.

@@ -1,13 +1,13 @@
 import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Operator } from '../../config/operators.js';
-import { isIdempotencyKey } from '../../kept-answers/idempotency-key.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
 import { Access } from '../edge/access.js';
-import { ApiError, badRequest } from '../edge/api-error.js';
+import { ApiError } from '../edge/api-error.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT } from './described-documents.js';
+import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
@@ -32,18 +32,12 @@ export class AdjustmentsController {
   @ApiRequest(adjustmentRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['finance'] })
-  @ApiHeader({
-    name: 'Idempotency-Key',
-    required: false,
-    description:
-      'The same key with the same correction returns the same answer and has no second effect, on the command line as well.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
-  })
+  @ApiHeader(OPERATOR_KEY_HEADER)
   @Fails('TENANT_NOT_FOUND', 'FORBIDDEN', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
   async adjust(
     @OperatorCall() call: OperatorCall,
     @Param('tenant') alias: string,
-    @Headers('idempotency-key') key: string | undefined,
+    @Headers('idempotency-key') header: string | undefined,
     @Body() body: unknown,
   ) {
     const {
@@ -52,8 +46,7 @@ export class AdjustmentsController {
       user: userId,
       ...correction
     } = parsed(adjustmentRequest, body);
-    if (key !== undefined && !isIdempotencyKey(key))
-      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+    const key = idempotencyKeyOf(header);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     const { operator, reply } = call;
     await this.checkApprover(operator, correction.approvedBy);

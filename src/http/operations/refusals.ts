@@ -6,14 +6,21 @@ import { ApiError, badRequest } from '../edge/api-error.js';
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
   const answer = ANSWERS[outcome.because.code];
-  throw answer === 'BAD_REQUEST' ? badRequest(plainText(outcome.because)) : new ApiError(answer);
+  if (answer === 'BAD_REQUEST') throw badRequest(plainText(outcome.because));
+  const isOfPath = answer === 'FORBIDDEN' || answer === 'NOT_FOUND';
+  throw new ApiError(answer, isOfPath ? { message: plainText(outcome.because) } : {});
 }
 
 /** A refusal without its own code for clients is a bad request, with its reason. */
 const ANSWERS: Readonly<
   Record<
     OperationRefusalCode,
-    'BAD_REQUEST' | 'IDEMPOTENCY_KEY_REUSED' | 'REQUEST_IN_PROGRESS' | 'SUBSCRIPTION_NOT_FOUND'
+    | 'BAD_REQUEST'
+    | 'FORBIDDEN'
+    | 'IDEMPOTENCY_KEY_REUSED'
+    | 'NOT_FOUND'
+    | 'REQUEST_IN_PROGRESS'
+    | 'SUBSCRIPTION_NOT_FOUND'
   >
 > = {
   TENANT_NOT_FOUND: 'BAD_REQUEST',
@@ -32,6 +39,11 @@ const ANSWERS: Readonly<
   REFUSED_BEFORE: 'BAD_REQUEST',
   IDEMPOTENCY_KEY_REUSED: 'IDEMPOTENCY_KEY_REUSED',
   REQUEST_IN_PROGRESS: 'REQUEST_IN_PROGRESS',
+  PROPOSAL_NOT_FOUND: 'NOT_FOUND',
+  PROPOSAL_IS_OWN: 'FORBIDDEN',
+  PROPOSAL_EXPIRED: 'BAD_REQUEST',
+  PROPOSAL_APPROVED: 'BAD_REQUEST',
+  PROPOSAL_WITHOUT_USER: 'BAD_REQUEST',
   BALANCES_WITHOUT_HEAD: 'BAD_REQUEST',
   BALANCES_NOT_CSV: 'BAD_REQUEST',
   BALANCE_MALFORMED: 'BAD_REQUEST',

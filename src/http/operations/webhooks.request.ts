@@ -23,12 +23,13 @@ export const resendRequest = z.union([
 
 export const endpointRequest = z.strictObject({ mode, endpoint: url });
 
-/** `grace`: `30m`, `24h`, `7d` or `0`. */
-export const rotateSecretRequest = z.strictObject({
-  mode,
-  endpoint: url,
-  grace: z
+/** `30m`, `24h`, `7d` or `0`. */
+const grace = (usual: string) =>
+  z
     .string()
-    .default('24h')
-    .refine((grace) => durationMs(grace) !== undefined, 'must be a duration such as 30m or 24h'),
-});
+    .default(usual)
+    .refine((given) => durationMs(given) !== undefined, 'must be a duration such as 30m or 24h');
+
+export const rotateSecretRequest = z.strictObject({ mode, endpoint: url, grace: grace('24h') });
+
+export const rotateSigningKeyRequest = z.strictObject({ grace: grace('7d') });

@@ -82,7 +82,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'Send a test event to one endpoint' })
   @Post('subscription/:url/test')
   @HttpCode(204)
-  @Access('key', { emptyBody: true })
+  @Access('key', { emptyBody: true, counted: 'test-webhook' })
   @ApiNoContentResponse({ description: 'A test event is on its way' })
   @Fails('SUBSCRIPTION_NOT_FOUND')
   test(@Call() call: Call, @Param('url') url: string) {

@@ -1,5 +1,6 @@
 import { AccountCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../core/core.js';
+import type { Personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
@@ -76,34 +77,48 @@ export async function adjustOnRecord(
 }
 
 async function adjust(
-  { commands, names }: Pick<Core, 'commands' | 'names'>,
+  core: Pick<Core, 'commands' | 'names'>,
   { accountId, userId, unit, amount, reason, ...staff }: AdjustmentRequest,
   meta: CommandMeta,
 ): Promise<Outcome<Keyed<Adjusted>>> {
+  const { names } = core;
   const { scope } = meta;
-  const outcome = await commands.execute(
-    new AccountCommandEnvelope(meta, names.accountRef(scope, accountId), {
-      type: 'AdjustCredit',
-      userId,
-      unit,
-      amount,
-      reason,
-      approvedBy: memberOfStaff(names, scope, staff.approvedBy),
-      by: memberOfStaff(names, scope, staff.by),
-    }),
-  );
+  const command = new AccountCommandEnvelope(meta, names.accountRef(scope, accountId), {
+    type: 'AdjustCredit',
+    userId,
+    unit,
+    amount,
+    reason,
+    approvedBy: memberOfStaff(names, scope, staff.approvedBy),
+    by: memberOfStaff(names, scope, staff.by),
+  });
+  return appendCorrection(core, command, { accountId, userId });
+}
+
+/** A correction, of this call or an earlier one. */
+export interface AppendedCorrection extends Keyed<Adjusted> {
+  /** As its event says; undefined: the event names nobody. */
+  readonly approvedBy: Personal<string> | undefined;
+}
+
+/** @param named how clients name the account and the user, for the text of a refusal. */
+export async function appendCorrection(
+  { commands }: Pick<Core, 'commands'>,
+  command: AccountCommandEnvelope,
+  named: Pick<AdjustmentRequest, 'accountId' | 'userId'>,
+): Promise<Outcome<AppendedCorrection>> {
+  const outcome = await commands.execute(command);
   if (outcome.kind === 'refused') {
     const { refused, details } = outcome;
     return refused === 'IDEMPOTENCY_KEY_REUSED'
       ? new NotDone({ code: refused })
-      : new NotDone({ code: 'NOT_ADJUSTED', refused, details, accountId, userId });
+      : new NotDone({ code: 'NOT_ADJUSTED', refused, details, ...named });
   }
   const { events, eventIds, position, replayed } = outcome;
   // What is due is settled in the same append, maybe with a redemption of its own; only the
   // correction's events carry an adjustment.
-  const first = events.findIndex(
-    (event) => 'adjustment' in event && event.adjustment !== undefined,
-  );
+  const adjustments = events.map((event) => ('adjustment' in event ? event.adjustment : undefined));
+  const first = adjustments.findIndex((adjustment) => adjustment !== undefined);
   const eventId = eventIds.at(first) ?? '';
-  return { done: { eventId, position }, replayed };
+  return { done: { eventId, position }, replayed, approvedBy: adjustments[first]?.approvedBy };
 }

@@ -1,30 +1,24 @@
-import type { Pool } from 'pg';
 import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause, type BackOff } from '../../foundation/pause.js';
-import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
-import {
-  liveCheckpoints,
-  moveCheckpoints,
-  recordLastError,
-  type Checkpoint,
-} from '../checkpoints.js';
-import { ensureOwnGenerations, leaderLocksOf } from '../generations/generations.js';
-import { type LiveGenerations } from '../generations/live-generations.js';
+import { timeNow } from '../../foundation/world.js';
+import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
+import type { Checkpoint } from '../checkpoints.js';
+import type { LiveGenerations } from '../generations/live-generations.js';
 import { decodePage, type Page } from '../page.js';
 import { CheckpointMoved, describeError, StoppedAtUndecodable } from '../projecting-errors.js';
 import type { DecodeEvents, Projector } from '../projector.js';
 import { PositionWaiters } from './position-waiters.js';
-import { projectionStatus, type ProjectionStatus } from './projection-status.js';
+import type { ProjectionStatus } from './projection-status.js';
+import type { ProjectionStores } from './projection-stores.js';
 import { ProjectionTrack } from './projection-track.js';
 
 export interface ProjectionRunnerOptions {
-  /** One of its connections is kept while the runner runs: it holds the locks. */
-  readonly pool: Pool;
+  readonly stores: ProjectionStores;
   readonly log: EventLog;
   readonly decode: DecodeEvents;
   readonly projectors: readonly Projector[];
-  readonly generations: LiveGenerations;
+  readonly generations: Pick<LiveGenerations, 'refresh' | 'generationOf'>;
   /** Events in a batch; bounds the memory. Default 500. */
   readonly pageSize?: number;
   /** How often a standby tries to take over, and a leader checks its connection. Default 1 000. */
@@ -86,8 +80,7 @@ export class ProjectionRunner {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
-    const locks = new AdvisoryLocks(options.pool, { lockNames: () => this.lockNames() });
-    this.leadership = new Leadership(locks, this.names);
+    this.leadership = new Leadership(options.stores.locks, this.names);
     options.log.onWentBack(() => this.leadership.endTurn());
   }
 
@@ -123,9 +116,7 @@ export class ProjectionRunner {
     const tracks = this.turn?.tracks;
     const foreign = projections.filter((name) => !tracks?.has(name));
     const checkpoints =
-      foreign.length === 0
-        ? []
-        : await liveCheckpoints(this.options.pool, this.projectorsOf(foreign));
+      foreign.length === 0 ? [] : await this.options.stores.checkpoints(this.projectorsOf(foreign));
     return new Map(
       projections.map((name) => {
         const checkpoint = checkpoints.find(({ projection }) => projection === name);
@@ -164,12 +155,8 @@ export class ProjectionRunner {
    * the log is unavailable.
    */
   async status(): Promise<(ProjectionStatus & { readonly role: 'leader' | 'standby' })[]> {
-    const rows = await projectionStatus(
-      this.options.pool,
-      this.options.log,
-      this.options.projectors,
-      Date.now(),
-    );
+    const { stores, log } = this.options;
+    const rows = await stores.status(log, timeNow());
     const ordered = this.names.flatMap((name) =>
       rows.filter(({ projection }) => projection === name),
     );
@@ -178,13 +165,6 @@ export class ProjectionRunner {
       lastError: this.errors.get(row.projection) ?? row.lastError,
       role: this.leads(row.projection) ? 'leader' : 'standby',
     }));
-  }
-
-  /** Processes of a release with other tables follow other generations, under other locks. */
-  private async lockNames(): Promise<ReadonlyMap<string, string>> {
-    const { pool, projectors } = this.options;
-    await ensureOwnGenerations(pool, projectors);
-    return leaderLocksOf(pool, projectors);
   }
 
   private projectorsOf(names: readonly string[]): readonly Projector[] {
@@ -210,8 +190,8 @@ export class ProjectionRunner {
   }
 
   private async lead(held: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
-    const { pool, projectors, logger } = this.options;
-    await ensureOwnGenerations(pool, projectors);
+    const { stores, logger } = this.options;
+    await stores.ensureGenerations();
     const turn = await this.beginTurn(held, signal);
     this.turn = turn;
     logger?.info({ projections: [...held] }, 'leading projections');
@@ -229,7 +209,7 @@ export class ProjectionRunner {
   }
 
   private async beginTurn(held: ReadonlySet<string>, signal: AbortSignal): Promise<Turn> {
-    const { pool, log, projectors, generations, settle } = this.options;
+    const { stores, log, projectors, generations, settle } = this.options;
     await settle?.();
     const { epoch } = log;
     await generations.refresh();
@@ -239,7 +219,7 @@ export class ProjectionRunner {
       if (generation === undefined)
         throw new Error(`projection ${projector.name} has no live generation`);
       const track = new ProjectionTrack(projector, generation, {
-        pool,
+        rows: stores.rowsOf(projector, generation),
         log,
         knownTypes: this.knownTypes,
         pieceRowsMax: this.options.pieceRowsMax,
@@ -254,7 +234,7 @@ export class ProjectionRunner {
   }
 
   private async restore(track: ProjectionTrack): Promise<void> {
-    const [checkpoint] = await liveCheckpoints(this.options.pool, [track.projector]);
+    const [checkpoint] = await this.options.stores.checkpoints([track.projector]);
     if (checkpoint?.generation !== track.generation) {
       // The next turn uses the new generation. Not left to the watch: until then callers would wait
       // for this projection in vain.
@@ -351,7 +331,7 @@ export class ProjectionRunner {
         generation: track.generation,
         expectedVersion: track.version,
       }));
-      const moved = await moveCheckpoints(this.options.pool, moves, to);
+      const moved = await this.options.stores.moveCheckpoints(moves, to);
       for (const track of idle) {
         if (!moved.has(track.name)) {
           this.catchUpAlone(track, turn, new CheckpointMoved(track.name));
@@ -452,9 +432,9 @@ export class ProjectionRunner {
       );
     }
     // While the database is unavailable this fails first; the error stays in memory then.
-    await recordLastError(this.options.pool, track.name, track.generation, text).catch(
-      () => undefined,
-    );
+    await this.options.stores
+      .recordLastError(track.name, track.generation, text)
+      .catch(() => undefined);
   }
 
   private async pollWhileAwaited(): Promise<void> {
@@ -465,10 +445,9 @@ export class ProjectionRunner {
       for (;;) {
         const foreign = this.waiters.awaited().filter((name) => !this.leads(name));
         if (foreign.length === 0 || signal.aborted) return;
-        const checkpoints = await liveCheckpoints(
-          this.options.pool,
-          this.projectorsOf(foreign),
-        ).catch(() => []);
+        const checkpoints = await this.options.stores
+          .checkpoints(this.projectorsOf(foreign))
+          .catch(() => []);
         await this.followSwaps(checkpoints);
         for (const { projection, position } of checkpoints)
           if (position !== undefined) this.waiters.advanced(projection, position);

@@ -1,13 +1,8 @@
-import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { inSpan } from '../../foundation/tracing.js';
 import { BatchRows } from '../batch-rows.js';
-import { parkedStreams, type Checkpoint } from '../checkpoints.js';
-import {
-  GenerationStore,
-  type BatchToWrite,
-  type ParkedEvent,
-} from '../generations/generation-store.js';
+import type { Checkpoint } from '../checkpoints.js';
+import type { BatchToWrite, ParkedEvent } from '../generations/generation-store.js';
 import type { Page, PageEvent } from '../page.js';
 import {
   CheckpointMoved,
@@ -24,8 +19,9 @@ import {
   type Projector,
   type UndecodableEvent,
 } from '../projector.js';
-import { FIRST_PIECE, findPiece, unfinishedErasure, type FoundPiece } from './erasure-pieces.js';
+import { FIRST_PIECE, findPiece, type FoundPiece } from './erasure-pieces.js';
 import type { NextPiece } from './next-piece.js';
+import type { GenerationRows } from './projection-stores.js';
 
 export const BEHIND_A_PARKED_EVENT = 'follows a parked event of its stream';
 
@@ -36,7 +32,8 @@ const PIECE_ROWS_MAX = 100;
 type ReadEvent = LedgerEvent | UndecodableEvent;
 
 export interface ProjectionTrackParts {
-  readonly pool: Pool;
+  /** Of this generation. */
+  readonly rows: GenerationRows;
   readonly log: Pick<EventLog, 'compare'>;
   /** Every type that some projection handles. */
   readonly knownTypes: ReadonlySet<string>;
@@ -50,7 +47,6 @@ export interface ProjectionTrackParts {
  * then starts again from the stored state.
  */
 export class ProjectionTrack {
-  private readonly store: GenerationStore;
   private readonly handles: ReadonlySet<string>;
   private parked = new Set<string>();
   private at: Position | undefined;
@@ -69,7 +65,6 @@ export class ProjectionTrack {
     readonly generation: number,
     private readonly parts: ProjectionTrackParts,
   ) {
-    this.store = new GenerationStore(parts.pool, projector, generation);
     this.handles = projector.handles;
   }
 
@@ -89,9 +84,8 @@ export class ProjectionTrack {
   async restoreFrom(checkpoint: Checkpoint): Promise<void> {
     // Read after the checkpoint: a concurrent change of the parked streams raises the version, and
     // the next write fails on it.
-    this.parked = new Set(await parkedStreams(this.parts.pool, this.name, this.generation));
-    this.unfinished =
-      (await unfinishedErasure(this.parts.pool, this.name, this.generation)) !== undefined;
+    this.parked = new Set(await this.parts.rows.parkedStreams());
+    this.unfinished = (await this.parts.rows.unfinishedErasure()) !== undefined;
     this.at = checkpoint.position;
     this.expectedVersion = checkpoint.version;
   }
@@ -163,7 +157,7 @@ export class ProjectionTrack {
    * @throws {CheckpointMoved} with nothing lost.
    */
   async cleanNextPiece(): Promise<void> {
-    const erasure = await unfinishedErasure(this.parts.pool, this.name, this.generation);
+    const erasure = await this.parts.rows.unfinishedErasure();
     const position = this.at;
     if (!erasure || position === undefined) {
       this.unfinished = false;
@@ -182,7 +176,7 @@ export class ProjectionTrack {
 
   private findPiece(rows: BatchRows, forgotten: Forgotten, begin: NextPiece): Promise<FoundPiece> {
     const { forgetting } = this.projector;
-    const find = this.store.find.bind(this.store);
+    const find = this.parts.rows.find.bind(this.parts.rows);
     return findPiece(find, rows, {
       forgetting,
       forgotten,
@@ -305,7 +299,7 @@ export class ProjectionTrack {
     rows: BatchRows,
     batch: Pick<BatchToWrite, 'parked' | 'position' | 'erasure'>,
   ): Promise<void> {
-    const written = await this.store.write({
+    const written = await this.parts.rows.write({
       ...batch,
       eventId: this.eventIds.get(batch.position),
       changes: rows.changes(),
@@ -346,7 +340,7 @@ export class ProjectionTrack {
   }
 
   private async loadAnnounced(rows: BatchRows): Promise<void> {
-    for (const { table, row } of await this.store.load(rows.takeAnnounced()))
+    for (const { table, row } of await this.parts.rows.load(rows.takeAnnounced()))
       rows.loaded(table, row);
   }
 }

@@ -27,6 +27,7 @@ export class SlowReads {
       slots: connections,
       perGroupMax,
       aloneMax: perGroupMax,
+      pastMs: 0,
       waitingMax: WAITING_MAX,
     });
   }

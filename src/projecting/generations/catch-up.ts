@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { tryInTransactionOf } from '../../postgres/transaction.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
+import { postgresRowsOf } from '../following/projection-stores.js';
 import { ProjectionTrack } from '../following/projection-track.js';
 import { decodePage } from '../page.js';
 import type { DecodeEvents, Projector } from '../projector.js';
@@ -42,7 +43,7 @@ export class Follower {
     record: GenerationRecord,
   ): Promise<Follower> {
     const track = new ProjectionTrack(projector, record.generation, {
-      pool: parts.pool,
+      rows: postgresRowsOf(parts.pool, projector, record.generation),
       log: parts.log,
       knownTypes: knownTypesOf(parts),
     });

@@ -7,13 +7,14 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
-import { accountRefOf, scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
+import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
 import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { TrailPoint } from '../../policies/policy-checkpoint.js';
 import { PolicyTrail } from '../../policies/policy-trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
-import { announcedBy, announcedByEach, type Announced } from '../payloads/announced.js';
+import type { Announced } from '../payloads/announced.js';
+import { announcements, isAccount, webhookIdOf } from './announcements.js';
 import { eventAt } from './event-at.js';
 import {
   AnotherFollower,
@@ -325,7 +326,7 @@ export class WebhookFollower {
     const known = this.active.get(`${tenant} ${mode}`);
     if (known === undefined || known.size === 0) return [];
     return announced.flatMap(({ type, subject }) => {
-      const webhookId = idOf(decoded, { type, subject });
+      const webhookId = webhookIdOf(decoded, { type, subject });
       return [...known.values()].map((endpoint): NewDelivery => ({
         ...endpoint,
         id: deterministicId(webhookId, endpoint.endpointId),
@@ -390,31 +391,6 @@ export class WebhookFollower {
 }
 
 const isAboutEndpoint = (type: string): boolean => type.startsWith('Webhook');
-
-const isAccount = (stream: string): boolean => accountRefOf(stream) !== undefined;
-
-const isOfAccount = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent =>
-  decoded.accountRef !== '';
-
-/** What the events of accounts announce, by event. */
-function announcements(
-  all: readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[],
-): ReadonlyMap<LedgerEvent<DomainEvent>, readonly Announced[]> {
-  const ofAccounts = all.filter(
-    (decoded): decoded is LedgerEvent => !('undecodable' in decoded) && isOfAccount(decoded),
-  );
-  const each = announcedByEach(ofAccounts);
-  return new Map(ofAccounts.map((decoded, index) => [decoded, each[index] ?? []]));
-}
-
-/** The first thing that an event announces has its id; the others have ids made from it. */
-function idOf(decoded: LedgerEvent<DomainEvent>, announced: Announced): string {
-  const [first] = isOfAccount(decoded) ? announcedBy(decoded.event) : [];
-  const name = JSON.stringify(announced);
-  return JSON.stringify(first) === name
-    ? decoded.eventId
-    : deterministicId(decoded.eventId, `webhook ${name}`);
-}
 
 /** How an event changes an endpoint; undefined: not at all. */
 function changeBy(decoded: LedgerEvent<DomainEvent>): EndpointChange | undefined {

@@ -10,7 +10,7 @@ import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
-import { detachedJws, headersWith } from '../signing/signature-headers.js';
+import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { claimDue, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
@@ -36,19 +36,13 @@ export interface SeenAttempt {
   readonly sinceAppendMs: number | undefined;
 }
 
-/** What the deliveries of one announcement have in common. */
-interface Content {
-  readonly body: Buffer;
-  readonly jws: string;
-}
-
 /** The key that signs now, read when it is first asked for. */
 type ReadKey = () => Promise<SigningKey>;
 
 /** A request, and since when the subscription that it goes to is active. */
 interface Request {
   readonly url: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly activeSince: number;
 }
@@ -89,7 +83,7 @@ export class WebhookSender {
   private wake: () => void = () => undefined;
   private readonly bodies = pLimit(BODIES_AT_ONCE);
   /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
-  private readonly making = new Map<string, Promise<Content | undefined>>();
+  private readonly making = new Map<string, Promise<SignedBody | undefined>>();
 
   constructor(private readonly parts: WebhookSenderParts) {}
 
@@ -223,32 +217,23 @@ export class WebhookSender {
     if (found === undefined) return 'nothing';
     const { tenant, subscription } = found;
     if (tenant.suspended !== null || subscription.disabled !== null) return NOTHING_SENT_MS;
-    const content = await this.contentOf(delivery, subscription, key);
-    if (content === undefined) return 'nothing';
-    const { body, jws } = content;
-    const headers = {
-      'content-type': 'application/json',
-      ...headersWith(jws, {
-        id: delivery.webhookId,
-        timestamp: Math.floor(timeNow() / 1_000),
-        body,
-        secrets: subscription.secrets,
-      }),
-    };
+    const signed = await this.bodyOf(delivery, subscription, key);
+    if (signed === undefined) return 'nothing';
+    const { headers, body } = webhookWith(signed, subscription.secrets);
     const { endpointUrl: url, activeSince } = subscription;
     return { url, headers, body, activeSince };
   }
 
   /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
-  private contentOf(
+  private bodyOf(
     delivery: ClaimedDelivery,
     subscription: Subscription,
     key: ReadKey,
-  ): Promise<Content | undefined> {
+  ): Promise<SignedBody | undefined> {
     const { event, webhookId } = delivery;
     const shared = this.making.get(webhookId);
     if (shared !== undefined) return shared;
-    const making = this.bodies(() => this.makeContent(delivery, subscription, key));
+    const making = this.bodies(() => this.makeBody(delivery, subscription, key));
     // The data of a test names its endpoint.
     if (event === null) return making;
     this.making.set(webhookId, making);
@@ -257,17 +242,16 @@ export class WebhookSender {
     return making;
   }
 
-  private async makeContent(
+  private async makeBody(
     delivery: ClaimedDelivery,
     subscription: Subscription,
     key: ReadKey,
-  ): Promise<Content | undefined> {
+  ): Promise<SignedBody | undefined> {
     const data = await this.dataOf(delivery, subscription);
     if (data === undefined) return undefined;
     const { webhookId: id, type, tenant: tenantAlias, mode, created } = delivery;
-    const live = mode === 'live';
-    const body = Buffer.from(JSON.stringify({ id, type, tenantAlias, live, created, data }));
-    return { body, jws: await detachedJws(body, await key()) };
+    const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
+    return signedBody(envelope, await key());
   }
 
   /** Undefined: nobody subscribes it any more. */

@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import type { Cidr } from '../../config/config.js';
 import { AllowedAddresses } from './addresses.js';
+import { boundAnswers } from './answer-bytes.js';
 import { hostOf, parseEndpoint } from './endpoint-url.js';
 import { findAddressesFrom, NameNotResolved, type FindAddresses } from './find-addresses.js';
 
@@ -20,6 +21,8 @@ export type EndpointCheck =
 export interface ConnectorOptions {
   /** For the connection, TLS included. */
   readonly withinMs: number;
+  /** Of an answer, with all that is around its body. */
+  readonly rawBytesMax: number;
   /** Certificates in PEM, instead of those that Node trusts. */
   readonly trusted?: string;
 }
@@ -68,7 +71,7 @@ export class EndpointGuard {
   }
 
   /** Connects to allowed addresses only; its errors include those of `addressesOf`. */
-  connector({ withinMs, trusted }: ConnectorOptions): buildConnector.connector {
+  connector({ withinMs, rawBytesMax, trusted }: ConnectorOptions): buildConnector.connector {
     const connect = buildConnector({
       timeout: withinMs,
       lookup: this.checkedLookup(),
@@ -82,7 +85,11 @@ export class EndpointGuard {
         callback(notAllowed(), null);
         return;
       }
-      connect(options, callback);
+      connect(options, (...connected) => {
+        const [, socket] = connected;
+        if (socket) boundAnswers(socket, rawBytesMax);
+        callback(...connected);
+      });
     };
   }
 

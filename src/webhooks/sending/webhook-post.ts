@@ -28,13 +28,20 @@ export interface PostLimits {
   readonly withinMs: number;
   /** So much of an answer's body is read; the rest is cut off. */
   readonly answerBytesMax: number;
+  /** An answer with more around and in its body is none: honest ones have a few times as much. */
+  readonly rawBytesMax: number;
   /** So much of it is returned. */
   readonly keptBytes: number;
   /** Certificates in PEM, instead of those that Node trusts. */
   readonly trusted?: string;
 }
 
-const LIMITS: PostLimits = { withinMs: 15_000, answerBytesMax: 64 * 1024, keptBytes: 1_000 };
+const LIMITS: PostLimits = {
+  withinMs: 15_000,
+  answerBytesMax: 64 * 1024,
+  rawBytesMax: 1024 * 1024,
+  keptBytes: 1_000,
+};
 
 /** An idle connection is closed after this time, also when its server would keep it for longer. */
 const IDLE_CONNECTION_MS = 4_000;

@@ -518,4 +518,17 @@ export const EVENT_EXAMPLES: Examples = {
     parameters: { account: ACME },
     resultDigest: 'c'.repeat(64),
   },
+  CorrectionProposed: {
+    type: 'CorrectionProposed',
+    at: 53,
+    proposalId: 'd'.repeat(32),
+    account: ACME,
+    person: BOB_ID,
+    accountId: personal(ACCOUNT, 'acme-account-id'),
+    userId: personal(BOB_ID, 'bob-user-id'),
+    unit: 'CENTS',
+    amount: -250,
+    reason: personal(BOB_ID, 'bob was charged twice'),
+    by: personal(STAFF_ID, 'Staff Operator'),
+  },
 };

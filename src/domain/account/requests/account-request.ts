@@ -65,6 +65,7 @@ export type AccountRequest =
   | {
       readonly type: 'AdjustCredit';
       readonly userId: string;
+      readonly person?: PersonId | undefined;
       readonly unit: string;
       /** Above zero adds, below zero takes away. */
       readonly amount: number;

@@ -1,0 +1,130 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { Scope } from '../src/domain/scope.js';
+import type { EventCodec } from '../src/event-log/codec.js';
+import { compareBatch, type AccountInBatch } from '../src/operations/ledger/replay/comparison.js';
+import {
+  foldAccount,
+  keysOf,
+  type KnownEvent,
+} from '../src/operations/ledger/replay/folded-account.js';
+import { decodeForProjectors } from '../src/projecting/decode-events.js';
+import { foldLog, ProjectionFold } from '../src/projecting/generations/log-fold.js';
+import type { ReadModelTable, Row } from '../src/projecting/projector.js';
+import type { TracedAccount } from './promises.js';
+import type { SharedStores } from './service.js';
+import type { SimulatedGeneration } from './simulated-read-models.js';
+
+/**
+ * Rows that followed the log equal those of a rebuild from its first event, and what the accounts'
+ * own fold says. At rest: every read model is at the head.
+ */
+export async function brokenReadModels(
+  shared: SharedStores,
+  codec: EventCodec,
+  { accounts, scope }: { accounts: ReadonlyMap<string, TracedAccount>; scope: Scope },
+): Promise<string[]> {
+  const { readModels } = shared;
+  const rebuilt = await rebuild(shared, codec);
+  return [
+    ...readModels.followed.flatMap((generation) => [
+      ...[...generation.parked].map(
+        ([stream, reason]) => `${generation.projector.name}: ${stream} is parked: ${reason}`,
+      ),
+      ...differences(generation, rebuilt.get(generation.projector.name)),
+    ]),
+    ...unlikeAccounts(readModels.followed, accounts, scope),
+  ];
+}
+
+/** As a rebuild makes it: in memory, from the first event, by the keys of now. */
+async function rebuild(
+  { log, readModels }: SharedStores,
+  codec: EventCodec,
+): Promise<ReadonlyMap<string, ProjectionFold>> {
+  const { projectors } = readModels;
+  const { positions } = log;
+  const folds = projectors.map(
+    (projector) => new ProjectionFold(projector, positions.token(log.head)),
+  );
+  await foldLog({
+    log: {
+      readAll: (after, limit) => Promise.resolve(log.behind(positions.number(after), limit)),
+      compare: (a, b) => Number(positions.number(a) - positions.number(b)),
+    },
+    decode: decodeForProjectors(codec),
+    folds,
+    knownTypes: new Set(projectors.flatMap(({ handles }) => [...handles])),
+    signal: new AbortController().signal,
+  });
+  return new Map(folds.map((fold) => [fold.projector.name, fold]));
+}
+
+function differences(generation: SimulatedGeneration, fold: ProjectionFold | undefined): string[] {
+  const { projector } = generation;
+  return projector.tables.flatMap((table) => {
+    const rebuilt = new Map([...(fold?.rows.rowsOf(table.name) ?? [])].map(keyed(table)));
+    const followed = new Map([...generation.of(table.name).values()].map(keyed(table)));
+    return [...new Set([...rebuilt.keys(), ...followed.keys()])].flatMap((key) => {
+      const [row, other] = [followed.get(key), rebuilt.get(key)];
+      if (isSame(table, row, other)) return [];
+      return [
+        `${projector.name}: the row ${table.name}/${key} is ${JSON.stringify(row)}, and ${JSON.stringify(other)} in a rebuild`,
+      ];
+    });
+  });
+}
+
+const keyed =
+  ({ primaryKey }: ReadModelTable) =>
+  (row: Row): readonly [key: string, row: Row] => [
+    primaryKey.map((column) => String(row[column])).join(' '),
+    row,
+  ];
+
+/** As tables keep them: a member that is missing is null. */
+const isSame = (
+  { columns }: ReadModelTable,
+  one: Row | undefined,
+  other: Row | undefined,
+): boolean =>
+  one !== undefined &&
+  other !== undefined &&
+  Object.keys(columns).every((column) =>
+    isDeepStrictEqual(plain(one[column]), plain(other[column])),
+  );
+
+const plain = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null
+    ? (JSON.parse(JSON.stringify(value)) as unknown)
+    : (value ?? null);
+
+/** As `ledger replay` compares them. */
+function unlikeAccounts(
+  followed: readonly SimulatedGeneration[],
+  accounts: ReadonlyMap<string, TracedAccount>,
+  scope: Scope,
+): string[] {
+  const folded = [...accounts.values()].map(({ account, events }): AccountInBatch => {
+    const known = events.map(({ event, recorded }): KnownEvent => ({
+      eventId: recorded.id,
+      event: event as AccountEvent,
+    }));
+    const comparable = { folded: foldAccount(known), events: known };
+    const { persons } = keysOf(known);
+    return { ref: account, name: account, persons, events: known, foldedFor: () => comparable };
+  });
+  const rows = followed.flatMap((generation) =>
+    generation.projector.tables.flatMap((table) =>
+      [...generation.of(table.name).values()].map((row) => ({
+        readModel: generation.projector.name,
+        table,
+        row,
+      })),
+    ),
+  );
+  return compareBatch(folded, rows, scope).map(
+    ({ account, readModel, field, ledger, live }) =>
+      `${account}: ${readModel} has ${JSON.stringify(live)} as ${field}, and the ledger ${JSON.stringify(ledger)}`,
+  );
+}

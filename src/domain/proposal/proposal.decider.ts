@@ -1,0 +1,105 @@
+import { Map } from 'immutable';
+import type { PersonId } from '../account/account.events.js';
+import type { AccountState } from '../account/account.state.js';
+import { adjustCredit } from '../account/adjustment.js';
+import type { Decision } from '../decision.js';
+import { personal, type Personal } from '../personal.js';
+import { refused } from '../refusal.js';
+import type { AccountRef } from '../scope.js';
+
+/**
+ * A correction of credit that one operator proposes and another one approves. There is no event of
+ * an approval here: the correction in the account's stream is the approval, made by a command whose
+ * id follows from the proposal's.
+ */
+export interface ProposalEvent {
+  readonly type: 'CorrectionProposed';
+  readonly at: number;
+  readonly proposalId: string;
+  readonly account: AccountRef;
+  readonly person: PersonId;
+  /** As clients name it; encrypted with the account's key. */
+  readonly accountId: Personal<string>;
+  readonly userId: Personal<string>;
+  readonly unit: string;
+  /** Positive adds, negative takes away. */
+  readonly amount: number;
+  readonly reason: Personal<string>;
+  /** The proposer. */
+  readonly by: Personal<string>;
+}
+
+export interface ProposalsState {
+  /** The proposals of one tenant, mode and day, by id; oldest first. */
+  readonly proposals: Map<string, ProposalEvent>;
+}
+
+export const initialState: ProposalsState = { proposals: Map() };
+
+export const evolve = ({ proposals }: ProposalsState, event: ProposalEvent): ProposalsState => ({
+  proposals: proposals.set(event.proposalId, event),
+});
+
+/** Bounds what a script can leave behind for those who approve: a tenant, mode and day. */
+export const PROPOSALS_A_DAY_MAX = 500;
+
+/** Approved no later than this after it was proposed. */
+export const PROPOSAL_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
+
+export interface ProposeCorrection {
+  readonly proposalId: string;
+  readonly account: AccountRef;
+  readonly accountId: string;
+  readonly userId: string;
+  readonly unit: string;
+  readonly amount: number;
+  readonly reason: string;
+  readonly by: Personal<string>;
+  readonly now: number;
+}
+
+/**
+ * Refused is what would be refused as a correction at this moment; it is decided again when it is
+ * approved.
+ */
+export function propose(
+  { proposals }: ProposalsState,
+  account: AccountState,
+  {
+    proposalId,
+    accountId,
+    userId,
+    unit,
+    amount,
+    reason,
+    by,
+    now: at,
+    ...command
+  }: ProposeCorrection,
+): Decision<ProposalEvent> {
+  if (proposals.size >= PROPOSALS_A_DAY_MAX) return refused('TOO_MANY_PROPOSALS');
+  if (account.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
+  const person = account.personsByUserId.get(userId);
+  if (person === undefined) return refused('USER_NOT_FOUND');
+  const correction = { type: 'AdjustCredit', userId, unit, amount, reason, now: at } as const;
+  const ids = { rewardId: proposalId, redemptionId: proposalId };
+  const decided = adjustCredit(account, { ...correction, ...ids, by, approvedBy: by });
+  if ('refused' in decided) return decided;
+  return {
+    events: [
+      {
+        type: 'CorrectionProposed',
+        at,
+        proposalId,
+        account: command.account,
+        person,
+        accountId: personal(account.account, accountId),
+        userId: personal(person, userId),
+        unit,
+        amount,
+        reason: personal(person, reason),
+        by,
+      },
+    ],
+  };
+}

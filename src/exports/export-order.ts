@@ -1,0 +1,49 @@
+import type { Scope } from '../domain/scope.js';
+import type { Position } from '../event-log/event-log.js';
+
+export const EXPORT_TYPES = [
+  'USER',
+  'USER_REFERRAL',
+  'REFERRAL',
+  'USER_REWARD_BALANCE',
+  'REWARD_BALANCE',
+  'REWARD',
+] as const;
+export type ExportType = (typeof EXPORT_TYPES)[number];
+
+export const EXPORT_FORMATS = ['CSV', 'XLSX'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/**
+ * All given filters must match; one that does not apply to the type is ignored. Times are epoch
+ * milliseconds: `Since` is included, `Before` is not.
+ */
+export interface ExportFilters {
+  readonly createdSince?: number;
+  readonly createdBefore?: number;
+  readonly updatedSince?: number;
+  readonly updatedBefore?: number;
+  /** A row matches when either time is in the range. */
+  readonly createdOrUpdatedSince?: number;
+  readonly createdOrUpdatedBefore?: number;
+  readonly programId?: string;
+}
+
+/** What a file is to contain. */
+export interface ExportOrder {
+  readonly scope: Scope;
+  readonly type: ExportType;
+  readonly format: ExportFormat;
+  readonly filters: ExportFilters;
+}
+
+/** A file that was written whole. */
+export interface WrittenExport {
+  /** The rows are the state at this position; undefined: before the first event. */
+  readonly position: Position | undefined;
+  /** Without the header. */
+  readonly rows: number;
+  readonly bytes: number;
+  /** Of the file, in lower-case hex. */
+  readonly sha256: string;
+}

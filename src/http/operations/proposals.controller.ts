@@ -1,0 +1,124 @@
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+} from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  approveOnRecord,
+  proposeOnRecord,
+  waitingProposals,
+} from '../../operations/ledger/ledger-proposals.js';
+import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
+import { NotDone } from '../../operations/outcome.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { OperationsCore } from './operations-core.js';
+import { parsed } from './operator-request.js';
+import { proposalRequest, proposalsQuery } from './proposal.request.js';
+import { done } from './refusals.js';
+
+/** For finance: corrections that one operator proposes and another one approves. */
+@ApiTags('Operations: ledger')
+@Controller('operations/ledger/:tenant/proposals')
+export class ProposalsController {
+  constructor(
+    private readonly ledger: LedgerOperations,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @ApiOperation({
+    operationId: 'LedgerController_propose',
+    summary:
+      'Proposes a correction, for another operator to approve within seven days: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post()
+  @ApiRequest(proposalRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @ApiHeader(OPERATOR_KEY_HEADER)
+  @Fails('TENANT_NOT_FOUND', 'REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED')
+  async propose(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Headers('idempotency-key') header: string | undefined,
+    @Body() body: unknown,
+  ) {
+    const { mode, account: accountId, user: userId, ...correction } = parsed(proposalRequest, body);
+    const key = idempotencyKeyOf(header);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    const { answers } = this.operations;
+    const onReplayed = (): void => repeated(call);
+    const request = { accountId, userId, ...correction, by: call.operator.name };
+    return this.ledger.onRecord({ operation: 'ledger propose', call, scope }, (core) =>
+      proposeOnRecord(
+        core,
+        scope,
+        request,
+        key === undefined ? undefined : { key, answers, onReplayed },
+      ),
+    );
+  }
+
+  @ApiOperation({
+    operationId: 'LedgerController_proposals',
+    summary: 'The corrections that wait for their approval, newest first',
+  })
+  @ApiTextQuery('mode', { values: ['live', 'test'] })
+  @ApiTextQuery('limit')
+  @ApiOkResponse({ schema: DOCUMENTS })
+  @Get()
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async proposals(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @QueryParameters() query: unknown,
+  ) {
+    const { mode, limit } = parsed(proposalsQuery, query);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    return this.ledger.onRecord({ operation: 'ledger proposals', call, scope }, async (core) => {
+      const result = await waitingProposals(core, scope, { limit, now: Date.now() });
+      return { result, parameters: { limit } };
+    });
+  }
+
+  @ApiOperation({
+    operationId: 'LedgerController_approve',
+    summary: 'Appends a correction that another operator has proposed',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post(':proposal/approval')
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND', 'NOT_FOUND', 'FORBIDDEN')
+  async approve(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Param('proposal') id: string,
+  ) {
+    await this.ledger.scopeOf(alias, 'live');
+    const name = proposalNameOf(id);
+    if (name?.scope.tenant !== alias) return done(new NotDone({ code: 'PROPOSAL_NOT_FOUND' }));
+    const { scope } = name;
+    const by = call.operator.name;
+    const request = { name, by, now: Date.now(), onReplayed: () => repeated(call) };
+    return this.ledger.onRecord({ operation: 'ledger approve', call, scope }, (core) =>
+      approveOnRecord(core, request),
+    );
+  }
+}
+
+const repeated = ({ reply }: OperatorCall): void =>
+  void reply.header('Idempotency-Replayed', 'true');

@@ -1,0 +1,43 @@
+import { newEndpointSecret } from '../signing/endpoint-secret.js';
+import { signedWebhook, type WebhookEnvelope } from '../signing/signed-webhook.js';
+import type { SigningKeys } from '../signing/signing-keys.js';
+import { EndpointGuard } from './endpoint-guard.js';
+import { hostOf, parseEndpoint } from './endpoint-url.js';
+import { WebhookPost, type Posted } from './webhook-post.js';
+
+const LOOPBACK = [
+  { address: '127.0.0.0', prefix: 8, family: 'ipv4' },
+  { address: '::1', prefix: 128, family: 'ipv6' },
+] as const;
+
+/** Why the text is no URL on this machine; undefined: it is one. */
+export function loopbackProblem(text: string): string | undefined {
+  const parsed = parseEndpoint(text);
+  if ('problem' in parsed) return parsed.problem;
+  const host = hostOf(parsed.url);
+  return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
+    ? undefined
+    : 'must lead to this machine: localhost, 127.0.0.1 or [::1]';
+}
+
+/** Posts webhooks to a receiver on this machine, signed as for an endpoint with a new secret. */
+export class WebhookForwarder {
+  readonly secret = newEndpointSecret();
+  private readonly post = new WebhookPost(new EndpointGuard({ allowed: LOOPBACK }));
+
+  /** @param url one without a `loopbackProblem`. */
+  constructor(
+    private readonly url: string,
+    private readonly keys: Pick<SigningKeys, 'current'>,
+  ) {}
+
+  /** One attempt. @throws while the signing key cannot be read. */
+  async forward(envelope: WebhookEnvelope, signal: AbortSignal): Promise<Posted> {
+    const signed = await signedWebhook(envelope, [this.secret], await this.keys.current());
+    return this.post.post({ url: this.url, ...signed }, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.post.close();
+  }
+}

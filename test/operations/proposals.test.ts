@@ -1,0 +1,417 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommandLine } from '../../src/cli/run-command-line.js';
+import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
+import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
+import type { Scope } from '../../src/domain/scope.js';
+import { enterWorld } from '../../src/foundation/world.js';
+import { memberOfStaff, operatorMeta } from '../../src/operations/audit.js';
+import { approveOnRecord, waitingProposals } from '../../src/operations/ledger/ledger-proposals.js';
+import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
+import { NotDone } from '../../src/operations/outcome.js';
+import { basic, path } from '../support/api-client.js';
+import { recordedOperations } from '../support/recorded-operations.js';
+import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+
+/** Corrections in two steps by two operators, over HTTP and on the command line. */
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let folder: string;
+const keys: Record<'fay' | 'gil' | 'hal', string> = { fay: '', gil: '', hal: '' };
+const environment = { ...process.env };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-proposals-'));
+  const entries = (Object.keys(keys) as (keyof typeof keys)[]).map((name) => {
+    const { key, entry } = makeOperatorKey(name, ['finance']);
+    keys[name] = key;
+    return entry;
+  });
+  const operators = join(folder, 'operators.json');
+  await writeFile(operators, JSON.stringify(entries), { mode: 0o600 });
+  running = await startWithStores({ OPERATORS_FILE: operators });
+});
+afterAll(async () => {
+  process.env = environment;
+  await running.end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Operator = keyof typeof keys;
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+async function ask(
+  as: Operator,
+  route: string,
+  body?: object,
+  fields: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const response = await fetch(`${running.service.origin}/operations/ledger/${route}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      ...fields,
+      authorization: basic(`:${keys[as]}`),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+interface Ledger {
+  readonly tenant: TestTenant;
+  readonly scope: Scope;
+  readonly account: string;
+  readonly user: string;
+}
+
+/** A user with 700 cents. */
+async function ledgerWithCredit(mode: 'live' | 'test' = 'live'): Promise<Ledger> {
+  const tenant = await running.service.createTenant();
+  const [account, user] = [personal('acc'), personal('usr')];
+  const client = tenant[mode];
+  await client.post('/accountsync', { id: account, subscription: { status: 'TRIAL' } });
+  await client.post('/user', { id: user, accountId: account });
+  const ledger = { tenant, scope: { tenant: tenant.alias, mode }, account, user };
+  await give(ledger, 700);
+  return ledger;
+}
+
+async function give({ tenant, scope, account, user }: Ledger, assignedCredit: number) {
+  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
+  const route = `/rewards/account${path(account)}/user${path(user)}`;
+  expect((await tenant[scope.mode].post(route, reward)).status).toBe(201);
+}
+
+async function propose(
+  { scope, account, user }: Ledger,
+  amount: number,
+  { as = 'fay', over = {}, fields = {} }: ProposeOptions = {},
+): Promise<Answer> {
+  const correction = { account, user, unit: 'CENTS', amount, reason: 'charged twice' };
+  const body = { mode: scope.mode, ...correction, ...over };
+  return ask(as, `${scope.tenant}/proposals`, body, fields);
+}
+
+interface ProposeOptions {
+  readonly as?: Operator;
+  readonly over?: object;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+async function proposedId(ledger: Ledger, amount: number): Promise<string> {
+  const { status, body } = await propose(ledger, amount);
+  expect([status, body]).toEqual([200, { id: expect.any(String), expiresAt: expect.any(String) }]);
+  return (body as { readonly id: string }).id;
+}
+
+const approve = ({ scope }: Ledger, id: string, as: Operator = 'gil'): Promise<Answer> =>
+  ask(as, `${scope.tenant}/proposals/${id}/approval`, {});
+
+const waiting = async ({ scope }: Ledger): Promise<unknown> =>
+  (await ask('gil', `${scope.tenant}/proposals?mode=${scope.mode}`)).body;
+
+async function closingOf({ scope, account }: Ledger): Promise<number | undefined> {
+  const route = `${scope.tenant}/statement?account=${account}&mode=${scope.mode}`;
+  const { body } = await ask('gil', route);
+  return (body as { readonly units: readonly { readonly closing: number }[] }).units[0]?.closing;
+}
+
+const refusedWith = (status: number, ...reasons: readonly string[]) =>
+  expect.objectContaining({
+    status,
+    body: expect.objectContaining(
+      status === 400 ? { validationErrors: reasons } : { message: reasons[0] },
+    ) as unknown,
+  }) as unknown;
+
+/** Runs a command in this process. */
+async function typed(...words: readonly string[]) {
+  process.env = {
+    ...environment,
+    DATABASE_URL: running.stores.databaseUrl,
+    MASTER_KEY_FILE: running.stores.masterKeyFile,
+  };
+  const [out, err]: [string[], string[]] = [[], []];
+  const errors = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err.push(String(text));
+    return true;
+  });
+  const answers = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    out.push(String(text));
+    return true;
+  });
+  try {
+    return { code: await runCommandLine(words), out: out.join(''), err: err.join('') };
+  } finally {
+    errors.mockRestore();
+    answers.mockRestore();
+  }
+}
+
+test('a correction that one operator proposes waits until another one approves it', async () => {
+  const ledger = await ledgerWithCredit();
+  const id = await proposedId(ledger, -250);
+  expect(await closingOf(ledger)).toBe(700);
+  expect(await waiting(ledger)).toEqual([
+    {
+      id,
+      account: ledger.account,
+      user: ledger.user,
+      unit: 'CENTS',
+      amount: -250,
+      reason: 'charged twice',
+      proposedBy: 'fay',
+      proposedAt: expect.any(String) as unknown,
+      expiresAt: expect.any(String) as unknown,
+    },
+  ]);
+  expect(await approve(ledger, id)).toMatchObject({
+    status: 200,
+    body: { eventId: expect.any(String) as unknown, position: expect.any(String) as unknown },
+  });
+  expect(await closingOf(ledger)).toBe(450);
+  expect(await waiting(ledger)).toEqual([]);
+});
+
+test('the correction names both, and each step is on record', async () => {
+  const ledger = await ledgerWithCredit();
+  const { core } = running.service.service;
+  const id = await proposedId(ledger, 5);
+  const { eventId } = (await approve(ledger, id)).body as { readonly eventId: string };
+  const stored = (await core.log.readAll(undefined, 10_000)).filter(
+    (event) => event.id === eventId,
+  );
+  const [appended] = await core.codec.decodeAll(stored);
+  expect(appended?.event).toMatchObject({
+    type: 'RewardGranted',
+    adjustment: {
+      reason: { value: 'charged twice' },
+      by: { value: 'fay' },
+      approvedBy: { value: 'gil' },
+    },
+  });
+  const recorded = await recordedOperations(core, ledger.scope);
+  const steps = recorded.filter((event) => 'parameters' in event && 'proposal' in event.parameters);
+  expect(steps).toMatchObject([
+    {
+      operation: 'ledger propose',
+      by: { value: 'fay' },
+      parameters: { proposal: id, amount: '5' },
+    },
+    { operation: 'ledger approve', by: { value: 'gil' }, parameters: { proposal: id } },
+  ]);
+  // Ids of clients and the reason are sealed in all of it.
+  const raw = JSON.stringify((await core.log.readAll(undefined, 10_000)).map(({ data }) => data));
+  for (const text of [ledger.account, ledger.user, 'charged twice'])
+    expect(raw).not.toContain(text);
+});
+
+test('an operator does not approve the own proposal, in whatever spelling of the name', async () => {
+  const ledger = await ledgerWithCredit();
+  const id = await proposedId(ledger, 5);
+  const line = 'a proposal is approved by another operator than the one who made it';
+  const head = await running.service.head();
+  expect(await approve(ledger, id, 'fay')).toEqual(refusedWith(403, line));
+  for (const name of ['fay', 'Fay', ' fay '])
+    expect(await typed('ledger', 'approve', id, '--by', name)).toMatchObject({
+      code: 1,
+      err: `${line}\n`,
+    });
+  expect(await running.service.head()).toBe(head);
+  expect(await approve(ledger, id, 'gil')).toMatchObject({ status: 200 });
+});
+
+test('of many approvals at once one correction is left, answered to its approver alone', async () => {
+  const ledger = await ledgerWithCredit();
+  const id = await proposedId(ledger, -100);
+  const approvers: readonly Operator[] = ['gil', 'hal', 'gil', 'hal', 'gil', 'hal'];
+  const answers = await Promise.all(approvers.map((as) => approve(ledger, id, as)));
+  const done = answers.filter(({ status }) => status === 200);
+  const winners = new Set(approvers.filter((_, place) => answers[place]?.status === 200));
+  expect([winners.size, done.length]).toEqual([1, 3]);
+  expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  expect(done.filter(({ headers }) => headers.get('idempotency-replayed') === 'true').length).toBe(
+    2,
+  );
+  for (const answer of answers)
+    if (answer.status !== 200)
+      expect(answer).toEqual(
+        refusedWith(400, 'another operator has approved the proposal already'),
+      );
+  expect(await closingOf(ledger)).toBe(600);
+});
+
+test('an approval is decided on the balance of its moment, and a refused one leaves the proposal', async () => {
+  const ledger = await ledgerWithCredit();
+  const id = await proposedId(ledger, -700);
+  const { account, tenant } = ledger;
+  const redeemed = await tenant.live.post('/credit/bulkredeem', {
+    accountId: account,
+    unit: 'CENTS',
+    amount: 1,
+  });
+  expect(redeemed.status).toBe(200);
+  const head = await running.service.head();
+  expect(await approve(ledger, id)).toEqual(
+    refusedWith(400, 'amount is more than what is available'),
+  );
+  expect(await running.service.head()).toBe(head);
+  expect(await waiting(ledger)).toMatchObject([{ id }]);
+  await give(ledger, 1);
+  expect(await approve(ledger, id, 'hal')).toMatchObject({ status: 200 });
+  expect(await closingOf(ledger)).toBe(0);
+});
+
+test('what could not be corrected now is not proposed', async () => {
+  const ledger = await ledgerWithCredit();
+  const head = await running.service.head();
+  const proposing = (amount: number, over = {}) => propose(ledger, amount, { over });
+  const { account } = ledger;
+  expect(await proposing(-701)).toEqual(refusedWith(400, 'amount is more than what is available'));
+  expect(await proposing(0)).toEqual(refusedWith(400, 'amount: must not be 0'));
+  expect(await proposing(1, { user: 'nobody' })).toEqual(
+    refusedWith(400, `there is no user nobody in account ${account}`),
+  );
+  expect(await proposing(1, { account: 'nobody' })).toEqual(
+    refusedWith(400, 'there is no account nobody'),
+  );
+  expect((await proposing(1, { approvedBy: 'gil' })).status).toBe(400);
+  expect((await proposing(1, { reason: 'x'.repeat(1_001) })).status).toBe(400);
+  expect(await running.service.head()).toBe(head);
+});
+
+test('a proposal that is repeated with its key is one, and another one with the key is refused', async () => {
+  const ledger = await ledgerWithCredit();
+  const fields = { 'idempotency-key': 'ticket' };
+  const first = await propose(ledger, 5, { fields });
+  const again = await propose(ledger, 5, { fields });
+  expect([again.status, again.body]).toEqual([200, first.body]);
+  expect(first.headers.get('idempotency-replayed')).toBeNull();
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect((await propose(ledger, 6, { fields })).status).toBe(422);
+  expect((await propose(ledger, 5, { fields, as: 'hal' })).status).toBe(422);
+  expect(await waiting(ledger)).toMatchObject([{ amount: 5 }]);
+});
+
+test('a proposal whose answer was lost before midnight is found after it', async () => {
+  const ledger = await ledgerWithCredit();
+  const { core } = running.service.service;
+  const { scope, account: accountId, user: userId } = ledger;
+  const digest = core.names.digest('a test', accountId);
+  const meta = {
+    ...operatorMeta(scope, 'ProposeCorrection'),
+    idempotency: { key: digest, fingerprint: digest },
+  };
+  const correction = { accountId, userId, unit: 'CENTS', amount: 5, reason: 'r' };
+  const by = memberOfStaff(core.names, scope, 'fay');
+  const command = new ProposalCommandEnvelope(meta, { ...correction, by });
+  const first = await core.commands.execute(command);
+  const tomorrow = Date.now() + 24 * 60 * 60 * 1_000;
+  const back = enterWorld({
+    now: () => tomorrow,
+    elapsed: () => performance.now(),
+    after: (ms, call) => {
+      const timer = setTimeout(call, ms);
+      return () => clearTimeout(timer);
+    },
+    uuid: randomUUID,
+    bytes: (length) => randomBytes(length),
+    below: () => 0,
+  });
+  const again = await core.commands.execute(command).finally(back);
+  expect([first, again]).toMatchObject([{ replayed: false }, { ...first, replayed: true }]);
+});
+
+test('a proposal lapses after seven days', async () => {
+  const ledger = await ledgerWithCredit();
+  const { core } = running.service.service;
+  const id = await proposedId(ledger, 5);
+  const name = proposalNameOf(id);
+  if (!name) throw new Error('the id is malformed');
+  const limit = 10;
+  const head = await running.service.head();
+  const late = Date.now() + PROPOSAL_LIFE_MS + 1;
+  const approved = await approveOnRecord(core, { name, by: 'gil', now: late });
+  expect(approved instanceof NotDone && approved.because).toEqual({ code: 'PROPOSAL_EXPIRED' });
+  expect(await running.service.head()).toBe(head);
+  expect(await waitingProposals(core, ledger.scope, { limit, now: late })).toEqual([]);
+  const inTime = Date.now() + PROPOSAL_LIFE_MS - 60 * 60 * 1_000;
+  expect(await waitingProposals(core, ledger.scope, { limit, now: inTime })).toMatchObject([
+    { id },
+  ]);
+  expect(await approveOnRecord(core, { name, by: 'gil', now: inTime })).toMatchObject({
+    parameters: { proposal: id },
+  });
+});
+
+test('nothing is corrected for a user who was forgotten, nor for one who took the id since', async () => {
+  const ledger = await ledgerWithCredit();
+  const { account, user, tenant } = ledger;
+  const id = await proposedId(ledger, 5);
+  const route = `/open/account${path(account)}/user${path(user)}?preserveEmptyAccount=true`;
+  expect((await tenant.live.call('DELETE', route, undefined)).status).toBeLessThan(300);
+  expect(await waiting(ledger)).toEqual([]);
+  await tenant.live.post('/user', { id: user, accountId: account });
+  const head = await running.service.head();
+  expect(await approve(ledger, id)).toEqual(
+    refusedWith(400, 'the user of the proposal is forgotten'),
+  );
+  expect(await running.service.head()).toBe(head);
+});
+
+test("an id of another tenant, of nothing, or of no proposal's form is not found", async () => {
+  const [ledger, other] = [await ledgerWithCredit(), await ledgerWithCredit()];
+  const id = await proposedId(ledger, 5);
+  const head = await running.service.head();
+  const unknown = id.replace(/[^.]+$/, 'f'.repeat(32));
+  for (const asked of [unknown, 'x', id.replace('.live.', '.test.'), `${id}0`])
+    expect([asked, await approve(ledger, asked)]).toEqual([
+      asked,
+      refusedWith(404, 'there is no such proposal'),
+    ]);
+  expect(await approve(other, id)).toEqual(refusedWith(404, 'there is no such proposal'));
+  expect(await running.service.head()).toBe(head);
+});
+
+test('a proposal in test mode is approved by its id alone', async () => {
+  const ledger = await ledgerWithCredit('test');
+  const id = await proposedId(ledger, 5);
+  expect(await waiting({ ...ledger, scope: { ...ledger.scope, mode: 'live' } })).toEqual([]);
+  expect((await approve(ledger, id)).status).toBe(200);
+  expect(await closingOf(ledger)).toBe(705);
+});
+
+test('on the command line --by tells the two apart; both sides see the same proposals', async () => {
+  const { scope, account, user, tenant } = await ledgerWithCredit();
+  const ledger = { scope, account, user, tenant };
+  const words = `--user ${user} --unit CENTS --amount +5 --reason r`.split(' ');
+  const proposed = await typed('ledger', 'propose', scope.tenant, account, ...words, '--json');
+  expect(proposed.code).toBe(0);
+  const { id } = JSON.parse(proposed.out) as { readonly id: string };
+  expect(await waiting(ledger)).toMatchObject([{ id, amount: 5 }]);
+  const shown = await typed('ledger', 'proposals', scope.tenant, '--json');
+  expect(JSON.parse(shown.out)).toMatchObject([{ id, user }]);
+  // The same user of the operating system.
+  expect(await typed('ledger', 'approve', id)).toMatchObject({ code: 1, out: '' });
+  const approved = await typed('ledger', 'approve', id, '--by', 'gil', '--json');
+  expect([approved.code, approved.err]).toEqual([0, '']);
+  const again = await typed('ledger', 'approve', id, '--by', 'gil', '--json');
+  expect([again.code, JSON.parse(again.out)]).toEqual([0, JSON.parse(approved.out)]);
+  expect(again.err).toContain('a repetition: nothing was corrected a second time');
+  expect(await approve(ledger, id, 'hal')).toMatchObject({ status: 400 });
+  expect((await approve(ledger, id, 'gil')).body).toEqual(JSON.parse(approved.out));
+  expect(await closingOf(ledger)).toBe(705);
+  expect(await typed('ledger', 'approve', 'nothing')).toMatchObject({
+    code: 1,
+    err: '"nothing" is no id of a proposal\n',
+  });
+});

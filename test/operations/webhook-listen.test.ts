@@ -1,0 +1,216 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createLocalJWKSet, flattenedVerify, type JSONWebKeySet } from 'jose';
+import { Webhook } from 'standardwebhooks';
+import type { ApiClient } from '../support/api-client.js';
+import { startPostgresProxy } from '../support/postgres-proxy.js';
+import { until } from '../support/projected-ledger.js';
+import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+
+/** `webhook listen` as it ships, beside a running service. */
+
+const WITHIN_MS = 60_000;
+jest.setTimeout(180_000);
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let receiver: WebhookReceiver;
+let line: Awaited<ReturnType<typeof startPostgresProxy>>;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  running = await startWithStores();
+  receiver = await startWebhookReceiver();
+  line = await startPostgresProxy(running.stores.databaseUrl);
+});
+beforeEach(async () => {
+  tenant = await running.service.createTenant();
+});
+afterAll(async () => {
+  await receiver.stop();
+  await line.proxy.close();
+  await running.end();
+});
+
+class Listening {
+  out = '';
+  err = '';
+  private readonly child: ChildProcess;
+  private readonly ended: Promise<unknown[]>;
+
+  constructor(...words: readonly string[]) {
+    this.child = spawn(process.execPath, ['dist/bin/cli.js', 'webhook', 'listen', ...words], {
+      env: {
+        ...process.env,
+        DATABASE_URL: line.url,
+        MASTER_KEY_FILE: running.stores.masterKeyFile,
+        PUBLIC_URL: 'https://share.example',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child.stdout?.on('data', (text: Buffer) => (this.out += text.toString()));
+    this.child.stderr?.on('data', (text: Buffer) => (this.err += text.toString()));
+    this.ended = once(this.child, 'close');
+  }
+
+  /** Waits until it listens. */
+  async begun(): Promise<this> {
+    await this.until(() => this.err.includes('listening to'));
+    return this;
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    await until(() => Promise.resolve(condition() || this.isEnded()), WITHIN_MS);
+    if (!condition()) throw new Error(`it ended: ${this.err}`);
+  }
+
+  get lines(): readonly string[] {
+    return this.out.split('\n').slice(0, -1);
+  }
+
+  get envelopes(): readonly { id: string; type: string; live: boolean; tenantAlias: string }[] {
+    return this.lines.map((text) => JSON.parse(text) as (typeof this.envelopes)[number]);
+  }
+
+  get secret(): string {
+    return /with the secret (whsec_\S+)/.exec(this.err)?.[1] ?? '';
+  }
+
+  async end(signal: NodeJS.Signals = 'SIGINT'): Promise<unknown> {
+    this.child.kill(signal);
+    const [code] = await this.ended;
+    return code;
+  }
+
+  /** Its exit code, when it ends by itself. */
+  async code(): Promise<unknown> {
+    return (await this.ended)[0];
+  }
+
+  private isEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+}
+
+async function aUser(client: ApiClient): Promise<string> {
+  const accountId = personal('acc');
+  const id = personal('user');
+  const path = `/open/account/${accountId}/user/${id}`;
+  expect((await client.put(path, { id, accountId, firstName: 'Ann' })).status).toBe(200);
+  return id;
+}
+
+const rows = async (): Promise<unknown> =>
+  (
+    await running.service.service.core.pool.query(
+      `select (select count(*) from ledger.webhook_deliveries) as deliveries,
+        (select count(*) from ledger.webhook_endpoints) as endpoints`,
+    )
+  ).rows;
+
+test('each event from now on is a line, of the mode and the types that are asked for', async () => {
+  await aUser(tenant.live);
+  const before = await rows();
+  const [all, some, ofTest] = [
+    new Listening(tenant.alias, '--json'),
+    new Listening(tenant.alias, '--types', 'coupon.created,reward.created'),
+    new Listening(tenant.alias, '--mode', 'test', '--json'),
+  ];
+  for (const each of [all, some, ofTest]) await each.begun();
+  const id = await aUser(tenant.live);
+  await aUser(tenant.test);
+  await all.until(() => all.lines.length >= 2);
+  await some.until(() => some.lines.length >= 1);
+  await ofTest.until(() => ofTest.lines.length >= 2);
+  expect(all.envelopes).toMatchObject([
+    { type: 'user.created', live: true, tenantAlias: tenant.alias, data: { id } },
+    { type: 'coupon.created', live: true },
+  ]);
+  expect(ofTest.envelopes.map(({ type, live }) => [type, live])).toEqual([
+    ['user.created', false],
+    ['coupon.created', false],
+  ]);
+  expect(some.lines).toEqual([
+    expect.stringMatching(
+      new RegExp(`^\\d{4}-\\S+Z coupon\\.created ${all.envelopes[1]?.id} \\{"code":.*\\}$`),
+    ),
+  ]);
+  expect(await Promise.all([all.end(), some.end('SIGTERM'), ofTest.end()])).toEqual([0, 0, 0]);
+  expect([all.lines.length, some.lines.length, ofTest.lines.length]).toEqual([2, 1, 2]);
+  expect(await rows()).toEqual(before);
+});
+
+test('events are forwarded signed twice, without a subscription, with the body of the line', async () => {
+  const listening = await new Listening(
+    ...[tenant.alias, '--json', '--forward-to', receiver.url('/mine')],
+  ).begun();
+  await aUser(tenant.live);
+  const received = await receiver.requests('/mine', 2);
+  await listening.until(() => listening.lines.length === 2);
+  const keys = createLocalJWKSet(
+    (await (
+      await fetch(`${running.service.origin}/.well-known/jwks.json`)
+    ).json()) as JSONWebKeySet,
+  );
+  for (const [index, { body, headers }] of received.entries()) {
+    expect(body.toString()).toBe(listening.lines[index]);
+    expect(new Webhook(listening.secret).verify(body.toString(), { ...headers })).toMatchObject({
+      id: headers['webhook-id'],
+    });
+    const [header = '', , signature = ''] = (headers['x-hook-jws-rfc-7797'] ?? '').split('.');
+    const jws = { protected: header, payload: body.toString('base64url'), signature };
+    await expect(flattenedVerify(jws, keys)).resolves.toMatchObject({
+      protectedHeader: { alg: 'RS256' },
+    });
+  }
+  expect(await listening.end()).toBe(0);
+});
+
+test('a receiver that is down, refuses or hangs is told of, and the next event goes on', async () => {
+  const gone = await startWebhookReceiver();
+  await gone.stop();
+  const down = await new Listening(tenant.alias, '--forward-to', gone.url('/hook')).begun();
+  await receiver.behave('/bad', { kind: 'answer', status: 500 }, { kind: 'hang' });
+  const bad = await new Listening(tenant.alias, '--forward-to', receiver.url('/bad')).begun();
+  await aUser(tenant.live);
+  await down.until(() => down.lines.length === 2 && down.err.includes('coupon.created'));
+  expect(down.err).toMatch(/user\.created \S+ was not forwarded: refused/);
+  await receiver.requests('/bad', 2);
+  await bad.until(() => bad.err.includes('was answered with 500'));
+  expect(await Promise.all([down.end(), bad.end()])).toEqual([0, 0]);
+});
+
+test('it waits while the database is away, and misses nothing', async () => {
+  const listening = await new Listening(
+    ...[tenant.alias, '--json', '--forward-to', receiver.url('/late')],
+  ).begun();
+  line.proxy.refuse();
+  await aUser(tenant.live);
+  line.proxy.accept();
+  await aUser(tenant.live);
+  await receiver.requests('/late', 4);
+  await listening.until(() => listening.lines.length === 4);
+  expect(new Set(listening.envelopes.map(({ id }) => id)).size).toBe(4);
+  expect(await listening.end()).toBe(0);
+});
+
+test.each([
+  ['another machine', ['--forward-to', 'http://example.com/hook'], /--forward-to must lead to/],
+  ['a private network', ['--forward-to', 'http://10.0.0.1/hook'], /--forward-to must lead to/],
+  ['a name that looks like it', ['--forward-to', 'http://127.0.0.1.example.com/'], /must lead to/],
+  ['no URL', ['--forward-to', 'here'], /--forward-to must be an absolute URL/],
+  ['an unknown type', ['--types', 'user.created,user.gone'], /--types takes some of/],
+  ['an unknown mode', ['--mode', 'prod'], /--mode must be one of/],
+])('%s ends with one line and exit 1', async (_, options, line) => {
+  const refused = new Listening(tenant.alias, ...options);
+  expect(await refused.code()).toBe(1);
+  expect(refused.err).toMatch(/^[^\n]+\n$/);
+  expect(refused.err).toMatch(line);
+  expect(refused.out).toBe('');
+});
+
+test('an unknown tenant ends with one line and exit 1', async () => {
+  const refused = new Listening('nobody-here');
+  expect(await refused.code()).toBe(1);
+  expect([refused.out, refused.err]).toEqual(['', 'there is no tenant nobody-here\n']);
+});
