@@ -1,9 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { pino } from 'pino';
-import { loadConfig } from '../src/config/config.js';
-import { openCore, type Core } from '../src/core/core.js';
-import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
-import { LedgerClient, NoAnswer, type Answer } from './ledger-client.js';
+import type { Core } from '../src/core/core.js';
+import { NoAnswer, type LedgerClient } from './ledger-client.js';
 import { whenReady } from './postgres-rounds.js';
 import type { SeededRandom } from './seeded-random.js';
 import { postmasterPid, startServiceProcess, type ServiceProcess } from './service-process.js';
@@ -14,6 +11,17 @@ import {
   type Receiver,
   type ReceiverKind,
 } from './webhook-receivers.js';
+import {
+  clientOf,
+  grant,
+  makeAccount,
+  makeTenant,
+  makeUser,
+  must,
+  NotAccepted,
+  withCore,
+  type Tenant,
+} from './webhook-tenants.js';
 
 /**
  * Kills what sends webhooks while events flow to receivers of which some fail, hang or break off;
@@ -57,7 +65,6 @@ type Trouble = (typeof TROUBLES)[number];
 const KINDS: readonly ReceiverKind[] = ['healthy', 'healthy', 'any'];
 const LAST_KINDS: readonly ReceiverKind[] = ['failing', 'hanging', 'breaking-off'];
 const ACCOUNTS = 3;
-const CREDIT = 1_000_000;
 const LOOK_EVERY_MS = 100;
 const ARRIVE_WITHIN_MS = 300_000;
 const UNDER_WAY_MAX = 50;
@@ -73,10 +80,8 @@ export async function webhookRounds(options: WebhookRoundsOptions): Promise<Webh
   }
 }
 
-interface Tenant {
-  readonly alias: string;
-  readonly key: string;
-  /** Rewards of the accounts that were there before. */
+interface TenantWithRewards extends Tenant {
+  /** Of the accounts that were there before. */
   readonly rewards: string[];
 }
 
@@ -95,7 +100,7 @@ class WebhookRounds {
     private readonly options: WebhookRoundsOptions,
     private readonly processes: Processes,
     private readonly receivers: WebhookReceivers,
-    private readonly tenants: readonly Tenant[],
+    private readonly tenants: readonly TenantWithRewards[],
     private readonly told: ToldEvents,
   ) {}
 
@@ -107,10 +112,10 @@ class WebhookRounds {
     await worker.ready();
     const receivers = await WebhookReceivers.start(random.fork());
     receivers.trust(await (await fetch(`${service.url}/.well-known/jwks.json`)).json());
-    const tenants: Tenant[] = [];
+    const tenants: TenantWithRewards[] = [];
     return withCore(dataDir, async (core) => {
       for (let n = 0; n < count; n++) {
-        const tenant = await makeTenant(core, `tenant-${n}`);
+        const tenant = { ...(await makeTenant(core, `tenant-${n}`)), rewards: [] as string[] };
         tenants.push(tenant);
         const client = clientOf(service, tenant);
         for (let account = 0; account < ACCOUNTS; account++)
@@ -192,7 +197,7 @@ class WebhookRounds {
   }
 
   /** A redemption, a grant, or a new account with a user. */
-  private async write(client: LedgerClient, { rewards }: Tenant): Promise<void> {
+  private async write(client: LedgerClient, { rewards }: TenantWithRewards): Promise<void> {
     const { random } = this.options;
     const kind = random.next();
     const account = random.integer(0, ACCOUNTS - 1);
@@ -358,61 +363,6 @@ const start = (dataDir: string, name: keyof Processes, port?: number): Promise<S
     },
     ...(port === undefined ? {} : { port }),
   });
-
-async function withCore<T>(dataDir: string, work: (core: Core) => Promise<T>): Promise<T> {
-  const core = await openCore({
-    config: loadConfig({ DATA_DIR: dataDir }),
-    logger: pino({ level: 'silent' }),
-    actor: { kind: 'system', id: 'webhook-rounds' },
-    applicationName: 'webhook-rounds',
-  });
-  try {
-    return await work(core);
-  } finally {
-    await core.close();
-  }
-}
-
-async function makeTenant(core: Core, alias: string): Promise<Tenant> {
-  const created = await core.tenantCommands.create({
-    alias,
-    programType: 'API_ONLY',
-    openEndpoints: false,
-    program: DEFAULT_PROGRAM,
-  });
-  if ('refused' in created) throw new Error(created.refused);
-  return { alias, key: created.liveApiKey, rewards: [] };
-}
-
-const clientOf = ({ url }: ServiceProcess, { alias, key }: Tenant): LedgerClient =>
-  new LedgerClient({ url, apiKey: key, tenant: alias });
-
-class NotAccepted extends Error {
-  override readonly name = 'NotAccepted';
-}
-
-async function must(sent: Promise<Answer>): Promise<unknown> {
-  const { status, body } = await sent;
-  if (status >= 300) throw new NotAccepted(`answered ${status}: ${JSON.stringify(body)}`);
-  return body;
-}
-
-async function makeUser(client: LedgerClient, id: string): Promise<void> {
-  await must(client.post('accountsync', { id, subscription: { status: 'TRIAL' } }));
-  await must(client.post('user', { id, accountId: id }));
-}
-
-async function grant(client: LedgerClient, id: string, assignedCredit: number): Promise<string> {
-  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
-  const made = await must(client.post(`rewards/account/${id}/user/${id}`, reward));
-  return (made as { readonly id: string }).id;
-}
-
-/** @returns its reward. */
-async function makeAccount(client: LedgerClient, id: string): Promise<string> {
-  await makeUser(client, id);
-  return grant(client, id, CREDIT);
-}
 
 async function subscribe(client: LedgerClient, receiver: Receiver): Promise<void> {
   const made = await must(client.post('subscription', { endpointUrl: receiver.url }));

@@ -20,4 +20,4 @@ it('webhooks arrive whatever is killed, with the same ids and bodies, and nothin
   } finally {
     await removeDataDir(dataDir);
   }
-}, 300_000);
+}, 900_000);
