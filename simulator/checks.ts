@@ -7,6 +7,7 @@ import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import type { Scope } from '../src/domain/scope.js';
 import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec.js';
 import type { CommandMeta } from '../src/event-log/envelope.js';
+import type { RecordedEvent } from '../src/event-log/event-log.js';
 import { newId } from '../src/foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
@@ -58,6 +59,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...brokenBetweenAccounts(log, accounts, now),
     ...unexplained(world.requests, log, { ...world, lost }),
     ...notForgotten(log, shared.vault),
+    ...noncesUsedTwice(own),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
   ];
@@ -121,6 +123,20 @@ function notForgotten(log: readonly Decoded[], vault: SimulatedVault): string[] 
   );
   return [...erased].flatMap((subject) =>
     vault.get(subject) instanceof Buffer ? [`the key of the forgotten ${subject} exists`] : [],
+  );
+}
+
+const SEALED = /"subject":"([^"]+)","sealed":"(?:2\.)?([^"]{16})/g;
+
+/** Under one key a nonce seals one value: two would show what they have in common. */
+function noncesUsedTwice(log: readonly RecordedEvent[]): string[] {
+  const used = new Set<string>();
+  return log.flatMap(({ data, id }) =>
+    [...data.matchAll(SEALED)].flatMap(([, subject = '', nonce = '']) => {
+      const isUsed = used.has(`${subject} ${nonce}`);
+      used.add(`${subject} ${nonce}`);
+      return isUsed ? [`a nonce of the key of ${subject} is used again in the event ${id}`] : [];
+    }),
   );
 }
 

@@ -1,3 +1,4 @@
+import type { AccountEvent } from '../src/domain/account/account.events.js';
 import type { Decoded } from '../src/event-log/codec.js';
 import { accountRefOf, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { accountRefIn } from './clients.js';
@@ -96,8 +97,22 @@ function twice(own: readonly Decoded[]): string[] {
   });
 }
 
+/** How much a request redeemed; what its settling redeems automatically is beside it. */
+function redeemedBy(own: readonly Decoded[]): number {
+  return own
+    .map(({ event }) => event as AccountEvent)
+    .reduce(
+      (sum, event) =>
+        (event.type === 'CreditRedeemed' && !event.redemptionId.endsWith('-automatic')) ||
+        event.type === 'AccountCreditRedeemed'
+          ? sum + event.amount
+          : sum,
+      0,
+    );
+}
+
 function unexplainedTries(
-  { body, key, tries }: Sent,
+  { wish, body, key, tries }: Sent,
   stream: string,
   { byCall }: Recorded,
 ): string[] {
@@ -109,6 +124,10 @@ function unexplainedTries(
     if (ending?.kind !== 'accepted') return [];
     if (ending.of !== undefined && ending.of !== body)
       return [`answered as if it were ${ending.of}: ${body}`];
+    const asked = wish.kind === 'account' && 'amount' in wish.request ? wish.request : undefined;
+    const isRedemption = asked !== undefined && asked.type !== 'AdjustCredit' && own.length > 0;
+    if (isRedemption && redeemedBy(own) !== asked.amount)
+      return [`accepted, and ${redeemedBy(own)} are redeemed: ${body}`];
     if (key === undefined && own.length < ending.events)
       return [`accepted with ${ending.events} events, and there is ${there}: ${body}`];
     return [];

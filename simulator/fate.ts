@@ -13,6 +13,8 @@ const BACK_MS = 60_000;
 const FORWARD_MS = 3 * DAY_MS;
 /** Shorter than a client's patience. */
 const OUTAGE_MS = 8_000;
+/** Longer than reactions wait for a store that answers others. */
+const BROKEN_MS = 20_000;
 /** As long as some calls take: a process that changed something dies at any of its next steps. */
 const DYING_MS = 60;
 
@@ -64,7 +66,7 @@ export class Fate {
           (stream) => accountRefOf(stream) !== undefined,
         );
         if (streams.length > 0)
-          this.later(random.below(OUTAGE_MS), shared.outages.breakStream(random.oneOf(streams)));
+          this.later(random.below(BROKEN_MS), shared.outages.breakStream(random.oneOf(streams)));
       },
     };
   }

@@ -49,7 +49,7 @@ const STORES: FaultRates = {
   'announcement lost': 20,
   'server away': 60,
   'server full': 60,
-  'stream broken': 30,
+  'stream broken': 10,
 };
 const PROCESSES: FaultRates = {
   'process killed': 40,
@@ -66,6 +66,12 @@ const TIME: FaultRates = {
   'all answers purged': 40,
 };
 
+/** Whatever a process has begun, another one finishes. */
+const DEATHS: FaultRates = {
+  'process killed': 20,
+  'process killed at a change': 30,
+};
+
 const LOSSES: FaultRates = { "the log's end lost": 6 };
 
 /** What goes wrong in a round, by name. */
@@ -73,6 +79,7 @@ export const SCENARIOS = {
   calm: {},
   stores: STORES,
   processes: PROCESSES,
+  deaths: DEATHS,
   time: TIME,
   losses: LOSSES,
   everything: { ...STORES, ...PROCESSES, ...TIME },
@@ -86,6 +93,7 @@ const WEIGHTS = {
   calm: 1,
   stores: 2,
   processes: 2,
+  deaths: 2,
   time: 1,
   losses: 1,
   everything: 4,
@@ -97,6 +105,8 @@ const SMALL_CACHE = 64 * 1024;
 const LARGE_CACHE = 64 * 1024 * 1024;
 /** Some rounds go on for longer than a queue or a page is long, on few accounts. */
 const LONG_ROUND = { once: 25, commands: 2_500, accounts: 2 };
+/** Small rewards pile up, until an amount of the account takes very many of them. */
+const MANY_REWARDS: WishWeights = { ...WISH_WEIGHTS, reward: 120, redeem: 1, redeemAll: 4 };
 
 /**
  * The next round of a run. Each leaves out some kinds of requests and prefers others: what goes
@@ -110,6 +120,7 @@ export function nextPlan(
 ): RoundPlan {
   const seed = random.below(2 ** 31);
   const isLong = left >= LONG_ROUND.commands && random.onceIn(LONG_ROUND.once);
+  const isMany = isLong && random.onceIn(2);
   return {
     seed,
     commands: isLong ? LONG_ROUND.commands : Math.min(left, COMMANDS),
@@ -118,8 +129,8 @@ export function nextPlan(
     accounts: isLong ? LONG_ROUND.accounts : 2 + random.below(random.onceIn(4) ? 40 : 10),
     program: random.oneOf(PROGRAM_NAMES),
     cacheBytes: isLong || !random.onceIn(3) ? LARGE_CACHE : SMALL_CACHE,
-    creditMax: random.oneOf([3, 500, 500]),
-    wishes: random.onceIn(3) ? WISH_WEIGHTS : preferring(random),
+    creditMax: isMany ? 3 : random.oneOf([3, 500, 500]),
+    wishes: isMany ? MANY_REWARDS : random.onceIn(3) ? WISH_WEIGHTS : preferring(random),
     faults: SCENARIOS[scenario ?? random.weighted<Scenario>(WEIGHTS)],
   };
 }

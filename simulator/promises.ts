@@ -9,6 +9,7 @@ import { availableCredit } from '../src/domain/account/redemption.js';
 import type { ModerationItem } from '../src/domain/moderation/moderation.decider.js';
 import type { Decoded } from '../src/event-log/codec.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
+import { unpaid } from './what-is-owed.js';
 
 /** An account as the log tells it, told apart from the state by which the service decides. */
 export interface TracedAccount {
@@ -19,8 +20,13 @@ export interface TracedAccount {
 
 interface TracedReward {
   readonly assigned: number;
+  /** Epoch milliseconds; null: at once, never. */
+  readonly from: number | null;
+  readonly until: number | null;
+  readonly referralId: string | null;
   redeemed: number;
   isCancelled: boolean;
+  isExpired: boolean;
 }
 
 /** Folds every account of a log. */
@@ -62,14 +68,24 @@ class Trace {
   private readonly paid = new Set<string>();
   private readonly bulk = new Map<string, { readonly amount: number; listed: number }>();
   private readonly redemptions = new Set<string>();
+  /** By referral: the moderation that holds it. */
+  private readonly holds = new Map<string, string>();
   private once = new Set<string>();
 
   note(event: AccountEvent): void {
     this.noteOnce(event);
+    this.noteHold(event);
     switch (event.type) {
       case 'RewardGranted':
         return this.grant(event);
+      case 'RewardExpired': {
+        const reward = this.rewards.get(event.rewardId);
+        if (reward?.isExpired === true) this.broken.push(`${event.rewardId} expires twice`);
+        if (reward) reward.isExpired = true;
+        return;
+      }
       case 'CreditRedeemed':
+        this.redeemInTime(event);
         this.redeem(event.rewardId, event.amount);
         // A correction takes from several rewards at once.
         return event.adjustment ? undefined : this.redeemedOnce(event.redemptionId);
@@ -96,6 +112,40 @@ class Trace {
     this.once.add(event.type);
   }
 
+  /** Nothing that a moderation holds changes before its end, but by itself. */
+  private noteHold(event: AccountEvent): void {
+    if (event.type === 'ModerationPrepared')
+      for (const referralId of event.referralIds) this.holds.set(referralId, event.moderationId);
+    if (event.type === 'ModerationReleased')
+      for (const [referralId, hold] of this.holds)
+        if (hold === event.moderationId) this.holds.delete(referralId);
+    if (event.type === 'ReferralModerated' || event.type === 'ReferrerSideModerated')
+      this.holds.delete(event.referralId);
+    const held = this.heldBy(event);
+    if (held !== undefined) this.broken.push(`${event.type} of what ${held} holds`);
+  }
+
+  private heldBy(event: AccountEvent): string | undefined {
+    switch (event.type) {
+      case 'ReferralConverted':
+      case 'ReferralEnded':
+        return this.holds.get(event.referralId);
+      case 'CreditRedeemed':
+      case 'RewardCancelled':
+        return this.holds.get(this.rewards.get(event.rewardId)?.referralId ?? '');
+      default:
+        return undefined;
+    }
+  }
+
+  private redeemInTime({ rewardId, at }: AccountEventOf<'CreditRedeemed'>): void {
+    const reward = this.rewards.get(rewardId);
+    if (reward === undefined) return;
+    const isEarly = reward.from !== null && at < reward.from;
+    if (isEarly || reward.isExpired || (reward.until !== null && at >= reward.until))
+      this.broken.push(`${rewardId} is redeemed ${isEarly ? 'before its date' : 'and expired'}`);
+  }
+
   private grant(event: AccountEventOf<'RewardGranted'>): void {
     const { rewardId, referralId, source, value } = event;
     if (this.rewards.has(rewardId)) this.broken.push(`${rewardId} is granted twice`);
@@ -105,7 +155,15 @@ class Trace {
       this.paid.add(cause);
     }
     const assigned = value.type === 'CREDIT' ? value.assignedCredit : 0;
-    this.rewards.set(rewardId, { assigned, redeemed: 0, isCancelled: false });
+    this.rewards.set(rewardId, {
+      assigned,
+      from: event.dateScheduledFor,
+      until: event.dateExpires,
+      referralId,
+      redeemed: 0,
+      isCancelled: false,
+      isExpired: false,
+    });
   }
 
   private redeem(rewardId: string, amount: number): void {
@@ -164,7 +222,7 @@ export function brokenBetweenAccounts(
   const broken: string[] = [];
   const owners = new Map<string, string>();
   const payers = new Map<string, string>();
-  for (const { account, state, events } of accounts.values()) {
+  for (const { account, state } of accounts.values()) {
     if (state.status !== 'open') continue;
     for (const { person, codes } of state.users.values())
       for (const code of codes.keys()) {
@@ -180,9 +238,9 @@ export function brokenBetweenAccounts(
     if (state.holds.size > 0) broken.push(`${account}: a moderation holds it for ever`);
     for (const unit of ['cents', 'points'])
       if (availableCredit(state, unit, now) < 0) broken.push(`${account}: a balance below zero`);
-    broken.push(...owedBy(events, accounts), ...overdue(account, state, now));
+    broken.push(...overdue(account, state, now));
   }
-  return [...broken, ...halfModerated(log), ...handedOutTwice(log)];
+  return [...broken, ...unpaid(accounts), ...halfModerated(log), ...handedOutTwice(log)];
 }
 
 /** A code of a tank is for one person, and for nobody after that one. */
@@ -230,29 +288,4 @@ function halfModerated(log: readonly Decoded[]): string[] {
       ];
     }),
   );
-}
-
-/** A referral that converted with both sides approved pays its referrer, if that one still is. */
-function owedBy(
-  events: readonly Decoded[],
-  accounts: ReadonlyMap<string, TracedAccount>,
-): string[] {
-  return events.flatMap((decoded) => {
-    const event = decoded.event as AccountEvent;
-    if (event.type !== 'ReferralConverted' || event.referrerReward === null) return [];
-    if (event.referrerStatus !== 'APPROVED') return [];
-    const referrer = accounts.get(event.referrer.account);
-    const isSettled = referrer?.events.some(({ event: other }) => {
-      const fact = other as AccountEvent;
-      return (
-        ((fact.type === 'RewardGranted' || fact.type === 'RewardWithheld') &&
-          fact.referralId === event.referralId) ||
-        // Who is gone, or was moderated, is owed nothing more, or by another rule.
-        (fact.type === 'ErasureRequested' &&
-          (fact.account !== null || fact.persons.includes(event.referrer.person))) ||
-        (fact.type === 'ReferrerSideModerated' && fact.referralId === event.referralId)
-      );
-    });
-    return isSettled === true ? [] : [`${event.referralId}: its referrer was not rewarded`];
-  });
 }

@@ -8,6 +8,7 @@ import { nextWish, type KnownWorld, type Wish, type WishWeights } from './wishes
 /** A client gives up then. Whatever lives has answered long before. */
 const ANSWER_WITHIN_MS = 30_000;
 const RECENT = 200;
+const SAME_ACCOUNT_TRIES = 8;
 
 /** One try of a request. */
 export interface Try {
@@ -68,7 +69,11 @@ export class Requests {
     const { world, random, known, weights } = this.parts;
     const again = random.onceIn(12) ? this.earlier() : undefined;
     if (again?.key !== undefined && !random.onceIn(5)) return again;
-    const wish = nextWish(random, known, { weights, now: world.now() });
+    const about = { weights, now: world.now() };
+    let wish = nextWish(random, known, about);
+    // Two requests under one key meet mostly where both are of one account.
+    for (let n = 0; again?.key !== undefined && n < SAME_ACCOUNT_TRIES; n++)
+      if (!isOfOneAccount(again.wish, wish)) wish = nextWish(random, known, about);
     const key = again?.key ?? (random.onceIn(3) ? undefined : random.uuid());
     const sent: Sent = { wish, key, body: JSON.stringify(wish), sentAt: world.now(), tries: [] };
     this.sent.push(sent);
@@ -117,3 +122,6 @@ export class Requests {
     });
   }
 }
+
+const isOfOneAccount = (one: Wish, other: Wish): boolean =>
+  one.kind === 'account' && other.kind === 'account' && one.accountId === other.accountId;

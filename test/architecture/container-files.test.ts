@@ -39,10 +39,8 @@ const VARIABLES_OF_OTHERS: Readonly<Record<string, Readonly<Record<string, strin
       'docker/environment.mjs: the file with the password that goes into EVENT_STORE_URL',
   },
   [POSTGRES]: {
-    POSTGRES_USER: 'the user that is made at the first start',
-    POSTGRES_DB: 'the database that is made for it',
-    POSTGRES_PASSWORD: 'its password',
-    POSTGRES_PASSWORD_FILE: 'the file with its password',
+    POSTGRES_PASSWORD: 'the password that docker/make-role.sql gives to the role',
+    POSTGRES_PASSWORD_FILE: 'the file with that password',
   },
   [EVENT_STORE]: {
     EVENTSTORE_CLUSTER_SIZE: 'how many nodes make the cluster',
@@ -58,6 +56,12 @@ const VARIABLES_OF_OTHERS: Readonly<Record<string, Readonly<Record<string, strin
     EVENTSTORE_TRUSTED_ROOT_CERTIFICATES_PATH: 'the folder with the authority of the other nodes',
   },
 };
+
+/** What the image of Postgres runs when it makes the database. */
+const ROLE_FILE = 'make-role.sql';
+const roleFile = readFileSync(join(root, 'docker', ROLE_FILE), 'utf8');
+const [, ROLE = ''] = /^create role (\w+) /m.exec(roleFile) ?? [];
+const [, DATABASE = '', OWNER] = /^create database (\w+) owner (\w+) /m.exec(roleFile) ?? [];
 
 const PASSWORD = 'p@ss/w:o?r#d %';
 let folder = '';
@@ -171,8 +175,8 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       expect([services[hostname], port, username, pathname]).toEqual([
         postgres,
         POSTGRES_PORT,
-        postgres.environment.POSTGRES_USER,
-        `/${postgres.environment.POSTGRES_DB}`,
+        ROLE,
+        `/${DATABASE}`,
       ]);
       if (environment.DATABASE_PASSWORD_FILE !== undefined) {
         expect(basename(environment.DATABASE_PASSWORD_FILE)).toBe(
@@ -187,6 +191,26 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       );
       expect(new URLSearchParams(query).get('tls')).toBe(String(!insecure));
     }
+  });
+
+  it('gives the service an ordinary role that owns its database', () => {
+    const made = mountsOf(postgres).filter(({ path }) =>
+      path.startsWith('/docker-entrypoint-initdb.d/'),
+    );
+    expect(made).toEqual([
+      {
+        volume: `./${ROLE_FILE}`,
+        path: `/docker-entrypoint-initdb.d/${ROLE_FILE}`,
+        readOnly: true,
+      },
+    ]);
+    // The image makes its own user a superuser.
+    expect(Object.keys(postgres.environment)).not.toContain('POSTGRES_USER');
+    expect([ROLE, OWNER]).toEqual(['ledger', ROLE]);
+    for (const option of ['username', 'dbname'])
+      expect(postgres.healthcheck?.test).toContain(
+        `--${option}=${option === 'dbname' ? DATABASE : ROLE}`,
+      );
   });
 
   it('leaves Postgres more connections than all processes and the command line may take', async () => {
@@ -289,7 +313,9 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
 
   it('declares the volumes and secrets that it uses, and uses those that it declares', () => {
     const mounted = new Set(
-      all.flatMap(([, service]) => mountsOf(service).map(({ volume }) => volume)),
+      all
+        .flatMap(([, service]) => mountsOf(service).map(({ volume }) => volume))
+        .filter((volume) => !volume.startsWith('./')),
     );
     expect([...mounted].sort()).toEqual(Object.keys(volumes).sort());
     expect([...new Set(all.flatMap(([, service]) => service.secrets))].sort()).toEqual(
@@ -325,6 +351,20 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
   it('covers every role', async () => {
     const configs = await Promise.all(ledgers.map(([, service]) => configOf(service)));
     expect(ROLES.filter((role) => !configs.some(({ roles }) => roles.has(role)))).toEqual([]);
+  });
+});
+
+describe(`docker/${ROLE_FILE}`, () => {
+  const page = readFileSync(join(root, 'docs', 'how-to', 'use-your-own-postgres.md'), 'utf8');
+  const statementsIn = (text: string): string[] =>
+    [...text.matchAll(/^(?:create|revoke|grant|alter) [^;]+;$/gm)].map(([statement]) => statement);
+
+  it('makes the role of the page about an own Postgres, and leaves the superuser no password', () => {
+    const ofPage = [...page.matchAll(/^```sql\n([^`]+)^```$/gm)].flatMap(([, sql = '']) =>
+      statementsIn(sql.replaceAll("'a-long-random-password'", ":'password'")),
+    );
+    expect(ofPage.length).toBeGreaterThan(4);
+    expect(statementsIn(roleFile)).toEqual([...ofPage, 'alter role postgres password null;']);
   });
 });
 

@@ -175,6 +175,15 @@ describeProjector(usersProjector, (given) => {
     ).then({});
   });
 
+  test('a code of a forgotten person changes no row', () =>
+    given(ACME, userIdentified(ACME, 'ann'), {
+      type: 'ReferralCodeAssigned',
+      at: 3,
+      person: ANN.person,
+      code: forgotten(ANN.person),
+      programId: 'default',
+    }).then({ users: [user()], user_counts: counted(1) }));
+
   test('a user who is identified again is counted once', () =>
     given(
       ACME,

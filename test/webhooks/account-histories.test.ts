@@ -52,11 +52,11 @@ async function append(
   };
   const result = await log.append(STREAM, expected, await codec.encode(events, envelope, ids));
   if (result.kind === 'conflict') throw new Error('a conflict');
-  return { first: expected === 'no-stream' ? 0n : expected + 1n, ids, end: result.position };
+  return { first: expected === 'no-stream' ? 0n : expected + 1n, ids };
 }
 
 const announced = (
-  { first, ids, end }: Awaited<ReturnType<typeof append>>,
+  { first, ids }: Awaited<ReturnType<typeof append>>,
   index: number,
   type: 'user.created' | 'user.reward.balance.changed',
   person: string,

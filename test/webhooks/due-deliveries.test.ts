@@ -169,7 +169,8 @@ test('a postponed delivery is no attempt, and its endpoint is left alone', async
   await endpoint('a');
   await put(1, 'a');
   const [delivery] = await claim();
-  await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, ms: 60_000 }]);
+  const postponed = { notFor: 60_000, endpoint: true };
+  await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, postponed }]);
   expect(await endpointNow('a')).toEqual({ failures: 0, slow: false, paused: true });
   expect(await claim()).toEqual([]);
   await later();

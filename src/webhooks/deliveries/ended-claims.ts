@@ -34,13 +34,19 @@ export const outcomeOf = (status: number | null): AttemptOutcome =>
       : 'failed'
     : 'delivered';
 
+/** For how long, in milliseconds, and whether its endpoint is left alone as well. */
+export interface Postponed {
+  readonly notFor: number;
+  readonly endpoint: boolean;
+}
+
 /** What became of a claim. */
 export type EndedClaim = { readonly delivery: ClaimedDelivery } & (
   | { readonly kind: 'attempted'; readonly attempt: Attempt }
   /** About nothing any more (forgotten, lost, unsubscribed): it leaves no trace. */
   | { readonly kind: 'dropped' }
-  /** No attempt was made, and its endpoint is left alone for so long. */
-  | { readonly kind: 'postponed'; readonly ms: number }
+  /** Not now, and no attempt. */
+  | { readonly kind: 'postponed'; readonly postponed: Postponed }
 );
 
 /**
@@ -99,7 +105,7 @@ async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[])
 function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
   const { id, attempts, created, leasedUntil } = ended.delivery;
   const claim = { id, kind: ended.kind, leasedUntil };
-  if (ended.kind === 'postponed') return { ...claim, postponedMs: ended.ms };
+  if (ended.kind === 'postponed') return { ...claim, postponedMs: ended.postponed.notFor };
   if (ended.kind === 'dropped') return claim;
   const { at, ms, status, reason, retryAfterMs, beginning } = ended.attempt;
   const outcome = outcomeOf(status);
@@ -157,8 +163,9 @@ function note(endpoint: EndpointAfter, ended: EndedClaim): void {
     case 'dropped':
       return;
     case 'postponed':
+      if (!ended.postponed.endpoint) return;
       endpoint.pause = 'postponed';
-      endpoint.pauseMs = ended.ms;
+      endpoint.pauseMs = ended.postponed.notFor;
       return;
     case 'attempted': {
       const { status, ms } = ended.attempt;

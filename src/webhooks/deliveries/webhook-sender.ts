@@ -2,9 +2,10 @@ import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
@@ -14,7 +15,13 @@ import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webh
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { claimDue, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
-import { outcomeOf, recordEnded, type Attempt, type EndedClaim } from './ended-claims.js';
+import {
+  outcomeOf,
+  recordEnded,
+  type Attempt,
+  type EndedClaim,
+  type Postponed,
+} from './ended-claims.js';
 
 export interface WebhookSenderParts {
   readonly pool: Pool;
@@ -34,6 +41,17 @@ export interface SeenAttempt {
   readonly outcome: 'delivered' | 'failed' | 'gone';
   /** From the append of the event to the first attempt, milliseconds; undefined: a later one. */
   readonly sinceAppendMs: number | undefined;
+}
+
+/** For the health page and the metrics: of this process. */
+export interface SenderStatus {
+  /** Whether this process sends. */
+  readonly sends: boolean;
+  /** Attempts under way. */
+  readonly underWay: number;
+  /** How long it could not read what is due, or make bodies. */
+  readonly stillSeconds: number;
+  readonly lastError: string | null;
 }
 
 /** The key that signs now, read when it is first asked for. */
@@ -60,6 +78,10 @@ const RETRY = { first: 100, max: 5_000 };
 const STORES_AWAY_MS = 5_000;
 /** A suspended tenant or a disabled endpoint is looked at again. */
 const NOTHING_SENT_MS = 60_000;
+/** Its account has an event that this release cannot read. */
+const UNREADABLE_MS = 600_000;
+/** Bodies that failed are made again before; a failure that is older is past. */
+const FAILURE_COUNTS_MS = 60_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -81,6 +103,9 @@ export class WebhookSender {
   private slow = 0;
   private hasNews = false;
   private wake: () => void = () => undefined;
+  private readAt = 0;
+  private problem: string | null = null;
+  private notMade: { readonly since: number; readonly last: number } | undefined;
   private readonly bodies = pLimit(BODIES_AT_ONCE);
   /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
   private readonly making = new Map<string, Promise<SignedBody | undefined>>();
@@ -88,6 +113,7 @@ export class WebhookSender {
   constructor(private readonly parts: WebhookSenderParts) {}
 
   start(): void {
+    this.readAt = elapsed();
     this.running ??= Promise.all([this.send(), this.purge()]);
   }
 
@@ -106,6 +132,20 @@ export class WebhookSender {
     this.wake();
   }
 
+  status(): SenderStatus {
+    const sends = this.running !== undefined && !this.stopping.signal.aborted;
+    const now = elapsed();
+    const { since = now, last = -Infinity } = this.notMade ?? {};
+    const failsToMake = now - last < FAILURE_COUNTS_MS;
+    const stillMs = Math.max(now - this.readAt, failsToMake ? now - since : 0);
+    return {
+      sends,
+      underWay: this.underWay.size,
+      stillSeconds: sends ? stillMs / 1_000 : 0,
+      lastError: sends ? this.problem : null,
+    };
+  }
+
   private async send(): Promise<void> {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
@@ -115,8 +155,12 @@ export class WebhookSender {
         let claimed = 0;
         for (const areSlow of [false, true]) claimed += await this.claim(areSlow);
         failures = 0;
+        this.readAt = elapsed();
+        if (this.notMade === undefined || this.readAt - this.notMade.last > FAILURE_COUNTS_MS)
+          this.problem = null;
         if (claimed === 0) await this.rest(POLL_MS);
-      } catch {
+      } catch (error) {
+        this.problem = describeFailure(error);
         await this.rest(backOffMs(failures++, RETRY));
       }
     }
@@ -195,9 +239,9 @@ export class WebhookSender {
   }
 
   private async attempt(delivery: ClaimedDelivery, key: ReadKey): Promise<EndedClaim> {
-    const made = await this.make(delivery, key).catch(() => STORES_AWAY_MS);
+    const made = await this.made(delivery, key);
     if (made === 'nothing') return { kind: 'dropped', delivery };
-    if (typeof made === 'number') return { kind: 'postponed', delivery, ms: made };
+    if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
     const posted = await this.parts.post.post(made);
     const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
@@ -208,15 +252,35 @@ export class WebhookSender {
     return { kind: 'attempted', delivery, attempt };
   }
 
-  /** The request; `nothing`: there is nothing to tell any more; a number: not for so long. */
+  /** As `make`; postponed where it failed. */
+  private async made(
+    delivery: ClaimedDelivery,
+    key: ReadKey,
+  ): Promise<Request | 'nothing' | Postponed> {
+    try {
+      const made = await this.make(delivery, key);
+      this.notMade = undefined;
+      return made;
+    } catch (error) {
+      // What else goes to the endpoint is not held up.
+      if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
+      this.problem = describeFailure(error);
+      const now = elapsed();
+      this.notMade = { since: this.notMade?.since ?? now, last: now };
+      return { notFor: STORES_AWAY_MS, endpoint: true };
+    }
+  }
+
+  /** The request; `nothing`: there is nothing to tell any more. */
   private async make(
     delivery: ClaimedDelivery,
     key: ReadKey,
-  ): Promise<Request | 'nothing' | number> {
+  ): Promise<Request | 'nothing' | Postponed> {
     const found = await this.endpointOf(delivery);
     if (found === undefined) return 'nothing';
     const { tenant, subscription } = found;
-    if (tenant.suspended !== null || subscription.disabled !== null) return NOTHING_SENT_MS;
+    if (tenant.suspended !== null || subscription.disabled !== null)
+      return { notFor: NOTHING_SENT_MS, endpoint: true };
     const signed = await this.bodyOf(delivery, subscription, key);
     if (signed === undefined) return 'nothing';
     const { headers, body } = webhookWith(signed, subscription.secrets);
