@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
-import type { ExpectedRevision, Position } from '../../src/event-log/event-log.js';
+import type { ExpectedRevision } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { AccountHistories } from '../../src/webhooks/payloads/account-histories.js';
 import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
@@ -39,7 +39,7 @@ beforeEach(() => {
 async function append(
   expected: ExpectedRevision,
   ...events: readonly AccountEvent[]
-): Promise<{ readonly first: bigint; readonly ids: readonly string[]; readonly end: Position }> {
+): Promise<{ readonly first: bigint; readonly ids: readonly string[] }> {
   const ids = events.map(() => randomUUID());
   const command = randomUUID();
   const envelope = {
