@@ -117,8 +117,9 @@ const ITEMS_IN_SQL = `
 
 const BALANCES_IN_SQL = `
   create table bench_sql.reward_balances with (fillfactor = 85) as
-  select account_ref, person, type, unit_key, min(tenant) as tenant, min(mode) as mode, min(user_id) as user_id, min(unit) as unit,
-    min(revision) as first_revision, count(*) filter (where assigned > 0)::bigint as count, sum(redeemed)::bigint as redeemed_credit,
+  select account_ref, person, type, unit_key, min(tenant) as tenant, min(mode) as mode, min(user_id) as user_id,
+    ''::text as account_id, min(unit) as unit, min(revision) as first_revision, min(date_given) as date_created,
+    count(*) filter (where assigned > 0)::bigint as count, sum(redeemed)::bigint as redeemed_credit,
     sum(assigned - redeemed)::bigint as available_credit, 0::bigint as pending_credit, 0::bigint as expired_credit,
     0::bigint as cancelled_credit, 0::bigint as discount_percent, 0::bigint as referred_percent, 0::bigint as referrer_percent,
     0::bigint as fuel_tank_codes

@@ -390,4 +390,32 @@ export const PLANTS: readonly Plant[] = [
     find: 'change(rows, rewardId, () => ({ date_cancelled: null, date_changed: at }));',
     replace: '',
   },
+  {
+    name: 'webhook-with-an-id-of-its-time',
+    fault: 'an event that is followed again is told once more, with another id',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: 'deterministicId(webhookId, endpoint.endpointId)',
+    replace: 'deterministicId(webhookId, endpoint.endpointId + timeNow())',
+  },
+  {
+    name: 'webhook-after-the-end',
+    fault: 'an endpoint that was disabled or unsubscribed is told what happens then',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: '?.delete(change.endpointId);',
+    replace: '?.size;',
+  },
+  {
+    name: 'webhook-subscription-unnoticed',
+    fault: 'a new endpoint is told nothing before the follower starts again',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: "if (change.state === 'ACTIVE')\n                    this.know(change);",
+    replace: 'if (false) ;',
+  },
+  {
+    name: 'endpoints-of-a-lost-end',
+    fault: 'after a loss of the log the endpoints are not looked up again',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: 'await this.lookAgain(from);',
+    replace: '',
+  },
 ];

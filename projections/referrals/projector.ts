@@ -72,7 +72,7 @@ export const referralsProjector = defineProjector({
           : [referralRewards.key(referralId, side)];
       },
       /** A forgotten owner's reward is not shown, not even in the other side's referral. */
-      apply({ event: { referralId, source, rewardId, owner }, tenant, mode }, rows) {
+      apply({ event: { at, referralId, source, rewardId, owner }, tenant, mode }, rows) {
         const side = rewardedSide(source);
         if (referralId === null || side === undefined || !owner.value?.userId) return;
         referralRewards.put(rows, {
@@ -81,6 +81,7 @@ export const referralsProjector = defineProjector({
           tenant,
           mode,
           reward_id: rewardId,
+          date_granted: at,
         });
       },
     },

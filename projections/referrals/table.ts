@@ -91,6 +91,7 @@ export type ReferralRewardRow = {
   readonly tenant: string;
   readonly mode: Mode;
   readonly reward_id: string;
+  readonly date_granted: number;
 };
 
 /**
@@ -106,6 +107,7 @@ export const referralRewards = new TableOf<ReferralRewardRow>({
     tenant: 'text not null',
     mode: 'text not null',
     reward_id: 'text not null',
+    date_granted: 'bigint not null',
   },
   primaryKey: ['referral_id', 'side'],
   indexes: {},

@@ -63,8 +63,12 @@ export const rewardBalancesProjector = defineProjector({
         };
         balanceItems.put(rows, item);
         const balance = balances.get(rows, accountRef, person, item.type, item.unit_key);
-        const before = balance ?? emptyBalance(item, unit, Number(revision));
-        balances.put(rows, moved(before, NOTHING, contribution(item)));
+        const before = balance ?? emptyBalance(item, unit, owner.value.accountId, Number(revision));
+        const after = moved(before, NOTHING, contribution(item));
+        balances.put(
+          rows,
+          event.at < after.date_created ? { ...after, date_created: event.at } : after,
+        );
       },
     },
     RewardBecameAvailable: {
@@ -141,8 +145,9 @@ const unitOf = (value: RewardValue): string | null =>
 const unitKey = (unit: string | null): string => unit?.toLowerCase() ?? '';
 
 function emptyBalance(
-  { account_ref, person, type, unit_key, tenant, mode, user_id }: BalanceItemRow,
+  { account_ref, person, type, unit_key, tenant, mode, user_id, date_given }: BalanceItemRow,
   unit: string | null,
+  accountId: string,
   revision: number,
 ): BalanceRow {
   return {
@@ -153,8 +158,10 @@ function emptyBalance(
     tenant,
     mode,
     user_id,
+    account_id: accountId,
     unit,
     first_revision: revision,
+    date_created: date_given,
     ...NOTHING,
   };
 }
@@ -214,8 +221,10 @@ function moved(balance: BalanceRow, before: Figures, after: Figures): BalanceRow
     tenant: balance.tenant,
     mode: balance.mode,
     user_id: balance.user_id,
+    account_id: balance.account_id,
     unit: balance.unit,
     first_revision: balance.first_revision,
+    date_created: balance.date_created,
     count: balance.count - before.count + after.count,
     redeemed_credit: balance.redeemed_credit - before.redeemed_credit + after.redeemed_credit,
     available_credit: balance.available_credit - before.available_credit + after.available_credit,

@@ -58,10 +58,13 @@ export type BalanceRow = Figures & {
   readonly tenant: string;
   readonly mode: Mode;
   readonly user_id: string;
+  readonly account_id: string;
   /** In the spelling of the first reward of the kind. */
   readonly unit: string | null;
   /** The revision of that reward's event: of several people's spellings the earliest is shown. */
   readonly first_revision: number;
+  /** When the earliest of its rewards was given. */
+  readonly date_created: number;
 };
 
 /**
@@ -78,8 +81,10 @@ export const balances = new TableOf<BalanceRow>({
     tenant: 'text not null',
     mode: 'text not null',
     user_id: 'text not null',
+    account_id: 'text not null',
     unit: 'text',
     first_revision: 'bigint not null',
+    date_created: 'bigint not null',
     count: 'bigint not null',
     redeemed_credit: 'bigint not null',
     available_credit: 'bigint not null',
@@ -92,5 +97,5 @@ export const balances = new TableOf<BalanceRow>({
     fuel_tank_codes: 'bigint not null',
   },
   primaryKey: ['account_ref', 'person', 'type', 'unit_key'],
-  indexes: {},
+  indexes: { oldest_first: { definition: '(tenant, mode, date_created)' } },
 });

@@ -79,7 +79,10 @@ export const rewards = new TableOf<RewardRow>({
     date_changed: 'bigint not null',
   },
   primaryKey: ['reward_id'],
-  indexes: { by_account: { definition: '(account_ref, date_given desc, reward_id)' } },
+  indexes: {
+    by_account: { definition: '(account_ref, date_given desc, reward_id)' },
+    oldest_first: { definition: '(tenant, mode, date_given, reward_id)' },
+  },
 });
 
 export type RedemptionRow = {

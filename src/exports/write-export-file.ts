@@ -1,17 +1,29 @@
 import { createHash } from 'node:crypto';
-import { to as copyTo } from 'pg-copy-streams';
+import type { PoolClient } from 'pg';
 import type { Position } from '../event-log/event-log.js';
-import type { ExportOrder, WrittenExport } from './export-order.js';
-import { csvCell } from './files/csv-in-sql.js';
+import type { ExportFormat, ExportOrder, WrittenExport } from './export-order.js';
+import { csvFile, csvLines } from './files/csv-lines.js';
+import type { Cell, SheetRows } from './files/sheet-rows.js';
+import { SHEET_COLUMNS_MAX, xlsxFile } from './files/xlsx-file.js';
+import { zipFile } from './files/zip-file.js';
+import { fieldNames } from './rows/field-names.js';
+import { readAtPosition, type PositionParts } from './rows/read-at-position.js';
 import {
-  readAtPosition,
-  type PositionParts,
-  type ReadModelAtPosition,
-} from './rows/read-at-position.js';
-import { rowsOfType } from './rows/rows-of-types.js';
-import { rowsQuery, SET_VALUE, settingOf, type RowsQuery } from './rows/rows-query.js';
+  canCopyLines,
+  copyLines,
+  headersOf,
+  readCells,
+  type RowsToRead,
+} from './rows/read-cells.js';
+import { rowsOfType } from './rows/rows-by-export-type.js';
+import { rowsQuery, setValues, type RowsQuery } from './rows/rows-query.js';
 
-export type ExportParts = PositionParts;
+export interface ExportParts extends PositionParts {
+  /** Undefined: there is no such tenant. */
+  defaultProgramOf(tenant: string): Promise<string | undefined>;
+  /** The service's external address. */
+  publicUrl(): string;
+}
 
 /** Takes the bytes of a file, in order. */
 export interface ExportSink {
@@ -23,54 +35,124 @@ export interface ExportRun {
   /** The rows include this position; undefined: any position will do. */
   readonly notBefore: Position | undefined;
   readonly sink: ExportSink;
-  /** Called now and then. */
+  /** Called now and then, and at the end. */
   progress(rowsDone: number, rowsTotal: number): void;
   /** Ends the writing, also while it waits for the position. */
   readonly signal: AbortSignal;
 }
 
-const CHUNK_BYTES_MAX = 256 * 1024;
-
 /**
  * Writes the file of an order: the state at one position, in one snapshot. The same state is the
  * same bytes. Memory does not grow with the rows.
- * @throws the sink's errors, the signal's reason, the database's errors. What the sink has taken is
- * no file then.
+ * @throws {TooManyColumns}, the sink's errors, the signal's reason, the database's errors. What the
+ * sink has taken is no file then.
  */
 export async function writeExportFile(
   parts: ExportParts,
-  order: ExportOrder,
+  { scope, type, format, filters }: ExportOrder,
   run: ExportRun,
 ): Promise<WrittenExport> {
-  const rows = rowsOfType(order.type);
-  const wanted = { readModel: rows.readModel, ...run };
-  return readAtPosition(parts, wanted, async (readModel) => {
-    const query = rowsQuery(rows, order, readModel.generation);
-    for (const [name, value] of Object.entries(query.values))
-      await readModel.client.query(SET_VALUE, [settingOf(name), value]);
-    const rowsTotal = await countRows(readModel, query);
-    run.progress(0, rowsTotal);
+  const tenant = {
+    scope,
+    defaultProgramId: (await parts.defaultProgramOf(scope.tenant)) ?? '',
+    publicUrl: parts.publicUrl(),
+  };
+  const exported = rowsOfType(type, tenant);
+  const wanted = { readModel: exported.readModel, ...run };
+  return readAtPosition(parts, wanted, async ({ client, position, generation }) => {
+    const query = rowsQuery(exported, filters, tenant, generation);
+    await setValues(client, query.values);
+    const rowsTotal = await countRows(client, query);
+    const counted = new CountedRows(rowsTotal, run);
+    counted.report();
+    const max = SHEET_COLUMNS_MAX - exported.columns.length;
+    const fields = await fieldNames(client, exported, query, max);
     const file = new FileWriter(run.sink);
-    await file.write(Buffer.from(`${rows.columns.map(({ header }) => header).join(',')}\n`));
-    const cells = rows.columns.map(csvCell).join(', ');
-    const stream = readModel.client.query(
-      copyTo(
-        `copy (select ${cells} ${query.fromWhere} order by ${query.orderBy}) to stdout (format csv)`,
-      ),
-    );
-    for await (const chunk of stream as AsyncIterable<Buffer>) await file.write(chunk);
-    run.progress(stream.rowCount, rowsTotal);
-    return { position: readModel.position, rows: stream.rowCount, ...file.written() };
+    const rows = { exported, query, fields };
+    for await (const chunk of fileOf(client, { name: type, format, rows }, counted, run.signal))
+      await file.write(chunk);
+    counted.report();
+    return { position, rows: counted.done, ...file.written() };
   });
 }
 
-async function countRows(
-  { client }: ReadModelAtPosition,
-  { fromWhere }: RowsQuery,
-): Promise<number> {
-  const { rows } = await client.query<{ rows: bigint }>(`select count(*) as rows ${fromWhere}`);
-  return Number(rows[0]?.rows ?? 0);
+interface FileToWrite {
+  readonly name: string;
+  readonly format: ExportFormat;
+  readonly rows: RowsToRead;
 }
+
+async function* fileOf(
+  client: PoolClient,
+  { name, format, rows }: FileToWrite,
+  counted: CountedRows,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const headers = headersOf(rows);
+  if (format === 'CSV' && canCopyLines(rows)) {
+    yield Buffer.from(csvLines([headers]));
+    yield* counted.lines(await copyLines(client, rows, signal));
+    return;
+  }
+  const sheet: SheetRows = {
+    name,
+    headers,
+    rows: counted.rows(readCells(client, rows, signal)),
+    cellsTotal: counted.total * headers.length,
+  };
+  if (format === 'CSV') yield* csvFile(sheet);
+  else yield* zipFile(`${name}.xlsx`, xlsxFile(sheet));
+}
+
+async function countRows(client: PoolClient, { rows }: RowsQuery): Promise<number> {
+  const { rows: counted } = await client.query<{ rows: bigint }>(
+    `select count(*) as rows from (${rows}) r`,
+  );
+  return Number(counted[0]?.rows ?? 0);
+}
+
+const LINE_END = 0x0a;
+const REPORT_ROWS = 1_000;
+
+/** Counts what passes, and reports it now and then. */
+class CountedRows {
+  done = 0;
+  private reported = 0;
+
+  constructor(
+    readonly total: number,
+    private readonly run: Pick<ExportRun, 'progress'>,
+  ) {}
+
+  report(): void {
+    this.reported = this.done;
+    this.run.progress(this.done, this.total);
+  }
+
+  /** No cell contains a line break. */
+  async *lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      for (let at = chunk.indexOf(LINE_END); at >= 0; at = chunk.indexOf(LINE_END, at + 1))
+        this.done += 1;
+      this.reportIfDue();
+      yield chunk;
+    }
+  }
+
+  async *rows(rows: AsyncIterable<readonly Cell[]>): AsyncGenerator<readonly Cell[]> {
+    for await (const row of rows) {
+      this.done += 1;
+      this.reportIfDue();
+      yield row;
+    }
+  }
+
+  private reportIfDue(): void {
+    if (this.done - this.reported >= REPORT_ROWS) this.report();
+  }
+}
+
+const CHUNK_BYTES_MAX = 256 * 1024;
 
 /** Splits, counts and digests the bytes. */
 class FileWriter {

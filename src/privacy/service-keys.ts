@@ -26,7 +26,8 @@ const CHANGES_LOCK = `select pg_advisory_xact_lock(hashtext('change master keys'
 
 /** A copy of one of the service's keys, for one master key. */
 export interface ServiceKey {
-  readonly purpose: KeyPurpose;
+  /** One that this release does not know is of a newer one. */
+  readonly purpose: string;
   readonly generation: number;
   readonly key: Buffer;
 }
@@ -51,6 +52,7 @@ export async function openServiceKeys(pool: Pool, masterKey: Buffer): Promise<Ke
     throw new WrongMasterKey(
       'the master key is not the one that this database was made with: restore the file from its backup',
     );
+  await storeKeysOfNewPurposes(pool, masterKey);
   const read = (): Promise<ReadKeys> => readKeys(pool, masterKey);
   const keyring = new Keyring(await read(), read);
   await checkNames(pool, keyring.fixed('stream-names'));
@@ -113,12 +115,9 @@ export async function keysOf(db: Connection, masterKey: Buffer): Promise<readonl
       .orderBy('generation'),
   );
   const wrapping = wrappingKey(masterKey);
-  return rows.flatMap(({ purpose: name, generation, wrapped }) => {
-    const purpose = KEY_PURPOSES.find((known) => known === name);
-    // A newer release may have further ones.
-    if (purpose === undefined) return [];
+  return rows.map(({ purpose, generation, wrapped }) => {
     const key = openBytes(wrapping, wrapped, contextOf(purpose, generation));
-    return [{ purpose, generation, key }];
+    return { purpose, generation, key };
   });
 }
 
@@ -136,8 +135,10 @@ export async function namesAreConfirmed(db: Connection): Promise<boolean> {
 async function readKeys(pool: Pool, masterKey: Buffer): Promise<ReadKeys> {
   const confirmed = await namesAreConfirmed(pool);
   const keys = new Map<KeyPurpose, Buffer[]>();
-  for (const { purpose, key } of await keysOf(pool, masterKey))
-    keys.set(purpose, [...(keys.get(purpose) ?? []), key]);
+  for (const { purpose: name, key } of await keysOf(pool, masterKey)) {
+    const purpose = KEY_PURPOSES.find((known) => known === name);
+    if (purpose !== undefined) keys.set(purpose, [...(keys.get(purpose) ?? []), key]);
+  }
   return { keys, confirmed };
 }
 
@@ -146,16 +147,48 @@ async function storeFirstKeys(pool: Pool, masterKey: Buffer): Promise<void> {
   await checkNames(pool, purposeKey(masterKey, 'stream-names'));
   await changingMasterKeys(pool, async (client) => {
     if ((await currentMasterKey(client)) !== undefined) return;
-    await addMasterKey(
-      client,
-      masterKey,
-      KEY_PURPOSES.map((purpose) => ({
-        purpose,
-        generation: 1,
-        key: purposeKey(masterKey, purpose),
-      })),
-    );
+    await addMasterKey(client, masterKey, firstKeys(masterKey, KEY_PURPOSES));
   });
+}
+
+const firstKeys = (masterKey: Buffer, purposes: readonly KeyPurpose[]): readonly ServiceKey[] =>
+  purposes.map((purpose) => ({ purpose, generation: 1, key: purposeKey(masterKey, purpose) }));
+
+/**
+ * A release may have purposes that the one before did not know: they get their first keys here.
+ * While two master keys are in use, that is for the newest one, which alone opens them.
+ * @throws {WrongMasterKey} when another master key has such a key, or must make it.
+ */
+async function storeKeysOfNewPurposes(pool: Pool, masterKey: Buffer): Promise<void> {
+  if ((await purposesWithout(pool, masterKey)).length === 0) return;
+  await changingMasterKeys(pool, async (client) => {
+    const purposes = await purposesWithout(client, masterKey);
+    if (purposes.length === 0) return;
+    const elsewhere = tables
+      .selectFrom('vault.service_keys')
+      .select('master_key')
+      .where('purpose', 'in', purposes);
+    const holder =
+      (await fetchRow(client, elsewhere))?.master_key ?? (await currentMasterKey(client));
+    // A second first key beside it would leave unreadable what that one has sealed.
+    if (holder !== masterKeyId(masterKey))
+      throw new WrongMasterKey(
+        `this release has keys that the master key ${holder} alone opens: set MASTER_KEY_FILE to its file`,
+      );
+    await storeKeys(client, masterKey, firstKeys(masterKey, purposes));
+  });
+}
+
+async function purposesWithout(db: Connection, masterKey: Buffer): Promise<readonly KeyPurpose[]> {
+  const stored = await fetchRows(
+    db,
+    tables
+      .selectFrom('vault.service_keys')
+      .select('purpose')
+      .where('master_key', '=', masterKeyId(masterKey)),
+  );
+  const known = new Set(stored.map(({ purpose }) => purpose));
+  return KEY_PURPOSES.filter((purpose) => !known.has(purpose));
 }
 
 /**
@@ -181,4 +214,4 @@ async function checkNames(pool: Pool, key: Buffer): Promise<void> {
     );
 }
 
-const contextOf = (purpose: KeyPurpose, generation: number): string => `${purpose}/${generation}`;
+const contextOf = (purpose: string, generation: number): string => `${purpose}/${generation}`;

@@ -14,8 +14,13 @@ import {
   settleRotation,
 } from '../../src/privacy/key-rotation.js';
 import type { Keyring } from '../../src/privacy/keyring.js';
-import { KEY_PURPOSES, masterKeyId, purposeKey } from '../../src/privacy/master-key.js';
-import { generationIn, openNamed, sealBytes } from '../../src/privacy/sealed-bytes.js';
+import {
+  KEY_PURPOSES,
+  masterKeyId,
+  purposeKey,
+  wrappingKey,
+} from '../../src/privacy/master-key.js';
+import { generationIn, openBytes, openNamed, sealBytes } from '../../src/privacy/sealed-bytes.js';
 import { openServiceKeys, WrongMasterKey } from '../../src/privacy/service-keys.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -285,4 +290,67 @@ describe('a rotation is refused', () => {
     expect((await keyring.sealer('api-keys').open(sealed, 'now', 'before')).toString()).toBe('x');
     await unchanged(() => rotateMasterKey(pool, first, second), /older release/);
   });
+});
+
+describe('a purpose that the release before did not have', () => {
+  const PURPOSE = 'webhook-answers';
+  const forgetPurpose = (master?: Buffer) =>
+    pool.query(
+      'delete from vault.service_keys where purpose = $1 and master_key = coalesce($2, master_key)',
+      [PURPOSE, master === undefined ? null : masterKeyId(master)],
+    );
+
+  test('gets its first key on a database that has the other keys, once', async () => {
+    await openServiceKeys(pool, first);
+    await forgetPurpose();
+    const opened = await Promise.all([1, 2, 3].map(() => openServiceKeys(pool, first)));
+    const [one, ...others] = opened.map((keyring) => keyring.sealer(PURPOSE));
+    const sealed = await one?.seal(Buffer.from('an answer'), 'a delivery');
+    for (const other of others)
+      expect((await other.open(sealed ?? Buffer.alloc(0), 'a delivery')).toString()).toBe(
+        'an answer',
+      );
+    expect(await rotate(first, second)).toBe(0);
+    const after = (await openServiceKeys(pool, second)).sealer(PURPOSE);
+    expect((await after.open(sealed ?? Buffer.alloc(0), 'a delivery')).toString()).toBe(
+      'an answer',
+    );
+  });
+
+  test('gets it from the newest master key while two are in use, and the old one says so', async () => {
+    await openServiceKeys(pool, first);
+    await rotateMasterKey(pool, first, second);
+    await forgetPurpose();
+    const line = `keys that the master key ${masterKeyId(second)} alone opens`;
+    expect(await refusalOf(openServiceKeys(pool, first))).toContain(line);
+    expect((await openServiceKeys(pool, second)).generation(PURPOSE)).toBe(1);
+    expect(await refusalOf(openServiceKeys(pool, first))).toContain(line);
+  });
+
+  test('never gets a second first key beside one that another master key opens', async () => {
+    await openServiceKeys(pool, first);
+    await rotateMasterKey(pool, first, second);
+    await forgetPurpose(second);
+    expect(await refusalOf(openServiceKeys(pool, second))).toContain(
+      `keys that the master key ${masterKeyId(first)} alone opens`,
+    );
+  });
+});
+
+test('a rotation takes along the keys of purposes that only a newer release knows', async () => {
+  await openServiceKeys(pool, first);
+  const purpose = 'of a newer release';
+  const key = randomBytes(32);
+  await pool.query('insert into vault.service_keys values ($1, 1, $2, $3)', [
+    purpose,
+    masterKeyId(first),
+    sealBytes(wrappingKey(first), key, `${purpose}/1`),
+  ]);
+  await rotate(first, second);
+  const { rows } = await pool.query<{ wrapped: Buffer }>(
+    'select wrapped from vault.service_keys where purpose = $1 and master_key = $2',
+    [purpose, masterKeyId(second)],
+  );
+  const copy = rows[0]?.wrapped ?? Buffer.alloc(0);
+  expect(openBytes(wrappingKey(second), copy, `${purpose}/1`)).toEqual(key);
 });

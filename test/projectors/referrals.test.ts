@@ -85,6 +85,7 @@ const rewarded = (side: 'referred' | 'referrer', reward_id: string) => ({
   tenant: 'demo',
   mode: 'live',
   reward_id,
+  date_granted: 2_100,
 });
 
 describeProjector(referralsProjector, (given) => {

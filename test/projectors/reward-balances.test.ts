@@ -57,8 +57,10 @@ const balance = (over: Partial<BalanceRow> = {}): BalanceRow => ({
   tenant: 'demo',
   mode: 'live',
   user_id: 'ann',
+  account_id: 'acme',
   unit: 'CENTS',
   first_revision: 0,
+  date_created: 2_100,
   ...over,
 });
 
@@ -93,6 +95,21 @@ describeProjector(rewardBalancesProjector, (given) => {
         }),
         balance({ ...ofBob, first_revision: 3, count: 1, available_credit: 9 }),
       ),
+    }));
+
+  test('a balance is as old as the reward that was given first, whatever was recorded first', () =>
+    given(
+      ACME,
+      rewardGranted('w1', ANN, credit(100), { at: 2_200 }),
+      rewardGranted('w2', ANN, credit(50), { at: 2_050 }),
+      rewardGranted('w3', ANN, credit(7), { at: 2_300 }),
+    ).then({
+      balance_items: [
+        item('w1', { date_given: 2_200 }),
+        item('w2', { assigned: 50, date_given: 2_050 }),
+        item('w3', { assigned: 7, date_given: 2_300 }),
+      ],
+      reward_balances: [balance({ count: 3, available_credit: 157, date_created: 2_050 })],
     }));
 
   test('percentages count by the side that earned them, tank codes by their number', () =>

@@ -1,7 +1,11 @@
+import type { Scope } from '../../domain/scope.js';
 import type { ReadModel } from '../../projecting/generations/generations.js';
 
-/** A value that a query is given, by name. SQL of an export never contains a value. */
+/** Values that a statement is given, by name: its text never contains a value. */
 export type GivenValues = Readonly<Record<string, string>>;
+
+/** SQL of a value of these names. */
+export type Given = (name: string) => string;
 
 /** A column of a file. */
 export interface ExportColumn {
@@ -11,23 +15,49 @@ export interface ExportColumn {
    * spreadsheet would run. `integer`: a whole number.
    */
   readonly kind: 'text' | 'plain' | 'integer';
-  /** SQL of the value; null: an empty cell. */
+  /** SQL of the value, of the row `r`; null: an empty cell. */
   readonly value: string;
+  /** Of `text`: SQL that is true for a number, which is no formula. */
+  readonly isNumber?: string;
 }
 
-/** Rows of a read model, all in one projection, so that one position describes them. */
+/** What SQL of a generation refers to. */
+export interface InGeneration {
+  /** The SQL name of a table. */
+  readonly table: (name: string) => string;
+  /** Whether the person is one of those whose erasure is not complete. */
+  readonly isGone: (person: string) => string;
+  readonly given: Given;
+}
+
+/** The rows of a type, in one projection, so that one position describes them. */
 export interface ExportedRows {
   readonly readModel: ReadModel;
   readonly columns: readonly ExportColumn[];
-  /** SQL behind `from`. @param place the SQL name of a table of the generation. */
-  from(place: (table: string) => string): string;
-  /** SQL that is true for a row of a person whose erasure is not complete. */
-  isGone(gone: (person: string) => string): string;
-  /** SQL of columns that the filters apply to; undefined: the filter does not apply. */
-  readonly scope: { readonly tenant: string; readonly mode: string };
+  /** Of the tenant, for the columns. */
+  readonly values: GivenValues;
+  /** SQL of the rows, from `select` to the first conditions. */
+  select(inGeneration: InGeneration): string;
+  /** SQL of the columns that filters apply to; undefined: the filter does not apply. */
   readonly created?: string;
   readonly changed?: string;
   readonly programId?: string;
-  /** SQL behind `order by`: oldest first, no ties. */
+  /** SQL behind `order by`: oldest first, without ties. */
   readonly order: string;
+  /** Columns of texts for the names that the rows themselves have. */
+  readonly fields?: {
+    /** SQL of a set of names, of the row `r`. */
+    readonly names: string;
+    /** SQL of an object (JSON) of their values, of the row `r`. */
+    readonly values: string;
+    header(name: string): string;
+  };
+}
+
+/** The tenant of an export, as far as files show it. */
+export interface ExportedTenant {
+  readonly scope: Scope;
+  readonly defaultProgramId: string;
+  /** The service's external address. */
+  readonly publicUrl: string;
 }

@@ -1,8 +1,10 @@
 import { rewardsProjector } from '../../../projections/rewards/projector.js';
 import type { ExportedRows } from './exported-rows.js';
 
+/** A row for each reward. Its amount is what was granted. */
 export const rewardRows: ExportedRows = {
   readModel: rewardsProjector,
+  values: {},
   columns: [
     { header: 'id', kind: 'plain', value: 'r.reward_id' },
     { header: 'type', kind: 'plain', value: 'r.type' },
@@ -19,9 +21,8 @@ export const rewardRows: ExportedRows = {
     { header: 'dateExpires', kind: 'integer', value: 'r.date_expires' },
     { header: 'dateCancelled', kind: 'integer', value: 'r.date_cancelled' },
   ],
-  from: (place) => `${place('rewards')} r`,
-  isGone: (gone) => gone('r.person'),
-  scope: { tenant: 'r.tenant', mode: 'r.mode' },
+  select: ({ table, isGone }) =>
+    `select r.* from ${table('rewards')} r where not ${isGone('r.person')}`,
   created: 'r.date_given',
   changed: 'r.date_changed',
   programId: 'r.program_id',

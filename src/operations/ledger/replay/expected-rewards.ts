@@ -72,7 +72,7 @@ export function expectedReferralRewards({ state }: FoldedAccount): ExpectedRow[]
     MANUAL: undefined,
     EVENT: undefined,
   } as const;
-  return presentRewards(state).flatMap(({ rewardId, referralId, source, person }) => {
+  return presentRewards(state).flatMap(({ rewardId, referralId, source, person, dateGiven }) => {
     const side = sides[source];
     if (referralId === null || side === undefined) return [];
     const mayBeMissing = !state.users.get(person)?.profile;
@@ -80,7 +80,7 @@ export function expectedReferralRewards({ state }: FoldedAccount): ExpectedRow[]
       {
         table: referralRewards,
         key: [referralId, side],
-        values: { reward_id: rewardId },
+        values: { reward_id: rewardId, date_granted: dateGiven },
         mayBeMissing,
         isAbout: isAboutReward(rewardId),
       },
@@ -180,6 +180,11 @@ function balance(
       ('lines' in event && event.lines.some(([id]) => ids.has(id))),
     values: {
       user_id: unlessForgotten(state.users.get(person)?.profile?.id),
+      account_id: unlessForgotten(state.accountId),
+      date_created: rewardsOfIt.reduce(
+        (first, { dateGiven }) => Math.min(first, dateGiven),
+        Infinity,
+      ),
       count: sum((reward) => (isCounted(reward) ? 1 : 0)),
       redeemed_credit: sum(({ redeemed }) => redeemed),
       available_credit: left('available'),

@@ -1,0 +1,34 @@
+import { stringify } from 'csv-stringify/sync';
+import { isNumeral, type Cell, type SheetRows } from './sheet-rows.js';
+
+/** The reference for every CSV file: what a spreadsheet would run begins with an apostrophe. */
+const OPTIONS = {
+  escape_formulas: true,
+  record_delimiter: '\n',
+  cast: {
+    object: (cell: object) =>
+      isNumeral(cell) ? { value: cell.numeral, escape_formulas: false } : '',
+  },
+} as const;
+
+/** Lines of CSV, each with its end. Null is an empty cell. */
+export const csvLines = (rows: readonly (readonly Cell[])[]): string =>
+  stringify(
+    rows.map((row) => [...row]),
+    OPTIONS,
+  );
+
+/** Cells that are put into one text. */
+const BATCH_CELLS = 10_000;
+
+/** A file with a header. */
+export async function* csvFile({ headers, rows }: SheetRows): AsyncGenerator<Buffer> {
+  let batch: (readonly Cell[])[] = [headers];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length * headers.length < BATCH_CELLS) continue;
+    yield Buffer.from(csvLines(batch));
+    batch = [];
+  }
+  if (batch.length > 0) yield Buffer.from(csvLines(batch));
+}

@@ -1,0 +1,26 @@
+import { rewardBalancesProjector } from '../../../projections/reward-balances/projector.js';
+import type { ExportedRows } from './exported-rows.js';
+
+/**
+ * A row for each user, type and unit, also where nothing is left of it. As recorded: a reward whose
+ * date has passed counts as available until the log says otherwise.
+ */
+export const balanceRows: ExportedRows = {
+  readModel: rewardBalancesProjector,
+  values: {},
+  columns: [
+    { header: 'userId', kind: 'text', value: 'r.user_id' },
+    { header: 'accountId', kind: 'text', value: 'r.account_id' },
+    { header: 'type', kind: 'plain', value: 'r.type' },
+    {
+      header: 'amount',
+      kind: 'integer',
+      value: `case r.type when 'CREDIT' then r.available_credit when 'PCT_DISCOUNT' then r.discount_percent else r.fuel_tank_codes end`,
+    },
+    { header: 'unit', kind: 'text', value: 'r.unit' },
+  ],
+  select: ({ table, isGone }) =>
+    `select r.* from ${table('reward_balances')} r where not ${isGone('r.person')}`,
+  order:
+    'r.date_created, r.account_ref collate "C", r.person collate "C", r.type collate "C", r.unit_key collate "C"',
+};

@@ -1,0 +1,43 @@
+import { referralsProjector } from '../../../projections/referrals/projector.js';
+import type { RewardedSide } from '../../../projections/referrals/table.js';
+import type { ExportColumn, ExportedRows } from './exported-rows.js';
+
+const unlessGone = (side: RewardedSide, column: string): string =>
+  `case when not r.${side}_is_gone then r.${column} end`;
+
+const sideColumns = (side: RewardedSide): readonly ExportColumn[] => [
+  { header: `${side}User`, kind: 'text', value: unlessGone(side, `${side}_user_id`) },
+  { header: `${side}Account`, kind: 'text', value: unlessGone(side, `${side}_account_id`) },
+  { header: `${side}Reward`, kind: 'plain', value: unlessGone(side, `${side}_reward`) },
+  { header: `${side}ModerationStatus`, kind: 'plain', value: `r.${side}_status` },
+];
+
+/** A row for each referral. A forgotten side has neither ids nor a reward. */
+export const referralRows: ExportedRows = {
+  readModel: referralsProjector,
+  values: {},
+  columns: [
+    { header: 'id', kind: 'plain', value: 'r.referral_id' },
+    { header: 'programId', kind: 'plain', value: 'r.program_id' },
+    ...sideColumns('referred'),
+    ...sideColumns('referrer'),
+    { header: 'dateReferralStarted', kind: 'integer', value: 'r.date_started' },
+    // The payment, or the event that counts as one, is the conversion.
+    { header: 'dateConverted', kind: 'integer', value: 'r.date_paid' },
+    { header: 'dateReferralPaid', kind: 'integer', value: 'r.date_paid' },
+    { header: 'dateReferralEnded', kind: 'integer', value: 'r.date_ended' },
+    { header: 'dateModerated', kind: 'integer', value: 'r.date_moderated' },
+  ],
+  select: ({ table, isGone }) => `select r.* from (
+    select f.*, d.reward_id as referred_reward, e.reward_id as referrer_reward,
+      ${isGone('f.referred_person')} as referred_is_gone, ${isGone('f.referrer_person')} as referrer_is_gone,
+      greatest(f.date_changed, d.date_granted, e.date_granted) as row_changed
+    from ${table('referrals')} f
+    left join ${table('referral_rewards')} d on d.referral_id = f.referral_id and d.side = 'referred'
+    left join ${table('referral_rewards')} e on e.referral_id = f.referral_id and e.side = 'referrer'
+    ) r where true`,
+  created: 'r.date_started',
+  changed: 'r.row_changed',
+  programId: 'r.program_id',
+  order: 'r.date_started, r.referral_id collate "C"',
+};

@@ -1,0 +1,99 @@
+import { usersProjector } from '../../../projections/users/projector.js';
+import { ShareLinks } from '../../http/share-links/share-links.js';
+import type { ExportColumn, ExportedRows, ExportedTenant, GivenValues } from './exported-rows.js';
+
+/** Stands for any code in a link; nothing behind the code contains it. */
+const ANY_CODE = 'ANY0CODE0';
+
+/** The white space that JavaScript's `trim` removes. */
+const WHITE_SPACE = `U&'\\0009\\000A\\000B\\000C\\000D\\0020\\00A0\\1680\\2000\\2001\\2002\\2003\\2004\\2005\\2006\\2007\\2008\\2009\\200A\\2028\\2029\\202F\\205F\\3000\\FEFF'`;
+
+const SEPARATOR = `U&'\\001F'`;
+
+/**
+ * The address in lower case. Postgres' `lower` depends on the database's locale, but for ASCII in
+ * the collation C; any other address is in the text for searches, in lower case, before the first
+ * separator that is not its own.
+ */
+const LOWER_EMAIL = `case when octet_length(r.email) = char_length(r.email) then lower(r.email collate "C")
+  else array_to_string((string_to_array(r.search, ${SEPARATOR}))[1:cardinality(string_to_array(r.email, ${SEPARATOR}))], ${SEPARATOR}) end`;
+
+const profile = (member: string): ExportColumn => ({
+  header: member,
+  kind: 'text',
+  value: `r.fields ->> '${member}'`,
+});
+
+const LINKS = [
+  'shareLink',
+  'facebookShareLink',
+  'twitterShareLink',
+  'emailShareLink',
+  'linkedinShareLink',
+] as const;
+
+/** `shareLink` → `share_link`. */
+const nameOf = (link: string): string => link.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
+
+const FIXED: readonly ExportColumn[] = [
+  { header: 'id', kind: 'text', value: 'r.user_id' },
+  { header: 'accountId', kind: 'text', value: 'r.account_id' },
+  { header: 'email', kind: 'text', value: 'r.email' },
+  { header: 'firstName', kind: 'text', value: 'r.first_name' },
+  { header: 'lastName', kind: 'text', value: 'r.last_name' },
+  profile('imageUrl'),
+  profile('firstSeenIP'),
+  profile('lastSeenIP'),
+  { header: 'dateCreated', kind: 'integer', value: 'r.date_created' },
+  { header: 'emailHash', kind: 'plain', value: `md5(btrim(${LOWER_EMAIL}, ${WHITE_SPACE}))` },
+  profile('referralSource'),
+  profile('locale'),
+  ...LINKS.map((link): ExportColumn => ({
+    header: link,
+    kind: 'plain',
+    value: `r.before_code || r.code || r.after_${nameOf(link)}`,
+  })),
+  { header: 'referralCode', kind: 'plain', value: 'r.code' },
+  {
+    header: 'segments',
+    kind: 'text',
+    value: `case when r.fields -> 'segments' <> '[]' then
+      (select string_agg(segment, ' ' order by place) from jsonb_array_elements_text(r.fields -> 'segments') with ordinality s (segment, place)) end`,
+  },
+];
+
+const FIXED_HEADERS: ReadonlySet<string> = new Set(FIXED.map(({ header }) => header));
+
+/** A row for each user, with the custom fields that at least one of these users has. */
+export function userRows({ scope, defaultProgramId, publicUrl }: ExportedTenant): ExportedRows {
+  return {
+    readModel: usersProjector,
+    values: { program: defaultProgramId, ...linkParts(new ShareLinks(publicUrl, scope)) },
+    columns: FIXED,
+    // Merged with an empty object, a compressed profile is read once for all columns.
+    select: ({ table, isGone, given }) => `select r.*, a.account_id, r.profile || '{}' as fields,
+      r.primary_codes ->> ${given('program')} as code, ${given('before_code')} as before_code,
+      ${LINKS.map((link) => `${given(`after_${nameOf(link)}`)} as after_${nameOf(link)}`).join(', ')}
+      from ${table('users')} r left join ${table('user_accounts')} a on a.account_ref = r.account_ref
+      where not ${isGone('r.person')}`,
+    created: 'r.date_created',
+    changed: 'r.date_changed',
+    order: 'r.date_created, r.person collate "C"',
+    fields: {
+      names: `jsonb_object_keys(r.profile -> 'customFields')`,
+      values: `r.fields -> 'customFields'`,
+      header: (name) => (FIXED_HEADERS.has(name) ? `customFields.${name}` : name),
+    },
+  };
+}
+
+function linkParts(links: ShareLinks): GivenValues {
+  const flat = links.flat(ANY_CODE);
+  const parts: Record<string, string> = {};
+  for (const link of LINKS) {
+    const place = flat[link].lastIndexOf(ANY_CODE);
+    parts['before_code'] = flat[link].slice(0, place);
+    parts[`after_${nameOf(link)}`] = flat[link].slice(place + ANY_CODE.length);
+  }
+  return parts;
+}

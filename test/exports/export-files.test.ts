@@ -1,0 +1,268 @@
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+import { stringify } from 'csv-stringify/sync';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import {
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  type ExportFilters,
+  type ExportType,
+} from '../../src/exports/export-order.js';
+import type { ExportParts } from '../../src/exports/write-export-file.js';
+import {
+  accountOpened,
+  anAccount,
+  credit,
+  partyOf,
+  referralCodeAssigned,
+  referralStarted,
+  rewardGranted,
+  userIdentified,
+  type TestAccount,
+} from '../support/account-events.js';
+import { AccountHistory, historyStepWithErasures } from '../support/account-history.js';
+import { ProjectedLedger } from '../support/projected-ledger.js';
+import { ExpectedLedger } from './support/expected-rows.js';
+import {
+  onlyEntry,
+  partsOf,
+  PUBLIC_URL,
+  readCsv,
+  readSheets,
+  sha256,
+  writtenFile,
+} from './support/written-file.js';
+
+/**
+ * Files of every type, filter and format against a fold of the log that shares no code with what
+ * writes them.
+ */
+
+const RUN = 'acme';
+const scope = { tenant: RUN, mode: 'live' } as const;
+let projected: ProjectedLedger;
+let parts: ExportParts;
+let expected: ExpectedLedger;
+
+/** Texts that break files, as ids, names, units and values. */
+const TEXTS = [
+  '=1+1',
+  '+1',
+  '-1',
+  '@sum',
+  '\tx',
+  '\rx',
+  '\u{FF1D}1',
+  '\u{FF0B}1',
+  '\u{FF0D}1',
+  '\u{FF20}1',
+  'a,b',
+  'a"b',
+  '"',
+  "'",
+  'a\nb\r\nc\rd\n\ne',
+  '\n',
+  ' padded ',
+  '\u202Eright to left\u200F',
+  '😀👩‍👩‍👧',
+  'é\u0301',
+  '\\.',
+  '\\N',
+  '\u001F\u0007',
+  '_x0041_',
+  '\uFFFE',
+  '<&>',
+  'null',
+  '007',
+  '1e5',
+  'x'.repeat(65_536),
+] as const;
+
+const HEADERS: Readonly<Record<string, readonly string[]>> = {
+  USER: 'id accountId email firstName lastName imageUrl firstSeenIP lastSeenIP dateCreated emailHash referralSource locale shareLink facebookShareLink twitterShareLink emailShareLink linkedinShareLink referralCode segments'.split(
+    ' ',
+  ),
+  REFERRAL:
+    'id programId referredUser referredAccount referredReward referredModerationStatus referrerUser referrerAccount referrerReward referrerModerationStatus dateReferralStarted dateConverted dateReferralPaid dateReferralEnded dateModerated'.split(
+      ' ',
+    ),
+  REWARD_BALANCE: ['userId', 'accountId', 'type', 'amount', 'unit'],
+  REWARD:
+    'id type userId accountId unit amount rewardSource dateGiven dateExpires dateCancelled'.split(
+      ' ',
+    ),
+};
+
+const headersOf = (type: ExportType): readonly string[] =>
+  HEADERS[type.replace('USER_', '')] ?? HEADERS[type] ?? [];
+
+async function happened(account: TestAccount, ...events: readonly AccountEvent[]): Promise<void> {
+  await projected.ledger.happened(account, ...events);
+  for (const event of events) expected.happened(account, event);
+}
+
+beforeAll(async () => {
+  projected = await ProjectedLedger.open();
+  parts = partsOf(projected, projected.startRunner());
+  expected = new ExpectedLedger(PUBLIC_URL);
+  const history = new AccountHistory(RUN);
+  const seed = randomInt(2 ** 31);
+  const steps = fc.sample(historyStepWithErasures, { numRuns: 600, seed });
+  for (const step of steps) {
+    const next = history.next(step);
+    if (next) await happened(...next);
+  }
+  for (const [place, text] of TEXTS.entries()) {
+    const account = anAccount(place === 14 ? 'line' : `${text}-a`, { ...scope });
+    const user = `${text}-u`;
+    await happened(
+      account,
+      accountOpened(account),
+      userIdentified(
+        account,
+        user,
+        {
+          email: `${text}Ä@İx.example`,
+          firstName: text,
+          lastName: text,
+          imageUrl: `https://x.example/${place}`,
+          locale: 'en_US',
+          firstSeenIP: '::1',
+          lastSeenIP: '10.0.0.1',
+          referralSource: text,
+          segments: place % 2 === 0 ? [text, 'b'] : [],
+          customFields: {
+            [`field_${place % 7}`]: text,
+            id: place,
+            email: place % 2 === 0,
+            negative: -(place + 1) / 10,
+            empty: '',
+          },
+        },
+        50_000 + place,
+      ),
+      referralCodeAssigned(account, user, `CODE${place}`, 60_000 + place),
+      referralCodeAssigned(account, user, `OTHER${place}`, 60_001 + place, 'other'),
+      rewardGranted(
+        `w-${place}`,
+        partyOf(account, user),
+        credit(2 ** 53 - 1 - place, text.slice(0, 64)),
+        {
+          at: 70_000,
+          programId: place % 2 === 0 ? 'other' : 'default',
+        },
+      ),
+      referralStarted(`f-${place}`, partyOf(account, user), partyOf(account, user), {
+        at: 80_000,
+        programId: place % 2 === 0 ? 'other' : 'default',
+      }),
+    );
+  }
+}, 120_000);
+afterAll(() => projected.close());
+
+const FILTERS: readonly ExportFilters[] = [
+  {},
+  { createdSince: 50_003 },
+  { createdBefore: 50_003 },
+  { createdSince: 2_000, createdBefore: 50_010 },
+  { createdSince: 50_010, createdBefore: 50_000 },
+  { updatedSince: 60_010 },
+  { updatedBefore: 60_010 },
+  { updatedSince: 2_000, updatedBefore: 60_005 },
+  { createdOrUpdatedSince: 50_004, createdOrUpdatedBefore: 60_007 },
+  { createdOrUpdatedBefore: 60_007 },
+  { createdOrUpdatedSince: 70_000 },
+  { programId: 'other' },
+  { programId: `';--`, createdSince: 0 },
+  { programId: 'default', updatedSince: 0, createdBefore: 75_000, createdOrUpdatedSince: 3_000 },
+];
+
+const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+const onOneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' ');
+
+/** The expected table: header and cells as values. */
+function expectedTable(type: ExportType, filters: ExportFilters) {
+  const rows = expected.rowsOf(type, scope, filters);
+  const fixed = headersOf(type);
+  const names = new Set(rows.flatMap((row) => Object.keys(row)));
+  for (const header of fixed) names.delete(header);
+  const bare = (name: string): string => name.replace('customFields.', '');
+  const custom = [...names].sort((a, b) => (bare(a) < bare(b) ? -1 : 1));
+  const headers = [...fixed, ...custom];
+  return { headers, rows: rows.map((row) => headers.map((header) => row[header] ?? null)) };
+}
+
+describe.each(EXPORT_TYPES)('a file of %s', (type) => {
+  test.each(FILTERS)('as CSV holds the rows of the log, by %j', async (filters) => {
+    const { headers, rows } = expectedTable(type, filters);
+    const notBefore = await projected.log.head();
+    const order = { scope, type, format: 'CSV', filters } as const;
+    const { bytes, written, progress } = await writtenFile(parts, order, { notBefore });
+    const cells = rows.map((row) =>
+      row.map((cell) => {
+        const text = onOneLine(cell === null ? '' : String(cell));
+        const isEscaped = typeof cell === 'string' && FORMULA.test(text);
+        return isEscaped ? `'${text}` : text;
+      }),
+    );
+    expect(readCsv(bytes)).toEqual([headers, ...cells]);
+    expect(written).toEqual({
+      position: notBefore,
+      rows: rows.length,
+      bytes: bytes.length,
+      sha256: sha256(bytes),
+    });
+    expect(progress.at(-1)).toEqual([rows.length, rows.length]);
+  });
+
+  test('as CSV has the bytes that the reference writes', async () => {
+    const { headers, rows } = expectedTable(type, {});
+    const notBefore = await projected.log.head();
+    const order = { scope, type, format: 'CSV', filters: {} } as const;
+    const { bytes } = await writtenFile(parts, order, { notBefore });
+    const cells = rows.map((row) =>
+      row.map((cell) => (typeof cell === 'string' ? onOneLine(cell) : cell)),
+    );
+    const reference = stringify([[...headers], ...cells], { escape_formulas: true });
+    expect(bytes.toString()).toBe(reference);
+  });
+
+  test.each([{}, { createdSince: 50_003, programId: 'other' }])(
+    'as XLSX holds the same cells, by %j',
+    async (filters) => {
+      const { headers, rows } = expectedTable(type, filters);
+      const notBefore = await projected.log.head();
+      const order = { scope, type, format: 'XLSX', filters } as const;
+      const { bytes, written, chunkMax } = await writtenFile(parts, order, { notBefore });
+      expect(chunkMax).toBeLessThanOrEqual(256 * 1024);
+      expect(written).toEqual({
+        position: notBefore,
+        rows: rows.length,
+        bytes: bytes.length,
+        sha256: sha256(bytes),
+      });
+      expect(onlyEntry(bytes).name).toBe(`${type}.xlsx`);
+      const [sheet, ...others] = await readSheets(bytes);
+      expect(others).toEqual([]);
+      const cells = rows.map((row) =>
+        row.map((cell) => {
+          if (typeof cell === 'number') return cell > 999_999_999_999_999 ? String(cell) : cell;
+          return cell === null || cell === ''
+            ? null
+            : onOneLine(cell).replaceAll('\uFFFE', '\uFFFD');
+        }),
+      );
+      expect(sheet?.data).toEqual([headers, ...cells]);
+    },
+  );
+
+  test.each(EXPORT_FORMATS)('as %s is the same bytes for the same state', async (format) => {
+    const order = { scope, type, format, filters: {} };
+    const notBefore = await projected.log.head();
+    const first = await writtenFile(parts, order, { notBefore });
+    const second = await writtenFile(parts, order);
+    expect(second.bytes.equals(first.bytes)).toBe(true);
+    expect(second.written).toEqual(first.written);
+  });
+});
