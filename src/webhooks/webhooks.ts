@@ -56,7 +56,6 @@ export class Webhooks {
     });
     this.sender = new WebhookSender({
       pool,
-      log,
       tenants,
       subscriptions,
       payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
