@@ -195,7 +195,8 @@ function expectedOf(mode: 'live' | 'test', endpointUrl: string): Readonly<Record
 
 /** A policy grants the referrer's reward, before the end of the referral or after it. */
 const anIdOrNull = {
-  asymmetricMatch: (value: unknown) => value === null || /^[0-9a-f]{48}$/.test(String(value)),
+  asymmetricMatch: (value: unknown) =>
+    value === null || (typeof value === 'string' && /^[0-9a-f]{48}$/.test(value)),
   toString: () => 'an id or null',
 };
 
