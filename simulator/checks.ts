@@ -21,6 +21,7 @@ import {
 } from './promises.js';
 import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
+import { brokenWebhooks } from './webhook-promises.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
 import type { Owner } from './virtual-world.js';
@@ -45,11 +46,11 @@ const UNITS = ['cents', 'points'] as const;
 /** What does not hold in a world at rest; empty: everything does. */
 export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
   const { shared, now } = world;
-  const own = shared.log.all.filter(({ stream }) => scopeOfStream(stream) !== undefined);
+  const isOwn = ({ stream }: RecordedEvent): boolean =>
+    scopeOfStream(stream) !== undefined || stream === world.names.tenantStream(world.scope.tenant);
+  const own = shared.log.all.filter(isOwn);
   const log = await codecOf(shared.vault).decodeAll(own);
-  const lost = await codecOf(shared.vault).decodeAll(
-    shared.log.lost.filter(({ stream }) => scopeOfStream(stream) !== undefined),
-  );
+  const lost = await codecOf(shared.vault).decodeAll(shared.log.lost.filter(isOwn));
   const accounts = traceAccounts(log);
   return [
     ...[...accounts.values()].flatMap((account) => [
@@ -60,6 +61,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...unexplained(world.requests, log, { ...world, lost }),
     ...notForgotten(log, shared.vault),
     ...noncesUsedTwice(own),
+    ...brokenWebhooks(shared, { ...world, log, lost }),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
   ];

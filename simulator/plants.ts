@@ -26,13 +26,6 @@ export const PLANTS: readonly Plant[] = [
     replace: 'return undefined;',
   },
   {
-    name: 'bulk-redemption-despite-hold',
-    fault: 'credit that a moderation holds is taken by an amount of the account',
-    file: 'src/domain/account/redemption.js',
-    find: 'const hold = holdOnCredit(state, unit, person);',
-    replace: 'const hold = undefined;',
-  },
-  {
     name: 'redeem-one-more',
     fault: 'one more than what is left of a reward can be redeemed',
     file: 'src/domain/account/redemption.js',
@@ -196,10 +189,10 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'redeem-less',
-    fault: 'an amount of the account is accepted although one less is there',
+    fault: 'an amount of the account is accepted although only half of it is there',
     file: 'src/domain/account/redemption.js',
     find: 'if (availableOf(state.spendable, unit, now, person) < amount)',
-    replace: 'if (availableOf(state.spendable, unit, now, person) < amount - 1)',
+    replace: 'if (availableOf(state.spendable, unit, now, person) < amount / 2)',
   },
   {
     name: 'redeem-cancelled',
@@ -395,6 +388,34 @@ export const PLANTS: readonly Plant[] = [
     fault: 'a read model does not show that a reward was restored',
     file: 'projections/rewards/projector.js',
     find: 'change(rows, rewardId, () => ({ date_cancelled: null, date_changed: at }));',
+    replace: '',
+  },
+  {
+    name: 'webhook-with-an-id-of-its-time',
+    fault: 'an event that is followed again is told once more, with another id',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: 'deterministicId(webhookId, endpoint.endpointId)',
+    replace: 'deterministicId(webhookId, endpoint.endpointId + timeNow())',
+  },
+  {
+    name: 'webhook-after-the-end',
+    fault: 'an endpoint that was disabled or unsubscribed is told what happens then',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: '?.delete(change.endpointId);',
+    replace: '?.size;',
+  },
+  {
+    name: 'webhook-subscription-unnoticed',
+    fault: 'a new endpoint is told nothing before the follower starts again',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: "if (change.state === 'ACTIVE')\n                    this.know(change);",
+    replace: 'if (false) ;',
+  },
+  {
+    name: 'endpoints-of-a-lost-end',
+    fault: 'after a loss of the log the endpoints are not looked up again',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: 'await this.lookAgain(from);',
     replace: '',
   },
 ];

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
-import type { RecordedEvent } from '../../src/event-log/event-log.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
@@ -45,20 +44,6 @@ function post({ url }: PostRequest): Promise<Posted> {
   });
 }
 
-async function* streamOf(stream: string, from = 0n): AsyncGenerator<RecordedEvent> {
-  const id = stream;
-  yield await Promise.resolve({
-    id,
-    type: 'T',
-    data: '{}',
-    metadata: '{}',
-    stream,
-    revision: from,
-    position: '1',
-    recordedAt: 1,
-  });
-}
-
 beforeEach(async () => {
   database = await createTestDatabase();
   pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
@@ -83,7 +68,6 @@ beforeEach(async () => {
   } as unknown as WebhookSubscriptions;
   sender = new WebhookSender({
     pool,
-    log: { readStream: (stream, options) => streamOf(stream, options?.from) },
     tenants: { find: tenantNamed, read: tenantNamed },
     subscriptions,
     payloads: { data: ({ eventId }) => dataOf(eventId) },
