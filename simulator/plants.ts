@@ -418,4 +418,25 @@ export const PLANTS: readonly Plant[] = [
     find: 'await this.lookAgain(from);',
     replace: '',
   },
+  {
+    name: 'remembered-bytes-not-counted',
+    fault: 'a remembered stream grows with what is appended, and its bytes are not counted',
+    file: 'src/command-handling/handle-command.js',
+    find: 'bytes: folded.bytes + bytesOf(encoded)',
+    replace: 'bytes: folded.bytes',
+  },
+  {
+    name: 'remembered-beyond-the-bound',
+    fault: 'a process remembers a hundred times what it may',
+    file: 'src/command-handling/stream-cache.js',
+    find: 'maxSize: bytesMax,',
+    replace: 'maxSize: 100 * bytesMax,',
+  },
+  {
+    name: 'claim-never-released',
+    fault: 'a request that ended without an answer is refused for ever by other processes',
+    file: 'src/kept-answers/kept-answers.js',
+    find: 'void this.releaseAll();',
+    replace: ';',
+  },
 ];

@@ -107,6 +107,7 @@ interface FollowerParts {
 export class SimulatedService {
   readonly owner: Owner;
   readonly names = new KeyedNames(NAMES_KEY);
+  readonly remembered: RememberedStreams;
   readonly streams: Streams;
   readonly handling: CommandHandlingCore;
   readonly commands: Commands;
@@ -141,7 +142,8 @@ export class SimulatedService {
     );
     const codec = new EventCodec(this.keys);
     this.decode = decodeAny(codec);
-    this.streams = openStreams(this.log, codec, new RememberedStreams(rememberedBytes));
+    this.remembered = new RememberedStreams(rememberedBytes);
+    this.streams = openStreams(this.log, codec, this.remembered);
     this.handling = openCommandHandling({
       log: this.log,
       codec,
@@ -265,6 +267,11 @@ export class SimulatedService {
   /** Whether it has neither died nor stood still since its start: then it owes every answer. */
   get hasRunThroughout(): boolean {
     return this.owner.isAlive && !this.wasFrozen;
+  }
+
+  /** Of the streams that it may remember. */
+  get rememberedMax(): number {
+    return this.parts.rememberedBytes;
   }
 
   /** Begins to follow the log and to work through due jobs. */
