@@ -175,6 +175,9 @@ async function sendAll(
 ): Promise<{ perSecond: number; residentMb: number; bodies: readonly string[] }> {
   const { pool } = core;
   const isNotDead = "endpoint_id <> 'dead'";
+  const waiting = `select from ledger.webhook_deliveries where state = 'PENDING' and ${isNotDead}`;
+  // What is recorded of an attempt ends a pause.
+  while (((await pool.query(waiting)).rowCount ?? 0) > 0) await delay(100);
   await pool.query(
     `update ledger.webhook_endpoints set pause_until = now() + interval '1 day' where ${isNotDead}`,
   );
@@ -186,7 +189,6 @@ async function sendAll(
     ),
   );
   const count = each * TENANTS * ENDPOINTS;
-  const waiting = `select from ledger.webhook_deliveries where state = 'PENDING' and ${isNotDead}`;
   while (((await pool.query(waiting)).rowCount ?? 0) < count) await delay(100);
   await pool.query(
     `update ledger.webhook_endpoints set pause_until = null, due_at = now() where ${isNotDead}`,
