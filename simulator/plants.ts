@@ -26,13 +26,6 @@ export const PLANTS: readonly Plant[] = [
     replace: 'return undefined;',
   },
   {
-    name: 'bulk-redemption-despite-hold',
-    fault: 'credit that a moderation holds is taken by an amount of the account',
-    file: 'src/domain/account/redemption.js',
-    find: 'const hold = holdOnCredit(state, unit, person);',
-    replace: 'const hold = undefined;',
-  },
-  {
     name: 'redeem-one-more',
     fault: 'one more than what is left of a reward can be redeemed',
     file: 'src/domain/account/redemption.js',
@@ -49,16 +42,16 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'page-not-awaited',
     fault: 'the checkpoint of the policies moves before their reactions are carried out',
-    file: 'src/policies/page-reactions.js',
-    find: 'await this.carryOutAll([...lanes], signal);',
-    replace: 'void this.carryOutAll([...lanes], signal).catch(() => undefined);',
+    file: 'src/policies/reaction-flow.js',
+    find: 'while (this.open[0]?.pending === 0) {',
+    replace: 'while (this.open[0] !== undefined) {',
   },
   {
     name: 'failed-reaction-dropped',
     fault: 'a reaction that failed again and again is not parked',
-    file: 'src/policies/page-reactions.js',
-    find: 'tries >= TRIES_MAX)\n                    throw error;',
-    replace: 'tries >= TRIES_MAX)\n                    return;',
+    file: 'src/policies/event-reactions.js',
+    find: 'if (isLast)\n                    throw error;',
+    replace: 'if (isLast)\n                    return;',
   },
   {
     name: 'policy-skips-conversion',
@@ -196,10 +189,10 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'redeem-less',
-    fault: 'an amount of the account is accepted although one less is there',
+    fault: 'an amount of the account is accepted although only half of it is there',
     file: 'src/domain/account/redemption.js',
     find: 'if (availableOf(state.spendable, unit, now, person) < amount)',
-    replace: 'if (availableOf(state.spendable, unit, now, person) < amount - 1)',
+    replace: 'if (availableOf(state.spendable, unit, now, person) < amount / 2)',
   },
   {
     name: 'redeem-cancelled',
@@ -424,5 +417,26 @@ export const PLANTS: readonly Plant[] = [
     file: 'src/webhooks/deliveries/webhook-follower.js',
     find: 'await this.lookAgain(from);',
     replace: '',
+  },
+  {
+    name: 'remembered-bytes-not-counted',
+    fault: 'a remembered stream grows with what is appended, and its bytes are not counted',
+    file: 'src/command-handling/handle-command.js',
+    find: 'bytes: folded.bytes + bytesOf(encoded)',
+    replace: 'bytes: folded.bytes',
+  },
+  {
+    name: 'remembered-beyond-the-bound',
+    fault: 'a process remembers a hundred times what it may',
+    file: 'src/command-handling/stream-cache.js',
+    find: 'maxSize: bytesMax,',
+    replace: 'maxSize: 100 * bytesMax,',
+  },
+  {
+    name: 'claim-never-released',
+    fault: 'a request that ended without an answer is refused for ever by other processes',
+    file: 'src/kept-answers/kept-answers.js',
+    find: 'void this.releaseAll();',
+    replace: ';',
   },
 ];

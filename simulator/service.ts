@@ -10,6 +10,7 @@ import { RememberedStreams } from '../src/command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/core/core.js';
 import { LogWatch } from '../src/core/log-watch.js';
+import type { Scope } from '../src/domain/scope.js';
 import type { SubjectId } from '../src/domain/personal.js';
 import { EventCodec } from '../src/event-log/codec.js';
 import type { SeenEvent } from '../src/event-log/event-log.js';
@@ -107,6 +108,7 @@ interface FollowerParts {
 export class SimulatedService {
   readonly owner: Owner;
   readonly names = new KeyedNames(NAMES_KEY);
+  readonly remembered: RememberedStreams;
   readonly streams: Streams;
   readonly handling: CommandHandlingCore;
   readonly commands: Commands;
@@ -141,7 +143,8 @@ export class SimulatedService {
     );
     const codec = new EventCodec(this.keys);
     this.decode = decodeAny(codec);
-    this.streams = openStreams(this.log, codec, new RememberedStreams(rememberedBytes));
+    this.remembered = new RememberedStreams(rememberedBytes);
+    this.streams = openStreams(this.log, codec, this.remembered);
     this.handling = openCommandHandling({
       log: this.log,
       codec,
@@ -245,10 +248,10 @@ export class SimulatedService {
     const answers = new KeptAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
     const progress = {
       projectionsReach: () => Promise.resolve(true),
-      policiesReach: (position: string, timeoutMs: number) =>
-        this.policies.waitFor(position, timeoutMs),
+      policiesReach: (position: string, timeoutMs: number, signal: AbortSignal, scope: Scope) =>
+        this.policies.waitFor(position, timeoutMs, signal, scope),
       projectionsAt: () => Promise.resolve(new Map()),
-      policiesAt: () => this.policies.reachedPosition(),
+      policiesAt: (scope: Scope) => this.policies.reachedPosition(scope),
     };
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,
@@ -265,6 +268,11 @@ export class SimulatedService {
   /** Whether it has neither died nor stood still since its start: then it owes every answer. */
   get hasRunThroughout(): boolean {
     return this.owner.isAlive && !this.wasFrozen;
+  }
+
+  /** Of the streams that it may remember. */
+  get rememberedMax(): number {
+    return this.parts.rememberedBytes;
   }
 
   /** Begins to follow the log and to work through due jobs. */
