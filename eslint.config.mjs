@@ -287,6 +287,7 @@ export default defineConfig(
       'src/http/writing/**/*.ts',
       'src/privacy/{subject-keys,sealed-values,erasure-replay}.ts',
       'src/projecting/following/{position-waiters,projection-runner,projection-track}.ts',
+      'src/webhooks/deliveries/webhook-follower.ts',
       'src/event-log/*.ts',
       'src/foundation/**/*.ts',
     ],

@@ -278,7 +278,8 @@ async function firstAcceptedWrite(
   return accepted;
 }
 
-async function whenReady(service: ServiceProcess, withinMs = 60_000): Promise<void> {
+/** Waits for a service that runs. @throws when it ended or is late. */
+export async function whenReady(service: ServiceProcess, withinMs = 60_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while ((await statusOf(`${service.url}/health/ready`)) !== 200) {
     await mustLive(service);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { openCore } from '../src/core/core.js';
 import { loadConfig } from '../src/config/config.js';
 import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
 import { openPool } from '../src/postgres/database.js';
+import { fillUsers } from './filled-users.js';
 import { LedgerClient } from './ledger-client.js';
 import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
 
@@ -21,24 +21,6 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 5);
 const READS = 5;
 /** In every user; in one of a thousand; in one; too short for the index, in some. */
 const QUERIES = ['example.com', 'mara 77', `user${USERS - 1}@`, '9@'];
-
-/** Some 600 bytes each. */
-async function fill(pool: Pool): Promise<void> {
-  await pool.query(
-    `insert into rm_users_1.users (person, tenant, mode, account_ref, user_id, email, first_name, last_name, search, profile, primary_codes, date_created, date_changed)
-     select 'person-' || n, 'demo', 'live', 'account-' || n, 'u' || n, 'user' || n || '@example.com', 'Mara', n % 1000 || '',
-            concat('user', n, '@example.com', chr(31), 'mara ', n % 1000, chr(31), 'u', n),
-            json_build_object('id', 'u' || n, 'email', 'user' || n || '@example.com', 'firstName', 'Mara', 'lastName', n % 1000 || '', 'pad', repeat(md5(n::text), 8)),
-            '{}', 1795000000000 + n, 1795000000000 + n
-       from generate_series(1, $1::int) as n`,
-    [USERS],
-  );
-  await pool.query(
-    `insert into rm_users_1.user_counts values ('demo', 'live', $1) on conflict (tenant, mode) do update set users = excluded.users`,
-    [USERS],
-  );
-  await pool.query('vacuum analyze rm_users_1.users');
-}
 
 const percentile = (times: readonly number[], share: number): number =>
   [...times].sort((a, b) => a - b)[Math.floor(times.length * share)] ?? NaN;
@@ -101,7 +83,7 @@ async function main(): Promise<void> {
     if ('refused' in created) throw new Error(created.refused);
     // Without the time-out of requests.
     const pool = openPool({ url: core.databaseUrl(), max: 1, applicationName: 'bench' });
-    await fill(pool);
+    await fillUsers(pool, USERS);
     await pool.end();
     await core.close();
     const { url } = service;

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { crashRounds } from './crash-rounds.js';
 import { seedFrom, SeededRandom } from './seeded-random.js';
 import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
@@ -10,6 +12,19 @@ import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './s
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 20);
 const READY_MS = Number(process.env.SOAK_READY_MS ?? 3_000);
 const seed = seedFrom(process.env.SOAK_SEED);
+
+const BARE_STARTS = 9;
+
+/** A start of Node that does nothing: what the machine takes for one at the moment, in ms. */
+async function bareStart(): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < BARE_STARTS; n++) {
+    const began = performance.now();
+    await once(spawn(process.execPath, ['--eval', '0']), 'exit');
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(BARE_STARTS / 2)] ?? NaN;
+}
 
 async function main(): Promise<void> {
   console.log(`seed ${seed}`);
@@ -32,7 +47,8 @@ async function main(): Promise<void> {
     const median = sorted[Math.floor(sorted.length / 2)] ?? NaN;
     console.log(
       `${ROUNDS} crashes, ${result.requests} requests, ${result.repeated} repeated, ${result.accounts} accounts; ` +
-        `ready after a median of ${median.toFixed(0)} ms (${sorted[0]?.toFixed(0)} to ${sorted.at(-1)?.toFixed(0)})`,
+        `ready after a median of ${median.toFixed(0)} ms (${sorted[0]?.toFixed(0)} to ${sorted.at(-1)?.toFixed(0)}); ` +
+        `a start of Node alone takes ${(await bareStart()).toFixed(0)} ms here`,
     );
     const code = await service.terminate();
     const faults = [

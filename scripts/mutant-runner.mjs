@@ -39,8 +39,6 @@ class InProcessRunner {
   root = process.cwd();
   /** By file: its compiled code. */
   compiled = new Map();
-  /** By id of a test: its file. */
-  fileOf = new Map();
 
   /** @param options `inProcess.folders` of tests, and patterns of files to leave out. */
   constructor({ inProcess: { folders, leftOut } }) {
@@ -64,10 +62,7 @@ class InProcessRunner {
     const took = new Map();
     for (const file of this.files) {
       const beganAt = performance.now();
-      for (const result of await this.run(file, { isCovered: true })) {
-        this.fileOf.set(result.id, file);
-        tests.push(result);
-      }
+      tests.push(...(await this.run(file, { isCovered: true })));
       took.set(file, performance.now() - beganAt);
     }
     // Most mutants end at a quick test.
@@ -81,8 +76,10 @@ class InProcessRunner {
     stryker.hitCount = hitLimit ? 0 : undefined;
     let count = 0;
     const only = testFilter && new Set(testFilter);
+    // By the ids alone: after a mutant without end this is another process, without a dry run.
+    const files = only && new Set(testFilter.map((id) => id.slice(0, id.indexOf(': '))));
     for (const file of this.files) {
-      if (only && ![...only].some((id) => this.fileOf.get(id) === file)) continue;
+      if (files && !files.has(file)) continue;
       const results = await this.run(file, { only, mutant: activeMutant.id });
       count += results.length;
       if (hitLimit && stryker.hitCount > hitLimit) return { status: 'timeout' };

@@ -4,6 +4,7 @@ import { AccountPostings, POSTED_TYPES, type PostedEvent } from '../src/bookkeep
 import type { AccountState } from '../src/domain/account/account.state.js';
 import { availableCredit } from '../src/domain/account/redemption.js';
 import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
+import { bytesOf, HEAP_PER_STREAM } from '../src/command-handling/stream-cache.js';
 import type { Scope } from '../src/domain/scope.js';
 import { erasedSubjects, EventCodec, type Decoded } from '../src/event-log/codec.js';
 import type { CommandMeta } from '../src/event-log/envelope.js';
@@ -21,6 +22,7 @@ import {
 } from './promises.js';
 import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
+import { brokenWebhooks } from './webhook-promises.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
 import type { Owner } from './virtual-world.js';
@@ -45,11 +47,11 @@ const UNITS = ['cents', 'points'] as const;
 /** What does not hold in a world at rest; empty: everything does. */
 export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
   const { shared, now } = world;
-  const own = shared.log.all.filter(({ stream }) => scopeOfStream(stream) !== undefined);
+  const isOwn = ({ stream }: RecordedEvent): boolean =>
+    scopeOfStream(stream) !== undefined || stream === world.names.tenantStream(world.scope.tenant);
+  const own = shared.log.all.filter(isOwn);
   const log = await codecOf(shared.vault).decodeAll(own);
-  const lost = await codecOf(shared.vault).decodeAll(
-    shared.log.lost.filter(({ stream }) => scopeOfStream(stream) !== undefined),
-  );
+  const lost = await codecOf(shared.vault).decodeAll(shared.log.lost.filter(isOwn));
   const accounts = traceAccounts(log);
   return [
     ...[...accounts.values()].flatMap((account) => [
@@ -60,6 +62,8 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...unexplained(world.requests, log, { ...world, lost }),
     ...notForgotten(log, shared.vault),
     ...noncesUsedTwice(own),
+    ...heldForEver(shared),
+    ...brokenWebhooks(shared, { ...world, log, lost }),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
   ];
@@ -142,16 +146,21 @@ function noncesUsedTwice(log: readonly RecordedEvent[]): string[] {
 
 /** What each process decides on is what the log says, and codes lead to who has them. */
 async function brokenInProcesses(
-  { services, scope, names, inProcess }: WorldAtRest,
+  { services, shared, scope, names, inProcess }: WorldAtRest,
   accounts: ReadonlyMap<string, TracedAccount>,
 ): Promise<string[]> {
   const broken: string[] = [];
-  for (const { owner, streams, handling, commands } of services) {
+  for (const service of services) {
+    const { owner, streams, handling, commands } = service;
     await inProcess(owner, async () => {
       for (const { account, state } of accounts.values()) {
         // Refused, by a decision: whatever waits for the account for ever is noticed here.
         await commands.execute(new AccountCommandEnvelope(someMeta(scope), account, NO_CHANGE));
-        const loaded = await streams.accounts.load(names.accountStream(scope, account));
+        const stream = names.accountStream(scope, account);
+        const loaded = await streams.accounts.load(stream);
+        const bytes = HEAP_PER_STREAM + bytesOf(shared.log.stream(stream));
+        if (loaded.bytes < bytes)
+          broken.push(`${owner.name} counts ${loaded.bytes} bytes for ${account}: ${bytes}`);
         const difference = firstDifference(plain(loaded.state), plain(state));
         if (difference !== undefined)
           broken.push(`${owner.name} has another state of ${account} than the log: ${difference}`);
@@ -162,9 +171,18 @@ async function brokenInProcesses(
         }
       }
     });
+    broken.push(...overfull(service));
   }
   return broken;
 }
+
+/** What a process remembers of streams stays within its bound. */
+const overfull = ({ owner, remembered: { bytes }, rememberedMax }: SimulatedService): string[] =>
+  bytes > rememberedMax ? [`${owner.name} remembers ${bytes} bytes, of ${rememberedMax}`] : [];
+
+/** Nobody answers these any more: another process would refuse them until the purge. */
+const heldForEver = ({ answers }: SharedStores): string[] =>
+  answers.held.map((name) => `a living process holds the request ${name} for ever`);
 
 const NO_CHANGE = { type: 'CancelReward', rewardId: 'none' } as const;
 

@@ -20,6 +20,8 @@ export interface RoundPlan {
   /** How often clients wish for each kind of request. */
   readonly wishes: WishWeights;
   readonly faults: FaultRates;
+  /** Of webhooks, that come and go; undefined: none. */
+  readonly endpoints?: number;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
@@ -42,6 +44,9 @@ const STORES: FaultRates = {
   'rows lost': 100,
   'rows unanswered': 50,
   'rows late': 50,
+  'webhooks lost': 60,
+  'webhooks unanswered': 50,
+  'webhooks late': 50,
   'jobs lost': 50,
   'jobs unanswered': 50,
   'notification lost': 20,
@@ -131,6 +136,7 @@ export function nextPlan(
     cacheBytes: isLong || !random.onceIn(3) ? LARGE_CACHE : SMALL_CACHE,
     creditMax: isMany ? 3 : random.oneOf([3, 500, 500]),
     wishes: isMany ? MANY_REWARDS : random.onceIn(3) ? WISH_WEIGHTS : preferring(random),
+    endpoints: random.below(3),
     faults: SCENARIOS[scenario ?? random.weighted<Scenario>(WEIGHTS)],
   };
 }

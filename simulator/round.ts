@@ -13,6 +13,7 @@ import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
 import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
 import { Owner, VirtualWorld } from './virtual-world.js';
+import { Subscribers } from './subscribers.js';
 import { KnownWorld } from './wishes.js';
 
 export interface RoundResult {
@@ -65,6 +66,7 @@ class Round {
   private readonly known: KnownWorld;
   private readonly requests: Requests;
   private readonly fate: Fate;
+  private readonly subscribers: Subscribers;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
   private readonly answers: Hash = createHash('sha256');
@@ -80,6 +82,15 @@ class Round {
     const { world, random, faults, shared, services } = this;
     const startProcess = (): SimulatedService => this.startProcess();
     this.fate = new Fate({ world, random, faults, shared, services, startProcess });
+    const endpoints = plan.endpoints ?? 0;
+    this.subscribers = new Subscribers({
+      world,
+      random,
+      scope: SCOPE,
+      shared,
+      services,
+      endpoints,
+    });
     this.requests = new Requests({
       world: this.world,
       random: this.random,
@@ -123,6 +134,7 @@ class Round {
     await this.createTenant();
     this.shared.log.keepSoFar();
     this.fate.start();
+    this.subscribers.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -191,6 +203,7 @@ class Round {
   /** Nothing goes wrong any more, and everything that is due happens. */
   private async rest(): Promise<void> {
     this.faults.calm();
+    this.subscribers.stop();
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
     for (let day = 0; day < DAYS_OF_REST; day++) {
@@ -201,13 +214,14 @@ class Round {
 
   /** Until policies and jobs have had nothing to do for a while. */
   private async quiet(): Promise<void> {
-    const { log, policies, jobs, readModels } = this.shared;
+    const { log, policies, jobs, readModels, webhooks } = this.shared;
     let since = this.world.elapsed();
     let { head } = log;
     const due = (): number =>
       [...jobs.values()].filter(({ runAt }) => runAt <= this.world.now()).length;
     const reached = (): bigint => log.positions.number(policies.checkpoint.position ?? undefined);
     const areRowsReady = (): boolean =>
+      log.positions.number(webhooks.checkpoint?.position ?? undefined) === log.head &&
       readModels.followed.every(
         ({ position, erasures }) =>
           log.positions.number(position) === log.head && erasures.length === 0,
@@ -230,6 +244,7 @@ class Round {
       throw new Error(
         `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
           `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
+          `webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
           `${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
           `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },

@@ -10,6 +10,7 @@ import { RememberedStreams } from '../src/command-handling/stream-cache.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/core/core.js';
 import { LogWatch } from '../src/core/log-watch.js';
+import type { Scope } from '../src/domain/scope.js';
 import type { SubjectId } from '../src/domain/personal.js';
 import { EventCodec } from '../src/event-log/codec.js';
 import type { SeenEvent } from '../src/event-log/event-log.js';
@@ -27,6 +28,8 @@ import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { decodeAny, decodeForProjectors } from '../src/projecting/decode-events.js';
 import { ProjectionRunner } from '../src/projecting/following/projection-runner.js';
+import { WebhookFollower } from '../src/webhooks/deliveries/webhook-follower.js';
+import { WebhookSubscriptions } from '../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { Connection } from './connection.js';
 import type { Faults } from './faults.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
@@ -46,6 +49,7 @@ import {
   SimulatedReadModels,
 } from './simulated-read-models.js';
 import { SimulatedStore } from './simulated-store.js';
+import { simulatedFollowerStore, SimulatedWebhookTable } from './simulated-webhooks.js';
 import { StoreAway } from './store-away.js';
 import { Owner, type VirtualWorld } from './virtual-world.js';
 
@@ -55,6 +59,7 @@ const POSITION_WAIT_MS = 5_000;
 export const NAMES_KEY = Buffer.alloc(32, 1);
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
 const ANSWERS_KEY = Buffer.alloc(32, 3);
+const ENDPOINTS_KEY = Buffer.alloc(32, 5);
 
 const storesAway = (): Error => new StoreAway('the simulated database is away');
 
@@ -66,6 +71,7 @@ export class SharedStores {
   readonly policies: SimulatedPolicyTable;
   readonly jobs = new JobTable();
   readonly readModels = new SimulatedReadModels(accountProjectors);
+  readonly webhooks: SimulatedWebhookTable;
   readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
 
@@ -74,6 +80,7 @@ export class SharedStores {
     this.log = new SimulatedStore(logId, clock);
     this.answers = new SimulatedAnswerTable(clock);
     this.policies = new SimulatedPolicyTable(clock);
+    this.webhooks = new SimulatedWebhookTable(clock);
   }
 }
 
@@ -90,16 +97,26 @@ export interface ServiceParts {
   readonly onChange: (by: SimulatedService) => void;
 }
 
+interface FollowerParts {
+  readonly line: Connection;
+  readonly codec: EventCodec;
+  readonly settle: () => Promise<void>;
+  readonly locks: SimulatedLocks;
+}
+
 /** One process of the service: the code that ships, on simulated stores. */
 export class SimulatedService {
   readonly owner: Owner;
   readonly names = new KeyedNames(NAMES_KEY);
+  readonly remembered: RememberedStreams;
   readonly streams: Streams;
   readonly handling: CommandHandlingCore;
   readonly commands: Commands;
   readonly gateway: CommandGateway;
   readonly policies: PolicyRunner;
   readonly projections: ProjectionRunner;
+  readonly webhooks: WebhookFollower;
+  readonly subscriptions: WebhookSubscriptions;
   /** Each on a connection of its own. */
   readonly locks: readonly SimulatedLocks[];
   readonly log: SimulatedEventLog;
@@ -126,7 +143,8 @@ export class SimulatedService {
     );
     const codec = new EventCodec(this.keys);
     this.decode = decodeAny(codec);
-    this.streams = openStreams(this.log, codec, new RememberedStreams(rememberedBytes));
+    this.remembered = new RememberedStreams(rememberedBytes);
+    this.streams = openStreams(this.log, codec, this.remembered);
     this.handling = openCommandHandling({
       log: this.log,
       codec,
@@ -137,10 +155,9 @@ export class SimulatedService {
     });
     this.commands = openCommandBus(this.handling);
     this.jobs = new SimulatedJobs(shared.jobs, line);
-    const [policyLocks, projectionLocks] = [0, 1].map(
-      () => new SimulatedLocks(shared.policies, line, owner),
-    ) as [SimulatedLocks, SimulatedLocks];
-    this.locks = [policyLocks, projectionLocks];
+    const newLocks = (): SimulatedLocks => new SimulatedLocks(shared.policies, line, owner);
+    const locks = { policies: newLocks(), projections: newLocks(), webhooks: newLocks() };
+    this.locks = Object.values(locks);
     const settle = (noticed?: SeenEvent): Promise<void> =>
       line.write('database', storesAway, () => settleSimulatedLoss(shared, noticed));
     this.watch = new LogWatch({
@@ -150,7 +167,7 @@ export class SimulatedService {
     });
     this.policies = new PolicyRunner({
       settle,
-      stores: simulatedPolicyStores(shared.policies, line, policyLocks),
+      stores: simulatedPolicyStores(shared.policies, line, locks.policies),
       log: this.log,
       decode: this.decode,
       policies: POLICIES,
@@ -158,7 +175,14 @@ export class SimulatedService {
       logger: SILENT,
       carryOut: carryOutReactions(this.commands, this.jobs),
     });
-    this.projections = this.openProjections({ line, codec, settle, locks: projectionLocks });
+    this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
+    this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });
+    this.subscriptions = new WebhookSubscriptions({
+      commands: this.commands,
+      tenants: this.handling.tenants,
+      names: this.names,
+      sealer: new FixedSealer(ENDPOINTS_KEY),
+    });
     this.gateway = this.openGateway(line);
     shared.processes.add(this);
   }
@@ -190,17 +214,21 @@ export class SimulatedService {
     };
   }
 
-  private openProjections({
-    line,
-    codec,
-    settle,
-    locks,
-  }: {
-    readonly line: Connection;
-    readonly codec: EventCodec;
-    readonly settle: () => Promise<void>;
-    readonly locks: SimulatedLocks;
-  }): ProjectionRunner {
+  private openWebhooks({ line, settle, locks }: FollowerParts): WebhookFollower {
+    return new WebhookFollower({
+      settle,
+      store: simulatedFollowerStore(this.shared.webhooks, line, locks),
+      log: this.log,
+      decode: this.decode,
+      streams: this.streams,
+      names: this.names,
+      logger: SILENT,
+      translate: () => Promise.resolve(undefined),
+      pageSize: this.parts.batches.pageSize,
+    });
+  }
+
+  private openProjections({ line, codec, settle, locks }: FollowerParts): ProjectionRunner {
     const { readModels } = this.shared;
     return new ProjectionRunner({
       settle,
@@ -220,10 +248,10 @@ export class SimulatedService {
     const answers = new KeptAnswers(rows, new FixedSealer(ANSWERS_KEY), this.keys);
     const progress = {
       projectionsReach: () => Promise.resolve(true),
-      policiesReach: (position: string, timeoutMs: number) =>
-        this.policies.waitFor(position, timeoutMs),
+      policiesReach: (position: string, timeoutMs: number, signal: AbortSignal, scope: Scope) =>
+        this.policies.waitFor(position, timeoutMs, signal, scope),
       projectionsAt: () => Promise.resolve(new Map()),
-      policiesAt: () => this.policies.reachedPosition(),
+      policiesAt: (scope: Scope) => this.policies.reachedPosition(scope),
     };
     const ownWrites = new OwnWrites(this.log, progress, {
       timeoutMs: POSITION_WAIT_MS,
@@ -242,6 +270,11 @@ export class SimulatedService {
     return this.owner.isAlive && !this.wasFrozen;
   }
 
+  /** Of the streams that it may remember. */
+  get rememberedMax(): number {
+    return this.parts.rememberedBytes;
+  }
+
   /** Begins to follow the log and to work through due jobs. */
   start(): void {
     const { world } = this.parts;
@@ -249,6 +282,7 @@ export class SimulatedService {
       this.watch.start();
       this.policies.start();
       this.projections.start();
+      this.webhooks.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
   }

@@ -39,6 +39,13 @@ export class SimulatedAnswerTable {
       if (createdAt < this.clock() - olderThanMs) this.rows.delete(name);
   }
 
+  /** Requests that a living process holds and has not answered. */
+  get held(): readonly string[] {
+    return [...this.rows].flatMap(([name, { answer, owner }]) =>
+      answer === null && owner !== undefined && this.present.has(owner) ? [name] : [],
+    );
+  }
+
   /** Answers from behind this position of the log go, and leave claims without an owner. */
   forgetBehind(position: bigint): void {
     for (const row of this.rows.values()) {

@@ -5,6 +5,7 @@ import type { SimulatedAnswerTable } from './simulated-answers.js';
 import type { JobTable } from './simulated-jobs.js';
 import type { SimulatedPolicyTable } from './simulated-policy-stores.js';
 import type { SimulatedReadModels } from './simulated-read-models.js';
+import type { SimulatedWebhookTable } from './simulated-webhooks.js';
 import type { SimulatedStore } from './simulated-store.js';
 
 /** What refers to positions of the log. */
@@ -14,6 +15,7 @@ export interface Referring {
   readonly answers: SimulatedAnswerTable;
   readonly jobs: JobTable;
   readonly readModels: SimulatedReadModels;
+  readonly webhooks: SimulatedWebhookTable;
 }
 
 /**
@@ -23,20 +25,22 @@ export interface Referring {
  * rest on a lost event are forgotten.
  */
 export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefined): void {
-  const { log, policies, readModels } = of;
+  const { log, policies, readModels, webhooks } = of;
   const { position, witness } = policies.checkpoint;
   const isLost = (at: Position | null | undefined, seen: SeenEvent | undefined): boolean =>
     at != null && (seen === undefined ? log.positions.number(at) > log.head : !log.holds(seen));
   const arePoliciesLost = isLost(position, witness);
   const lost = readModels.followed.filter((each) => isLost(each.position, each.seen));
   const isNoticed = noticed !== undefined && !log.holds(noticed);
-  if (!arePoliciesLost && lost.length === 0 && !isNoticed) return;
+  const areWebhooksLost = isLost(webhooks.checkpoint?.position, webhooks.seen);
+  if (!arePoliciesLost && !areWebhooksLost && lost.length === 0 && !isNoticed) return;
   const standing = newestStanding(of);
   for (const generation of lost) readModels.renew(generation);
   if (arePoliciesLost) {
-    const trail = intact(of);
+    const trail = intact(log, policies.checkpoint.trail);
     policies.moveBack(trail.at(-1), trail);
   }
+  if (areWebhooksLost) putFollowerBack(of);
   policies.rows = policies.rows.filter(({ parked: { position: at, eventId } }) =>
     log.holds({ position: at, eventId }),
   );
@@ -46,18 +50,28 @@ export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefine
 }
 
 /** The earlier checkpoints up to the last one that the log still has. */
-function intact({ log, policies }: Referring): readonly TrailPoint[] {
-  const left = [...policies.checkpoint.trail];
+function intact(log: SimulatedStore, trail: readonly TrailPoint[]): readonly TrailPoint[] {
+  const left = [...trail];
   for (let last = left.at(-1); last && !log.holds(last.witness); last = left.at(-1)) left.pop();
   return left;
 }
 
+/** To the last event that the log still has; without one it goes on at the head. */
+function putFollowerBack({ log, webhooks }: Referring): void {
+  const trail = intact(log, webhooks.checkpoint?.trail ?? []);
+  const head = log.head === 0n ? null : log.positions.token(log.head);
+  const position = trail.at(-1)?.reached ?? head;
+  const last = position === null ? -1n : log.positions.number(position);
+  webhooks.moveTo({ position, trail }, (changed) => log.positions.number(changed) > last);
+}
+
 /** The newest position that is known to be intact; -1: none. */
-function newestStanding({ log, policies, readModels }: Referring): bigint {
+function newestStanding({ log, policies, readModels, webhooks }: Referring): bigint {
   const { witness, trail } = policies.checkpoint;
   const seen = [
     ...trail.map((point) => point.witness),
     ...(witness ? [witness] : []),
+    ...(webhooks.seen ? [webhooks.seen] : []),
     ...readModels.followed.flatMap((generation) => generation.seen ?? []),
   ];
   const ordinals = seen

@@ -236,7 +236,7 @@ const VARIABLES = {
     schema: webAddress().optional(),
     default: '`http://HOST:PORT`',
     meaning:
-      'How the outside reaches the service: the start of share links, downloads and the OpenAPI page.',
+      'How the outside reaches the service: the start of share links, downloads and the OpenAPI page. Where several processes run, they need the same one: each sends webhooks with links.',
   },
   ROLES: {
     schema: setOf(ROLES).default(new Set(ROLES)),

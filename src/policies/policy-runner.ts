@@ -1,4 +1,5 @@
-import type { EventLog, Position, RecordedEvent } from '../event-log/event-log.js';
+import type { Scope } from '../domain/scope.js';
+import type { EventLog, Position } from '../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
@@ -7,12 +8,13 @@ import { after, elapsed } from '../foundation/world.js';
 import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
 import { PositionWaiters } from '../projecting/following/position-waiters.js';
 import { describeFailure } from './describe-failure.js';
-import { PageReactions } from './page-reactions.js';
+import { EventReactions } from './event-reactions.js';
 import type { ParkedCounts } from './parked-reactions.js';
 import { CheckpointMoved, type TrailPoint } from './policy-checkpoint.js';
 import type { PolicyStores } from './policy-stores.js';
 import { PolicyTrail } from './policy-trail.js';
 import type { CarryOut } from './policy.js';
+import { ReactionFlow } from './reaction-flow.js';
 import type { ReadingOptions } from './reading-events.js';
 import { Retries, type RetriesParts } from './retries.js';
 
@@ -51,7 +53,7 @@ const PAGE = 500;
 const POLL_MS = 15;
 const RETRY = { first: 50, max: 5_000 };
 /**
- * Longest delay of the checkpoint after a page without reactions: other processes wait for its
+ * Longest delay of the checkpoint after events without reactions: other processes wait for its
  * position, too.
  */
 const IDLE_CHECKPOINT_MS = 50;
@@ -65,8 +67,8 @@ const OUTAGE_MS = 2_000;
 const RETRY_FIRST_MS = 2_000;
 
 /**
- * Reacts to the log, each stream in its order, each event at least once: every reaction of a page
- * is carried out or recorded as parked before the checkpoint moves, and has an id made from its
+ * Reacts to the log, each stream in its order, each event at least once: every reaction is carried
+ * out or recorded as parked before the checkpoint moves past its event, and has an id made from its
  * cause. Parked reactions are retried until they succeed. One process leads (advisory lock), the
  * others are standby.
  */
@@ -94,7 +96,9 @@ export class PolicyRunner {
   /** Cancels the write. */
   private idleWrite: (() => void) | undefined;
   private problem: string | null = null;
-  private readonly pages: PageReactions;
+  private readonly reactions: EventReactions;
+  /** Of this turn; undefined: this process does not lead. */
+  private flow: ReactionFlow | undefined;
   private readonly retries: Retries;
 
   constructor(private readonly options: PolicyRunnerOptions) {
@@ -102,7 +106,7 @@ export class PolicyRunner {
     this.waiters = new PositionWaiters(options.log);
     const { parked, locks } = options.stores;
     this.retries = new Retries({ ...options, parked });
-    this.pages = new PageReactions({
+    this.reactions = new EventReactions({
       ...options,
       parked,
       parkedStreamsMax: options.parkedStreamsMax ?? PARKED_STREAMS_MAX,
@@ -118,7 +122,7 @@ export class PolicyRunner {
     this.running ??= Promise.all([this.run(), this.retry()]).then(() => undefined);
   }
 
-  /** Finishes the current page. */
+  /** Finishes the reactions that are being carried out. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
@@ -142,10 +146,18 @@ export class PolicyRunner {
   /**
    * True once every reaction to the events up to the position was appended, except for parked
    * streams, which are not waited for; false when the time is over or the signal aborts.
+   * @param scope whose events they are; undefined: all. The process that leads does not wait for
+   * those of others.
    */
-  async waitFor(position: Position, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
-    if (this.leading && this.options.log.compare(this.reached, position) >= 0) return true;
-    const waiting = this.waiters.wait(position, [CHECKPOINT], timeoutMs, signal);
+  async waitFor(
+    position: Position,
+    timeoutMs: number,
+    signal?: AbortSignal,
+    scope?: Scope,
+  ): Promise<boolean> {
+    if (this.leading && this.options.log.compare(this.reachedBy(scope), position) >= 0) return true;
+    const awaited = scope === undefined ? CHECKPOINT : ledgerNamed(scope);
+    const waiting = this.waiters.wait(position, [awaited], timeoutMs, signal);
     if (!this.leading) void this.pollWhileAwaited();
     return waiting;
   }
@@ -159,11 +171,11 @@ export class PolicyRunner {
   }
 
   /**
-   * How far the reactions are, as this process knows best; undefined: none yet. @throws when the
-   * database is unavailable.
+   * How far the reactions to events of this scope are, as this process knows best; undefined: none
+   * yet. @throws when the database is unavailable.
    */
-  async reachedPosition(): Promise<Position | undefined> {
-    return this.leading ? this.reached : ((await this.checkpoint()) ?? undefined);
+  async reachedPosition(scope?: Scope): Promise<Position | undefined> {
+    return this.leading ? this.reachedBy(scope) : ((await this.checkpoint()) ?? undefined);
   }
 
   /** @throws when the database or the log is unavailable. */
@@ -209,26 +221,70 @@ export class PolicyRunner {
 
   private async lead(signal: AbortSignal): Promise<void> {
     const { log, stores, settle } = this.options;
+    await settle?.();
+    this.epoch = log.epoch;
+    const { position, trail, losses } = await stores.checkpoints.load();
+    this.stored = position;
+    this.reached = position ?? undefined;
+    this.trail = this.trailOf(trail);
+    this.losses = losses;
+    await this.takeUpFirst(signal);
+    const flow = this.flowFrom(this.reached, signal);
     try {
-      await settle?.();
-      this.epoch = log.epoch;
-      const { position, trail, losses } = await stores.checkpoints.load();
-      this.stored = position;
-      this.reached = position ?? undefined;
-      this.trail = this.trailOf(trail);
-      this.losses = losses;
-      await this.takeUpFirst(signal);
+      this.flow = flow;
       this.leading = true;
-      if (this.reached !== undefined) this.waiters.advanced(CHECKPOINT, this.reached);
+      if (this.reached !== undefined) this.advanced(this.reached);
       await this.noteWhetherAtHead();
-      for await (const page of log.follow(this.reached, { signal, pageSize: PAGE })) {
-        await this.reactTo(page, signal);
-        if (signal.aborted) break;
-      }
+      const { signal: flowing } = flow;
+      for await (const page of log.follow(this.reached, { signal: flowing, pageSize: PAGE }))
+        await flow.take(page);
     } finally {
       this.leading = false;
-      await this.writeReached().catch(() => undefined);
+      this.flow = undefined;
+      await flow.close().finally(() => this.writeReached().catch(() => undefined));
     }
+  }
+
+  private flowFrom(position: Position | undefined, signal: AbortSignal): ReactionFlow {
+    const flow: ReactionFlow = new ReactionFlow(position, {
+      reading: this.options,
+      reactions: this.reactions,
+      signal,
+      onDone: (last, hasReactions) => {
+        this.reached = last;
+        this.problem = null;
+        const tell = (): void => this.waiters.advanced(CHECKPOINT, last);
+        // Other processes mostly wait for a reaction: without any, one write serves all pages of a
+        // moment.
+        if (hasReactions) this.writeReached().then(tell, (error: unknown) => flow.fail(error));
+        else {
+          this.writeSoon();
+          tell();
+        }
+      },
+      onMovedIn: (ledger) => {
+        const awaited = this.waiters.awaited().filter((name) => name !== CHECKPOINT);
+        for (const name of awaited)
+          if (ledger === undefined || ledger === name) this.advancedIn(flow, name);
+      },
+    });
+    return flow;
+  }
+
+  private advancedIn(flow: ReactionFlow, ledger: string): void {
+    const reached = flow.reachedIn(ledger);
+    if (reached !== undefined) this.waiters.advanced(ledger, reached);
+  }
+
+  /** All reactions up to the position are done. */
+  private advanced(position: Position): void {
+    for (const name of this.waiters.awaited()) this.waiters.advanced(name, position);
+  }
+
+  private reachedBy(scope: Scope | undefined): Position | undefined {
+    return scope === undefined || this.flow === undefined
+      ? this.reached
+      : this.flow.reachedIn(ledgerNamed(scope));
   }
 
   /**
@@ -238,7 +294,7 @@ export class PolicyRunner {
   private async takeUpFirst(signal: AbortSignal): Promise<void> {
     const { parked } = this.options.stores;
     await parked.tryAllSoon();
-    await this.pages.restore();
+    await this.reactions.restore();
     if (!(await parked.isEmpty()))
       await Promise.race([this.retries.due(signal), pause(RETRY_FIRST_MS, signal)]);
   }
@@ -247,19 +303,6 @@ export class PolicyRunner {
   private async noteWhetherAtHead(): Promise<void> {
     const { log } = this.options;
     if (log.compare(this.reached, await log.head()) >= 0) this.problem = null;
-  }
-
-  private async reactTo(page: readonly RecordedEvent[], signal: AbortSignal): Promise<void> {
-    const last = page.at(-1);
-    if (!last) return;
-    const isLookedAt = await this.pages.reactTo(page, signal);
-    this.reached = last.position;
-    // Other processes mostly wait for a reaction: without any, one write serves all pages of a
-    // moment.
-    if (isLookedAt) await this.writeReached();
-    else this.writeSoon();
-    this.problem = null;
-    this.waiters.advanced(CHECKPOINT, last.position);
   }
 
   /** Continues as long as the runner does, through every outage. */
@@ -331,7 +374,7 @@ export class PolicyRunner {
     try {
       while (!this.leading && this.waiters.awaited().length > 0 && !this.stopping.signal.aborted) {
         const position = await this.checkpoint().catch(() => null);
-        if (position !== null) this.waiters.advanced(CHECKPOINT, position);
+        if (position !== null) this.advanced(position);
         await pause(POLL_MS, this.stopping.signal);
       }
     } finally {
@@ -339,3 +382,6 @@ export class PolicyRunner {
     }
   }
 }
+
+/** As `ledgerOf` names it. */
+const ledgerNamed = ({ tenant, mode }: Scope): string => `${mode}/${tenant}`;

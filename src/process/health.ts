@@ -9,6 +9,7 @@ import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
+import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -32,7 +33,10 @@ export class ServiceReadiness implements ReadinessProbe {
       readonly projections: ProjectionRunner;
       readonly policies: PolicyRunner;
       readonly sealer: ChainSealer;
-      readonly webhooks: { readonly follower: WebhookFollower };
+      readonly webhooks: {
+        readonly follower: WebhookFollower;
+        readonly sender: Pick<WebhookSender, 'status'>;
+      };
     },
     private readonly names: readonly string[],
   ) {
@@ -136,7 +140,14 @@ export class ServiceReadiness implements ReadinessProbe {
       }),
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
-    const followers = { ...projections, policies, chain, webhooks };
+    const sender = this.followers.webhooks.sender.status();
+    const followers = {
+      ...projections,
+      policies,
+      chain,
+      webhooks,
+      'webhook sender': { ok: sender.lastError === null, ...sender },
+    };
     const checks = { postgres, 'event-log': log, ...followers };
     const degraded = Object.values(followers).some(standsStill);
     return { ready: postgres.ok && log.ok && this.caughtUp, degraded, checks };

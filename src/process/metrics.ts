@@ -4,13 +4,17 @@ import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { timeNow } from '../foundation/world.js';
 import type { PolicyRunner, PolicyStatus } from '../policies/policy-runner.js';
 import type { WebhookFollower, WebhooksStatus } from '../webhooks/deliveries/webhook-follower.js';
+import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 interface WatchedRunners {
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
-  readonly webhooks: { readonly follower: WebhookFollower };
+  readonly webhooks: {
+    readonly follower: WebhookFollower;
+    readonly sender: Pick<WebhookSender, 'status'>;
+  };
 }
 
 /** Metrics of the log, the read models and the policies. Labels are our own names, never ids. */
@@ -82,6 +86,7 @@ interface FollowersRead {
   readonly policies: PolicyStatus | undefined;
   readonly chain: SealerStatus | undefined;
   readonly webhooks: WebhooksStatus | undefined;
+  readonly sender: SenderStatus;
 }
 
 async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
@@ -92,7 +97,8 @@ async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> 
     followers.sealer.status(now).catch(() => undefined),
     followers.webhooks.follower.status(now).catch(() => undefined),
   ]);
-  return { projections, policies, chain, webhooks };
+  const sender = followers.webhooks.sender.status();
+  return { projections, policies, chain, webhooks, sender };
 }
 
 /** Callers at the same time share one reading. */
@@ -211,6 +217,11 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     name: 'ledger_webhooks_lag_seconds',
     help: 'Age of the oldest event of which webhooks know nothing yet',
     set: ofWebhooks('lagSeconds'),
+  },
+  {
+    name: 'ledger_webhook_sender_still_seconds',
+    help: 'How long this process could not read which webhooks are due, or make their bodies',
+    set: (gauge, { sender }) => gauge.set(sender.stillSeconds),
   },
   {
     name: 'ledger_webhooks_waiting',

@@ -111,7 +111,7 @@ export async function startApplication(
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
         projectionsAt: (names) => projections.appliedPositions(names),
-        policiesAt: () => policies.reachedPosition(),
+        policiesAt: (scope) => policies.reachedPosition(scope),
       },
       publicUrl: () => config.publicUrl ?? parts.address.url,
     }),

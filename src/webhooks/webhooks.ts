@@ -3,6 +3,7 @@ import type { Core } from '../core/core.js';
 import type { Position } from '../event-log/event-log.js';
 import type { Logger } from '../foundation/logger.js';
 import { decodeAny } from '../projecting/decode-events.js';
+import { postgresFollowerStore } from './deliveries/follower-store.js';
 import { TestDeliveries } from './deliveries/test-deliveries.js';
 import { WebhookFollower } from './deliveries/webhook-follower.js';
 import { WebhookSender, type SeenAttempt } from './deliveries/webhook-sender.js';
@@ -43,7 +44,7 @@ export class Webhooks {
     this.post = new WebhookPost(guard);
     this.tests = new TestDeliveries(core.pool, look);
     this.follower = new WebhookFollower({
-      pool,
+      store: postgresFollowerStore(pool),
       log,
       decode: decodeAny(codec),
       streams,
@@ -55,7 +56,6 @@ export class Webhooks {
     });
     this.sender = new WebhookSender({
       pool,
-      log,
       tenants,
       subscriptions,
       payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),

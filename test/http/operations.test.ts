@@ -119,6 +119,16 @@ test('every route for operators is in the table', () => {
   expect(Object.keys(ROUTES).sort()).toEqual([...known].sort());
 });
 
+test('a run is described as one that is under way, like the operations that answer with it', async () => {
+  const { body } = await call('GET', '/openapi.json');
+  const { paths } = body as {
+    paths: Record<string, Record<string, { responses: Record<string, { content?: unknown }> }>>;
+  };
+  const run = paths['/operations/runs/{runId}']?.['get']?.responses['202'];
+  expect(run?.content).toBeDefined();
+  expect(paths['/operations/policies/retry']?.['post']?.responses['202']).toEqual(run);
+});
+
 describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
   const [method = '', template = ''] = route.split(' ');
   const path = template.replace(/\{\w+\}/g, 'x');

@@ -432,6 +432,31 @@ test('whoever is forgotten is in no retry, in no row and in no resend', async ()
   );
 });
 
+test('health and metrics show a sender that cannot read what is due', async () => {
+  const { pool } = core();
+  const check = async () => {
+    const response = await fetch(`${running.service.origin}/health/ready`);
+    const { checks } = (await response.json()) as {
+      checks: Record<string, { ok: boolean; stillSeconds: number; lastError: string | null }>;
+    };
+    return checks['webhook sender'];
+  };
+  const still = async (): Promise<number> => {
+    const text = await (await fetch(`${running.service.origin}/metrics`)).text();
+    return Number(/^ledger_webhook_sender_still_seconds (\S+)$/m.exec(text)?.[1]);
+  };
+  await until(async () => (await check())?.ok === true, WITHIN_MS);
+  await pool.query('alter table ledger.webhook_endpoints rename to endpoints_away');
+  try {
+    await until(async () => ((await check())?.stillSeconds ?? 0) > 1, WITHIN_MS);
+    expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
+    expect(await still()).toBeGreaterThan(1);
+  } finally {
+    await pool.query('alter table ledger.endpoints_away rename to webhook_endpoints');
+  }
+  await until(async () => (await check())?.ok === true && (await still()) < 1, WITHIN_MS);
+});
+
 test('another process on the same stores sends nothing twice, and goes on', async () => {
   const path = aPath();
   await subscribe(path);

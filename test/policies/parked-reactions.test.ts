@@ -118,6 +118,43 @@ it('a failure of one account that looks like an outage delays no other account',
   expect(runner.lastError).toBeNull();
 });
 
+it('a reaction that takes long delays its stream and the checkpoint, and no other account', async () => {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let isHeld = false;
+  const done: string[] = [];
+  const runner = releases.newer({
+    carryOut: async ({ stream, revision }, policy) => {
+      if (stream === streamOf('hot')) {
+        isHeld = true;
+        await released;
+      }
+      if (policy === 'to-both') done.push(`${stream} ${revision}`);
+    },
+  });
+  const own = { tenant: 'demo', mode: 'live' } as const;
+  const before = await releases.happened('a', OLD_FACT);
+  expect(await runner.waitFor(before, 20_000)).toBe(true);
+  await releases.happened('hot', OLD_FACT);
+  await eventually(() => Promise.resolve(isHeld));
+  await releases.happened('hot', OLD_FACT);
+  const head = await releases.happened('b', OLD_FACT, OLD_FACT);
+  try {
+    await eventually(() => Promise.resolve(done.includes(`${streamOf('b')} 1`)));
+    expect(done).toEqual([`${streamOf('a')} 0`, `${streamOf('b')} 0`, `${streamOf('b')} 1`]);
+    expect(log.compare((await runner.checkpoint()) ?? undefined, before)).toBeLessThanOrEqual(0);
+    // Another tenant's reads do not wait; this one's do.
+    const other = { tenant: 'other', mode: 'live' } as const;
+    expect(await runner.waitFor(head, 20_000, undefined, other)).toBe(true);
+    expect(await runner.waitFor(head, 1, undefined, own)).toBe(false);
+  } finally {
+    release();
+  }
+  expect(await runner.waitFor(head, 20_000, undefined, own)).toBe(true);
+  expect(await runner.waitFor(head, 20_000)).toBe(true);
+  expect(done.slice(3)).toEqual([`${streamOf('hot')} 0`, `${streamOf('hot')} 1`]);
+});
+
 it('an outage of the stores parks nothing, however often a reaction fails meanwhile', async () => {
   const runner = releases.newer({ isUnavailable: () => true, outageMs: 0 });
   const before = await releases.happened('fine', OLD_FACT);

@@ -15,6 +15,10 @@ import {
   SimulatedReadModels,
 } from '../../simulator/simulated-read-models.js';
 import { SimulatedStore } from '../../simulator/simulated-store.js';
+import {
+  simulatedFollowerStore,
+  SimulatedWebhookTable,
+} from '../../simulator/simulated-webhooks.js';
 import { Owner } from '../../simulator/virtual-world.js';
 import type { LogLine } from '../../simulator/connection.js';
 import type {
@@ -51,6 +55,16 @@ import { openPool } from '../../src/postgres/database.js';
 import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { inTransaction } from '../../src/postgres/transaction.js';
+import {
+  moveFollower,
+  type EndpointChange,
+  type FollowedPage,
+  type NewDelivery,
+} from '../../src/webhooks/deliveries/delivery-rows.js';
+import {
+  postgresFollowerStore,
+  type FollowerStore,
+} from '../../src/webhooks/deliveries/follower-store.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { newSeed } from '../support/new-seed.js';
 import { eventually } from '../support/embedded.js';
@@ -417,6 +431,118 @@ it('rows of read models, with their checkpoint', async () => {
     return ['all rows', one, other];
   });
   real.locks.release();
+});
+
+const position = (n: number) => `m-${n}`;
+const ordinal = (token: string) => Number(token.slice(2));
+
+/** A page of any kind, for a few endpoints and rows that come again. */
+function somePage(ids: readonly string[]): FollowedPage {
+  const endpoint = () =>
+    ({ tenant: 'acme', mode: 'live', endpointId: random.oneOf(['1', '2']) }) as const;
+  const at = position(random.below(30));
+  const change = (): EndpointChange => ({
+    ...endpoint(),
+    state: random.oneOf(['ACTIVE', 'DISABLED', 'UNSUBSCRIBED']),
+    position: random.onceIn(4) ? null : at,
+  });
+  const delivery = (): NewDelivery => ({
+    ...endpoint(),
+    id: random.oneOf(ids),
+    webhookId: random.uuid(),
+    type: random.oneOf(['reward.created', 'user.created']),
+    subject: { rewardId: random.oneOf(['a', 'b']) },
+    event: { stream: 's-1', revision: BigInt(random.below(5)), eventId: random.uuid() },
+    created: random.below(1_000),
+  });
+  const unread = { stream: 's-1', revision: 1n, position: at, reason: 'new' };
+  const some = <T>(make: () => T): T[] => [make(), make()].slice(random.below(3));
+  return {
+    point: { reached: at, witness: { position: at, eventId: random.uuid() } },
+    trail: random.onceIn(2)
+      ? [{ reached: at, witness: { position: at, eventId: random.uuid() } }]
+      : undefined,
+    endpoints: some(change),
+    // A page names each row once.
+    deliveries: [...new Map(some(delivery).map((row) => [row.id, row])).values()],
+    unread: random.onceIn(6) ? [{ ...unread, eventId: random.oneOf(ids) }] : [],
+  };
+}
+
+it('rows of webhooks, with the checkpoint of their follower', async () => {
+  const table = new SimulatedWebhookTable(() => Date.now());
+  const locks = new SimulatedLocks(new SimulatedPolicyTable(() => 0), line, new Owner('process'));
+  const both: readonly FollowerStore[] = [
+    postgresFollowerStore(pool),
+    simulatedFollowerStore(table, line, locks),
+  ];
+  const ids = Array.from({ length: 12 }, () => random.uuid());
+  const byText = (one: unknown, other: unknown) =>
+    JSON.stringify(one, plainly) < JSON.stringify(other, plainly) ? -1 : 1;
+  const plainly = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
+  const looked = async (store: FollowerStore) => {
+    const checkpoint = await store.checkpoint();
+    const states = await store.endpointsIn(['ACTIVE', 'DISABLED', 'UNSUBSCRIBED', 'UNKNOWN']);
+    return {
+      checkpoint: checkpoint && { ...checkpoint, movedAt: undefined },
+      endpoints: states.map(({ endpointId, state }) => `${endpointId} ${state}`).sort(),
+      active: (await store.endpointsIn(['ACTIVE'])).length,
+      unread: (await store.unreadEvents(99))
+        .map(({ eventId, stream, revision, position: at }) => ({ eventId, stream, revision, at }))
+        .sort(byText),
+    };
+  };
+  const storedRows = async () => {
+    const { rows } = await pool.query<object>(
+      `select id, endpoint_id as "endpointId", webhook_id as "webhookId", type, subject, event_id as "eventId",
+              extract(epoch from created)::float8 * 1000 as created, state
+       from ledger.webhook_deliveries order by id`,
+    );
+    return rows;
+  };
+  const simulatedRows = () =>
+    [...table.deliveries.values()]
+      .map(({ id, endpointId, webhookId, type, subject, event, created, state }) => ({
+        id,
+        endpointId,
+        webhookId,
+        type,
+        subject,
+        eventId: event?.eventId,
+        created,
+        state,
+      }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  await alike(async () => {
+    const which = random.below(10);
+    const page = somePage(ids);
+    const version = random.onceIn(6) ? 99n : (table.checkpoint?.version ?? 0n);
+    const calls: Readonly<Record<number, (store: FollowerStore) => Promise<unknown>>> = {
+      0: (store) => store.begin(page.point.reached),
+      1: (store) => store.storeRead(random.oneOf(ids.slice(0, 1)), page.deliveries),
+      2: async (store) =>
+        page.endpoints.length > 0 ? store.putEndpoints(page.endpoints) : undefined,
+    };
+    const call = calls[which] ?? ((store: FollowerStore) => store.storePage(version, page));
+    if (which === 3) {
+      const trail = random.onceIn(2) ? [] : [page.point];
+      const to = { position: page.point.reached, trail };
+      const isBehind = (changed: string) => ordinal(changed) > ordinal(page.point.reached);
+      await inTransaction(pool, (client) => moveFollower(client, to, isBehind));
+      table.moveTo(to, isBehind);
+    } else if (which === 4) {
+      await pool.query(
+        `update ledger.webhook_deliveries set state = 'DELIVERED', next_attempt_at = null, ended_at = now()`,
+      );
+      for (const row of table.deliveries.values()) row.state = 'DELIVERED';
+    } else {
+      const answers = [];
+      for (const store of both) answers.push(await ended(call(store)));
+      expect(answers[1]).toEqual(answers[0]);
+    }
+    const [one, other] = [await looked(both[0]!), await looked(both[1]!)];
+    return ['all rows', { ...one, rows: await storedRows() }, { ...other, rows: simulatedRows() }];
+  });
 });
 
 it('jobs by their key', async () => {

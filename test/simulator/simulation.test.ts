@@ -29,7 +29,7 @@ it('the same seed is the same course of events', async () => {
   expect(first.digest).toBe(second.digest);
   expect([...first.faults]).toEqual([...second.faults]);
   expect((await simulate({ seed: 6, commands: COMMANDS })).digest).not.toBe(first.digest);
-}, 60_000);
+}, 120_000);
 
 it('a round goes through what it is meant to go through', async () => {
   const { accepted, events, faults } = await simulate({
@@ -41,7 +41,7 @@ it('a round goes through what it is meant to go through', async () => {
   expect(events).toBeGreaterThan(200);
   for (const fault of ['append lost', 'append unanswered', 'answers late', 'process killed'])
     expect([fault, (faults.get(fault) ?? 0) > 0]).toEqual([fault, true]);
-}, 60_000);
+}, 120_000);
 
 it('a planted fault is found', () => {
   const { stdout, status } = spawnSync(
@@ -56,4 +56,4 @@ it('a planted fault is found', () => {
   );
   expect(stdout).toContain('1 of 1 planted faults were found');
   expect(status).toBe(0);
-}, 60_000);
+}, 120_000);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
-import type { ExpectedRevision, Position } from '../../src/event-log/event-log.js';
+import type { ExpectedRevision } from '../../src/event-log/event-log.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import { AccountHistories } from '../../src/webhooks/payloads/account-histories.js';
 import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
@@ -39,7 +39,7 @@ beforeEach(() => {
 async function append(
   expected: ExpectedRevision,
   ...events: readonly AccountEvent[]
-): Promise<{ readonly first: bigint; readonly ids: readonly string[]; readonly end: Position }> {
+): Promise<{ readonly first: bigint; readonly ids: readonly string[] }> {
   const ids = events.map(() => randomUUID());
   const command = randomUUID();
   const envelope = {
@@ -52,11 +52,11 @@ async function append(
   };
   const result = await log.append(STREAM, expected, await codec.encode(events, envelope, ids));
   if (result.kind === 'conflict') throw new Error('a conflict');
-  return { first: expected === 'no-stream' ? 0n : expected + 1n, ids, end: result.position };
+  return { first: expected === 'no-stream' ? 0n : expected + 1n, ids };
 }
 
 const announced = (
-  { first, ids, end }: Awaited<ReturnType<typeof append>>,
+  { first, ids }: Awaited<ReturnType<typeof append>>,
   index: number,
   type: 'user.created' | 'user.reward.balance.changed',
   person: string,
@@ -64,7 +64,6 @@ const announced = (
   ...SCOPE,
   stream: STREAM,
   revision: first + BigInt(index),
-  position: end,
   eventId: ids[index] ?? '',
   announced: { type, subject: { person } },
 });

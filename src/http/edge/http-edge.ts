@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerOptions } from 'node:http';
 import type { NestApplicationOptions } from '@nestjs/common';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
   LogController,
   type FastifyInstance,
@@ -50,6 +50,7 @@ import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.j
 import { beginSpan, endSpan, withinSpan } from './request-span.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
+import { OneAnswerAdapter } from './one-answer-adapter.js';
 import { refuseWhenStoresHang, type StoresAnswer } from './write-deadline.js';
 
 export interface HttpEdgeOptions {
@@ -265,7 +266,7 @@ export class HttpEdge {
       },
     };
     // No middleware: it would run for paths that the router has not matched.
-    return new FastifyAdapter({ ...options, skipMiddie: true });
+    return new OneAnswerAdapter({ ...options, skipMiddie: true });
   }
 
   /** Whether the listener of the request answers routes with this rule. */

@@ -1,5 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -35,6 +35,7 @@ export class OperationsController {
 
   @ApiOperation({ summary: 'The progress or the result of an operation; 202 while it runs' })
   @ApiOkResponse({ schema: RUN })
+  @ApiAcceptedResponse({ schema: RUN })
   @Get('runs/:runId')
   @Access('operator', { roles: OPERATOR_ROLES })
   @Fails('NOT_FOUND')

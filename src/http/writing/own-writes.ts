@@ -14,11 +14,20 @@ export interface Progress {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<boolean>;
-  policiesReach(position: Position, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
+  /** The reactions to events of this scope. */
+  policiesReach(
+    position: Position,
+    timeoutMs: number,
+    signal: AbortSignal,
+    scope: Scope,
+  ): Promise<boolean>;
   /** How far each of these projections is. @throws the database's errors. */
   projectionsAt(projections: readonly string[]): Promise<Reached>;
-  /** How far the policies are; undefined: before the first event. @throws the database's errors. */
-  policiesAt(): Promise<Position | undefined>;
+  /**
+   * How far the policies are with events of this scope; undefined: before the first event. @throws
+   * the database's errors.
+   */
+  policiesAt(scope: Scope): Promise<Position | undefined>;
 }
 
 /** A read of a client, which may name a position. */
@@ -184,18 +193,18 @@ export class OwnWrites {
     // The position may be lost with the log's end: it is determined again.
     if (projected === 'lost') return this.ownShown(read);
     if (isReactedTo && projected) return undefined;
-    return this.staleness(projections, needed, isReactedTo);
+    return this.staleness(read, needed, isReactedTo);
   }
 
   /** Undefined: all of it was reached in the meantime. */
   private async staleness(
-    projections: readonly string[],
+    { scope, projections }: ReadAt,
     needed: Position,
     isReactedTo: boolean,
   ): Promise<Staleness | undefined> {
     const { log, progress } = this;
     const reached = [...(await progress.projectionsAt(projections)).values()];
-    if (!isReactedTo) reached.push(await progress.policiesAt());
+    if (!isReactedTo) reached.push(await progress.policiesAt(scope));
     const included = reached.reduce((a, b) => (log.compare(a, b) <= 0 ? a : b));
     return isReactedTo && log.compare(included, needed) >= 0 ? undefined : { included };
   }
@@ -254,8 +263,9 @@ export class OwnWrites {
       if (triggering === null) return true;
       const reached = await this.reached(read, deadline, triggering, {
         names: [POLICIES],
-        reach: (timeoutMs) => this.progress.policiesReach(triggering, timeoutMs, read.departure),
-        at: async () => new Map([[POLICIES, await this.progress.policiesAt()]]),
+        reach: (timeoutMs) =>
+          this.progress.policiesReach(triggering, timeoutMs, read.departure, read.scope),
+        at: async () => new Map([[POLICIES, await this.progress.policiesAt(read.scope)]]),
       });
       if (reached === 'lost') continue;
       if (!reached) return false;

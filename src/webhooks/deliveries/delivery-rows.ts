@@ -177,6 +177,7 @@ export async function storePage(
     );
     if (moved !== 1) throw new AnotherFollower();
     if (endpoints.length > 0) {
+      await lockEndpoints(client, [...endpoints, ...deliveries]);
       await dropWaiting(client, endpoints);
       await putEndpoints(client, endpoints);
     }
@@ -251,6 +252,29 @@ export async function putEndpoints(
   );
 }
 
+/**
+ * Locks the rows of endpoints until the end of the transaction, in one order for all who lock them
+ * before those of deliveries.
+ */
+export async function lockEndpoints(
+  client: PoolClient,
+  endpoints: readonly EndpointName[],
+): Promise<void> {
+  const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
+  await run(
+    client,
+    sql`
+      select from ledger.webhook_endpoints
+      where (tenant, mode, endpoint_id) in (
+        select tenant, mode, "endpointId"
+        from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as named (
+          tenant text, mode text, "endpointId" text
+        )
+      )
+      order by tenant, mode, endpoint_id for update`,
+  );
+}
+
 /** A row that is there already stays as it is. */
 export async function putDeliveries(
   db: Pool | PoolClient,
@@ -288,7 +312,11 @@ export async function putDeliveries(
         on conflict do nothing
       )
       update ledger.webhook_endpoints e set due_at = least(e.due_at, now())
-      from (select distinct tenant, mode, endpoint_id from given) g
+      from (
+        select e.tenant, e.mode, e.endpoint_id from ledger.webhook_endpoints e
+        where (e.tenant, e.mode, e.endpoint_id) in (select tenant, mode, endpoint_id from given)
+        order by e.tenant, e.mode, e.endpoint_id for update
+      ) g
       where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g.endpoint_id`,
   );
 }

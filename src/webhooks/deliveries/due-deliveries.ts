@@ -1,19 +1,17 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { fetchRows, run } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
-import type { EndpointName } from './delivery-rows.js';
-import { FAILING_FROM, nextAttemptAt, PROBE_SECONDS_MAX } from './retry-times.js';
+import { nameOf, type EndpointName } from './delivery-rows.js';
+import { FAILING_FROM } from './retry-times.js';
 
-/** Deliveries that are due, claimed for an attempt, and what became of it. */
+/** Deliveries that are due, claimed for an attempt. */
 
 /** At once to one endpoint, by all processes; to a failing one it is one. */
 const AT_ONCE_PER_ENDPOINT = 10;
 /** A process that claimed a delivery and died leaves it to others behind this time. */
 const LEASE = '60 s';
-/** An answer that took longer makes its endpoint a slow one. */
-const SLOW_MS = 2_000;
 
 /** A delivery that this process is to send. */
 export interface ClaimedDelivery extends EndpointName {
@@ -35,18 +33,6 @@ export interface ClaimedDelivery extends EndpointName {
   readonly leasedUntil: string;
 }
 
-export interface Attempt {
-  /** Epoch milliseconds. */
-  readonly at: number;
-  readonly ms: number;
-  /** Null: no answer came, and `reason` says why. */
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly retryAfterMs: number | null;
-  /** The beginning of the answer, encrypted; null: none. */
-  readonly beginning: Buffer | null;
-}
-
 /** What is claimed at most. */
 export interface Room {
   readonly deliveries: number;
@@ -58,7 +44,7 @@ export interface Room {
   readonly leftOf: (tenant: string) => number;
 }
 
-interface DueRow {
+interface DueRow extends EndpointName {
   readonly id: string;
   readonly webhook_id: string;
   readonly type: WebhookType;
@@ -73,95 +59,133 @@ interface DueRow {
 
 /**
  * Claims due deliveries, of the endpoints that have waited longest. Of an endpoint one process
- * claims at a time. @throws while the database is unavailable.
+ * claims at a time. Rows of endpoints are locked before those of their deliveries, here and where
+ * attempts are recorded. @throws while the database is unavailable.
  */
 export async function claimDue(pool: Pool, room: Room): Promise<readonly ClaimedDelivery[]> {
   return inTransaction(pool, async (client) => {
-    const endpoints = await fetchRows(
-      client,
-      sql<DueEndpoint>`
-        select tenant, mode, endpoint_id as "endpointId", failures from ledger.webhook_endpoints
+    const endpoints = await dueEndpoints(client, room);
+    if (endpoints.length === 0) return [];
+    const shares = sharesOf(endpoints, room);
+    const rows = await lease(client, shares);
+    await lookAgain(client, shares, rows);
+    return rows.map((row) => claimedOf(row, room.areSlow));
+  });
+}
+
+interface DueEndpoint extends EndpointName {
+  /** How many further ones may be under way to it. */
+  readonly places: number;
+}
+
+/** What is claimed of an endpoint, at most. */
+interface Share extends DueEndpoint {
+  readonly take: number;
+}
+
+function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
+  return fetchRows(
+    client,
+    sql<DueEndpoint>`
+      with due as materialized (
+        select tenant, mode, endpoint_id, failures, due_at from ledger.webhook_endpoints
         where state = 'ACTIVE' and due_at <= now() and is_slow = ${room.areSlow}
           and (pause_until is null or pause_until <= now())
           and tenant <> all(${[...room.fullTenants]}::text[])
         order by due_at limit ${room.deliveries}
-        for update skip locked`,
-    );
-    const claimed: ClaimedDelivery[] = [];
-    for (const endpoint of endpoints) {
-      const ofTenant = claimed.filter(({ tenant }) => tenant === endpoint.tenant).length;
-      const left = Math.min(
-        room.deliveries - claimed.length,
-        room.leftOf(endpoint.tenant) - ofTenant,
-      );
-      if (left <= 0) continue;
-      for (const row of await claimOf(client, endpoint, left))
-        claimed.push(claimedOf(endpoint, row, room.areSlow));
-    }
-    return claimed;
+        for update skip locked
+      )
+      select tenant, mode, endpoint_id as "endpointId", (
+          case when failures >= ${FAILING_FROM} then 1 else ${AT_ONCE_PER_ENDPOINT} end - (
+            select count(*) from ledger.webhook_deliveries d
+            where d.tenant = due.tenant and d.mode = due.mode and d.endpoint_id = due.endpoint_id
+              and leased_until > now()
+          )
+        )::integer as places
+      from due order by due_at`,
+  );
+}
+
+/** The room is shared out in their order. */
+function sharesOf(endpoints: readonly DueEndpoint[], room: Room): readonly Share[] {
+  let left = room.deliveries;
+  const ofTenants = new Map<string, number>();
+  return endpoints.map((endpoint) => {
+    const ofTenant = ofTenants.get(endpoint.tenant) ?? room.leftOf(endpoint.tenant);
+    const take = Math.max(0, Math.min(left, ofTenant, endpoint.places));
+    left -= take;
+    ofTenants.set(endpoint.tenant, ofTenant - take);
+    return { ...endpoint, take };
   });
 }
 
-type DueEndpoint = EndpointName & { readonly failures: number };
-
-async function claimOf(
-  client: PoolClient,
-  { failures, ...endpoint }: DueEndpoint,
-  limit: number,
-): Promise<readonly DueRow[]> {
-  const { tenant, mode, endpointId } = endpoint;
-  const ofEndpoint = sql`tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}`;
-  const places = (failures >= FAILING_FROM ? 1 : AT_ONCE_PER_ENDPOINT) - (await underWay());
-  const take = Math.max(0, Math.min(limit, places));
-  const rows = take === 0 ? [] : await lease();
-  // Those that find no place are looked at when one of those under way has ended.
-  const due =
-    rows.length < take
-      ? sql`(
-          select min(next_attempt_at) from ledger.webhook_deliveries
-          where ${ofEndpoint} and state = 'PENDING'
-        )`
-      : take === limit && limit < places
-        ? sql`now()`
-        : sql`now() + ${LEASE}::interval`;
-  await run(client, sql`update ledger.webhook_endpoints set due_at = ${due} where ${ofEndpoint}`);
-  return rows;
-
-  async function underWay(): Promise<number> {
-    const row = await fetchRow(
-      client,
-      sql<{ count: number }>`
-        select count(*)::integer as count from ledger.webhook_deliveries
-        where ${ofEndpoint} and leased_until > now()`,
-    );
-    return row?.count ?? 0;
-  }
-
-  function lease(): Promise<DueRow[]> {
-    return fetchRows(
-      client,
-      sql<DueRow>`
-        update ledger.webhook_deliveries
-        set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval
-        where id in (
-          select id from ledger.webhook_deliveries
-          where ${ofEndpoint} and state = 'PENDING' and next_attempt_at <= now()
-          order by next_attempt_at limit ${take}
-        )
-        returning id, webhook_id, type, subject, stream, revision, event_id, created, attempts,
-          leased_until::text as leased_until`,
-    );
-  }
+async function lease(client: PoolClient, shares: readonly Share[]): Promise<readonly DueRow[]> {
+  const due = await fetchRows(
+    client,
+    sql<{ id: string }>`
+      select d.id from ${given(shares)} cross join lateral (
+        select id from ledger.webhook_deliveries
+        where tenant = g.tenant and mode = g.mode and endpoint_id = g."endpointId"
+          and state = 'PENDING' and next_attempt_at <= now()
+        order by next_attempt_at limit g.take
+        for update skip locked
+      ) d`,
+  );
+  if (due.length === 0) return [];
+  // By an array, so that the planner knows how few they are.
+  return fetchRows(
+    client,
+    sql<DueRow>`
+      update ledger.webhook_deliveries
+      set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval
+      where id = any(${due.map(({ id }) => id)}::uuid[])
+      returning id, tenant, mode, endpoint_id as "endpointId", webhook_id, type, subject, stream,
+        revision, event_id, created, attempts, leased_until::text as leased_until`,
+  );
 }
 
-const claimedOf = (
-  { failures: _, ...endpoint }: DueEndpoint,
-  row: DueRow,
-  isSlow: boolean,
-): ClaimedDelivery => {
+/** Those that find no place are looked at when one of those under way has ended. */
+async function lookAgain(
+  client: PoolClient,
+  shares: readonly Share[],
+  rows: readonly DueRow[],
+): Promise<void> {
+  const taken = new Map<string, number>();
+  for (const row of rows) taken.set(nameOf(row), (taken.get(nameOf(row)) ?? 0) + 1);
+  // One that the room did not suffice for stays the one that has waited longest.
+  const looked = shares
+    .filter(({ take, places }) => take > 0 || places <= 0)
+    .map((share) => ({
+      ...share,
+      isEmpty: (taken.get(nameOf(share)) ?? 0) < share.take,
+      isShort: share.take < share.places,
+    }));
+  await run(
+    client,
+    sql`
+      update ledger.webhook_endpoints e
+      set due_at = case when g."isEmpty" then (
+          select min(next_attempt_at) from ledger.webhook_deliveries d
+          where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
+            and d.state = 'PENDING'
+        ) when g."isShort" then now() else now() + ${LEASE}::interval end
+      from ${given(looked)}
+      where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
+  );
+}
+
+/** As rows of a statement. */
+const given = (shares: readonly Share[]) =>
+  sql`jsonb_to_recordset(${JSON.stringify(shares)}::jsonb) as g (
+    tenant text, mode text, "endpointId" text, take integer, "isEmpty" boolean, "isShort" boolean
+  )`;
+
+const claimedOf = (row: DueRow, isSlow: boolean): ClaimedDelivery => {
   const { stream, revision, event_id: eventId } = row;
   return {
-    ...endpoint,
+    tenant: row.tenant,
+    mode: row.mode,
+    endpointId: row.endpointId,
     id: row.id,
     webhookId: row.webhook_id,
     type: row.type,
@@ -176,88 +200,6 @@ const claimedOf = (
     leasedUntil: row.leased_until,
   };
 };
-
-/** An attempt that ended well, or the way of a failed one. */
-export type AttemptOutcome = 'delivered' | 'failed' | 'gone';
-
-/** Of an answer: 2xx is success, 410 asks for no more; null: there was none. */
-export const outcomeOf = (status: number | null): AttemptOutcome =>
-  status === null || status < 200 || status > 299
-    ? status === 410
-      ? 'gone'
-      : 'failed'
-    : 'delivered';
-
-/**
- * Records an attempt: what it came to, when the next one is, and how the endpoint does. A claim
- * that has lapsed and was taken by another process changes nothing more, but for a success.
- */
-export async function recordAttempt(
-  pool: Pool,
-  { id, attempts, created, leasedUntil, ...of }: ClaimedDelivery,
-  { at, ms, status, reason, retryAfterMs, beginning }: Attempt,
-): Promise<void> {
-  const outcome = outcomeOf(status);
-  const number = attempts + 1;
-  const next =
-    outcome === 'failed'
-      ? nextAttemptAt({ now: at + ms, created, attempts: number }, retryAfterMs)
-      : null;
-  const state = outcome === 'delivered' ? 'DELIVERED' : next === null ? 'DEAD' : 'PENDING';
-  const isDelivered = outcome === 'delivered';
-  await run(
-    pool,
-    sql`
-      with delivery as (
-        update ledger.webhook_deliveries
-        set attempts = attempts + 1, state = ${state}, leased_until = null,
-          next_attempt_at = ${next === null ? null : new Date(next)}::timestamptz,
-          ended_at = case when ${state} = 'PENDING' then null else now() end
-        where id = ${id} and state <> 'DELIVERED'
-          and (${isDelivered} or leased_until = ${leasedUntil}::timestamptz)
-        returning id, attempts
-      ), attempt as (
-        insert into ledger.webhook_attempts (delivery_id, number, at, status, reason, ms, beginning)
-        select id, attempts, ${new Date(at)}::timestamptz, ${status}::integer, ${reason}::text,
-          ${ms}::integer, ${beginning}::bytea
-        from delivery on conflict do nothing
-      )
-      update ledger.webhook_endpoints
-      set failures = case when ${isDelivered} then 0 else failures + 1 end,
-        is_slow = ${isDelivered && ms <= SLOW_MS ? false : sql`is_slow or ${ms > SLOW_MS}`},
-        pause_until = case when ${isDelivered} or failures + 1 < ${FAILING_FROM} then null
-          else now() + least(${PROBE_SECONDS_MAX}, power(2, least(failures + 1 - ${FAILING_FROM}, 10)))
-            * interval '1 s' end,
-        last_success = case when ${isDelivered} then now() else last_success end,
-        due_at = least(due_at, now())
-      where tenant = ${of.tenant} and mode = ${of.mode} and endpoint_id = ${of.endpointId}`,
-  );
-}
-
-/** A delivery that is about nothing any more (forgotten, lost, unsubscribed) leaves no trace. */
-export async function dropDelivery(pool: Pool, { id }: ClaimedDelivery): Promise<void> {
-  await run(pool, tables.deleteFrom('ledger.webhook_deliveries').where('id', '=', id));
-}
-
-/** Not now, and no attempt: its endpoint is left alone for a while. */
-export async function postpone(
-  pool: Pool,
-  { id, tenant, mode, endpointId, leasedUntil }: ClaimedDelivery,
-  ms: number,
-): Promise<void> {
-  await run(
-    pool,
-    sql`
-      with delivery as (
-        update ledger.webhook_deliveries
-        set leased_until = null, next_attempt_at = now() + ${`${ms} ms`}::interval
-        where id = ${id} and leased_until = ${leasedUntil}::timestamptz
-      )
-      update ledger.webhook_endpoints
-      set pause_until = now() + ${`${ms} ms`}::interval, due_at = least(due_at, now())
-      where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}`,
-  );
-}
 
 /**
  * Deletes ended deliveries of before, and those of endpoints that are gone; so many at most.

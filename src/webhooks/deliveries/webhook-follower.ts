@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { DomainEvent } from '../../domain/events.js';
@@ -8,7 +7,7 @@ import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
-import { AdvisoryLocks, Leadership, leadWhileStarted } from '../../postgres/leadership.js';
+import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { TrailPoint } from '../../policies/policy-checkpoint.js';
 import { PolicyTrail } from '../../policies/policy-trail.js';
@@ -18,27 +17,21 @@ import { announcements, isAccount, webhookIdOf } from './announcements.js';
 import { eventAt } from './event-at.js';
 import {
   AnotherFollower,
-  beginFollowing,
-  endpointsIn,
-  loadFollowerCheckpoint,
   nameOf,
-  putEndpoints,
-  storePage,
-  storeRead,
-  unreadEvents,
-  waitingDeliveries,
   type EndpointChange,
   type EndpointName,
+  type FollowedPage,
   type NewDelivery,
   type UnreadEvent,
 } from './delivery-rows.js';
+import type { FollowerStore } from './follower-store.js';
 
 type Decode = (
   recorded: readonly RecordedEvent[],
 ) => Promise<readonly (LedgerEvent<DomainEvent> | UndecodableEvent)[]>;
 
 export interface WebhookFollowerOptions {
-  readonly pool: Pool;
+  readonly store: FollowerStore;
   readonly log: EventLog;
   readonly decode: Decode;
   readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
@@ -51,6 +44,8 @@ export interface WebhookFollowerOptions {
   /** A position of the log that this one is a copy of, in this one; undefined: there is none. */
   readonly translate: (position: Position) => Promise<Position | undefined>;
   readonly leaseEveryMs?: number;
+  /** Events in a page. */
+  readonly pageSize?: number;
 }
 
 /** For the health page and the metrics. */
@@ -96,7 +91,7 @@ export class WebhookFollower {
   private problem: string | null = null;
 
   constructor(private readonly options: WebhookFollowerOptions) {
-    this.leadership = new Leadership(new AdvisoryLocks(options.pool), [LOCK]);
+    this.leadership = new Leadership(options.store.locks, [LOCK]);
     options.log.onWentBack(() => this.leadership.endTurn());
   }
 
@@ -133,13 +128,13 @@ export class WebhookFollower {
 
   /** @throws when the database or the log is unavailable. */
   async status(now: number): Promise<WebhooksStatus> {
-    const { pool, log } = this.options;
-    const known = await loadFollowerCheckpoint(pool);
+    const { store, log } = this.options;
+    const known = await store.checkpoint();
     const head = await log.head();
     // Before the first start there is nothing to follow.
     const position = known === undefined ? (head ?? null) : known.position;
     const lag = await lagAfter(log, position ?? undefined, head, now);
-    const { waiting, oldest } = await waitingDeliveries(pool);
+    const { waiting, oldest } = await store.waiting();
     return {
       role: this.role,
       position,
@@ -152,9 +147,9 @@ export class WebhookFollower {
   }
 
   private async lead(signal: AbortSignal): Promise<void> {
-    const { log, settle, pool } = this.options;
+    const { log, settle, store, pageSize = PAGE } = this.options;
     await settle?.();
-    const checkpoint = (await loadFollowerCheckpoint(pool)) ?? (await this.begin());
+    const checkpoint = (await store.checkpoint()) ?? (await this.begin());
     const from = await this.inThisLog(checkpoint.position);
     this.version = checkpoint.version;
     this.trail = new PolicyTrail(checkpoint.trail, (position) => log.order(position));
@@ -165,10 +160,7 @@ export class WebhookFollower {
     try {
       await this.readUnread();
       this.problem = null;
-      for await (const page of log.follow(from, {
-        signal,
-        pageSize: PAGE,
-      })) {
+      for await (const page of log.follow(from, { signal, pageSize })) {
         await this.take(page);
         this.problem = null;
         if (signal.aborted) break;
@@ -181,11 +173,11 @@ export class WebhookFollower {
 
   /** A database that is new to this log sends nothing of the past. */
   private async begin() {
-    const { log, pool } = this.options;
+    const { log, store } = this.options;
     const head = await log.head();
-    await putAll(pool, await this.subscribed(head));
-    await beginFollowing(pool, head ?? null);
-    const begun = await loadFollowerCheckpoint(pool);
+    await this.putAll(await this.subscribed(head));
+    await store.begin(head ?? null);
+    const begun = await store.checkpoint();
     if (begun === undefined) throw new Error('the checkpoint of webhooks is missing');
     return begun;
   }
@@ -227,12 +219,10 @@ export class WebhookFollower {
 
   /** Endpoints of which nothing is known any more are as the log has them up to this position. */
   private async lookAgain(position: Position | undefined): Promise<void> {
-    const { pool } = this.options;
-    const unknown = await endpointsIn(pool, ['UNKNOWN']);
+    const unknown = await this.options.store.endpointsIn(['UNKNOWN']);
     for (const tenant of new Set(unknown.map((endpoint) => endpoint.tenant))) {
       const known = await this.endpointsAt(tenant, position);
-      await putAll(
-        pool,
+      await this.putAll(
         unknown
           .filter((endpoint) => endpoint.tenant === tenant)
           .map(
@@ -245,7 +235,7 @@ export class WebhookFollower {
 
   private async knowActive(): Promise<void> {
     this.active = new Map();
-    for (const endpoint of await endpointsIn(this.options.pool, ['ACTIVE'])) this.know(endpoint);
+    for (const endpoint of await this.options.store.endpointsIn(['ACTIVE'])) this.know(endpoint);
   }
 
   private know({ tenant, mode, endpointId }: EndpointName): void {
@@ -341,26 +331,30 @@ export class WebhookFollower {
 
   /** Announces events that the release before could not read, to the endpoints of now. */
   private async readUnread(): Promise<void> {
-    const { pool, log } = this.options;
-    for (const { eventId, stream, revision } of await unreadEvents(pool, UNREAD_AT_ONCE)) {
+    const { store, log } = this.options;
+    for (const { eventId, stream, revision } of await store.unreadEvents(UNREAD_AT_ONCE)) {
       const recorded = await eventAt(log, stream, revision);
       if (recorded?.id !== eventId) {
-        await storeRead(pool, eventId, []);
+        await store.storeRead(eventId, []);
         continue;
       }
       const [decoded] = await this.options.decode([recorded]);
       if (decoded === undefined || 'undecodable' in decoded) continue;
       const change = changeBy(decoded);
       if (change !== undefined) {
-        await putAll(pool, [{ ...change, state: 'UNKNOWN' }]);
-        await storeRead(pool, eventId, []);
+        await this.putAll([{ ...change, state: 'UNKNOWN' }]);
+        await store.storeRead(eventId, []);
         await this.lookAgain(await log.head());
         await this.knowActive();
       } else {
         const told = announcements([decoded]).get(decoded);
-        await storeRead(pool, eventId, this.deliveriesOf(decoded, told));
+        await store.storeRead(eventId, this.deliveriesOf(decoded, told));
       }
     }
+  }
+
+  private async putAll(changes: readonly EndpointChange[]): Promise<void> {
+    if (changes.length > 0) await this.options.store.putEndpoints(changes);
   }
 
   private storePassed(): Promise<void> {
@@ -370,7 +364,7 @@ export class WebhookFollower {
   }
 
   /** One write after the other. */
-  private store(page: Omit<Parameters<typeof storePage>[2], 'trail'>): Promise<void> {
+  private store(page: Omit<FollowedPage, 'trail'>): Promise<void> {
     this.cancelIdle?.();
     this.cancelIdle = undefined;
     this.passed = undefined;
@@ -380,7 +374,7 @@ export class WebhookFollower {
         const { reached, witness } = page.point;
         const trail = this.trail?.pass(reached, witness, elapsed());
         try {
-          this.version = await storePage(this.options.pool, this.version, { ...page, trail });
+          this.version = await this.options.store.storePage(this.version, { ...page, trail });
         } catch (error) {
           if (error instanceof AnotherFollower) this.leadership.endTurn();
           throw error;
@@ -414,7 +408,3 @@ function stateAfter(event: DomainEvent | TenantEvent): EndpointChange['state'] |
       return undefined;
   }
 }
-
-const putAll = async (pool: Pool, changes: readonly EndpointChange[]): Promise<void> => {
-  if (changes.length > 0) await putEndpoints(pool, changes);
-};

@@ -2,33 +2,29 @@ import pLimit from 'p-limit';
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import type { EventLog } from '../../event-log/event-log.js';
+import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
-import { signedWebhook } from '../signing/signed-webhook.js';
-import type { SigningKeys } from '../signing/signing-keys.js';
+import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webhook.js';
+import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
+import { claimDue, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
 import {
-  claimDue,
-  dropDelivery,
   outcomeOf,
-  postpone,
-  purgeDeliveries,
-  recordAttempt,
+  recordEnded,
   type Attempt,
-  type ClaimedDelivery,
-} from './due-deliveries.js';
-import { eventAt } from './event-at.js';
+  type EndedClaim,
+  type Postponed,
+} from './ended-claims.js';
 
 export interface WebhookSenderParts {
   readonly pool: Pool;
-  readonly log: Pick<EventLog, 'readStream'>;
   readonly tenants: Pick<TenantDirectory, 'find' | 'read'>;
   readonly subscriptions: WebhookSubscriptions;
   readonly payloads: Pick<Payloads, 'data'>;
@@ -47,6 +43,20 @@ export interface SeenAttempt {
   readonly sinceAppendMs: number | undefined;
 }
 
+/** For the health page and the metrics: of this process. */
+export interface SenderStatus {
+  /** Whether this process sends. */
+  readonly sends: boolean;
+  /** Attempts under way. */
+  readonly underWay: number;
+  /** How long it could not read what is due, or make bodies. */
+  readonly stillSeconds: number;
+  readonly lastError: string | null;
+}
+
+/** The key that signs now, read when it is first asked for. */
+type ReadKey = () => Promise<SigningKey>;
+
 /** A request, and since when the subscription that it goes to is active. */
 interface Request {
   readonly url: string;
@@ -60,15 +70,18 @@ const AT_ONCE = 256;
 /** Of these, to endpoints that answer slowly or fail; and of one tenant. */
 const SLOW_AT_ONCE = AT_ONCE / 2;
 const OF_TENANT_AT_ONCE = AT_ONCE / 4;
-/** Statements, and bodies in the making, at once: connections are shared with requests. */
-const STATEMENTS_AT_ONCE = 2;
-const BODIES_AT_ONCE = 2;
+/** Bodies in the making at once: connections are shared with requests. */
+const BODIES_AT_ONCE = 4;
 const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 /** The log, the keys or the vault did not answer. */
 const STORES_AWAY_MS = 5_000;
 /** A suspended tenant or a disabled endpoint is looked at again. */
 const NOTHING_SENT_MS = 60_000;
+/** Its account has an event that this release cannot read. */
+const UNREADABLE_MS = 600_000;
+/** Bodies that failed are made again before; a failure that is older is past. */
+const FAILURE_COUNTS_MS = 60_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -76,129 +89,233 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * Sends what is due. Any number of processes share the work: a delivery is claimed for a minute,
  * and is sent at least once. The body is made from the log at every attempt; it is the same each
- * time, unless a person or a code in it was forgotten meanwhile.
+ * time, unless a person or a code in it was forgotten meanwhile. One loop records what ended and
+ * claims what is due: what ends meanwhile is recorded together.
  */
 export class WebhookSender {
   private readonly stopping = new AbortController();
   private running: Promise<unknown> | undefined;
   private readonly underWay = new Set<Promise<void>>();
+  /** Not recorded yet. */
+  private readonly ended: EndedClaim[] = [];
+  private claimed = 0;
   private readonly ofTenant = new Map<string, number>();
   private slow = 0;
+  private hasNews = false;
   private wake: () => void = () => undefined;
-  private readonly statements = pLimit(STATEMENTS_AT_ONCE);
+  private readAt = 0;
+  private problem: string | null = null;
+  private notMade: { readonly since: number; readonly last: number } | undefined;
   private readonly bodies = pLimit(BODIES_AT_ONCE);
+  /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
+  private readonly making = new Map<string, Promise<SignedBody | undefined>>();
 
   constructor(private readonly parts: WebhookSenderParts) {}
 
   start(): void {
+    this.readAt = elapsed();
     this.running ??= Promise.all([this.send(), this.purge()]);
   }
 
   /** Attempts under way end, and are recorded. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.wake();
+    this.look();
     await this.running;
     await Promise.all(this.underWay);
+    while (this.ended.length > 0) await this.record();
   }
 
   /** Something may be due. */
   look(): void {
+    this.hasNews = true;
     this.wake();
+  }
+
+  status(): SenderStatus {
+    const sends = this.running !== undefined && !this.stopping.signal.aborted;
+    const now = elapsed();
+    const { since = now, last = -Infinity } = this.notMade ?? {};
+    const failsToMake = now - last < FAILURE_COUNTS_MS;
+    const stillMs = Math.max(now - this.readAt, failsToMake ? now - since : 0);
+    return {
+      sends,
+      underWay: this.underWay.size,
+      stillSeconds: sends ? stillMs / 1_000 : 0,
+      lastError: sends ? this.problem : null,
+    };
   }
 
   private async send(): Promise<void> {
     const { signal } = this.stopping;
     for (let failures = 0; !signal.aborted;) {
       try {
+        this.hasNews = false;
+        await this.record();
         let claimed = 0;
-        for (const areSlow of [false, true])
-          for (const delivery of await this.claim(areSlow)) {
-            this.begin(delivery);
-            claimed += 1;
-          }
+        for (const areSlow of [false, true]) claimed += await this.claim(areSlow);
         failures = 0;
+        this.readAt = elapsed();
+        if (this.notMade === undefined || this.readAt - this.notMade.last > FAILURE_COUNTS_MS)
+          this.problem = null;
         if (claimed === 0) await this.rest(POLL_MS);
-      } catch {
+      } catch (error) {
+        this.problem = describeFailure(error);
         await this.rest(backOffMs(failures++, RETRY));
       }
     }
   }
 
-  private async claim(areSlow: boolean): Promise<readonly ClaimedDelivery[]> {
-    const free = AT_ONCE - this.underWay.size;
+  private async claim(areSlow: boolean): Promise<number> {
+    const { pool, keys } = this.parts;
+    const free = AT_ONCE - this.claimed;
     const deliveries = areSlow ? Math.min(free, SLOW_AT_ONCE - this.slow) : free;
-    if (deliveries <= 0) return [];
+    if (deliveries <= 0) return 0;
     const fullTenants = [...this.ofTenant]
       .filter(([, count]) => count >= OF_TENANT_AT_ONCE)
       .map(([tenant]) => tenant);
     const leftOf = (tenant: string): number => OF_TENANT_AT_ONCE - (this.ofTenant.get(tenant) ?? 0);
-    return this.statements(() =>
-      claimDue(this.parts.pool, { deliveries, areSlow, fullTenants, leftOf }),
-    );
+    const claimed = await claimDue(pool, { deliveries, areSlow, fullTenants, leftOf });
+    let key: Promise<SigningKey> | undefined;
+    for (const delivery of claimed) this.begin(delivery, () => (key ??= keys.current()));
+    return claimed.length;
   }
 
-  private begin(delivery: ClaimedDelivery): void {
-    const { tenant, isSlow } = delivery;
-    this.count(tenant, isSlow, 1);
-    const attempt: Promise<void> = this.attempt(delivery)
-      .catch((error: unknown) => {
-        // The claim lapses, and the delivery is sent again.
-        this.parts.logger.warn({ error: describeFailure(error) }, 'a webhook attempt is lost');
-      })
+  private begin(delivery: ClaimedDelivery, key: ReadKey): void {
+    this.count(delivery, 1);
+    const attempt: Promise<void> = this.attempt(delivery, key)
+      .then(
+        (ended) => void this.ended.push(ended),
+        (error: unknown) => {
+          this.count(delivery, -1);
+          this.lost(1, error);
+        },
+      )
       .finally(() => {
         this.underWay.delete(attempt);
-        this.count(tenant, isSlow, -1);
-        this.wake();
+        this.look();
       });
     this.underWay.add(attempt);
   }
 
-  private count(tenant: string, isSlow: boolean, by: 1 | -1): void {
+  private count({ tenant, isSlow }: ClaimedDelivery, by: 1 | -1): void {
+    this.claimed += by;
     const count = (this.ofTenant.get(tenant) ?? 0) + by;
     if (count > 0) this.ofTenant.set(tenant, count);
     else this.ofTenant.delete(tenant);
     if (isSlow) this.slow += by;
   }
 
+  /** Of a delivery that was claimed twice the later attempt waits for the next call. */
+  private async record(): Promise<void> {
+    const recorded = new Map<string, EndedClaim>();
+    for (const one of this.ended.splice(0))
+      if (recorded.has(one.delivery.id)) this.ended.push(one);
+      else recorded.set(one.delivery.id, one);
+    if (recorded.size === 0) return;
+    try {
+      await recordEnded(this.parts.pool, [...recorded.values()]);
+    } catch (error) {
+      this.lost(recorded.size, error);
+    } finally {
+      for (const { delivery } of recorded.values()) this.count(delivery, -1);
+    }
+  }
+
+  /** The claims lapse, and the deliveries are sent again. */
+  private lost(attempts: number, error: unknown): void {
+    this.parts.logger.warn(
+      { error: describeFailure(error), attempts },
+      'webhook attempts are lost',
+    );
+  }
+
   /** Until something ended or was announced, or for so long. */
   private async rest(ms: number): Promise<void> {
     const waking = new AbortController();
     this.wake = () => waking.abort();
-    if (!this.stopping.signal.aborted) await pause(ms, waking.signal);
+    if (!this.stopping.signal.aborted && !this.hasNews) await pause(ms, waking.signal);
     this.wake = () => undefined;
   }
 
-  private async attempt(delivery: ClaimedDelivery): Promise<void> {
-    const { pool, post } = this.parts;
-    const made = await this.bodies(() => this.make(delivery)).catch(() => STORES_AWAY_MS);
-    if (made === 'nothing') return this.statements(() => dropDelivery(pool, delivery));
-    if (typeof made === 'number') return this.statements(() => postpone(pool, delivery, made));
+  private async attempt(delivery: ClaimedDelivery, key: ReadKey): Promise<EndedClaim> {
+    const made = await this.made(delivery, key);
+    if (made === 'nothing') return { kind: 'dropped', delivery };
+    if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
-    const posted = await post.post(made);
+    const posted = await this.parts.post.post(made);
     const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
     this.parts.onAttempt?.({ outcome, sinceAppendMs });
     if (outcome === 'gone') await this.disable(delivery, made.activeSince);
-    return this.statements(() => recordAttempt(pool, delivery, attempt));
+    return { kind: 'attempted', delivery, attempt };
   }
 
-  /** The request; `nothing`: there is nothing to tell any more; a number: not for so long. */
-  private async make(delivery: ClaimedDelivery): Promise<Request | 'nothing' | number> {
-    const { webhookId: id, type, mode, created } = delivery;
+  /** As `make`; postponed where it failed. */
+  private async made(
+    delivery: ClaimedDelivery,
+    key: ReadKey,
+  ): Promise<Request | 'nothing' | Postponed> {
+    try {
+      const made = await this.make(delivery, key);
+      this.notMade = undefined;
+      return made;
+    } catch (error) {
+      // What else goes to the endpoint is not held up.
+      if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
+      this.problem = describeFailure(error);
+      const now = elapsed();
+      this.notMade = { since: this.notMade?.since ?? now, last: now };
+      return { notFor: STORES_AWAY_MS, endpoint: true };
+    }
+  }
+
+  /** The request; `nothing`: there is nothing to tell any more. */
+  private async make(
+    delivery: ClaimedDelivery,
+    key: ReadKey,
+  ): Promise<Request | 'nothing' | Postponed> {
     const found = await this.endpointOf(delivery);
     if (found === undefined) return 'nothing';
     const { tenant, subscription } = found;
-    if (tenant.suspended !== null || subscription.disabled !== null) return NOTHING_SENT_MS;
-    const data = await this.dataOf(delivery, subscription);
-    if (data === undefined) return 'nothing';
-    const { alias: tenantAlias } = tenant;
-    const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
-    const key = await this.parts.keys.current();
-    const { headers, body } = await signedWebhook(envelope, subscription.secrets, key);
+    if (tenant.suspended !== null || subscription.disabled !== null)
+      return { notFor: NOTHING_SENT_MS, endpoint: true };
+    const signed = await this.bodyOf(delivery, subscription, key);
+    if (signed === undefined) return 'nothing';
+    const { headers, body } = webhookWith(signed, subscription.secrets);
     const { endpointUrl: url, activeSince } = subscription;
     return { url, headers, body, activeSince };
+  }
+
+  /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
+  private bodyOf(
+    delivery: ClaimedDelivery,
+    subscription: Subscription,
+    key: ReadKey,
+  ): Promise<SignedBody | undefined> {
+    const { event, webhookId } = delivery;
+    const shared = this.making.get(webhookId);
+    if (shared !== undefined) return shared;
+    const making = this.bodies(() => this.makeBody(delivery, subscription, key));
+    // The data of a test names its endpoint.
+    if (event === null) return making;
+    this.making.set(webhookId, making);
+    const made = (): void => void this.making.delete(webhookId);
+    making.then(made, made);
+    return making;
+  }
+
+  private async makeBody(
+    delivery: ClaimedDelivery,
+    subscription: Subscription,
+    key: ReadKey,
+  ): Promise<SignedBody | undefined> {
+    const data = await this.dataOf(delivery, subscription);
+    if (data === undefined) return undefined;
+    const { webhookId: id, type, tenant: tenantAlias, mode, created } = delivery;
+    const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
+    return signedBody(envelope, await key());
   }
 
   /** Undefined: nobody subscribes it any more. */
@@ -223,11 +340,7 @@ export class WebhookSender {
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (event === null) return testData(endpointUrl, name);
     const { stream, revision, eventId } = event;
-    const recorded = await eventAt(this.parts.log, stream, revision);
-    if (recorded?.id !== eventId) return undefined;
-    const { position } = recorded;
-    const announced = { type, subject };
-    const of = { tenant, mode, stream, revision, position, eventId, announced };
+    const of = { tenant, mode, stream, revision, eventId, announced: { type, subject } };
     const made = await this.parts.payloads.data(of);
     return made.kind === 'made' ? made.data : undefined;
   }

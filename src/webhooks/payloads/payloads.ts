@@ -7,7 +7,7 @@ import { rewardFacts, userFacts } from '../../domain/account/account.facts.js';
 import { evolve, initialState, type AccountState } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventCodec } from '../../event-log/codec.js';
-import type { EventLog, Position } from '../../event-log/event-log.js';
+import type { EventLog } from '../../event-log/event-log.js';
 import { ShareLinks } from '../../http/share-links/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
@@ -31,7 +31,6 @@ import { unitOfCredit } from './unit-of-credit.js';
 export interface Announcement extends Scope {
   readonly stream: string;
   readonly revision: bigint;
-  readonly position: Position;
   readonly eventId: string;
   readonly announced: Announced;
 }

@@ -99,9 +99,9 @@ export async function announcements(
   );
   return decoded.flatMap(({ recorded }, index) =>
     (each[index] ?? []).flatMap((announced): Announcement[] => {
-      const { stream, revision, position, id } = recorded;
+      const { stream, revision, id } = recorded;
       const scope = scopeOfStream(stream);
-      return scope ? [{ ...scope, stream, revision, position, eventId: id, announced }] : [];
+      return scope ? [{ ...scope, stream, revision, eventId: id, announced }] : [];
     }),
   );
 }

@@ -1,0 +1,123 @@
+import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { WebhookEvent } from '../src/domain/tenant/webhook-endpoints.js';
+import type { Scope } from '../src/domain/scope.js';
+import type { Decoded } from '../src/event-log/codec.js';
+import { accountRefOf, type KeyedNames } from '../src/privacy/keyed-names.js';
+import {
+  announcedBy,
+  announcedByEach,
+  type Announced,
+} from '../src/webhooks/payloads/announced.js';
+import type { SharedStores } from './service.js';
+
+interface Told {
+  readonly log: readonly Decoded[];
+  readonly lost: readonly Decoded[];
+  readonly scope: Scope;
+  readonly names: KeyedNames;
+}
+
+/** Of an event that stands: what its endpoints may be told, and must be. */
+interface Expected {
+  readonly what: string;
+  readonly mayBeMissing: boolean;
+}
+
+/**
+ * One row for each thing that an event announces and each endpoint that was subscribed then:
+ * nothing twice, nothing from before a subscription, nothing of events that never were.
+ */
+export function brokenWebhooks({ webhooks, log: store }: SharedStores, told: Told): string[] {
+  const position = (text: string): number => Number(store.positions.number(text));
+  const begun = Math.max(0, ...webhooks.beginnings.map(position));
+  const { expected, states } = expectedRows(told, begun, position);
+  const lost = new Set(told.lost.map(({ recorded }) => recorded.id));
+  const rows = new Map<string, number>();
+  for (const { endpointId, type, subject, event } of webhooks.deliveries.values()) {
+    if (event === null || lost.has(event.eventId)) continue;
+    const name = nameOfRow(event.eventId, endpointId, { type, subject });
+    rows.set(name, (rows.get(name) ?? 0) + 1);
+  }
+  return [
+    ...[...rows].flatMap(([name, count]) => [
+      ...(expected.has(name) ? [] : [`a webhook that nobody was to be told: ${name}`]),
+      ...(count > 1 ? [`a webhook in ${count} rows: ${name}`] : []),
+    ]),
+    ...[...expected].flatMap(([name, { what, mayBeMissing }]) =>
+      rows.has(name) || mayBeMissing ? [] : [`no webhook of ${what}: ${name}`],
+    ),
+    ...[...states].flatMap(([endpointId, state]) => {
+      const known = [...webhooks.endpoints.values()].find((one) => one.endpointId === endpointId);
+      return known?.state === state
+        ? []
+        : [`the endpoint ${endpointId} is ${state}, and ${known?.state ?? 'unknown'} in the table`];
+    }),
+    ...[...webhooks.unread.values()].map(({ eventId }) => `the event ${eventId} is not read`),
+  ];
+}
+
+function expectedRows(
+  { log, lost, scope, names }: Told,
+  begun: number,
+  position: (text: string) => number,
+): {
+  readonly expected: ReadonlyMap<string, Expected>;
+  readonly states: ReadonlyMap<string, 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED'>;
+} {
+  const expected = new Map<string, Expected>();
+  const states = new Map<string, 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED'>();
+  const accounts = log.filter(({ recorded }) => accountRefOf(recorded.stream) !== undefined);
+  const last = announcedByEach(
+    accounts.map(({ event, recorded, envelope }) => ({
+      event: event as AccountEvent,
+      stream: recorded.stream,
+      commandId: envelope.commandId,
+    })),
+  );
+  const toldOf = new Map(accounts.map(({ recorded }, index) => [recorded.id, last[index] ?? []]));
+  // A page that ends within an append tells the balance there, too.
+  const isLast = (id: string, one: Announced): boolean =>
+    (toldOf.get(id) ?? []).some((other) => JSON.stringify(other) === JSON.stringify(one));
+  /** Of endpoints that ended since: what waited for them is gone. */
+  const ended = new Map<string, number>();
+  const tenant = names.tenantStream(scope.tenant);
+  for (const { event, recorded } of [...log, ...lost]) {
+    if (recorded.stream !== tenant || event.type !== 'WebhookUnsubscribed') continue;
+    const { endpointId } = event as WebhookEvent;
+    // By its place: the clock may have been set back.
+    ended.set(endpointId, Math.max(ended.get(endpointId) ?? 0, position(recorded.position)));
+  }
+  for (const { event, recorded } of log) {
+    if (recorded.stream === tenant) follow(event as WebhookEvent, states);
+    if (accountRefOf(recorded.stream) === undefined) continue;
+    for (const [endpointId, state] of states)
+      for (const one of state === 'ACTIVE' ? announcedBy(event as AccountEvent) : [])
+        expected.set(nameOfRow(recorded.id, endpointId, one), {
+          what: event.type,
+          mayBeMissing:
+            position(recorded.position) <= begun ||
+            !isLast(recorded.id, one) ||
+            position(recorded.position) <= (ended.get(endpointId) ?? 0),
+        });
+  }
+  return { expected, states };
+}
+
+function follow(
+  event: WebhookEvent,
+  states: Map<string, 'ACTIVE' | 'DISABLED' | 'UNSUBSCRIBED'>,
+): void {
+  switch (event.type) {
+    case 'WebhookSubscribed':
+    case 'WebhookEnabled':
+      return void states.set(event.endpointId, 'ACTIVE');
+    case 'WebhookDisabled':
+      return void states.set(event.endpointId, 'DISABLED');
+    case 'WebhookUnsubscribed':
+      return void states.set(event.endpointId, 'UNSUBSCRIBED');
+    default:
+  }
+}
+
+const nameOfRow = (eventId: string, endpointId: string, { type, subject }: Announced): string =>
+  `${endpointId} ${eventId} ${type} ${JSON.stringify(subject)}`;

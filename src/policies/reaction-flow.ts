@@ -1,0 +1,228 @@
+import { storedBytes } from '../event-log/event-pages.js';
+import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import { FairSlots } from '../foundation/fair-slots.js';
+import { TurnEnded, type EventReactions } from './event-reactions.js';
+import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
+
+export interface ReactionFlowParts {
+  readonly reading: ReadingOptions;
+  readonly reactions: Pick<EventReactions, 'passOver' | 'reactTo'>;
+  /**
+   * Called when all reactions to the events up to this position are done.
+   * @param hasReactions whether there were any since the last call.
+   */
+  readonly onDone: (position: Position, hasReactions: boolean) => void;
+  /**
+   * Called when `ReactionFlow.reachedIn` has moved, for this ledger; undefined: for any ledger.
+   */
+  readonly onMovedIn: (ledger: string | undefined) => void;
+  /** Ends the flow. */
+  readonly signal: AbortSignal;
+  readonly limits?: FlowLimits;
+}
+
+/** With as many events, or as many bytes, that wait for their reactions, no page is taken up. */
+export interface FlowLimits {
+  readonly eventsMax: number;
+  readonly bytesMax: number;
+}
+
+/** Streams that are reacted to in parallel; each in its own order. */
+const SLOTS = { slots: 16, perGroupMax: 8, aloneMax: 12, pastMs: 0, waitingMax: Infinity };
+const LIMITS: FlowLimits = { eventsMax: 5_000, bytesMax: 8 * 1024 * 1024 };
+
+const SCOPED_STREAM = /^[a-z]+-[a-z]+-(live|test)\.([^.]+)\./;
+
+/** The tenant and mode of a stream, as `mode/tenant`; of another stream its name. */
+export function ledgerOf(stream: string): string {
+  const [, mode, tenant] = SCOPED_STREAM.exec(stream) ?? [];
+  return mode === undefined || tenant === undefined ? stream : `${mode}/${tenant}`;
+}
+
+/** Events up to this one, some of which have reactions that are not done. */
+interface OpenPage {
+  last: Position;
+  pending: number;
+  readonly hasReactions: boolean;
+}
+
+interface Waiting {
+  readonly met: MetEvent;
+  readonly page: OpenPage;
+  readonly bytes: number;
+  /** The position before it, of whatever event. */
+  readonly before: Position | undefined;
+  isDone: boolean;
+}
+
+/**
+ * Reacts to the log from one position on. Streams go on by themselves, each in its order, over the
+ * ends of pages: one whose reactions take long delays itself and not the others. Ledgers take
+ * turns.
+ */
+export class ReactionFlow {
+  private readonly slots = new FairSlots(SLOTS);
+  private readonly ending = new AbortController();
+  private readonly lanes = new Map<string, Waiting[]>();
+  private readonly running = new Set<Promise<void>>();
+  /** By ledger, in the order of the log, from the first one that is not done. */
+  private readonly ledgers = new Map<string, Waiting[]>();
+  /** In order. */
+  private readonly open: OpenPage[] = [];
+  private events = 0;
+  private bytes = 0;
+  private failure: { readonly error: unknown } | undefined;
+  private room: () => void = () => undefined;
+  private readonly end = (): void => {
+    this.ending.abort();
+    this.room();
+  };
+
+  /** @param taken the position after which it begins; undefined: with the first event. */
+  constructor(
+    private taken: Position | undefined,
+    private readonly parts: ReactionFlowParts,
+  ) {
+    if (parts.signal.aborted) this.end();
+    parts.signal.addEventListener('abort', this.end);
+  }
+
+  /** Aborts when it ends, or has failed. */
+  get signal(): AbortSignal {
+    return this.ending.signal;
+  }
+
+  /**
+   * Takes up the next events. Resolves when there is room for more. @throws when they cannot be
+   * read.
+   */
+  async take(page: readonly RecordedEvent[]): Promise<void> {
+    const last = page.at(-1);
+    if (last === undefined) return;
+    const met = await meetEvents(page, this.parts.reading);
+    await this.parts.reactions.passOver(new Set(met.map(({ recorded }) => recorded.stream)));
+    this.enter(page, met, last.position);
+    this.taken = last.position;
+    this.settle();
+    this.parts.onMovedIn(undefined);
+    while (this.isFull && !this.signal.aborted)
+      await new Promise<void>((resolve) => (this.room = resolve));
+  }
+
+  /**
+   * The position up to which the reactions to events of this ledger are done; undefined: none is
+   * known.
+   */
+  reachedIn(ledger: string): Position | undefined {
+    const [first] = this.ledgers.get(ledger) ?? [];
+    return first === undefined ? this.taken : first.before;
+  }
+
+  /** Resolves when nothing is carried out any more. @throws why it failed. */
+  async close(): Promise<void> {
+    this.parts.signal.removeEventListener('abort', this.end);
+    this.end();
+    await Promise.all(this.running);
+    if (this.failure) throw this.failure.error;
+  }
+
+  /** Ends it with an error. */
+  fail(error: unknown): void {
+    this.failure ??= { error };
+    this.end();
+  }
+
+  private get isFull(): boolean {
+    const { eventsMax, bytesMax } = this.parts.limits ?? LIMITS;
+    return this.events >= eventsMax || this.bytes >= bytesMax;
+  }
+
+  private enter(
+    recorded: readonly RecordedEvent[],
+    met: readonly MetEvent[],
+    last: Position,
+  ): void {
+    const newest = this.open.at(-1);
+    if (met.length === 0 && newest?.pending === 0) {
+      newest.last = last;
+      return;
+    }
+    const page = { last, pending: met.length, hasReactions: met.length > 0 };
+    this.open.push(page);
+    const before = new Map<RecordedEvent, Position | undefined>(
+      recorded.map((event, index) => [event, recorded[index - 1]?.position ?? this.taken]),
+    );
+    for (const one of met)
+      this.queue({
+        met: one,
+        page,
+        bytes: storedBytes(one.recorded),
+        before: before.get(one.recorded),
+        isDone: false,
+      });
+  }
+
+  private queue(waiting: Waiting): void {
+    const { stream } = waiting.met.recorded;
+    const ledger = ledgerOf(stream);
+    this.events += 1;
+    this.bytes += waiting.bytes;
+    addTo(this.ledgers, ledger, waiting);
+    if (!addTo(this.lanes, stream, waiting)) return;
+    const run = this.inOrder(stream, ledger)
+      .catch((error: unknown) => {
+        if (!(error instanceof TurnEnded)) this.fail(error);
+      })
+      .finally(() => this.running.delete(run));
+    this.running.add(run);
+  }
+
+  private async inOrder(stream: string, ledger: string): Promise<void> {
+    const lane = this.lanes.get(stream) ?? [];
+    for (let next = lane[0]; next !== undefined; next = lane[0]) {
+      const turn = this.slots.enter({ group: ledger, member: stream });
+      try {
+        await turn.begun;
+        if (this.signal.aborted) return;
+        await this.parts.reactions.reactTo(next.met, this.signal);
+      } finally {
+        turn.end();
+      }
+      lane.shift();
+      if (lane.length === 0) this.lanes.delete(stream);
+      this.done(next, ledger);
+    }
+  }
+
+  private done(waiting: Waiting, ledger: string): void {
+    waiting.isDone = true;
+    waiting.page.pending -= 1;
+    this.events -= 1;
+    this.bytes -= waiting.bytes;
+    const all = this.ledgers.get(ledger) ?? [];
+    while (all[0]?.isDone) all.shift();
+    if (all.length === 0) this.ledgers.delete(ledger);
+    this.settle();
+    this.parts.onMovedIn(ledger);
+    if (!this.isFull) this.room();
+  }
+
+  /** What is done from the beginning on: a later page waits for those before it. */
+  private settle(): void {
+    let last: Position | undefined;
+    let hasReactions = false;
+    while (this.open[0]?.pending === 0) {
+      ({ last } = this.open[0]);
+      hasReactions ||= this.open[0].hasReactions;
+      this.open.shift();
+    }
+    if (last !== undefined) this.parts.onDone(last, hasReactions);
+  }
+}
+
+/** @returns whether it is the first one of its list. */
+function addTo(lists: Map<string, Waiting[]>, name: string, waiting: Waiting): boolean {
+  const list = lists.get(name) ?? [];
+  lists.set(name, list);
+  return list.push(waiting) === 1;
+}

@@ -1,0 +1,209 @@
+import { sql } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { run } from '../../postgres/statements.js';
+import { inTransaction } from '../../postgres/transaction.js';
+import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
+import type { ClaimedDelivery } from './due-deliveries.js';
+import { FAILING_FROM, nextAttemptAt, PROBE_SECONDS_MAX } from './retry-times.js';
+
+/** What became of claimed deliveries. */
+
+/** An answer that took longer makes its endpoint a slow one. */
+const SLOW_MS = 2_000;
+
+export interface Attempt {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly ms: number;
+  /** Null: no answer came, and `reason` says why. */
+  readonly status: number | null;
+  readonly reason: string | null;
+  readonly retryAfterMs: number | null;
+  /** The beginning of the answer, encrypted; null: none. */
+  readonly beginning: Buffer | null;
+}
+
+/** An attempt that ended well, or the way of a failed one. */
+export type AttemptOutcome = 'delivered' | 'failed' | 'gone';
+
+/** Of an answer: 2xx is success, 410 asks for no more; null: there was none. */
+export const outcomeOf = (status: number | null): AttemptOutcome =>
+  status === null || status < 200 || status > 299
+    ? status === 410
+      ? 'gone'
+      : 'failed'
+    : 'delivered';
+
+/** For how long, in milliseconds, and whether its endpoint is left alone as well. */
+export interface Postponed {
+  readonly notFor: number;
+  readonly endpoint: boolean;
+}
+
+/** What became of a claim. */
+export type EndedClaim = { readonly delivery: ClaimedDelivery } & (
+  | { readonly kind: 'attempted'; readonly attempt: Attempt }
+  /** About nothing any more (forgotten, lost, unsubscribed): it leaves no trace. */
+  | { readonly kind: 'dropped' }
+  /** Not now, and no attempt. */
+  | { readonly kind: 'postponed'; readonly postponed: Postponed }
+);
+
+/**
+ * Records what became of claims: of an attempt what it came to, when the next one is, and how the
+ * endpoint does. A claim that has lapsed and was taken by another process changes nothing more, but
+ * for a success.
+ * @param ended in their order; of a delivery one.
+ */
+export async function recordEnded(pool: Pool, ended: readonly EndedClaim[]): Promise<void> {
+  const endpoints = endpointsAfter(ended);
+  await inTransaction(pool, async (client) => {
+    await lockEndpoints(client, endpoints);
+    await storeDeliveries(client, ended);
+    await storeEndpoints(client, endpoints);
+  });
+}
+
+async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[]): Promise<void> {
+  // The planner knows how many are in an array.
+  const isOne = sql`d.id = any(${ended.map(({ delivery }) => delivery.id)}::uuid[])`;
+  await run(
+    client,
+    sql`
+      with given as materialized (
+        select * from jsonb_to_recordset(${JSON.stringify(ended.map(rowOf))}::jsonb) as given (
+          id uuid, kind text, "leasedUntil" timestamptz, "postponedMs" double precision,
+          state text, "nextAttemptAt" timestamptz, at timestamptz, status integer, reason text,
+          ms integer, beginning text
+        )
+      ), recorded as (
+        update ledger.webhook_deliveries d
+        set attempts = attempts + 1, state = g.state, leased_until = null,
+          next_attempt_at = g."nextAttemptAt",
+          ended_at = case when g.state = 'PENDING' then null else now() end
+        from given g
+        where ${isOne} and d.id = g.id and g.kind = 'attempted' and d.state <> 'DELIVERED'
+          and (g.state = 'DELIVERED' or d.leased_until = g."leasedUntil")
+        returning d.id, attempts
+      ), attempts as (
+        insert into ledger.webhook_attempts (delivery_id, number, at, status, reason, ms, beginning)
+        select id, r.attempts, at, status, reason, ms, decode(beginning, 'base64')
+        from recorded r join given using (id) on conflict do nothing
+      ), postponed as (
+        update ledger.webhook_deliveries d
+        set leased_until = null,
+          next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
+        from given g
+        where ${isOne} and d.id = g.id and g.kind = 'postponed'
+          and d.leased_until = g."leasedUntil"
+      )
+      delete from ledger.webhook_deliveries d using given g
+      where ${isOne} and d.id = g.id and g.kind = 'dropped'`,
+  );
+}
+
+function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
+  const { id, attempts, created, leasedUntil } = ended.delivery;
+  const claim = { id, kind: ended.kind, leasedUntil };
+  if (ended.kind === 'postponed') return { ...claim, postponedMs: ended.postponed.notFor };
+  if (ended.kind === 'dropped') return claim;
+  const { at, ms, status, reason, retryAfterMs, beginning } = ended.attempt;
+  const outcome = outcomeOf(status);
+  const next =
+    outcome === 'failed'
+      ? nextAttemptAt({ now: at + ms, created, attempts: attempts + 1 }, retryAfterMs)
+      : null;
+  return {
+    ...claim,
+    state: outcome === 'delivered' ? 'DELIVERED' : next === null ? 'DEAD' : 'PENDING',
+    nextAttemptAt: next === null ? null : new Date(next).toISOString(),
+    at: new Date(at).toISOString(),
+    status,
+    reason,
+    ms,
+    beginning: beginning?.toString('base64') ?? null,
+  };
+}
+
+/** How an endpoint does after all that ended. */
+interface EndpointAfter extends EndpointName {
+  /** One was delivered; `failures` counts from the last of these on. */
+  isDelivered: boolean;
+  failures: number;
+  /** Null: as before. */
+  isSlow: boolean | null;
+  /** By the last one. `as-before`: those that are dropped say nothing. */
+  pause: 'as-before' | 'by-failures' | 'postponed';
+  pauseMs: number;
+}
+
+function endpointsAfter(ended: readonly EndedClaim[]): readonly EndpointAfter[] {
+  const after = new Map<string, EndpointAfter>();
+  for (const one of ended) {
+    const endpoint = after.get(nameOf(one.delivery)) ?? unchanged(one.delivery);
+    after.set(nameOf(endpoint), endpoint);
+    note(endpoint, one);
+  }
+  return [...after.values()];
+}
+
+const unchanged = ({ tenant, mode, endpointId }: EndpointName): EndpointAfter => ({
+  tenant,
+  mode,
+  endpointId,
+  isDelivered: false,
+  failures: 0,
+  isSlow: null,
+  pause: 'as-before',
+  pauseMs: 0,
+});
+
+function note(endpoint: EndpointAfter, ended: EndedClaim): void {
+  switch (ended.kind) {
+    case 'dropped':
+      return;
+    case 'postponed':
+      if (!ended.postponed.endpoint) return;
+      endpoint.pause = 'postponed';
+      endpoint.pauseMs = ended.postponed.notFor;
+      return;
+    case 'attempted': {
+      const { status, ms } = ended.attempt;
+      const isDelivered = outcomeOf(status) === 'delivered';
+      endpoint.pause = 'by-failures';
+      endpoint.isDelivered ||= isDelivered;
+      endpoint.failures = isDelivered ? 0 : endpoint.failures + 1;
+      if (ms > SLOW_MS) endpoint.isSlow = true;
+      else if (isDelivered) endpoint.isSlow = false;
+    }
+  }
+}
+
+async function storeEndpoints(
+  client: PoolClient,
+  endpoints: readonly EndpointAfter[],
+): Promise<void> {
+  await run(
+    client,
+    sql`
+      with given as (
+        select g.*, g.failures + case when g."isDelivered" then 0 else e.failures end as total
+        from jsonb_to_recordset(${JSON.stringify(endpoints)}::jsonb) as g (
+          tenant text, mode text, "endpointId" text, "isDelivered" boolean, failures integer,
+          "isSlow" boolean, pause text, "pauseMs" double precision
+        ) join ledger.webhook_endpoints e
+          on e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"
+      )
+      update ledger.webhook_endpoints e
+      set failures = g.total, is_slow = coalesce(g."isSlow", is_slow),
+        pause_until = case when g.pause = 'as-before' then pause_until
+          when g.pause = 'postponed' then now() + g."pauseMs" * interval '1 millisecond'
+          when g.total < ${FAILING_FROM} then null
+          else now() + least(${PROBE_SECONDS_MAX}, power(2, least(g.total - ${FAILING_FROM}, 10)))
+            * interval '1 s' end,
+        last_success = case when g."isDelivered" then now() else last_success end,
+        due_at = least(due_at, now())
+      from given g
+      where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
+  );
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import { openPool } from '../../src/postgres/database.js';
+import {
+  putDeliveries,
+  putEndpoints,
+  type NewDelivery,
+} from '../../src/webhooks/deliveries/delivery-rows.js';
+import { claimDue, type ClaimedDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
+import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+/** What is claimed, and what is recorded of claims, by SQL alone. */
+
+let database: TestDatabase;
+let pool: Pool;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 4, applicationName: 'due-deliveries' });
+});
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function endpoint(endpointId: string, tenant = 'acme'): Promise<void> {
+  await putEndpoints(pool, [{ tenant, mode: 'live', endpointId, state: 'ACTIVE', position: null }]);
+}
+
+const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> =>
+  putDeliveries(
+    pool,
+    Array.from({ length: count }, (): NewDelivery => ({
+      tenant,
+      mode: 'live',
+      endpointId,
+      id: randomUUID(),
+      webhookId: randomUUID(),
+      type: 'test',
+      subject: {},
+      event: null,
+      created: Date.now(),
+    })),
+  );
+
+const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100 } = {}) =>
+  claimDue(pool, { deliveries, areSlow, fullTenants: [], leftOf: () => ofTenant });
+
+const attempt = (status: number | null, ms = 1): Attempt => ({
+  at: Date.now(),
+  ms,
+  status,
+  reason: status === null ? 'refused' : null,
+  retryAfterMs: null,
+  beginning: null,
+});
+const record = (claims: readonly ClaimedDelivery[], status: number | null, ms?: number) =>
+  recordEnded(
+    pool,
+    claims.map((delivery) => ({ kind: 'attempted', delivery, attempt: attempt(status, ms) })),
+  );
+
+const endpointNow = async (endpointId: string) =>
+  (
+    await pool.query<{ failures: number; slow: boolean; paused: boolean }>(
+      `select failures, is_slow as slow, pause_until > now() is true as paused
+       from ledger.webhook_endpoints where endpoint_id = $1`,
+      [endpointId],
+    )
+  ).rows[0];
+
+/** The time of retries and pauses comes. */
+async function later(): Promise<void> {
+  await pool.query(
+    "update ledger.webhook_deliveries set next_attempt_at = now() where state = 'PENDING' and leased_until is null",
+  );
+  await pool.query('update ledger.webhook_endpoints set pause_until = null');
+}
+
+const byEndpoint = (claims: readonly ClaimedDelivery[]): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const { endpointId } of claims) counts[endpointId] = (counts[endpointId] ?? 0) + 1;
+  return counts;
+};
+
+test('ten at once of an endpoint are claimed, of all endpoints together', async () => {
+  for (const name of ['a', 'b', 'c']) await endpoint(name);
+  await put(25, 'a');
+  await put(3, 'b');
+  const first = await claim();
+  expect(byEndpoint(first)).toEqual({ a: 10, b: 3 });
+  expect(await claim()).toEqual([]);
+  await record(first, 200);
+  expect(byEndpoint(await claim())).toEqual({ a: 10 });
+});
+
+test('the room in all and that of a tenant are shared out', async () => {
+  for (const name of ['a', 'b']) await endpoint(name);
+  await endpoint('other', 'initech');
+  await put(20, 'a');
+  await put(20, 'b');
+  await put(20, 'other', 'initech');
+  expect(byEndpoint(await claim({ ofTenant: 12 }))).toEqual({ a: 10, b: 2, other: 10 });
+  expect(byEndpoint(await claim({ deliveries: 5 }))).toEqual({ b: 5 });
+  expect(byEndpoint(await claim())).toEqual({ b: 3 });
+});
+
+test('what is dropped makes room at once', async () => {
+  await endpoint('a');
+  await put(12, 'a');
+  const claims = await claim();
+  await recordEnded(
+    pool,
+    claims.map((delivery) => ({ kind: 'dropped', delivery })),
+  );
+  expect(await claim()).toHaveLength(2);
+  const { rows } = await pool.query('select from ledger.webhook_deliveries');
+  expect(rows).toHaveLength(2);
+});
+
+test('attempts that are recorded together count as one after the other', async () => {
+  for (const name of ['fails', 'recovers', 'slow']) await endpoint(name);
+  for (const name of ['fails', 'recovers', 'slow']) await put(4, name);
+  const claims = await claim();
+  const of = (name: string): readonly ClaimedDelivery[] =>
+    claims.filter(({ endpointId }) => endpointId === name);
+  await record(of('fails'), 500);
+  await recordEnded(
+    pool,
+    [500, 500, 200, null].map((status, n) => ({
+      kind: 'attempted',
+      delivery: of('recovers')[n]!,
+      attempt: attempt(status),
+    })),
+  );
+  await record(of('slow'), 200, 2_001);
+  expect(await endpointNow('fails')).toEqual({ failures: 4, slow: false, paused: true });
+  expect(await endpointNow('recovers')).toEqual({ failures: 1, slow: false, paused: false });
+  expect(await endpointNow('slow')).toEqual({ failures: 0, slow: true, paused: false });
+  await later();
+  // A failing one is probed by one delivery.
+  expect(byEndpoint(await claim())).toEqual({ fails: 1, recovers: 3 });
+});
+
+test('a claim that lapsed and was taken over records a success, and no failure', async () => {
+  await endpoint('a');
+  await put(2, 'a');
+  const claims = await claim();
+  await pool.query(
+    `update ledger.webhook_deliveries
+     set leased_until = leased_until - interval '61 s', next_attempt_at = now()`,
+  );
+  await pool.query('update ledger.webhook_endpoints set due_at = now()');
+  const again = await claim();
+  expect(again).toHaveLength(2);
+  await record(claims.slice(0, 1), 200);
+  await record(claims.slice(1), 500);
+  const { rows } = await pool.query<{ state: string; leased: boolean }>(
+    'select state, leased_until is not null as leased from ledger.webhook_deliveries order by state',
+  );
+  expect(rows).toEqual([
+    { state: 'DELIVERED', leased: false },
+    { state: 'PENDING', leased: true },
+  ]);
+});
+
+test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
+  await endpoint('a');
+  await put(1, 'a');
+  const [delivery] = await claim();
+  const postponed = { notFor: 60_000, endpoint: true };
+  await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, postponed }]);
+  expect(await endpointNow('a')).toEqual({ failures: 0, slow: false, paused: true });
+  expect(await claim()).toEqual([]);
+  await later();
+  expect(await claim()).toMatchObject([{ attempts: 0 }]);
+});
+
+test('among many waiting deliveries the due ones are found by an index', async () => {
+  for (const name of ['dead', 'fine']) await endpoint(name);
+  await pool.query(
+    `insert into ledger.webhook_deliveries
+       (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, next_attempt_at)
+     select gen_random_uuid(), 'acme', 'live', 'dead', gen_random_uuid(), 'test', '{}', now(),
+       now() + interval '1 day' from generate_series(1, 20000)`,
+  );
+  await put(3, 'fine');
+  await pool.query('analyze ledger.webhook_deliveries');
+  const single = openPool({ url: database.url, max: 1, applicationName: 'due-deliveries' });
+  try {
+    const read = async (): Promise<number> => {
+      await single.query('select pg_stat_force_next_flush()');
+      const { rows } = await single.query<{ rows: string }>(
+        `select seq_tup_read as rows from pg_stat_user_tables where relname = 'webhook_deliveries'`,
+      );
+      return Number(rows[0]?.rows);
+    };
+    const before = await read();
+    const room = { deliveries: 100, areSlow: false, fullTenants: [], leftOf: () => 100 };
+    const claims = await claimDue(single, room);
+    expect(byEndpoint(claims)).toEqual({ fine: 3 });
+    const delivered = claims.map((delivery) => ({
+      kind: 'attempted' as const,
+      delivery,
+      attempt: attempt(200),
+    }));
+    await recordEnded(single, delivered);
+    // Sessions report what they read behind their transactions, this one of itself.
+    expect(await read()).toBe(before);
+  } finally {
+    await single.end();
+  }
+});

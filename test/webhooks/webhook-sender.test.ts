@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
+import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
+import { openPool } from '../../src/postgres/database.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
+import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
+import { WebhookSender } from '../../src/webhooks/deliveries/webhook-sender.js';
+import type { PayloadData } from '../../src/webhooks/payloads/payloads.js';
+import type { Posted, PostRequest } from '../../src/webhooks/sending/webhook-post.js';
+import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js';
+import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
+import type { WebhookSubscriptions } from '../../src/webhooks/subscriptions/webhook-subscriptions.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { until } from '../support/projected-ledger.js';
+
+/** The sender on rows of its own, with receivers that answer when a test says so. */
+
+const WITHIN_MS = 60_000;
+jest.setTimeout(180_000);
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let sender: WebhookSender;
+/** What was posted, by its URL, and how each of them is answered. */
+let posts: { readonly url: string; readonly answer: () => void }[];
+let answersAtOnce: boolean;
+let keysAway: boolean;
+let dataOf: (eventId: string) => Promise<PayloadData>;
+
+const ANSWERED: Posted = {
+  kind: 'answered',
+  status: 200,
+  retryAfterMs: null,
+  beginning: Buffer.of(),
+  ms: 1,
+};
+
+function post({ url }: PostRequest): Promise<Posted> {
+  return new Promise((resolve) => {
+    const answer = (): void => resolve(ANSWERED);
+    posts.push({ url, answer });
+    if (answersAtOnce) answer();
+  });
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
+  posts = [];
+  answersAtOnce = true;
+  keysAway = false;
+  dataOf = () => Promise.resolve({ kind: 'made', data: {} });
+  const sealer = new FixedSealer(Buffer.alloc(32, 1));
+  const keys = new SigningKeys(pool, sealer);
+  const tenantNamed = (alias: string) =>
+    Promise.resolve({ alias, suspended: null } as unknown as OpenTenant);
+  const subscriptions = {
+    of: (tenant: OpenTenant, mode: string, endpointId: string) =>
+      Promise.resolve({
+        endpointId,
+        endpointUrl: `https://${tenant.alias}.example/${mode}/${endpointId}`,
+        name: null,
+        disabled: null,
+        activeSince: 0,
+        secrets: [newEndpointSecret()],
+      }),
+  } as unknown as WebhookSubscriptions;
+  sender = new WebhookSender({
+    pool,
+    tenants: { find: tenantNamed, read: tenantNamed },
+    subscriptions,
+    payloads: { data: ({ eventId }) => dataOf(eventId) },
+    keys: {
+      current: () => (keysAway ? Promise.reject(new Error('no key opens it')) : keys.current()),
+    },
+    post: { post },
+    sealer,
+    logger: { warn: () => undefined },
+  });
+});
+afterEach(async () => {
+  answersAtOnce = true;
+  for (const { answer } of posts) answer();
+  await sender.stop();
+  await pool.end();
+  await database.drop();
+});
+
+const endpointsOf = (tenant: string, mode: 'live' | 'test', count: number) =>
+  Array.from({ length: count }, (_, n) => ({ tenant, mode, endpointId: `${tenant}-${mode}-${n}` }));
+
+type Named = ReturnType<typeof endpointsOf>[number];
+
+const known = (endpoints: readonly Named[]): Promise<void> =>
+  putEndpoints(
+    pool,
+    endpoints.map((endpoint) => ({ ...endpoint, state: 'ACTIVE', position: null })),
+  );
+
+const due = (endpoints: readonly Named[], events: readonly (string | null)[]): Promise<void> =>
+  putDeliveries(
+    pool,
+    endpoints.flatMap((endpoint) =>
+      events.map((eventId) => ({
+        ...endpoint,
+        id: randomUUID(),
+        webhookId: randomUUID(),
+        type: eventId === null ? ('test' as const) : ('user.created' as const),
+        subject: {},
+        event: eventId === null ? null : { stream: eventId, revision: 0n, eventId },
+        created: Date.now(),
+      })),
+    ),
+  );
+
+const postedTo = (tenant: string): number =>
+  posts.filter(({ url }) => url.startsWith(`https://${tenant}.`)).length;
+
+test('a tenant whose endpoints all hang has a quarter of the attempts, and another one is told at once', async () => {
+  answersAtOnce = false;
+  const slow = [...endpointsOf('slow', 'live', 50), ...endpointsOf('slow', 'test', 50)];
+  await known([...slow, ...endpointsOf('fine', 'live', 1)]);
+  await due(
+    slow,
+    Array.from({ length: 10 }, () => null),
+  );
+  sender.start();
+  await until(() => postedTo('slow') === 64, WITHIN_MS);
+  await due(endpointsOf('fine', 'live', 1), [null]);
+  sender.look();
+  await until(() => postedTo('fine') === 1, WITHIN_MS);
+  // None of them was answered meanwhile: these are all attempts between.
+  expect(postedTo('slow')).toBe(64);
+  for (const { answer } of posts.slice(0, 20)) answer();
+  await until(() => postedTo('slow') === 84, WITHIN_MS);
+});
+
+test('tenants whose endpoints are slow leave half of the attempts to the others', async () => {
+  answersAtOnce = false;
+  const slow = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => endpointsOf(name, 'live', 10));
+  await known([...slow, ...endpointsOf('fine', 'live', 1)]);
+  await pool.query("update ledger.webhook_endpoints set is_slow = tenant <> 'fine'");
+  await due(
+    slow,
+    Array.from({ length: 10 }, () => null),
+  );
+  sender.start();
+  await until(() => posts.length === 128, WITHIN_MS);
+  await due(endpointsOf('fine', 'live', 1), [null]);
+  sender.look();
+  await until(() => postedTo('fine') === 1, WITHIN_MS);
+  expect(posts).toHaveLength(129);
+});
+
+test('an event that cannot be read holds up neither the endpoint nor the health of the sender', async () => {
+  const [unreadable, fine] = [randomUUID(), randomUUID()];
+  let asked = 0;
+  dataOf = (eventId) => {
+    if (eventId !== unreadable) return Promise.resolve({ kind: 'made', data: {} });
+    asked += 1;
+    return Promise.reject(new UnreadableEvent('of a later release'));
+  };
+  const [endpoint] = endpointsOf('one', 'live', 1);
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await known([endpoint]);
+  await due([endpoint], [unreadable]);
+  sender.start();
+  await until(() => asked === 1, WITHIN_MS);
+  const rows = async () =>
+    (
+      await pool.query<{ held: boolean; later: boolean }>(
+        `select e.pause_until is not null as held, d.next_attempt_at > now() + interval '5 min' as later
+          from ledger.webhook_endpoints e, ledger.webhook_deliveries d where d.leased_until is null`,
+      )
+    ).rows;
+  await until(async () => (await rows()).length === 1, WITHIN_MS);
+  expect(await rows()).toEqual([{ held: false, later: true }]);
+  expect(sender.status().lastError).toBeNull();
+  await due([endpoint], [fine]);
+  sender.look();
+  await until(() => posts.length === 1, WITHIN_MS);
+});
+
+describe('the status of the sender', () => {
+  const isWell = (): boolean => sender.status().lastError === null;
+
+  test('is off before the start and after the end', async () => {
+    const off = { sends: false, underWay: 0, stillSeconds: 0, lastError: null };
+    expect(sender.status()).toEqual(off);
+    sender.start();
+    expect(sender.status()).toMatchObject({ sends: true, lastError: null });
+    await sender.stop();
+    expect(sender.status()).toEqual(off);
+  });
+
+  test('says that rows cannot be read, and for how long', async () => {
+    sender.start();
+    await pool.query('alter table ledger.webhook_endpoints rename to endpoints_away');
+    await until(() => !isWell() && sender.status().stillSeconds > 1, WITHIN_MS);
+    expect(sender.status().lastError).toBe('error 42P01');
+    await pool.query('alter table ledger.endpoints_away rename to webhook_endpoints');
+    await until(() => isWell() && sender.status().stillSeconds < 1, WITHIN_MS);
+  });
+
+  test('says that bodies cannot be made, until one is', async () => {
+    const endpoints = endpointsOf('one', 'live', 2);
+    await known(endpoints);
+    keysAway = true;
+    await due(endpoints.slice(0, 1), [null]);
+    sender.start();
+    await until(() => !isWell() && sender.status().stillSeconds > 1, WITHIN_MS);
+    expect([sender.status().lastError, posts.length]).toEqual(['Error', 0]);
+    keysAway = false;
+    await due(endpoints.slice(1), [null]);
+    sender.look();
+    await until(() => posts.length === 2, WITHIN_MS);
+    await until(() => isWell() && sender.status().stillSeconds < 1, WITHIN_MS);
+  });
+});
