@@ -75,7 +75,7 @@ export async function writeExportFile(
       for await (const ids of peopleOfRows(client, exported, query)) await run.people.write(ids);
     const max = SHEET_COLUMNS_MAX - exported.columns.length;
     const fields = await fieldNames(client, exported, query, max);
-    const file = new FileWriter(run.sink);
+    const file = new FileWriter(run);
     const rows = { exported, query, fields };
     for await (const chunk of fileOf(client, { name: type, format, rows }, counted, run.signal))
       await file.write(chunk);
@@ -105,7 +105,7 @@ async function* fileOf(
   const sheet: SheetRows = {
     name,
     headers,
-    rows: counted.rows(readCells(client, rows, signal)),
+    rows: counted.rows(readCells(client, rows)),
     cellsTotal: counted.total * headers.length,
   };
   if (format === 'CSV') yield* csvFile(sheet);
@@ -167,14 +167,15 @@ class FileWriter {
   private readonly digest = createHash('sha256');
   private bytes = 0;
 
-  constructor(private readonly sink: ExportSink) {}
+  constructor(private readonly run: Pick<ExportRun, 'sink' | 'signal'>) {}
 
   async write(bytes: Buffer): Promise<void> {
     for (let start = 0; start < bytes.length; start += CHUNK_BYTES_MAX) {
       const chunk = bytes.subarray(start, start + CHUNK_BYTES_MAX);
       this.digest.update(chunk);
       this.bytes += chunk.length;
-      await this.sink.write(chunk);
+      await this.run.sink.write(chunk);
+      this.run.signal.throwIfAborted();
     }
   }
 

@@ -10,8 +10,11 @@ export const SHEET_COLUMNS_MAX = 16_384;
 /** A spreadsheet program shows 15 digits of a number; longer ones are texts. */
 const EXACT_MAX = 999_999_999_999_999;
 
-/** From here on a part of the file may be beyond 4 GiB. */
-const LARGE_CELLS = 1_000_000;
+/**
+ * From here on a sheet may be beyond 4 GiB: some 100 bytes a cell. Below it the file has the form
+ * that every program reads.
+ */
+const LARGE_CELLS = 30_000_000;
 
 /** XML has no such characters; neither have half surrogate pairs a place in it. */
 const NOT_IN_XML = /[\uFFFE\uFFFF]|\p{Surrogate}/gu;

@@ -17,8 +17,6 @@ export interface ExportColumn {
   readonly kind: 'text' | 'plain' | 'integer';
   /** SQL of the value, of the row `r`; null: an empty cell. */
   readonly value: string;
-  /** Of `text`: SQL that is true for a number, which is no formula. */
-  readonly isNumber?: string;
 }
 
 /** What SQL of a generation refers to. */

@@ -1,7 +1,6 @@
 import { addAbortSignal } from 'node:stream';
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryArrayConfig } from 'pg';
 import { to as copyTo, type CopyToStreamQuery } from 'pg-copy-streams';
-import QueryStream from 'pg-query-stream';
 import { csvCell, onOneLine } from '../files/csv-in-sql.js';
 import type { Cell, Numeral } from '../files/sheet-rows.js';
 import type { ExportColumn, ExportedRows } from './exported-rows.js';
@@ -40,52 +39,76 @@ export async function copyLines(
 ): Promise<CopyToStreamQuery> {
   const names = fields.map((name, place) => [`field_${place}`, name] as const);
   await setValues(client, Object.fromEntries(names));
-  const columns: readonly ExportColumn[] = [
-    ...exported.columns,
-    ...names.map(([value, header]) => fieldColumn(exported.fields, header, given(value))),
-  ];
-  const statement = `select ${columns.map(csvCell).join(', ')} from (${query.rows} order by ${query.order}) r`;
+  const statement = linesStatement(
+    exported,
+    query,
+    names.map(([value]) => given(value)),
+  );
   const lines = client.query(copyTo(`copy (${statement}) to stdout (format csv)`));
   return addAbortSignal(signal, lines);
 }
 
-function fieldColumn(fields: ExportedRows['fields'], header: string, name: string): ExportColumn {
-  const values = `(${fields?.values ?? `'{}'::jsonb`})`;
-  return {
-    header,
-    kind: 'text',
-    value: `${values} ->> ${name}`,
-    isNumber: `(jsonb_typeof(${values} -> ${name}) = 'number')`,
-  };
+/**
+ * Each value is computed once, in a subquery that is not merged with the one around it: a cell
+ * looks at its value several times.
+ * @param names SQL of the names of the fields.
+ */
+function linesStatement(
+  { columns, fields }: ExportedRows,
+  query: RowsQuery,
+  names: readonly string[],
+): string {
+  const values = columns.map(({ value }, place) => `${value} as c${place}`);
+  if (names.length > 0) values.push(`${fields?.values ?? 'null'} as fields`);
+  const ordered = `select ${values.join(', ')} from (${query.rows}) r order by ${query.order}`;
+  const fieldValues = names.map((name, place) => `, v.fields ->> ${name} as f${place}`);
+  const cells = [
+    ...columns.map(({ kind }, place) => csvCell(kind, `w.c${place}`)),
+    ...names.map((name, place) =>
+      csvCell('text', `w.f${place}`, `(jsonb_typeof(w.fields -> ${name}) = 'number')`),
+    ),
+  ];
+  return `select ${cells.join(', ')} from (select v.*${fieldValues.join('')} from (${ordered}) v offset 0) w`;
 }
 
 const BATCH_ROWS = 200;
+/** Closed with its transaction. */
+const CURSOR = 'export_rows';
+const NEXT_ROWS: QueryArrayConfig = {
+  text: `fetch forward ${BATCH_ROWS} from ${CURSOR}`,
+  rowMode: 'array',
+};
 
 /** The cells of each row, oldest first. Few rows are in memory at once. */
 export async function* readCells(
   client: PoolClient,
   { exported, query, fields }: RowsToRead,
-  signal: AbortSignal,
 ): AsyncGenerator<readonly Cell[]> {
-  const cells = exported.columns.map(cellValue);
-  if (exported.fields) cells.push(`(${fieldValues(exported.fields.values)})::text`);
-  const rows = new QueryStream(
-    `select ${cells.join(', ')} from (${query.rows} order by ${query.order}) r`,
-    [],
-    { batchSize: BATCH_ROWS, highWaterMark: BATCH_ROWS, rowMode: 'array' },
+  const cells = exported.columns.map(({ kind }, place) => cellValue(kind, `v.c${place}`));
+  const values = exported.columns.map(({ value }, place) => `${value} as c${place}`);
+  if (exported.fields) {
+    values.push(`${exported.fields.values} as fields`);
+    cells.push(`(${fieldValues('v.fields')})::text`);
+  }
+  const ordered = `select ${values.join(', ')} from (${query.rows}) r order by ${query.order}`;
+  await client.query(
+    `declare ${CURSOR} no scroll cursor for select ${cells.join(', ')} from (${ordered}) v`,
   );
-  for await (const row of addAbortSignal(signal, client.query(rows)) as AsyncIterable<Cell[]>) {
-    if (!exported.fields) {
-      yield row;
-      continue;
-    }
-    const values = row.pop();
-    yield [...row, ...fieldCells(typeof values === 'string' ? values : '{}', fields)];
+  for (;;) {
+    const { rows } = await client.query<Cell[]>(NEXT_ROWS);
+    for (const row of rows) yield exported.fields ? withFields(row, fields) : row;
+    if (rows.length < BATCH_ROWS) return;
   }
 }
 
+/** The last cell is an object of the fields. */
+function withFields(row: Cell[], fields: readonly string[]): Cell[] {
+  const named = row.pop();
+  return [...row, ...fieldCells(typeof named === 'string' ? named : '{}', fields)];
+}
+
 /** Values of text as they are in a sheet; numbers as numbers, exact to 2^53. */
-function cellValue({ kind, value }: ExportColumn): string {
+function cellValue(kind: ExportColumn['kind'], value: string): string {
   if (kind === 'integer') return `(${value})::float8`;
   return kind === 'plain' ? value : `nullif(${onOneLine(value)}, '')`;
 }

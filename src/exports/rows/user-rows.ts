@@ -24,6 +24,14 @@ const profile = (member: string): ExportColumn => ({
   value: `r.fields ->> '${member}'`,
 });
 
+/**
+ * The segments, separated by spaces. Taken apart only where one of them is escaped: otherwise they
+ * are the text of the array without what is around each of them.
+ */
+const SEGMENTS = `case when strpos(r.fields ->> 'segments', E'\\\\') = 0
+  then replace(left(right(r.fields ->> 'segments', -2), -2), '", "', ' ')
+  else (select string_agg(segment, ' ' order by place) from jsonb_array_elements_text(r.fields -> 'segments') with ordinality s (segment, place)) end`;
+
 const LINKS = [
   'shareLink',
   'facebookShareLink',
@@ -57,8 +65,7 @@ const FIXED: readonly ExportColumn[] = [
   {
     header: 'segments',
     kind: 'text',
-    value: `case when r.fields -> 'segments' <> '[]' then
-      (select string_agg(segment, ' ' order by place) from jsonb_array_elements_text(r.fields -> 'segments') with ordinality s (segment, place)) end`,
+    value: SEGMENTS,
   },
 ];
 
