@@ -72,7 +72,8 @@ export async function writeExportFile(
     const counted = new CountedRows(rowsTotal, run);
     counted.report();
     if (run.people)
-      for await (const ids of peopleOfRows(client, exported, query)) await run.people.write(ids);
+      for await (const ids of peopleOfRows(client, exported, query, run.signal))
+        await run.people.write(ids);
     const max = SHEET_COLUMNS_MAX - exported.columns.length;
     const fields = await fieldNames(client, exported, query, max);
     const file = new FileWriter(run);

@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { ExportedRows } from './exported-rows.js';
@@ -14,16 +15,19 @@ export async function* peopleOfRows(
   client: PoolClient,
   { persons }: Pick<ExportedRows, 'persons'>,
   { rows }: RowsQuery,
+  signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const ids = persons.map(
     (person) =>
       `select left(replace(${person}, '-', ''), ${DIGITS}) collate "C" as id from (${rows}) r`,
   );
-  const stream = client.query(
+  const copied = client.query(
     copyTo(
       `copy (select distinct id from (${ids.join(' union all ')}) people where id is not null order by id) to stdout`,
     ),
   );
+  // A connection that is closed on this side does not end the stream.
+  const stream = addAbortSignal(signal, copied);
   let rest = '';
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     const text = rest + chunk.toString('latin1');
