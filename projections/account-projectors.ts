@@ -1,12 +1,13 @@
 import type { Projector } from '../src/projecting/projector.js';
 import { accountsProjector } from './accounts/projector.js';
+import { exportsProjector } from './exports/projector.js';
 import { referralCodesProjector } from './referral-codes/projector.js';
 import { referralsProjector } from './referrals/projector.js';
 import { rewardBalancesProjector } from './reward-balances/projector.js';
 import { rewardsProjector } from './rewards/projector.js';
 import { usersProjector } from './users/projector.js';
 
-/** Every read model of accounts, as the projection runner updates them. */
+/** Every read model, as the projection runner updates them. */
 export const accountProjectors: readonly Projector[] = [
   accountsProjector,
   usersProjector,
@@ -14,4 +15,5 @@ export const accountProjectors: readonly Projector[] = [
   referralsProjector,
   rewardsProjector,
   rewardBalancesProjector,
+  exportsProjector,
 ];

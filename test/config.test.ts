@@ -15,6 +15,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 test('no variable is required', () => {
   expect(loadConfig({})).toEqual({
     dataDir: resolve('.data'),
+    exportsStoredBytesMax: 20_480 * 1024 * 1024,
     host: '127.0.0.1',
     port: 3000,
     operationsPort: undefined,

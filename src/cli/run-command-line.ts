@@ -17,6 +17,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['release', async () => (await import('./release-cli.js')).addReleaseCommands],
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
+  ['export', async () => (await import('./export-cli.js')).addExportCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],
   ['key', async () => (await import('./key-cli.js')).addKeyCommands],
   ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],

@@ -4,6 +4,7 @@ import { AccountCommands } from './account-commands.js';
 import {
   AuditCommandHandler,
   CountVisitsHandler,
+  ExportCommandHandler,
   ModerationCommandHandler,
   OperationCommandHandler,
   PeriodCommandHandler,
@@ -38,6 +39,7 @@ export function openCommandBus(parts: CommandBusParts): CommandBus {
     accounts,
     new AuditCommandHandler(streams, names),
     new CountVisitsHandler(streams, names),
+    new ExportCommandHandler(streams, names),
     new ModerationCommandHandler(moderations, streams, names),
     new OperationCommandHandler(streams, names),
     new PeriodCommandHandler(streams, names),

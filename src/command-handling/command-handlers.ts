@@ -2,6 +2,7 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import pLimit from 'p-limit';
 import { referralOf } from '../domain/account/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
+import { decide as decideExport } from '../domain/export/export.decider.js';
 import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
@@ -17,6 +18,7 @@ import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
 import {
   AuditCommandEnvelope,
   CountVisitsEnvelope,
+  ExportCommandEnvelope,
   ModerationCommandEnvelope,
   OperationCommandEnvelope,
   PeriodCommandEnvelope,
@@ -24,6 +26,7 @@ import {
   RepeatErasureEnvelope,
   TenantCommandEnvelope,
   WebhookCommandEnvelope,
+  type ExportOutcome,
   type ModerationOutcome,
   type PeriodOutcome,
   type ProposalOutcome,
@@ -213,6 +216,33 @@ export class PeriodCommandHandler implements ICommandHandler<PeriodCommandEnvelo
     if (outcome.kind !== 'accepted')
       throw new Error('a period command was neither accepted nor refused');
     return { position: outcome.position };
+  }
+}
+
+@CommandHandler(ExportCommandEnvelope)
+export class ExportCommandHandler implements ICommandHandler<ExportCommandEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'exports'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({
+    meta,
+    exportId,
+    command,
+    reserve,
+  }: ExportCommandEnvelope): Promise<ExportOutcome> {
+    const stream = this.names.exportStream(meta.scope, exportId);
+    const outcome = await this.streams.exports.handle(stream, meta, async (state) => {
+      if (command.type !== 'RequestExport' || state.status !== 'absent')
+        return decideExport(state, command);
+      return decideExport(state, { ...command, hasRoom: await reserve() });
+    });
+    if (outcome.kind === 'refused') return { refused: outcome.refused, details: outcome.details };
+    if (outcome.kind !== 'accepted')
+      throw new Error('a step of an export was neither accepted nor refused');
+    const { state, position, events, replayed } = outcome;
+    return { state, position, changed: events.length > 0, replayed };
   }
 }
 

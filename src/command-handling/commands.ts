@@ -1,6 +1,7 @@
 import type { Command } from '@nestjs/cqrs';
 import type { AccountEvent, PersonId } from '../domain/account/account.events.js';
 import type { AccountState } from '../domain/account/account.state.js';
+import type { ExportCommand, ExportState } from '../domain/export/export.decider.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
@@ -125,6 +126,29 @@ export class PeriodCommandEnvelope extends CommandOf<PeriodOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly command: ChangePeriod,
+  ) {
+    super();
+  }
+}
+
+export type ExportOutcome =
+  | {
+      readonly state: ExportState;
+      readonly position: Position | null;
+      /** False: the stream had this outcome, or another one, before. */
+      readonly changed: boolean;
+      readonly replayed: boolean;
+    }
+  | Refused;
+
+/** A step of an export. */
+export class ExportCommandEnvelope extends CommandOf<ExportOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly exportId: string,
+    readonly command: ExportCommand,
+    /** Called before a request is recorded: whether there is room for one more. */
+    readonly reserve: () => Promise<boolean> = () => Promise.resolve(true),
   ) {
     super();
   }

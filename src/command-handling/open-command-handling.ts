@@ -11,7 +11,11 @@ import { NewSubjects } from './needs/new-subjects.js';
 import { ProgramVersions } from './needs/program-versions.js';
 import { Reservations } from './needs/reservations.js';
 import { TankCodes } from './needs/tank-codes.js';
-import { ErasureProcess, type AnnounceErasure } from './processes/erasure-process.js';
+import {
+  ErasureProcess,
+  type AnnounceErasure,
+  type ForgetInFiles,
+} from './processes/erasure-process.js';
 import { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 import { TenantDirectory } from './tenant-directory.js';
@@ -24,6 +28,8 @@ export interface CommandHandlingParts {
   readonly streams: Streams;
   /** Notifies every process, this one included, which people's values to evict. */
   readonly announceErasure: AnnounceErasure;
+  /** Default: there are no files. */
+  readonly forgetInFiles?: ForgetInFiles;
   /** Notifies the other processes that a tenant has changed. */
   readonly announceTenant: (alias: string) => Promise<void>;
   readonly clock?: () => number;
@@ -56,7 +62,13 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     clock,
   };
   const moderations = new ModerationProcess(streams, names, sources);
-  const erasures = new ErasureProcess(streams, names, keys, parts.announceErasure);
+  const erasures = new ErasureProcess(
+    streams,
+    names,
+    keys,
+    parts.announceErasure,
+    parts.forgetInFiles ?? (() => Promise.resolve()),
+  );
   const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
   const announceTenant = (alias: string): Promise<void> => {
     tenants.forget(alias);

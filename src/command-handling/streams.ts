@@ -11,6 +11,12 @@ import {
   type AuditState,
 } from '../domain/audit/audit.decider.js';
 import {
+  evolve as evolveExport,
+  initialState as initialExport,
+  type ExportEvent,
+  type ExportState,
+} from '../domain/export/export.decider.js';
+import {
   evolve as evolveTankCodes,
   initialState as noTankCodes,
   type TankCodeEvent,
@@ -83,6 +89,7 @@ export interface Streams {
   readonly shareLinks: CommandHandling<ShareLinkState, ShareLinkEvent>;
   readonly periods: CommandHandling<PeriodsState, PeriodEvent>;
   readonly operations: CommandHandling<OperationsState, OperationEvent>;
+  readonly exports: CommandHandling<ExportState, ExportEvent>;
   readonly proposals: CommandHandling<ProposalsState, ProposalEvent>;
 }
 
@@ -130,6 +137,7 @@ export function openStreams(
     shareLinks: of({ initialState: initialShareLink, evolve: evolveShareLink }),
     periods: of({ initialState: allOpen, evolve: evolvePeriods }),
     operations: of({ initialState: noOperations, evolve: evolveOperations }),
+    exports: of({ initialState: initialExport, evolve: evolveExport }),
     proposals: of({
       initialState: noProposals,
       evolve: evolveProposals,

@@ -65,6 +65,8 @@ export interface Config {
   readonly trustedProxies: readonly Cidr[];
   readonly databaseConnectionsMax: number;
   readonly statementTimeoutMs: number;
+  /** Bytes that the files of a tenant's exports take at most. */
+  readonly exportsStoredBytesMax: number;
   readonly requestsInFlightMax: number;
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
@@ -274,6 +276,12 @@ const VARIABLES = {
     meaning:
       'Connections to Postgres that this process opens at most, over all its pools; at least 23. The embedded server takes 120 over all processes.',
   },
+  EXPORTS_STORED_MB: {
+    schema: wholeNumber(1, 1_000_000_000).default(20_480),
+    default: '`20480`',
+    meaning:
+      "Room in the database for the files of a tenant's exports, in MiB, as they are stored: compressed and encrypted. An export that does not fit is `ABORTED`; files live 28 days.",
+  },
   STATEMENT_TIMEOUT_MS: {
     schema: wholeNumber(100, 600_000).default(10_000),
     default: '`10000`',
@@ -354,6 +362,7 @@ const environmentSchema = z.object({
   WEBHOOK_ALLOW_CIDRS: VARIABLES.WEBHOOK_ALLOW_CIDRS.schema,
   TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
   DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
+  EXPORTS_STORED_MB: VARIABLES.EXPORTS_STORED_MB.schema,
   STATEMENT_TIMEOUT_MS: VARIABLES.STATEMENT_TIMEOUT_MS.schema,
   REMEMBERED_STREAMS_MB: VARIABLES.REMEMBERED_STREAMS_MB.schema,
   REQUESTS_IN_FLIGHT_MAX: VARIABLES.REQUESTS_IN_FLIGHT_MAX.schema,
@@ -414,6 +423,7 @@ export function loadConfig(
     webhookAllowCidrs: values.WEBHOOK_ALLOW_CIDRS,
     trustedProxies: values.TRUSTED_PROXIES,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
+    exportsStoredBytesMax: values.EXPORTS_STORED_MB * 1024 * 1024,
     statementTimeoutMs: values.STATEMENT_TIMEOUT_MS,
     rememberedStreamsMb: values.REMEMBERED_STREAMS_MB,
     requestsInFlightMax: values.REQUESTS_IN_FLIGHT_MAX,

@@ -19,6 +19,11 @@ export interface ConnectionBudget {
    * snapshot, one does the work.
    */
   readonly operations: number;
+  /**
+   * Exports: a snapshot for each of two that are written, and their chunks; 0: they share those of
+   * operations.
+   */
+  readonly exports: number;
   /** Searches, and other reads that may read many rows; 0: one at a time among the requests. */
   readonly slowReads: number;
 }
@@ -32,16 +37,20 @@ const LEAST: ConnectionBudget = {
   jobs: 4,
   logReaders: 1,
   operations: 3,
+  exports: 0,
   slowReads: 0,
 };
 /** The useful maximum; the rest is for requests. */
-const MOST: Omit<ConnectionBudget, 'requests'> = {
+const MOST: Omit<ConnectionBudget, 'requests' | 'exports'> = {
   background: 12,
   jobs: 5,
   logReaders: 4,
   operations: 3,
   slowReads: 3,
 };
+/** Of two exports at once: a snapshot each, and two that store what they read. */
+const EXPORTS = 4;
+
 /**
  * Outside these pools: the log's writer and its listener, and the connection that keeps the
  * embedded server running.
@@ -64,6 +73,11 @@ export function connectionBudget({
 }): ConnectionBudget {
   const budget: Record<Share, number> = { ...LEAST };
   let left = databaseConnectionsMax - SINGLE - sum(LEAST);
+  // All or none: fewer would not do for two exports.
+  if (left >= 2 * EXPORTS) {
+    budget.exports = EXPORTS;
+    left -= EXPORTS;
+  }
   while (left > 0) {
     // Every second one is for requests; the others go to the pool furthest below its maximum.
     const missing = (Object.keys(MOST) as (keyof typeof MOST)[]).filter(

@@ -25,6 +25,9 @@ import { UnreadableEvent } from '../event-log/event-schemas.js';
 import type { EventStoreAddress } from '../event-log/event-store-url.js';
 import type { EventStoreDbEventLogOptions } from '../event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../event-log/postgres/postgres-event-log.js';
+import { ExportDownloads } from '../exports/export-downloads.js';
+import { Exports } from '../exports/exports.js';
+import { PostgresExportChunks } from '../exports/storage/export-chunks.js';
 import { isUnavailable } from '../postgres/database.js';
 import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
@@ -61,6 +64,12 @@ export interface Core {
   readonly tenantCommands: TenantCommands;
   /** The endpoints that a tenant's developers subscribed. */
   readonly webhooks: WebhookSubscriptions;
+  /** Exports of the tenants' data. */
+  readonly exports: Exports;
+  /** Their files. */
+  readonly downloads: ExportDownloads;
+  /** Bytes that the files of a tenant take at most. */
+  readonly exportsStoredBytesMax: number;
   /** Encrypts what is kept of receivers' answers. */
   readonly webhookAnswerSealer: Sealer;
   /** Signs and verifies user tokens. */
@@ -209,14 +218,15 @@ function wire({
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
-  const streams = openStreams(
-    log,
-    codec,
-    new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024),
-  );
+  const remembered = new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024);
+  const streams = openStreams(log, codec, remembered);
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     forgetSubjects(streams, subjects);
+  };
+  const announce = async (subjects: readonly SubjectId[]): Promise<void> => {
+    forget(subjects);
+    await announceErasure(pool, subjects);
   };
   const handling = openCommandHandling({
     log,
@@ -224,17 +234,15 @@ function wire({
     names,
     keys,
     streams,
-    announceErasure: async (subjects) => {
-      forget(subjects);
-      await announceErasure(pool, subjects);
-    },
+    announceErasure: announce,
+    forgetInFiles: (scope, persons) => exports.forget(scope, persons),
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
   const commands = tracedCommands(commandsOf(handling));
+  const exports = new Exports({ commands, streams, names, pool, keys, announce });
   const sealer = keyring.sealer('api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
-  const tokenSecrets = new TokenSecrets(tenants, sealer);
   return {
     pool,
     log,
@@ -246,8 +254,9 @@ function wire({
     tenants,
     commands,
     tenantCommands,
+    ...ofExports(exports, { pool, keys, config }),
     webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
-    tokenSecrets,
+    tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,
     forget,
@@ -256,6 +265,15 @@ function wire({
     chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
   };
 }
+
+const ofExports = (
+  exports: Exports,
+  { pool, keys, config }: Pick<Core, 'pool' | 'keys'> & Pick<CoreOptions, 'config'>,
+): Pick<Core, 'exports' | 'downloads' | 'exportsStoredBytesMax'> => ({
+  exports,
+  downloads: new ExportDownloads({ pool, chunks: new PostgresExportChunks(pool), keys }),
+  exportsStoredBytesMax: config.exportsStoredBytesMax,
+});
 
 const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') });
 

@@ -1,5 +1,6 @@
 import type { AccountEvent } from './account/account.events.js';
 import type { AuditEvent } from './audit/audit.decider.js';
+import type { ExportEvent } from './export/export.decider.js';
 import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
 import type { OperationEvent } from './operation/operation.decider.js';
@@ -22,4 +23,5 @@ export type DomainEvent =
   | ShareLinkEvent
   | PeriodEvent
   | OperationEvent
+  | ExportEvent
   | ProposalEvent;

@@ -41,6 +41,10 @@ export type Refusal =
   | 'PERIOD_NOT_OVER'
   | 'PERIOD_ALREADY_CLOSED'
   | 'PERIOD_NOT_CLOSED'
+  | 'EXPORT_NOT_FOUND'
+  /** It is completed, aborted or expired. */
+  | 'EXPORT_IS_OVER'
+  | 'TOO_MANY_EXPORTS'
   | 'TOO_MANY_PROPOSALS'
   /** Texts and lists, each within its limit, exceed the limit of one append together. */
   | 'RECORD_TOO_LARGE';

@@ -73,6 +73,10 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   PeriodClosed: 1,
   PeriodReopened: 1,
   OperationRecorded: 1,
+  ExportRequested: 1,
+  ExportCompleted: 1,
+  ExportAborted: 1,
+  ExportExpired: 1,
   CorrectionProposed: 1,
 };
 

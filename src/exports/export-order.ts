@@ -1,18 +1,13 @@
+import type { ExportFormat, ExportType } from '../domain/export/export.decider.js';
 import type { Scope } from '../domain/scope.js';
 import type { Position } from '../event-log/event-log.js';
 
-export const EXPORT_TYPES = [
-  'USER',
-  'USER_REFERRAL',
-  'REFERRAL',
-  'USER_REWARD_BALANCE',
-  'REWARD_BALANCE',
-  'REWARD',
-] as const;
-export type ExportType = (typeof EXPORT_TYPES)[number];
-
-export const EXPORT_FORMATS = ['CSV', 'XLSX'] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+export {
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  type ExportFormat,
+  type ExportType,
+} from '../domain/export/export.decider.js';
 
 /**
  * All given filters must match; one that does not apply to the type is ignored. Times are epoch

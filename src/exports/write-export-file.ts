@@ -7,6 +7,7 @@ import type { Cell, SheetRows } from './files/sheet-rows.js';
 import { SHEET_COLUMNS_MAX, xlsxFile } from './files/xlsx-file.js';
 import { zipFile } from './files/zip-file.js';
 import { fieldNames } from './rows/field-names.js';
+import { peopleOfRows } from './rows/people-of-rows.js';
 import { readAtPosition, type PositionParts } from './rows/read-at-position.js';
 import {
   canCopyLines,
@@ -35,6 +36,11 @@ export interface ExportRun {
   /** The rows include this position; undefined: any position will do. */
   readonly notBefore: Position | undefined;
   readonly sink: ExportSink;
+  /**
+   * Takes the people of the rows: the first eight bytes of each one's id, sorted. Default: nobody
+   * does.
+   */
+  readonly people?: ExportSink;
   /** Called now and then, and at the end. */
   progress(rowsDone: number, rowsTotal: number): void;
   /** Ends the writing, also while it waits for the position. */
@@ -65,6 +71,9 @@ export async function writeExportFile(
     const rowsTotal = await countRows(client, query);
     const counted = new CountedRows(rowsTotal, run);
     counted.report();
+    if (run.people)
+      for await (const ids of peopleOfRows(client, exported, query, run.signal))
+        await run.people.write(ids);
     const max = SHEET_COLUMNS_MAX - exported.columns.length;
     const fields = await fieldNames(client, exported, query, max);
     const file = new FileWriter(run);

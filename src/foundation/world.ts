@@ -2,7 +2,7 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 
 /**
  * Where time, waiting and chance come from. What decides asks this module and nothing else, so that
- * the simulator can run it in a world of its own (docs/adr/0029).
+ * the simulator can run it in a world of its own (docs/adr/0033).
  */
 export interface World {
   /** Epoch milliseconds. May jump, also backwards. */

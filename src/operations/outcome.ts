@@ -22,6 +22,7 @@ export type OperationRefusal =
   | ChainRefusal
   | ReactionRefusal
   | WebhookRefusal
+  | ExportRefusal
   | ProjectionRefusal
   | ReleaseRefusal
   | CopyRefusal;
@@ -95,6 +96,12 @@ type ReactionRefusal = {
 type WebhookRefusal =
   | { readonly code: 'ENDPOINT_NOT_FOUND'; readonly endpoint: string }
   | { readonly code: 'DELIVERY_NOT_FOUND'; readonly id: string };
+
+type ExportRefusal =
+  | { readonly code: 'EXPORT_NOT_FOUND' | 'EXPORT_IS_OVER' }
+  /** One line for each reason. */
+  | { readonly code: 'EXPORT_NOT_ASKED_FOR'; readonly reasons: readonly string[] }
+  | { readonly code: 'EXPORT_NOT_COMPLETED'; readonly reason: string };
 
 type ProjectionRefusal =
   | { readonly code: 'PROJECTION_NOT_NAMED' | 'NO_NEW_GENERATIONS' }

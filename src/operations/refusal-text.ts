@@ -88,6 +88,10 @@ const TEXTS: Texts = {
   REACTION_NOT_PARKED: ({ id }) => `nothing is parked under ${id}`,
   ENDPOINT_NOT_FOUND: () => 'there is no subscription of this URL',
   DELIVERY_NOT_FOUND: () => 'there is no such delivery',
+  EXPORT_NOT_FOUND: () => 'there is no such export',
+  EXPORT_IS_OVER: () => 'the export is over: there is nothing to cancel',
+  EXPORT_NOT_ASKED_FOR: ({ reasons }) => reasons.join('; '),
+  EXPORT_NOT_COMPLETED: ({ reason }) => `the export was aborted: ${reason}`,
 
   PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,
   PROJECTION_UNKNOWN: ({ projection, known }) =>

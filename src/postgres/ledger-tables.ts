@@ -1,3 +1,4 @@
+import type { ExportedFile } from '../domain/export/export.decider.js';
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** Read as `BigInt`, see `openPool`. */
@@ -15,6 +16,8 @@ export interface LedgerTables {
   'ledger.call_counts': CallCounts;
   'ledger.chain_checkpoints': ChainCheckpoints;
   'ledger.chain_seals': ChainSeals;
+  'ledger.export_chunks': ExportChunks;
+  'ledger.export_files': ExportFiles;
   'ledger.followed_log': FollowedLog;
   'ledger.idempotency_keys': IdempotencyKeys;
   'ledger.identity': Identity;
@@ -72,6 +75,32 @@ interface ChainSeals {
   event_ids: readonly string[];
   positions: readonly string[];
   marks: Buffer;
+}
+
+interface ExportChunks {
+  attempt: string;
+  kind: 'file' | 'people';
+  number: number;
+  first: Buffer | null;
+  bytes: Buffer;
+}
+
+interface ExportFiles {
+  export_id: string;
+  tenant: string;
+  mode: string;
+  state: Generated<'WAITING' | 'RUNNING' | 'WRITTEN' | 'STORED' | 'GONE'>;
+  owner: bigint | null;
+  attempt: string | null;
+  failures: Generated<number>;
+  retry_at: Generated<Date>;
+  rows_done: bigint | null;
+  rows_total: bigint | null;
+  stored_bytes: Int8WithDefault;
+  file: Json<ExportedFile> | null;
+  expires_at: Date | null;
+  erased: Generated<readonly string[]>;
+  created_at: Generated<Date>;
 }
 
 interface FollowedLog {

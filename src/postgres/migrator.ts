@@ -23,6 +23,7 @@ import * as nameKeys from '../../migrations/0044_name_keys.js';
 import * as createWebhookSigningKeys from '../../migrations/0050_create_webhook_signing_keys.js';
 import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
 import * as rememberRetriedReactions from '../../migrations/0053_remember_retried_reactions.js';
+import * as storeExportFiles from '../../migrations/0054_store_export_files.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -63,6 +64,7 @@ export const MIGRATIONS: Migrations = {
   '0050_create_webhook_signing_keys': createWebhookSigningKeys,
   '0051_deliver_webhooks': deliverWebhooks,
   '0053_remember_retried_reactions': rememberRetriedReactions,
+  '0054_store_export_files': storeExportFiles,
 };
 
 /** The names of the migrations of this release. */

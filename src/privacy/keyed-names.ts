@@ -71,6 +71,11 @@ export class KeyedNames {
     return this.stream('operations', scope, this.hash('operations', scope.tenant, scope.mode, day));
   }
 
+  /** @param exportId of ours. */
+  exportStream(scope: Scope, exportId: string): string {
+    return this.stream('export', scope, exportId);
+  }
+
   /**
    * The corrections that were proposed on one day (UTC). Named as a stream of operators' actions,
    * which earlier releases know as their own.
@@ -111,7 +116,7 @@ export class KeyedNames {
 export const STREAM_PREFIX = 'referral-';
 
 const OWN =
-  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /**
  * Whether a name has the form of this service's names. In a shared store others may use our prefix.
@@ -127,6 +132,10 @@ export function accountRefOf(stream: string): AccountRef | undefined {
     ? stream.slice(stream.lastIndexOf('.') + 1)
     : undefined;
 }
+
+/** Whether it is the stream of an export. */
+export const isExportStream = (stream: string): boolean =>
+  stream.startsWith(`${STREAM_PREFIX}export-`);
 
 /** The tenant and mode of a stream; undefined for tenants' settings and for foreign streams. */
 export function scopeOfStream(stream: string): Scope | undefined {

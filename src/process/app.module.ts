@@ -11,6 +11,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
+import { ExportQueries } from '../../projections/exports/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
@@ -19,8 +20,11 @@ import { UserQueries } from '../../projections/users/queries.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
+import { ExportDownloads } from '../exports/export-downloads.js';
+import { Exports } from '../exports/exports.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
+import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
   READINESS_PROBE,
@@ -29,6 +33,7 @@ import {
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { AdjustmentsController } from '../http/operations/adjustments.controller.js';
 import { ChainController } from '../http/operations/chain.controller.js';
+import { OperatedExportsController } from '../http/operations/exports.controller.js';
 import { LedgerChecksController } from '../http/operations/ledger-checks.controller.js';
 import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
@@ -110,6 +115,7 @@ const TENANT_CONTROLLERS = [
   ReferralCodesController,
   ReferralsController,
   RewardsController,
+  ExportsController,
   SubscriptionsController,
   KeySetController,
 ];
@@ -117,6 +123,7 @@ const TENANT_CONTROLLERS = [
 const OPERATOR_CONTROLLERS = [
   WebhookKeysController,
   WebhooksController,
+  OperatedExportsController,
   OperationsController,
   ProjectionsController,
   PoliciesController,
@@ -157,6 +164,7 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
     value(ReferralQueries, new ReferralQueries(reads('referrals'))),
     value(RewardQueries, new RewardQueries(reads('rewards'))),
     value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
+    value(ExportQueries, new ExportQueries(reads('exports'))),
   ];
 }
 
@@ -174,6 +182,8 @@ function http(parts: ModuleParts): Provider[] {
   );
   return [
     value(KeyedNames, core.names),
+    value(Exports, core.exports),
+    value(ExportDownloads, core.downloads),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),

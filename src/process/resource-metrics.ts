@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { PoolUse } from '../event-log/event-log-observer.js';
+import type { SeenExport } from '../exports/jobs/export-jobs.js';
+import type { ExportFigures } from '../exports/storage/export-file-rows.js';
 import type { JobsObserver } from '../policies/jobs.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { QueueDepth } from '../policies/queue-depth.js';
@@ -8,7 +10,8 @@ import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
-type PoolName = 'requests' | 'background' | 'jobs' | 'operations' | 'log-readers' | 'slow-reads';
+type PoolName =
+  'requests' | 'background' | 'jobs' | 'operations' | 'exports' | 'log-readers' | 'slow-reads';
 
 interface WatchedRunners {
   readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;
@@ -26,6 +29,8 @@ export class ResourceMetrics {
   readonly jobs: JobsObserver;
   /** To be passed to the sender of webhooks. */
   readonly webhooks: (seen: SeenAttempt) => void;
+  /** To be passed to the writers of exports. */
+  readonly exports: (seen: SeenExport) => void;
   private readonly pools = new Map<PoolName, PoolUse>();
 
   constructor(
@@ -45,6 +50,7 @@ export class ResourceMetrics {
     });
     this.jobs = { ran: (task, ms, outcome) => runs.observe({ task, outcome }, ms / 1000) };
     this.webhooks = webhooksObserver(registry);
+    this.exports = exportsObserver(registry);
     this.watchPools();
   }
 
@@ -79,11 +85,7 @@ export class ResourceMetrics {
 
   /** @param read while it fails the gauges keep their values. */
   watchQueue(read: () => Promise<QueueDepth>): void {
-    let reading: Promise<QueueDepth | undefined> | undefined;
-    const shared = (): Promise<QueueDepth | undefined> =>
-      (reading ??= read()
-        .catch(() => undefined)
-        .finally(() => (reading = undefined)));
+    const shared = sharedReading(read);
     this.gauge(
       'ledger_jobs',
       'Jobs of all processes, counted up to 10 000: due, running, given-up',
@@ -104,6 +106,33 @@ export class ResourceMetrics {
         const depth = await shared();
         if (depth !== undefined) gauge.set(depth.oldestDueSeconds);
       },
+    );
+  }
+
+  /** @param read while it fails the gauges keep their values. */
+  watchExports(read: () => Promise<ExportFigures>): void {
+    const shared = sharedReading(read);
+    this.gauge(
+      'ledger_exports',
+      'Exports of all processes: waiting, running, stored',
+      ['state'],
+      async (gauge) => {
+        const figures = await shared();
+        if (figures === undefined) return;
+        for (const state of ['waiting', 'running', 'stored'] as const)
+          gauge.set({ state }, figures[state]);
+      },
+    );
+    const single = (name: string, help: string, member: keyof ExportFigures): Gauge =>
+      this.gauge(name, help, [], async (gauge) => {
+        const figures = await shared();
+        if (figures !== undefined) gauge.set(figures[member]);
+      });
+    single('ledger_exports_stored_bytes', 'Bytes that files of exports take', 'storedBytes');
+    single(
+      'ledger_exports_waiting_oldest_seconds',
+      'How long the oldest waiting export has waited',
+      'oldestWaitingSeconds',
     );
   }
 
@@ -154,6 +183,36 @@ export class ResourceMetrics {
       },
     });
   }
+}
+
+/** Gauges that are read together share one reading; undefined: it failed. */
+function sharedReading<T>(read: () => Promise<T>): () => Promise<T | undefined> {
+  let reading: Promise<T | undefined> | undefined;
+  return () =>
+    (reading ??= read()
+      .catch(() => undefined)
+      .finally(() => (reading = undefined)));
+}
+
+const OUTCOMES_OF_EXPORTS: readonly SeenExport['outcome'][] = [
+  'written',
+  'failed',
+  'hopeless',
+  'lost',
+  'stopped',
+];
+
+function exportsObserver(registry: Registry): (seen: SeenExport) => void {
+  const attempts = new Histogram({
+    name: 'ledger_export_duration_seconds',
+    help: 'Writings of exports: written, failed (it is tried again), hopeless (it is aborted), lost (cancelled), stopped',
+    labelNames: ['outcome'],
+    buckets: [0.1, 0.5, 1, 5, 30, 120, 600, 3_600],
+    registers: [registry],
+  });
+  // From 0: an outcome that is new is an increase.
+  for (const outcome of OUTCOMES_OF_EXPORTS) attempts.zero({ outcome });
+  return ({ outcome, ms }) => attempts.observe({ outcome }, ms / 1_000);
 }
 
 const OUTCOMES: readonly SeenAttempt['outcome'][] = ['delivered', 'failed', 'gone'];

@@ -29,6 +29,7 @@ import {
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
+import { startExports, startExportsPool, type ExportsPool } from './start-exports.js';
 import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
@@ -87,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const pools = await startPools(start, core, options, resources);
-    const { jobsPool, operationsPool, slowReads } = pools;
+    const { jobsPool, operationsPool, exportsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
@@ -100,8 +101,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const http = { operators, registry, operationsPool, slowReads, runs, readiness };
-    const other = { address, visits };
-    const parts = { core, stores, generations, followers, answers, rateLimits, ...http, ...other };
+    const read = { core, stores, generations, followers, answers, rateLimits, address, visits };
+    const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
     resources.watchFollowers(followers);
@@ -113,20 +114,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startPolicies(followers));
     await start(startSealing(followers));
     await start(startWebhooks(followers));
+    const exporting = { stores, watched, followers, exportsPool, address, resources };
+    await start(startExports(exporting, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));
     const operationsUrl = await start(startOperationsListener(application, options));
     const url = await start(startListening(application, options, address));
-    const { projections, policies } = followers;
     const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
-    return { core, app: application.app, ...urls, projections, policies };
+    return { ...followers, core, app: application.app, ...urls };
   });
 }
 
 interface Pools {
   readonly jobsPool: Pool;
   readonly operationsPool: Pool;
+  readonly exportsPool: ExportsPool;
   readonly slowReads: SlowReads;
 }
 
@@ -148,7 +151,9 @@ async function startPools(
   resources.watchPool('operations', operationsPool);
   const { slowReads, pool } = await start(startSlowReads(core, options));
   if (pool !== core.pool) resources.watchPool('slow-reads', pool);
-  return { jobsPool, operationsPool, slowReads };
+  const exportsPool = await start(startExportsPool(core, options, operationsPool));
+  if (exportsPool.pool !== operationsPool) resources.watchPool('exports', exportsPool.pool);
+  return { jobsPool, operationsPool, exportsPool, slowReads };
 }
 
 async function startStores(

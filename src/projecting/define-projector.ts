@@ -1,9 +1,9 @@
-import type { AccountEvent, AccountEventOf } from '../domain/account/account.events.js';
 import {
   ERASURES,
   forgottenBy,
   type Forgetting,
   type LedgerEvent,
+  type ProjectedEvent,
   type Projector,
   type ReadModelTable,
   type RowKey,
@@ -11,31 +11,37 @@ import {
 } from './projector.js';
 
 /** The handler of one type of event: see the members of `Projector`. */
-interface EventHandler<E extends AccountEvent> {
+interface EventHandler<E extends ProjectedEvent> {
   keys(event: LedgerEvent<E>): readonly RowKey[];
   furtherKeys?(event: LedgerEvent<E>, rows: Pick<Rows, 'get'>): readonly RowKey[];
   apply(event: LedgerEvent<E>, rows: Rows): void;
 }
 
-type Handled = Exclude<AccountEvent['type'], (typeof ERASURES)[number]>;
+type Handled = Exclude<ProjectedEvent['type'], (typeof ERASURES)[number]>;
+type EventOf<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>;
 
 /** A projector as a table: a handler for each type of event, and the cleaning after an erasure. */
 interface ProjectorDefinition {
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
-  readonly on: { readonly [T in Handled]?: EventHandler<AccountEventOf<T>> };
-  readonly forgetting: Forgetting;
+  readonly on: { readonly [T in Handled]?: EventHandler<EventOf<T>> };
+  /** Undefined: its rows hold nothing of people. */
+  readonly forgetting?: Forgetting;
 }
 
-/** Every projector handles both events of an erasure with its `forgetting`. */
+const NOTHING_OF_PEOPLE: Forgetting = { lookups: () => [], clean: () => undefined };
+
+/** A projector handles both events of an erasure with its `forgetting`. */
 export function defineProjector({ name, tables, on, forgetting }: ProjectorDefinition): Projector {
   // The compiler checks each handler against its type of event, but cannot follow the lookup.
   const handlers = new Map(Object.entries(on)) as Map<
-    AccountEvent['type'],
-    EventHandler<AccountEvent>
+    ProjectedEvent['type'],
+    EventHandler<ProjectedEvent>
   >;
-  const erasure = erasureHandler(forgetting);
-  for (const type of ERASURES) handlers.set(type, erasure);
+  if (forgetting) {
+    const erasure = erasureHandler(forgetting);
+    for (const type of ERASURES) handlers.set(type, erasure);
+  }
   return {
     name,
     tables,
@@ -43,11 +49,11 @@ export function defineProjector({ name, tables, on, forgetting }: ProjectorDefin
     keys: (event) => handlers.get(event.event.type)?.keys(event) ?? [],
     furtherKeys: (event, rows) => handlers.get(event.event.type)?.furtherKeys?.(event, rows) ?? [],
     apply: (event, rows) => handlers.get(event.event.type)?.apply(event, rows),
-    forgetting,
+    forgetting: forgetting ?? NOTHING_OF_PEOPLE,
   };
 }
 
-function erasureHandler({ atOnce }: Forgetting): EventHandler<AccountEvent> {
+function erasureHandler({ atOnce }: Forgetting): EventHandler<ProjectedEvent> {
   return {
     keys(event) {
       const erasure = forgottenBy(event);

@@ -1,9 +1,13 @@
 import type { AccountEvent } from '../domain/account/account.events.js';
+import type { ExportEvent } from '../domain/export/export.decider.js';
 import type { Mode } from '../domain/scope.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
 
+/** The events that read models are made of. */
+export type ProjectedEvent = AccountEvent | ExportEvent;
+
 /** A decoded event for projectors and policies, with its account, scope and position. */
-export interface LedgerEvent<E = AccountEvent> {
+export interface LedgerEvent<E = ProjectedEvent> {
   readonly event: E;
   readonly eventId: string;
   readonly stream: string;
@@ -12,7 +16,10 @@ export interface LedgerEvent<E = AccountEvent> {
   readonly recordedAt: number;
   readonly tenant: string;
   readonly mode: Mode;
-  /** The keyed hash that names the account's stream; rows are keyed with it. */
+  /**
+   * The keyed hash that names the account's stream; rows are keyed with it. Empty: of another kind
+   * of stream.
+   */
   readonly accountRef: string;
   readonly correlationId: string;
   readonly commandId: string;
@@ -143,7 +150,7 @@ export interface Projector {
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
   /** The handled types; others only move its checkpoint. */
-  readonly handles: ReadonlySet<AccountEvent['type']>;
+  readonly handles: ReadonlySet<ProjectedEvent['type']>;
   /** The rows that `apply` will read or write for this event. */
   keys(event: LedgerEvent): readonly RowKey[];
   /**

@@ -1,3 +1,9 @@
+import {
+  decide as decideExport,
+  evolve as evolveExport,
+  initialState as noExport,
+  type ExportCommand,
+} from '../../src/domain/export/export.decider.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   decide as decidePeriod,
@@ -78,6 +84,16 @@ const closing: ChangePeriod = {
   now: 1_001,
   comment: personal('staff', 'tied out'),
   by: personal('staff', 'sam'),
+};
+
+const anExport: Extract<ExportCommand, { type: 'RequestExport' }> = {
+  type: 'RequestExport',
+  exportId: 'e',
+  exportType: 'USER',
+  format: 'CSV',
+  texts: { name: null, requester: 'API', params: null },
+  hasRoom: true,
+  now: 1,
 };
 
 /** A way to each code; a code without one does not compile. */
@@ -309,6 +325,17 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
   },
   PERIOD_NOT_CLOSED: () =>
     code(Promise.resolve(decidePeriod(allOpen, { ...closing, type: 'ReopenPeriod' }))),
+  EXPORT_NOT_FOUND: () =>
+    code(Promise.resolve(decideExport(noExport, { type: 'CancelExport', now: 1 }))),
+  EXPORT_IS_OVER: () => {
+    const requested = decideExport(noExport, anExport);
+    const events = 'events' in requested ? requested.events : [];
+    const aborted = { type: 'ExportAborted', at: 2, exportId: 'e', reason: 'why' } as const;
+    const over = [...events, aborted].reduce(evolveExport, noExport);
+    return code(Promise.resolve(decideExport(over, { type: 'CancelExport', now: 3 })));
+  },
+  TOO_MANY_EXPORTS: () =>
+    code(Promise.resolve(decideExport(noExport, { ...anExport, hasRoom: false }))),
   TOO_MANY_PROPOSALS: () => {
     const proposing = {
       proposalId: 'one',

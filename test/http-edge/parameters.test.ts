@@ -1,3 +1,4 @@
+import { instant } from '../../src/foundation/instant.js';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import {
@@ -6,7 +7,6 @@ import {
   dateFilter,
   fieldSelection,
   identifierQuery,
-  instant,
   isIdentifier,
   page,
   requiredTextQuery,

@@ -33,7 +33,7 @@ const BODIES = [
 ];
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
 const EVENTS = '/open/account/a/user/u/events';
-BODIES.push(EVENTS, '/subscription');
+BODIES.push(EVENTS, '/subscription', '/export');
 EMPTY_BODIES.push('/subscription/x/test');
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = [
@@ -48,6 +48,7 @@ const READS = [
 ];
 READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/pii');
 READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls', '/subscription');
+READS.push('/export/x', '/export/x/download', '/export/history/list');
 READS.push(
   '/open/account/a/user/u',
   '/open/account/a/user/u/shareurls',
@@ -264,7 +265,7 @@ describe.each(ROUTES)('%s %s', (method, to) => {
       expect({ status, body }).toStrictEqual(
         refusal(400, 'BAD_REQUEST', to === '/accountsync' ? 'RS022' : null),
       );
-    } else if (!['/users', '/referrals', '/subscription'].includes(to)) {
+    } else if (!['/users', '/referrals', '/subscription', '/export/history/list'].includes(to)) {
       expect([status, body['statusCode']]).toStrictEqual([404, 404]);
     }
     const slash = await tenant.live.call(

@@ -26,11 +26,12 @@ it('the shares add up to the maximum', () => {
     expect(shares.reduce((all, share) => all + share, 3)).toBe(max);
   }
   expect(connectionBudget({ databaseConnectionsMax: 40 })).toEqual({
-    requests: 11,
+    requests: 9,
     background: 12,
-    jobs: 5,
-    logReaders: 4,
+    jobs: 4,
+    logReaders: 3,
     operations: 3,
+    exports: 4,
     slowReads: 2,
   });
 });

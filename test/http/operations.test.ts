@@ -90,6 +90,8 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/projections/rebuild': ['support'],
   'POST /operations/projections/swap': ['support'],
   'POST /operations/projections/retry-parked': ['support'],
+  'GET /operations/exports/{tenant}': ['support'],
+  'DELETE /operations/exports/{tenant}/{exportId}': ['support'],
   'GET /operations/webhooks/{tenant}': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries': ['support'],
   'GET /operations/webhooks/{tenant}/deliveries/{delivery}': ['support'],

@@ -150,7 +150,7 @@ describe('a bug in a projector', () => {
         `update ${table} set available_credit = 77 where tenant = 'other'`,
       );
       await projected.pool.query(
-        `insert into ${table} select account_ref, person, 'FUELTANK', 'x', tenant, mode, user_id, unit, 0, 9,0,0,0,0,0,0,0,0,0 from ${table} where account_ref = $1`,
+        `insert into ${table} select account_ref, person, 'FUELTANK', 'x', tenant, mode, user_id, account_id, unit, 0, 0, 9,0,0,0,0,0,0,0,0,0 from ${table} where account_ref = $1`,
         [hit.accountRef],
       );
       const part =

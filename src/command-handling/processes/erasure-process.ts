@@ -15,10 +15,13 @@ export type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
 /** Notifies every process, this one included, which people's values to evict. */
 export type AnnounceErasure = (subjects: readonly SubjectId[]) => Promise<void>;
 
+/** Takes away the prepared files that hold one of these people. */
+export type ForgetInFiles = (scope: Scope, persons: readonly SubjectId[]) => Promise<void>;
+
 /**
- * Completes a recorded erasure: destroys the keys, notifies every process, and records the
- * completion. The request starts it; after a crash a job resumes it. Every step is idempotent, and
- * the completion is recorded last.
+ * Completes a recorded erasure: destroys the keys, notifies every process, takes away the files of
+ * exports that hold these people, and records the completion. The request starts it; after a crash
+ * a job resumes it. Every step is idempotent, and the completion is recorded last.
  */
 export class ErasureProcess {
   constructor(
@@ -26,6 +29,7 @@ export class ErasureProcess {
     private readonly names: KeyedNames,
     private readonly keys: Pick<SubjectKeys, 'destroy'>,
     private readonly announce: AnnounceErasure,
+    private readonly forgetInFiles: ForgetInFiles,
   ) {}
 
   /** Repeats an erasure that another copy of the log holds; the keys are destroyed in any case. */
@@ -70,6 +74,7 @@ export class ErasureProcess {
     const subjects = subjectsOf(erased);
     await this.keys.destroy(subjects);
     await this.announce(subjects);
+    await this.forgetInFiles(scope, erased.persons);
     const meta: CommandMeta = {
       ...cause,
       scope,

@@ -7,6 +7,7 @@ import type { ExportedRows } from './exported-rows.js';
  */
 export const balanceRows: ExportedRows = {
   readModel: rewardBalancesProjector,
+  persons: ['r.person'],
   values: {},
   columns: [
     { header: 'userId', kind: 'text', value: 'r.user_id' },

@@ -34,6 +34,8 @@ export interface ExportedRows {
   readonly columns: readonly ExportColumn[];
   /** Of the tenant, for the columns. */
   readonly values: GivenValues;
+  /** SQL of the people whose ids a row shows, ids of ours; null: none. */
+  readonly persons: readonly string[];
   /** SQL of the rows, from `select` to the first conditions. */
   select(inGeneration: InGeneration): string;
   /** SQL of the columns that filters apply to; undefined: the filter does not apply. */

@@ -15,6 +15,7 @@ const sideColumns = (side: RewardedSide): readonly ExportColumn[] => [
 /** A row for each referral. A forgotten side has neither ids nor a reward. */
 export const referralRows: ExportedRows = {
   readModel: referralsProjector,
+  persons: [unlessGone('referred', 'referred_person'), unlessGone('referrer', 'referrer_person')],
   values: {},
   columns: [
     { header: 'id', kind: 'plain', value: 'r.referral_id' },

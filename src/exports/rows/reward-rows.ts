@@ -4,6 +4,7 @@ import type { ExportedRows } from './exported-rows.js';
 /** A row for each reward. Its amount is what was granted. */
 export const rewardRows: ExportedRows = {
   readModel: rewardsProjector,
+  persons: ['r.person'],
   values: {},
   columns: [
     { header: 'id', kind: 'plain', value: 'r.reward_id' },

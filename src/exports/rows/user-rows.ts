@@ -75,6 +75,7 @@ const FIXED_HEADERS: ReadonlySet<string> = new Set(FIXED.map(({ header }) => hea
 export function userRows({ scope, defaultProgramId, publicUrl }: ExportedTenant): ExportedRows {
   return {
     readModel: usersProjector,
+    persons: ['r.person'],
     values: { program: defaultProgramId, ...linkParts(new ShareLinks(publicUrl, scope)) },
     columns: FIXED,
     // Merged with an empty object, a compressed profile is read once for all columns.

@@ -7,7 +7,11 @@ import { backOffMs, pause } from '../../foundation/pause.js';
 import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { decodeAny } from '../../projecting/decode-events.js';
 import type { LedgerEvent } from '../../projecting/projector.js';
-import { announcements, isAccount, webhookIdOf } from '../../webhooks/deliveries/announcements.js';
+import {
+  announcements,
+  isAnnouncing,
+  webhookIdOf,
+} from '../../webhooks/deliveries/announcements.js';
 import type { Announced, WebhookType } from '../../webhooks/payloads/announced.js';
 import { Payloads } from '../../webhooks/payloads/payloads.js';
 import type { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
@@ -105,7 +109,7 @@ class Listener {
   }
 
   private async take(page: readonly RecordedEvent[]): Promise<void> {
-    const own = page.filter(({ stream }) => isAccount(stream) && this.isOfScope(stream));
+    const own = page.filter(({ stream }) => isAnnouncing(stream) && this.isOfScope(stream));
     if (own.length === 0) return;
     // Nobody tells this process who was forgotten meanwhile.
     this.core.forget();

@@ -13,7 +13,7 @@ import type { TrailPoint } from '../../policies/policy-checkpoint.js';
 import { PolicyTrail } from '../../policies/policy-trail.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import type { Announced } from '../payloads/announced.js';
-import { announcements, isAccount, webhookIdOf } from './announcements.js';
+import { announcements, isAnnouncing, webhookIdOf } from './announcements.js';
 import { eventAt } from './event-at.js';
 import {
   AnotherFollower,
@@ -295,9 +295,9 @@ export class WebhookFollower {
   private concerning(page: readonly RecordedEvent[]): readonly RecordedEvent[] {
     // An endpoint that begins within the page is told of what follows.
     if (page.some(({ type }) => type === 'WebhookSubscribed' || type === 'WebhookEnabled'))
-      return page.filter(({ stream, type }) => isAboutEndpoint(type) || isAccount(stream));
+      return page.filter(({ stream, type }) => isAboutEndpoint(type) || isAnnouncing(stream));
     return page.filter(
-      ({ stream, type }) => isAboutEndpoint(type) || (isAccount(stream) && this.isTold(stream)),
+      ({ stream, type }) => isAboutEndpoint(type) || (isAnnouncing(stream) && this.isTold(stream)),
     );
   }
 

@@ -1,5 +1,6 @@
 import { unitKey } from '../../domain/account/account-shapes.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
+import type { ExportEvent } from '../../domain/export/export.decider.js';
 import { unitOfCredit } from './unit-of-credit.js';
 
 /** The types of webhook events, as receivers see them. */
@@ -97,6 +98,20 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     // Nobody is told anything about forgotten people.
     case 'ErasureRequested':
     case 'ErasureCompleted':
+      return NOTHING;
+  }
+}
+
+/** What an event of an export announces. */
+export function announcedByExport({ type, exportId }: ExportEvent): readonly Announced[] {
+  switch (type) {
+    case 'ExportRequested':
+      return [{ type: 'export.created', subject: { exportId } }];
+    case 'ExportCompleted':
+      return [{ type: 'export.completed', subject: { exportId } }];
+    // What was told stands; nobody waits for these.
+    case 'ExportAborted':
+    case 'ExportExpired':
       return NOTHING;
   }
 }

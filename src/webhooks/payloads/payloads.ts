@@ -5,9 +5,16 @@ import type {
 } from '../../domain/account/account.events.js';
 import { rewardFacts, userFacts } from '../../domain/account/account.facts.js';
 import { evolve, initialState, type AccountState } from '../../domain/account/account.state.js';
+import {
+  evolve as evolveExport,
+  initialState as initialExport,
+  type ExportEvent,
+  type ExportState,
+} from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { statsOf, statusOf } from '../../exports/shown-export.js';
 import { ShareLinks } from '../../http/share-links/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
@@ -20,6 +27,7 @@ import { OpenedEvents, type RecordedAppend } from './opened-events.js';
 import {
   balanceChangedData,
   couponCreatedData,
+  exportData,
   referralData,
   rewardCreatedData,
   userCreatedData,
@@ -92,6 +100,7 @@ export class Payloads {
    */
   async data({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
     const { type, subject } = of.announced;
+    if (type === 'export.created' || type === 'export.completed') return this.ofExport(stream, of);
     const append = await this.opened.append(stream, of.revision, of.eventId);
     const [event] = append ? await this.opened.open([append.event]) : [];
     if (!append || !event) return NOTHING;
@@ -111,12 +120,44 @@ export class Payloads {
       case 'referral.ended':
       case 'referral.automoderation.complete':
         return this.referral(told);
-      case 'export.created':
-      case 'export.completed':
       case 'theme.publish.finished':
       case 'test':
-        throw new Error(`${type} is not about an event of an account`);
+        throw new Error(`${type} is not about an event of an account or export`);
     }
+  }
+
+  /** The export right after the event. Nobody is named in it but by its own texts. */
+  private async ofExport(
+    stream: string,
+    { revision, eventId }: Pick<Announcement, 'revision' | 'eventId'>,
+  ): Promise<PayloadData> {
+    let state: ExportState = initialExport;
+    let last: string | undefined;
+    for await (const recorded of this.parts.log.readStream(stream)) {
+      if (recorded.revision > revision) break;
+      const [decoded] = await this.parts.codec.decodeAll([recorded]);
+      if (decoded) state = evolveExport(state, decoded.event as ExportEvent);
+      last = recorded.id;
+    }
+    if (state.status === 'absent' || last !== eventId) return NOTHING;
+    const { exportId: id, texts, exportType, format } = state;
+    return made(
+      exportData({
+        id,
+        name: texts?.name ?? null,
+        requester: texts?.requester ?? 'API',
+        status: statusOf(state, -Infinity),
+        dateCreated: state.requestedAt,
+        dateCompleted: state.completedAt,
+        dateExpires: state.expiresAt,
+        mailtoEmail: null,
+        format,
+        type: exportType,
+        params: texts?.params ?? null,
+        stats: statsOf(state, undefined),
+        fileRef: null,
+      }),
+    );
   }
 
   private async userCreated(

@@ -17,6 +17,7 @@ const ANNS = 'b'.repeat(32);
 const REFERRAL = `${ACME}${'1'.repeat(16)}`;
 const REWARD = `${ACME}${'2'.repeat(16)}`;
 const ERASURE = '0d000000-0000-4000-8000-000000000005';
+const EXPORT = '0e000000-0000-4000-8000-000000000007';
 const MODERATION = '0d000000-0000-4000-8000-000000000004';
 
 const BOB: Party = {
@@ -518,6 +519,32 @@ export const EVENT_EXAMPLES: Examples = {
     parameters: { account: ACME },
     resultDigest: 'c'.repeat(64),
   },
+  ExportRequested: {
+    type: 'ExportRequested',
+    at: 47,
+    exportId: EXPORT,
+    exportType: 'REFERRAL',
+    format: 'XLSX',
+    expiresAt: 48,
+    texts: personal(EXPORT, {
+      name: 'Referrals of May',
+      requester: 'Staff Operator',
+      params: { createdSince: 1, createdBefore: '2026-06-01', programId: 'spring' },
+    }),
+  },
+  ExportCompleted: {
+    type: 'ExportCompleted',
+    at: 49,
+    exportId: EXPORT,
+    file: { position: '17', rows: 3, bytes: 400, sha256: 'd'.repeat(64) },
+  },
+  ExportAborted: {
+    type: 'ExportAborted',
+    at: 50,
+    exportId: EXPORT,
+    reason: 'cancelled by an operator',
+  },
+  ExportExpired: { type: 'ExportExpired', at: 51, exportId: EXPORT, because: 'FORGOTTEN' },
   CorrectionProposed: {
     type: 'CorrectionProposed',
     at: 53,

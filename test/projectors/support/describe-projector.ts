@@ -1,8 +1,8 @@
-import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import { FoldedRows } from '../../../src/projecting/generations/folded-rows.js';
 import {
   forgottenBy,
   type LedgerEvent,
+  type ProjectedEvent,
   type Projector,
   type Row,
 } from '../../../src/projecting/projector.js';
@@ -12,14 +12,14 @@ import { InMemoryGeneration, rowsInOrder, type RowsOfTables } from './in-memory-
 /** The events that happened so far, and what follows from them. */
 export interface Scenario {
   /** What happened next, in another account. */
-  and(account: TestAccount, ...events: readonly AccountEvent[]): Scenario;
+  and(account: TestAccount, ...events: readonly ProjectedEvent[]): Scenario;
   /** These rows are in the read model, and no others. Tables that are left out are empty. */
   then(rows: Readonly<Record<string, readonly Row[]>>): Promise<void>;
   /** The last event contradicts the rows, and changes none. */
   refused(reason: string): Promise<void>;
 }
 
-export type Given = (account: TestAccount, ...events: readonly AccountEvent[]) => Scenario;
+export type Given = (account: TestAccount, ...events: readonly ProjectedEvent[]) => Scenario;
 
 /**
  * The scenarios of a projector: `given(account, ...events).then(rows)`. Each runs event by event,
@@ -117,7 +117,7 @@ const handledBy = ({ handles }: Projector, events: readonly LedgerEvent[]): Ledg
 function happened(
   before: readonly LedgerEvent[],
   account: TestAccount,
-  events: readonly AccountEvent[],
+  events: readonly ProjectedEvent[],
 ): LedgerEvent[] {
   const { tenant, mode, accountRef, stream } = account;
   const revision = before.filter((event) => event.stream === stream).length;

@@ -1,0 +1,251 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import type { Core } from '../core/core.js';
+import {
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  type ExportFormat,
+  type ExportType,
+} from '../domain/export/export.decider.js';
+import type { Scope } from '../domain/scope.js';
+import type { ExportParams } from '../exports/export-params.js';
+import type { ShownExport } from '../exports/shown-export.js';
+import { errorCode } from '../foundation/error-code.js';
+import { pause } from '../foundation/pause.js';
+import { OPERATOR, operatingSystemUser } from '../operations/audit.js';
+import { auditedOn, type Done } from '../operations/audited.js';
+import {
+  cancelExport,
+  listExports,
+  requestExport,
+  showExport,
+} from '../operations/exports/export-commands.js';
+import { NotDone, type Outcome } from '../operations/outcome.js';
+import { filled, LIMIT_MAX, parseLimit, scopeOf } from './arguments.js';
+import { CommandError } from './command-error.js';
+import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
+import { ExportProgressLines } from './export-progress.js';
+import { whileExportsAreWritten } from './export-writer.js';
+import { done } from './outcomes.js';
+
+interface ScopeOptions extends OutputOptions {
+  readonly mode: string;
+}
+
+interface RunOptions extends ScopeOptions {
+  readonly type: string;
+  readonly format: string;
+  readonly param: readonly string[];
+  readonly name?: string;
+  readonly out: string;
+}
+
+const POLL_MS = 200;
+const NAME_MAX = 255;
+
+/** `export …` */
+export function addExportCommands(cli: Command): void {
+  const group = cli.command('export').description('files with the data of a tenant');
+  const command = (words: string, description: string): Command =>
+    group
+      .command(words)
+      .description(description)
+      .option('--mode <mode>', 'live or test', 'live')
+      .option('--json', 'one JSON document');
+  command('run <tenant>', 'asks for an export, waits, and writes the file')
+    .requiredOption('--type <type>', EXPORT_TYPES.join(', '))
+    .option('--format <format>', EXPORT_FORMATS.join(', '), 'CSV')
+    .option(
+      '--param <key=value>',
+      'a filter, such as createdSince=2026-01-01; may be repeated',
+      (param: string, before: readonly string[]) => [...before, param],
+      [],
+    )
+    .option('--name <name>', 'names the export')
+    .requiredOption('--out <file>', 'where to; - is standard output')
+    .action(run);
+  command('list <tenant>', 'exports, newest first')
+    .option('--limit <number>', `entries to show, up to ${LIMIT_MAX}`, '100')
+    .action(list);
+  command('cancel <tenant> <id>', 'cancels an export that is not over').action(cancel);
+}
+
+async function run(tenant: string, options: RunOptions): Promise<void> {
+  const scope = scopeOf(tenant, options.mode);
+  const requested = {
+    exportType: choiceOf('--type', options.type, EXPORT_TYPES),
+    format: choiceOf('--format', options.format, EXPORT_FORMATS),
+    texts: {
+      name: options.name === undefined ? null : nameOf(options.name),
+      requester: operatingSystemUser(),
+      params: paramsOf(options.param),
+    },
+  } satisfies { exportType: ExportType; format: ExportFormat; texts: object };
+  const out = filled('--out', options.out);
+  const target = await Target.open(out);
+  try {
+    const completed = await withCore((core) =>
+      whileExportsAreWritten(core, async () => {
+        const { id } = await onRecord(core, scope, 'export run', async () => {
+          const result = await requestExport(core, scope, requested, OPERATOR);
+          if (result instanceof NotDone) return result;
+          const { id, type, format } = result;
+          const parameters = { export: id, type, format };
+          return { result, parameters, completed: `the export ${id} is asked for` };
+        });
+        const shown = done(await completion(core, scope, id));
+        await target.write(core.downloads.readWhole(shown.id, bytesOf(shown)));
+        return shown;
+      }),
+    );
+    await target.keep();
+    if (out !== '-') printJson(completed);
+  } catch (error) {
+    await target.discard();
+    throw error;
+  }
+}
+
+const bytesOf = ({ stats }: ShownExport): number => Number(stats?.['bytes'] ?? 0);
+
+/** Shows the progress until the export is over. */
+async function completion(
+  core: Core,
+  scope: Scope,
+  exportId: string,
+): Promise<Outcome<ShownExport>> {
+  const progress = new ExportProgressLines(process.stderr);
+  try {
+    for (;;) {
+      const shown = await showExport(core, scope, exportId);
+      if (shown instanceof NotDone) return shown;
+      const { status, stats } = shown;
+      if (status === 'COMPLETED') return shown;
+      if (status !== 'PENDING') {
+        const reason = String(stats?.['reason'] ?? 'somebody in it was forgotten');
+        return new NotDone({ code: 'EXPORT_NOT_COMPLETED', reason });
+      }
+      progress.at(Number(stats?.['rowsDone'] ?? 0), stats?.['rowsTotal']);
+      await pause(POLL_MS);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+async function list(
+  tenant: string,
+  { mode, json, limit: most }: ScopeOptions & { readonly limit: string },
+): Promise<void> {
+  const scope = scopeOf(tenant, mode);
+  const limit = parseLimit(most);
+  const found = await withCore(async (core) =>
+    done(await listExports(core, scope, { projectors: accountProjectors, limit })),
+  );
+  if (json) return printJson(found);
+  printTable(
+    ['id', 'type', 'format', 'name', 'requester', 'status', 'created', 'rows'],
+    found.map(({ id, type, format, name, requester, status, dateCreated, stats }) => [
+      id,
+      type,
+      format,
+      name ?? '',
+      requester,
+      status,
+      new Date(dateCreated).toISOString(),
+      String(stats?.['rows'] ?? stats?.['rowsDone'] ?? ''),
+    ]),
+  );
+  if (found.length === limit) note(`the newest ${limit}; there may be more`);
+}
+
+async function cancel(tenant: string, id: string, { mode, json }: ScopeOptions): Promise<void> {
+  const scope = scopeOf(tenant, mode);
+  const cancelled = await withCore((core) =>
+    onRecord(core, scope, 'export cancel', async () => {
+      const result = await cancelExport(core, scope, id, OPERATOR);
+      if (result instanceof NotDone) return result;
+      return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
+    }),
+  );
+  if (json) printJson(cancelled);
+  else process.stdout.write(`${cancelled.id} ${cancelled.status}\n`);
+}
+
+/** Runs a change with its audit event. */
+async function onRecord<T>(
+  core: Core,
+  scope: Scope,
+  operation: string,
+  work: () => Promise<Outcome<Done<T>>>,
+): Promise<T> {
+  const frame = { scope, by: operatingSystemUser(), operation, warn: note };
+  return done(await auditedOn(core, frame, work));
+}
+
+function choiceOf<T extends string>(option: string, text: string, values: readonly T[]): T {
+  const value = values.find((known) => known === text);
+  if (value === undefined) throw new CommandError(`${option} must be one of ${values.join(', ')}`);
+  return value;
+}
+
+function nameOf(name: string): string {
+  if ([...name].length <= NAME_MAX && name !== '' && !/\p{Cc}/u.test(name)) return name;
+  throw new CommandError(`--name must be 1 to ${NAME_MAX} characters without control characters`);
+}
+
+function paramsOf(params: readonly string[]): ExportParams | null {
+  if (params.length === 0) return null;
+  return Object.fromEntries(
+    params.map((param) => {
+      const at = param.indexOf('=');
+      if (at < 1)
+        throw new CommandError('--param takes key=value, such as createdSince=2026-01-01');
+      return [param.slice(0, at), param.slice(at + 1)];
+    }),
+  );
+}
+
+/** Where the file goes. A file appears under its name when it is whole. */
+class Target {
+  private constructor(
+    private readonly stream: Writable,
+    private readonly path: string | undefined,
+  ) {}
+
+  /** @throws {CommandError} before anything is asked for. */
+  static async open(out: string): Promise<Target> {
+    if (out === '-') return new Target(process.stdout, undefined);
+    const stream = createWriteStream(partOf(out), { flags: 'w', mode: 0o600 });
+    try {
+      await once(stream, 'open');
+    } catch (error) {
+      throw new CommandError(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
+    }
+    return new Target(stream, out);
+  }
+
+  async write(pieces: AsyncIterable<Buffer>): Promise<void> {
+    for await (const piece of pieces)
+      if (!this.stream.write(piece)) await once(this.stream, 'drain');
+  }
+
+  async keep(): Promise<void> {
+    if (this.path === undefined) return;
+    this.stream.end();
+    await once(this.stream, 'close');
+    await rename(partOf(this.path), this.path);
+  }
+
+  async discard(): Promise<void> {
+    if (this.path === undefined) return;
+    this.stream.destroy();
+    await rm(partOf(this.path), { force: true });
+  }
+}
+
+const partOf = (path: string): string => `${path}.part`;

@@ -1,0 +1,213 @@
+import type { Decision } from '../decision.js';
+import type { Personal } from '../personal.js';
+import { refused } from '../refusal.js';
+
+/**
+ * An export of a tenant's data, a process in a stream of its own: requested, then completed or
+ * aborted; a completed one expires. The envelope of the request names who took the data out.
+ */
+export type ExportEvent =
+  | {
+      readonly type: 'ExportRequested';
+      readonly at: number;
+      readonly exportId: string;
+      readonly exportType: ExportType;
+      readonly format: ExportFormat;
+      /** Epoch milliseconds. */
+      readonly expiresAt: number;
+      /** Encrypted with a key of the export: callers may write anything. */
+      readonly texts: Personal<ExportTexts>;
+    }
+  | {
+      readonly type: 'ExportCompleted';
+      readonly at: number;
+      readonly exportId: string;
+      readonly file: ExportedFile;
+    }
+  | {
+      readonly type: 'ExportAborted';
+      readonly at: number;
+      readonly exportId: string;
+      /** One line for people. No personal data. */
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'ExportExpired';
+      readonly at: number;
+      readonly exportId: string;
+      readonly because: ExpiryCause;
+    };
+
+export const EXPORT_TYPES = [
+  'USER',
+  'USER_REFERRAL',
+  'REFERRAL',
+  'USER_REWARD_BALANCE',
+  'REWARD_BALANCE',
+  'REWARD',
+] as const;
+export type ExportType = (typeof EXPORT_TYPES)[number];
+
+export const EXPORT_FORMATS = ['CSV', 'XLSX'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/**
+ * `AGE`: its time is over. `FORGOTTEN`: somebody in it was forgotten. `LOST`: the database has no
+ * file for it.
+ */
+export type ExpiryCause = 'AGE' | 'FORGOTTEN' | 'LOST';
+
+/** The texts of a caller. */
+export interface ExportTexts {
+  readonly name: string | null;
+  readonly requester: string;
+  /** Filters, as they were sent. */
+  readonly params: Readonly<Record<string, string | number>> | null;
+}
+
+/** What a finished file is. */
+export interface ExportedFile {
+  /** The rows are those of the read models at this position of the log; null: before its start. */
+  readonly position: string | null;
+  /** Without the header. */
+  readonly rows: number;
+  readonly bytes: number;
+  /** Of the whole file, hex. */
+  readonly sha256: string;
+}
+
+export type ExportState =
+  | { readonly status: 'absent' }
+  | {
+      readonly status: 'requested' | 'completed' | 'aborted' | 'expired';
+      readonly exportId: string;
+      readonly exportType: ExportType;
+      readonly format: ExportFormat;
+      /** Null: the key of the export is missing. */
+      readonly texts: ExportTexts | null;
+      readonly requestedAt: number;
+      readonly expiresAt: number;
+      /** Of the completion; null: there was none. */
+      readonly completedAt: number | null;
+      readonly file: ExportedFile | null;
+      /** Of an aborted one. */
+      readonly reason: string | null;
+    };
+
+export type KnownExport = Exclude<ExportState, { status: 'absent' }>;
+
+export const initialState: ExportState = { status: 'absent' };
+
+export function evolve(state: ExportState, event: ExportEvent): ExportState {
+  if (event.type === 'ExportRequested')
+    return state.status === 'absent' ? requestedBy(event) : state;
+  if (state.status === 'absent') return state;
+  switch (event.type) {
+    case 'ExportCompleted':
+      return { ...state, status: 'completed', completedAt: event.at, file: event.file };
+    case 'ExportAborted':
+      return { ...state, status: 'aborted', reason: event.reason };
+    case 'ExportExpired':
+      return { ...state, status: 'expired' };
+  }
+}
+
+const requestedBy = ({
+  at,
+  exportId,
+  exportType,
+  format,
+  expiresAt,
+  texts,
+}: Extract<ExportEvent, { type: 'ExportRequested' }>): KnownExport => ({
+  status: 'requested',
+  exportId,
+  exportType,
+  format,
+  texts: texts.value,
+  requestedAt: at,
+  expiresAt,
+  completedAt: null,
+  file: null,
+  reason: null,
+});
+
+export type ExportCommand =
+  | {
+      readonly type: 'RequestExport';
+      readonly exportId: string;
+      readonly exportType: ExportType;
+      readonly format: ExportFormat;
+      readonly texts: ExportTexts;
+      /** Whether fewer than `EXPORTS_WAITING_MAX` of the tenant wait. */
+      readonly hasRoom: boolean;
+      readonly now: number;
+    }
+  | { readonly type: 'CompleteExport'; readonly file: ExportedFile; readonly now: number }
+  /** The service gives up. */
+  | { readonly type: 'AbortExport'; readonly reason: string; readonly now: number }
+  /** A person gives up; refused when it is over. */
+  | { readonly type: 'CancelExport'; readonly now: number }
+  | { readonly type: 'ExpireExport'; readonly because: ExpiryCause; readonly now: number };
+
+/** Exports of a tenant that are not over, at most. */
+export const EXPORTS_WAITING_MAX = 100;
+
+/** A finished file is kept for so long. */
+export const EXPORT_KEPT_MS = 28 * 24 * 3_600_000;
+
+export const CANCELLED = 'cancelled by an operator';
+
+/** Steps of the service that come late change nothing: the stream has the outcome. */
+export function decide(state: ExportState, command: ExportCommand): Decision<ExportEvent> {
+  if (command.type === 'RequestExport') return request(state, command);
+  if (state.status === 'absent') return refused('EXPORT_NOT_FOUND');
+  const { exportId } = state;
+  const { now: at } = command;
+  const isRequested = state.status === 'requested';
+  switch (command.type) {
+    case 'CompleteExport':
+      return only(isRequested, { type: 'ExportCompleted', at, exportId, file: command.file });
+    case 'AbortExport':
+      return only(isRequested, { type: 'ExportAborted', at, exportId, reason: command.reason });
+    case 'CancelExport':
+      return isRequested
+        ? { events: [{ type: 'ExportAborted', at, exportId, reason: CANCELLED }] }
+        : refused('EXPORT_IS_OVER');
+    case 'ExpireExport':
+      return only(state.status === 'completed', {
+        type: 'ExportExpired',
+        at,
+        exportId,
+        because: command.because,
+      });
+  }
+}
+
+function request(
+  state: ExportState,
+  {
+    exportId,
+    exportType,
+    format,
+    texts,
+    hasRoom,
+    now: at,
+  }: Extract<ExportCommand, { type: 'RequestExport' }>,
+): Decision<ExportEvent> {
+  if (state.status === 'absent' && !hasRoom)
+    return refused('TOO_MANY_EXPORTS', `at most ${EXPORTS_WAITING_MAX} exports of a tenant wait`);
+  return only(state.status === 'absent', {
+    type: 'ExportRequested',
+    at,
+    exportId,
+    exportType,
+    format,
+    expiresAt: at + EXPORT_KEPT_MS,
+    texts: { subject: exportId, value: texts },
+  });
+}
+
+const only = (happens: boolean, event: ExportEvent): Decision<ExportEvent> => ({
+  events: happens ? [event] : [],
+});

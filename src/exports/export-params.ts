@@ -1,0 +1,55 @@
+import { instant } from '../foundation/instant.js';
+import type { ExportFilters } from './export-order.js';
+
+/** Filters as a caller sends them: times in epoch milliseconds or ISO 8601. */
+export type ExportParams = Readonly<Record<string, string | number>>;
+
+const TIMES = [
+  'createdSince',
+  'createdBefore',
+  'updatedSince',
+  'updatedBefore',
+  'createdOrUpdatedSince',
+  'createdOrUpdatedBefore',
+] as const;
+const PROGRAM = 'programId';
+const KEYS: readonly string[] = [...TIMES, PROGRAM];
+const TEXT_LENGTH_MAX = 255;
+const CONTROL = /\p{Cc}|\p{Surrogate}/u;
+
+/** Why params are none: one line for each member, beginning with its name. */
+export function problemsOfParams(params: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(params).flatMap(([key, value]) => {
+    if (!KEYS.includes(key)) return [`params must hold ${KEYS.join(', ')} only`];
+    if (key === PROGRAM)
+      return isProgramId(value)
+        ? []
+        : [`params.${key} must be 1 to ${TEXT_LENGTH_MAX} characters without control characters`];
+    return timeIn(value) === null
+      ? [`params.${key} must be a time in epoch milliseconds or ISO 8601`]
+      : [];
+  });
+}
+
+const isProgramId = (value: unknown): boolean =>
+  typeof value === 'string' &&
+  value !== '' &&
+  value.length <= TEXT_LENGTH_MAX &&
+  !CONTROL.test(value);
+
+function timeIn(value: unknown): number | null {
+  if (typeof value === 'string') return value.length > 64 ? null : instant(value);
+  return typeof value === 'number' ? instant(String(value)) : null;
+}
+
+/** @param params that `problemsOfParams` found nothing in; null: none. */
+export function filtersIn(params: ExportParams | null): ExportFilters {
+  const filters: { -readonly [K in keyof ExportFilters]: ExportFilters[K] } = {};
+  for (const key of TIMES) {
+    const time = timeIn(params?.[key]);
+    if (time !== null) filters[key] = time;
+  }
+  const programId = params?.[PROGRAM];
+  if (typeof programId === 'string') filters.programId = programId;
+  return filters;
+}

@@ -1,0 +1,280 @@
+import { ExportCommandEnvelope, type Commands } from '../../command-handling/commands.js';
+import type { ExportCommand, KnownExport } from '../../domain/export/export.decider.js';
+import type { EventLog } from '../../event-log/event-log.js';
+import type { Logger } from '../../foundation/logger.js';
+import { backOffMs, pause } from '../../foundation/pause.js';
+import { elapsed, newId, timeNow } from '../../foundation/world.js';
+import { describeFailure } from '../../policies/describe-failure.js';
+import type { ProcessPresence } from '../../postgres/process-presence.js';
+import { metaOf, type Exports } from '../exports.js';
+import {
+  claimExport,
+  expiredFiles,
+  findExportFile,
+  postpone,
+  releaseAttempt,
+  storeAttempt,
+  waitingExports,
+  type ClaimedExport,
+  type ExportFileRow,
+  type ExportName,
+} from '../storage/export-file-rows.js';
+import { attemptExport, type AttemptOutcome, type AttemptParts } from './export-attempt.js';
+import type { ExportSweep } from './export-sweep.js';
+
+export interface ExportJobsParts extends Omit<AttemptParts, 'log'> {
+  readonly log: EventLog;
+  readonly commands: Commands;
+  readonly exports: Exports;
+  readonly sweep: ExportSweep;
+  readonly presence: Pick<ProcessPresence, 'id'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Exports that this process writes at once. */
+  readonly atOnce: number;
+  readonly onAttempt?: (seen: SeenExport) => void;
+}
+
+/** For metrics. */
+export interface SeenExport {
+  readonly outcome: AttemptOutcome['kind'];
+  readonly ms: number;
+}
+
+const POLL_MS = 250;
+const RETRY = { first: 100, max: 5_000 };
+const FAILURES_MAX = 3;
+/** A request that is not recorded yet is looked at again. */
+const UNRECORDED_MS = 300;
+const AGAIN_AFTER_MS = 1_000;
+const SWEEP_EVERY_MS = 3_600_000;
+const EXPIRE_EVERY_MS = 30_000;
+
+/**
+ * Writes the exports that wait, one at a time for each tenant and mode in all processes together. A
+ * process that dies leaves its exports to the others; the third failure of an export ends it. What
+ * the rows say follows the streams: a sweep settles where the two differ.
+ */
+export class ExportJobs {
+  private readonly stopping = new AbortController();
+  private running: Promise<unknown> | undefined;
+  private readonly underWay = new Map<string, Promise<void>>();
+  /** When an export of a tenant began last: who waited longest goes first. */
+  private readonly began = new Map<string, number>();
+  private sweepNow = new AbortController();
+  private wake = new AbortController();
+
+  constructor(private readonly parts: ExportJobsParts) {
+    parts.log.onWentBack(() => this.sweepNow.abort());
+  }
+
+  start(): void {
+    this.running ??= Promise.all([this.work(), this.sweep(), this.expire()]);
+  }
+
+  /** What is under way is left to other processes, or to the next start. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.wake.abort();
+    this.sweepNow.abort();
+    await this.running;
+    await Promise.all(this.underWay.values());
+  }
+
+  private async work(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        this.wake = new AbortController();
+        if (this.underWay.size < this.parts.atOnce) await this.beginNext();
+        failures = 0;
+        await pause(POLL_MS, this.wake.signal);
+      } catch {
+        await pause(backOffMs(failures++, RETRY), signal);
+      }
+    }
+  }
+
+  private async beginNext(): Promise<void> {
+    const waiting = (await waitingExports(this.parts.pool)).filter(
+      ({ exportId }) => !this.underWay.has(exportId),
+    );
+    const lastOf = ({ scope }: ExportName): number => this.began.get(scope.tenant) ?? -Infinity;
+    const inTurn = waiting.toSorted((a, b) => lastOf(a) - lastOf(b) || 0);
+    for (const name of inTurn) {
+      if (this.underWay.size >= this.parts.atOnce || this.stopping.signal.aborted) return;
+      this.began.delete(name.scope.tenant);
+      this.began.set(name.scope.tenant, elapsed());
+      this.forgetOldest();
+      const work: Promise<void> = this.carryOut(name)
+        .catch((error: unknown) => {
+          this.parts.logger.warn({ error: describeFailure(error) }, 'an export was interrupted');
+        })
+        .finally(() => {
+          this.underWay.delete(name.exportId);
+          this.wake.abort();
+        });
+      this.underWay.set(name.exportId, work);
+    }
+  }
+
+  private forgetOldest(): void {
+    const [oldest] = this.began.keys();
+    if (this.began.size > 10_000 && oldest !== undefined) this.began.delete(oldest);
+  }
+
+  private async carryOut(name: ExportName): Promise<void> {
+    const { exports, pool, presence } = this.parts;
+    const state = await exports.stateOf(name);
+    const row = await findExportFile(pool, name.exportId);
+    if (row === undefined) return;
+    if (state === undefined) {
+      // The request is about to be recorded, or never was.
+      await postpone(pool, name.exportId, UNRECORDED_MS);
+      return this.parts.sweep.settle(row);
+    }
+    if (state.status !== 'requested') return this.parts.sweep.settle(row);
+    if (row.state === 'WRITTEN') return this.complete(row);
+    const claimed = await claimExport(pool, name, {
+      attempt: newId(),
+      owner: presence.id,
+      expiresAt: state.expiresAt,
+      destroyKey: (attempt) => exports.destroyKey(attempt),
+    });
+    if (claimed) await this.untilStopped(() => this.run(claimed, state));
+  }
+
+  /** A dead process wrote the file, and its completion may be missing. */
+  private async complete(row: ExportFileRow): Promise<void> {
+    const { log, pool } = this.parts;
+    const { file, attempt } = row;
+    if (attempt === null || file === null) return;
+    const isInLog =
+      file.position === null ||
+      (log.isPosition(file.position) && log.compare(file.position, await log.head()) <= 0);
+    if (isInLog) await this.record({ ...row, attempt }, file);
+    else await releaseAttempt(pool, attempt, { isFailure: false, retryAt: timeNow() });
+  }
+
+  private async run(claimed: ClaimedExport, state: KnownExport): Promise<void> {
+    const { failures } = claimed;
+    if (failures >= FAILURES_MAX) return this.giveUp(claimed, 'its process ended three times');
+    if (timeNow() >= state.expiresAt)
+      return this.giveUp(claimed, 'it waited until its time was over');
+    const began = elapsed();
+    const outcome = await attemptExport(this.parts, claimed, state, this.stopping.signal);
+    this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
+    await this.untilStopped(() => this.settle(claimed, outcome));
+  }
+
+  private async settle(claimed: ClaimedExport, outcome: AttemptOutcome): Promise<void> {
+    const { logger } = this.parts;
+    switch (outcome.kind) {
+      case 'written':
+        return this.record(claimed, outcome.file);
+      case 'lost':
+        // A row that is still ours waits again.
+        return this.release(claimed, { isFailure: true, retryAt: timeNow() });
+      case 'stopped':
+        return this.release(claimed, {
+          isFailure: false,
+          retryAt: timeNow() + (this.stopping.signal.aborted ? 0 : AGAIN_AFTER_MS),
+        });
+      case 'hopeless':
+        logger.warn({ reason: outcome.reason }, 'an export was aborted');
+        return this.giveUp(claimed, outcome.reason);
+      case 'failed': {
+        const failures = claimed.failures + 1;
+        logger.warn({ reason: outcome.reason, failures }, 'an export failed');
+        if (failures >= FAILURES_MAX)
+          return this.giveUp(claimed, `failed ${failures} times: ${outcome.reason}`);
+        const retryAt = timeNow() + AGAIN_AFTER_MS * 2 ** failures;
+        return this.release(claimed, { isFailure: true, retryAt });
+      }
+    }
+  }
+
+  private async release(
+    { attempt }: ClaimedExport,
+    how: { readonly isFailure: boolean; readonly retryAt: number },
+  ): Promise<void> {
+    await this.parts.exports.destroyKey(attempt);
+    await releaseAttempt(this.parts.pool, attempt, how);
+  }
+
+  /** Records the completion of a file that is whole. */
+  private async record(
+    { scope, exportId, attempt }: ExportName & { readonly attempt: string },
+    file: NonNullable<ExportFileRow['file']>,
+  ): Promise<void> {
+    const { exports, pool } = this.parts;
+    const now = timeNow();
+    const state = await this.step({ scope, exportId }, { type: 'CompleteExport', file, now });
+    if (state?.status === 'completed' && state.file?.sha256 === file.sha256) {
+      if (await storeAttempt(pool, attempt)) return;
+      const row = await findExportFile(pool, exportId);
+      if (row?.attempt === attempt && row.state === 'STORED') return;
+      // Somebody in it was forgotten between the last byte and the completion.
+      return exports.expire({ scope, exportId }, 'FORGOTTEN');
+    }
+    if (state?.status === 'completed') return exports.expire({ scope, exportId }, 'LOST');
+    return exports.remove(exportId);
+  }
+
+  private async giveUp({ scope, exportId }: ExportName, reason: string): Promise<void> {
+    await this.step({ scope, exportId }, { type: 'AbortExport', reason, now: timeNow() });
+    await this.parts.exports.remove(exportId);
+  }
+
+  private async step(
+    { scope, exportId }: ExportName,
+    command: ExportCommand,
+  ): Promise<KnownExport | undefined> {
+    const meta = metaOf(scope, 'export job');
+    const outcome = await this.parts.commands.execute(
+      new ExportCommandEnvelope(meta, exportId, command),
+    );
+    if ('refused' in outcome || outcome.state.status === 'absent') return undefined;
+    return outcome.state;
+  }
+
+  /**
+   * Again until it succeeds: a claim of this process stands until it is settled. A process that
+   * stops tries once more, and leaves it to others then.
+   */
+  private async untilStopped(work: () => Promise<void>): Promise<void> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (this.stopping.signal.aborted) throw error;
+        await pause(backOffMs(failures, RETRY), this.stopping.signal);
+      }
+    }
+  }
+
+  /** Settles what streams and rows say differently: at the start, every hour, and after a loss. */
+  private async sweep(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      this.sweepNow = new AbortController();
+      const isDone = await this.parts.sweep.all(signal).then(
+        () => true,
+        () => false,
+      );
+      await pause(isDone ? SWEEP_EVERY_MS : RETRY.max, this.sweepNow.signal);
+    }
+  }
+
+  private async expire(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        for (const name of await expiredFiles(this.parts.pool, timeNow()))
+          await this.parts.exports.expire(name, 'AGE');
+      } catch {
+        // The next round tries again.
+      }
+      await pause(EXPIRE_EVERY_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { Pool } from 'pg';
+import { sql } from 'kysely';
+import { errorCode } from '../../foundation/error-code.js';
+import { fetchRow, run, tables } from '../../postgres/statements.js';
+
+export type ChunkKind = 'file' | 'people';
+
+export interface Chunk {
+  readonly attempt: string;
+  readonly kind: ChunkKind;
+  readonly number: number;
+}
+
+/**
+ * Where the bytes of files stand. They are encrypted before they come here. An object store could
+ * take its place: it puts, gets, and removes by prefix.
+ */
+export interface ExportChunks {
+  /** @throws {AttemptLost} when the attempt is no longer its process's. */
+  put(chunk: Chunk, bytes: Buffer, first?: Buffer): Promise<void>;
+  /** Undefined: there is no such chunk, or no longer. */
+  get(chunk: Chunk): Promise<Buffer | undefined>;
+}
+
+/** The attempt was cancelled, or another process took its place. */
+export class AttemptLost extends Error {
+  override readonly name = 'AttemptLost';
+  constructor() {
+    super('the export was cancelled, or is written by another process');
+  }
+}
+
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** Removed with the row of the attempt. */
+export class PostgresExportChunks implements ExportChunks {
+  constructor(private readonly pool: Pool) {}
+
+  async put({ attempt, kind, number }: Chunk, bytes: Buffer, first?: Buffer): Promise<void> {
+    try {
+      const changed = await run(
+        this.pool,
+        sql`
+          with counted as (
+            update ledger.export_files set stored_bytes = stored_bytes + ${bytes.length}
+            where attempt = ${attempt} and state = 'RUNNING' returning attempt
+          )
+          insert into ledger.export_chunks (attempt, kind, number, first, bytes)
+          select attempt, ${kind}, ${number}, ${first ?? null}::bytea, ${bytes}::bytea from counted
+          -- A later commit of the same attempt makes them durable.
+          where set_config('synchronous_commit', 'off', true) is not null`,
+      );
+      if (changed !== 1) throw new AttemptLost();
+    } catch (error) {
+      if (errorCode(error) === FOREIGN_KEY_VIOLATION) throw new AttemptLost();
+      throw error;
+    }
+  }
+
+  async get({ attempt, kind, number }: Chunk): Promise<Buffer | undefined> {
+    const row = await fetchRow(
+      this.pool,
+      tables
+        .selectFrom('ledger.export_chunks')
+        .select('bytes')
+        .where((eb) => eb.and({ attempt, kind, number })),
+    );
+    return row?.bytes;
+  }
+}

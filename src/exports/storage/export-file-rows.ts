@@ -1,0 +1,505 @@
+import { sql } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { EXPORTS_WAITING_MAX, type ExportedFile } from '../../domain/export/export.decider.js';
+import { MODES, type Scope } from '../../domain/scope.js';
+import { errorCode } from '../../foundation/error-code.js';
+import { ProcessPresence } from '../../postgres/process-presence.js';
+import { anyOf, fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { inTransaction } from '../../postgres/transaction.js';
+import { digestOf, isAmong } from './people-in-file.js';
+
+/**
+ * The rows of `ledger.export_files`: which exports wait, which process writes which, and which
+ * files are stored. An *attempt* is one writing of a file: it names the chunks and their key, and a
+ * process that lost its attempt can write nothing more.
+ */
+
+const LOCK_CLASS = 720_256;
+const UNIQUE_VIOLATION = '23505';
+
+export interface ExportName {
+  readonly scope: Scope;
+  readonly exportId: string;
+}
+
+export type FileState = 'WAITING' | 'RUNNING' | 'WRITTEN' | 'STORED' | 'GONE';
+
+export interface ExportFileRow extends ExportName {
+  readonly state: FileState;
+  readonly attempt: string | null;
+  readonly failures: number;
+  readonly rowsDone: number | null;
+  readonly rowsTotal: number | null;
+  readonly file: ExportedFile | null;
+  readonly createdAt: number;
+}
+
+/** An attempt that this process makes. */
+export interface ClaimedExport extends ExportName {
+  readonly attempt: string;
+  /** Attempts that failed before. */
+  readonly failures: number;
+}
+
+interface FoundRow {
+  readonly exportId: string;
+  readonly tenant: string;
+  readonly mode: string;
+  readonly state: FileState;
+  readonly attempt: string | null;
+  readonly failures: number;
+  readonly rowsDone: bigint | null;
+  readonly rowsTotal: bigint | null;
+  readonly file: ExportedFile | null;
+  readonly createdAt: Date;
+}
+
+const COLUMNS = [
+  'export_id as exportId',
+  'tenant',
+  'mode',
+  'state',
+  'attempt',
+  'failures',
+  'rows_done as rowsDone',
+  'rows_total as rowsTotal',
+  'file',
+  'created_at as createdAt',
+] as const;
+
+export const scopeOf = ({
+  tenant,
+  mode,
+}: {
+  readonly tenant: string;
+  readonly mode: string;
+}): Scope => ({ tenant, mode: MODES.find((known) => known === mode) ?? 'live' });
+
+const found = ({ tenant, mode, rowsDone, rowsTotal, createdAt, ...row }: FoundRow) => ({
+  ...row,
+  scope: scopeOf({ tenant, mode }),
+  rowsDone: rowsDone === null ? null : Number(rowsDone),
+  rowsTotal: rowsTotal === null ? null : Number(rowsTotal),
+  createdAt: createdAt.getTime(),
+});
+
+/** False: as many exports of the tenant wait as may. */
+export async function reservePlace(
+  pool: Pool,
+  { scope: { tenant, mode }, exportId }: ExportName,
+  waitingMax = EXPORTS_WAITING_MAX,
+): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK_CLASS, tenant]);
+    const row = await fetchRow(
+      client,
+      sql<{ waiting: number; known: boolean }>`
+        select count(*)::integer as waiting, coalesce(bool_or(export_id = ${exportId}), false) as known
+        from ledger.export_files where tenant = ${tenant} and state in ('WAITING', 'RUNNING', 'WRITTEN')`,
+    );
+    if (row?.known) return true;
+    if ((row?.waiting ?? 0) >= waitingMax) return false;
+    await putWaiting(client, { scope: { tenant, mode }, exportId });
+    return true;
+  });
+}
+
+/** Without a limit: the export is recorded. A row that is there stays as it is. */
+export async function putWaiting(
+  db: Pool | PoolClient,
+  { scope: { tenant, mode }, exportId }: ExportName,
+): Promise<void> {
+  await run(
+    db,
+    tables
+      .insertInto('ledger.export_files')
+      .values({ export_id: exportId, tenant, mode })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
+}
+
+/** A process that died leaves its attempts to others. */
+const isAbandoned = (row: string) =>
+  sql`${sql.ref(`${row}.state`)} in ('RUNNING', 'WRITTEN')
+    and not (${ProcessPresence.isRunning(sql.ref(`${row}.owner`))})`;
+
+/** The oldest of each tenant and mode that has none under way, oldest first. */
+export async function waitingExports(pool: Pool): Promise<readonly ExportName[]> {
+  const rows = await fetchRows(
+    pool,
+    sql<{ exportId: string; tenant: string; mode: string }>`
+      select "exportId", tenant, mode from (
+        select distinct on (w.tenant, w.mode) w.export_id as "exportId", w.tenant, w.mode, w.created_at
+        from ledger.export_files w
+        where (w.state = 'WAITING' and w.retry_at <= now() or ${isAbandoned('w')})
+          and not exists (
+            select from ledger.export_files r
+            where r.tenant = w.tenant and r.mode = w.mode and r.state in ('RUNNING', 'WRITTEN')
+              and r.export_id <> w.export_id
+          )
+        order by w.tenant, w.mode, w.created_at
+      ) oldest order by created_at`,
+  );
+  return rows.map(({ exportId, ...scope }) => ({ exportId, scope: scopeOf(scope) }));
+}
+
+/** What a claim makes of a row. */
+export interface NewAttempt {
+  readonly attempt: string;
+  readonly owner: number;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Called, while nobody else can claim the row, for the attempt that it had. */
+  readonly destroyKey: (attempt: string) => Promise<void>;
+}
+
+/** The request is not recorded yet: others of its tenant and mode go first. */
+export async function postpone(pool: Pool, exportId: string, ms: number): Promise<void> {
+  await run(
+    pool,
+    sql`update ledger.export_files set retry_at = now() + ${ms} * interval '1 millisecond'
+        where export_id = ${exportId} and state = 'WAITING'`,
+  );
+}
+
+/**
+ * Takes an export that waits, or one that a dead process has begun. Its earlier chunks are deleted.
+ * @returns undefined: another one was faster, or one of the tenant and mode is under way.
+ */
+export async function claimExport(
+  pool: Pool,
+  { exportId }: Pick<ExportName, 'exportId'>,
+  claim: NewAttempt,
+): Promise<ClaimedExport | undefined> {
+  try {
+    return await inTransaction(pool, async (client) => {
+      const before = await fetchRow(
+        client,
+        sql<{ attempt: string | null }>`
+          select attempt from ledger.export_files f where export_id = ${exportId}
+            and (state = 'WAITING' or ${isAbandoned('f')}) for update`,
+      );
+      if (before === undefined) return undefined;
+      if (before.attempt !== null) {
+        await claim.destroyKey(before.attempt);
+        await deleteChunks(client, before.attempt);
+      }
+      const row = await fetchRow(
+        client,
+        sql<{ tenant: string; mode: string; failures: number }>`
+          update ledger.export_files set state = 'RUNNING', owner = ${claim.owner},
+            attempt = ${claim.attempt}, failures = failures + case state when 'WAITING' then 0 else 1 end,
+            rows_done = null, rows_total = null, stored_bytes = 0, file = null, erased = '{}',
+            expires_at = ${new Date(claim.expiresAt)}
+          where export_id = ${exportId} returning tenant, mode, failures`,
+      );
+      if (row === undefined) return undefined;
+      const { failures } = row;
+      return { exportId, scope: scopeOf(row), attempt: claim.attempt, failures };
+    });
+  } catch (error) {
+    if (errorCode(error) === UNIQUE_VIOLATION) return undefined;
+    throw error;
+  }
+}
+
+async function deleteChunks(client: PoolClient, attempt: string): Promise<void> {
+  await run(client, tables.deleteFrom('ledger.export_chunks').where('attempt', '=', attempt));
+}
+
+/** False: the attempt was cancelled, or is another process's by now. */
+export async function noteProgress(
+  pool: Pool,
+  attempt: string,
+  progress: { readonly rowsDone: number; readonly rowsTotal: number },
+): Promise<boolean> {
+  const changed = await run(
+    pool,
+    tables
+      .updateTable('ledger.export_files')
+      .set({ rows_done: BigInt(progress.rowsDone), rows_total: BigInt(progress.rowsTotal) })
+      .where('attempt', '=', attempt)
+      .where('state', '=', 'RUNNING'),
+  );
+  return changed === 1;
+}
+
+/** Bytes that the tenant's files take. */
+export async function storedBytesOf(pool: Pool, tenant: string): Promise<bigint> {
+  const row = await fetchRow(
+    pool,
+    sql<{ bytes: bigint }>`
+      select coalesce(sum(stored_bytes), 0)::bigint as bytes from ledger.export_files
+      where tenant = ${tenant}`,
+  );
+  return row?.bytes ?? 0n;
+}
+
+/**
+ * The file is whole. From here on it is told when somebody in it is forgotten.
+ * @returns `forgotten`: somebody in it was forgotten while it was written; `lost`: the attempt was
+ * cancelled, or is another process's by now.
+ */
+export async function finishAttempt(
+  pool: Pool,
+  attempt: string,
+  file: ExportedFile,
+): Promise<'written' | 'forgotten' | 'lost'> {
+  return inTransaction(pool, async (client) => {
+    const row = await fetchRow(
+      client,
+      tables
+        .selectFrom('ledger.export_files')
+        .select('erased')
+        .where('attempt', '=', attempt)
+        .where('state', '=', 'RUNNING')
+        .forUpdate(),
+    );
+    if (row === undefined) return 'lost';
+    for (const person of row.erased)
+      if (await isInFile(client, attempt, person)) return 'forgotten';
+    await run(
+      client,
+      tables
+        .updateTable('ledger.export_files')
+        .set({ state: 'WRITTEN', file: JSON.stringify(file) })
+        .where('attempt', '=', attempt),
+    );
+    return 'written';
+  });
+}
+
+async function isInFile(client: PoolClient, attempt: string, person: string): Promise<boolean> {
+  const digest = digestOf(person);
+  const chunk = await fetchRow(
+    client,
+    tables
+      .selectFrom('ledger.export_chunks')
+      .select('bytes')
+      .where('attempt', '=', attempt)
+      .where('kind', '=', 'people')
+      .where('first', '<=', digest)
+      .orderBy('first', 'desc')
+      .limit(1),
+  );
+  return chunk !== undefined && isAmong(chunk.bytes, digest);
+}
+
+/** The completion is recorded. False: the file is gone, or another attempt took its place. */
+export async function storeAttempt(pool: Pool, attempt: string): Promise<boolean> {
+  const changed = await run(
+    pool,
+    tables
+      .updateTable('ledger.export_files')
+      .set({ state: 'STORED', owner: null })
+      .where('attempt', '=', attempt)
+      .where('state', '=', 'WRITTEN'),
+  );
+  return changed === 1;
+}
+
+/** The attempt failed: the export waits again, without chunks. */
+export async function releaseAttempt(
+  pool: Pool,
+  attempt: string,
+  { isFailure, retryAt }: { readonly isFailure: boolean; readonly retryAt: number },
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const row = await fetchRow(
+      client,
+      tables
+        .selectFrom('ledger.export_files')
+        .select('export_id as exportId')
+        .where('attempt', '=', attempt)
+        .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED'])
+        .forUpdate(),
+    );
+    if (row === undefined) return;
+    await deleteChunks(client, attempt);
+    await run(
+      client,
+      tables
+        .updateTable('ledger.export_files')
+        .set((eb) => ({
+          state: 'WAITING',
+          owner: null,
+          attempt: null,
+          file: null,
+          stored_bytes: 0n,
+          rows_done: null,
+          rows_total: null,
+          failures: eb('failures', '+', isFailure ? 1 : 0),
+          retry_at: new Date(retryAt),
+        }))
+        .where('export_id', '=', row.exportId),
+    );
+  });
+}
+
+/** Takes the file out of every hand. @returns the attempt whose key is to be destroyed. */
+export async function takeAway(pool: Pool, exportId: string): Promise<string | null | undefined> {
+  const row = await fetchRow(
+    pool,
+    tables
+      .updateTable('ledger.export_files')
+      .set({ state: 'GONE', owner: null })
+      .where('export_id', '=', exportId)
+      .returning('attempt'),
+  );
+  return row && row.attempt;
+}
+
+/** Deletes a row that was taken away, and its chunks with it. Its key is destroyed by now. */
+export async function deleteRow(pool: Pool, exportId: string): Promise<void> {
+  await run(
+    pool,
+    tables
+      .deleteFrom('ledger.export_files')
+      .where('export_id', '=', exportId)
+      .where('state', '=', 'GONE'),
+  );
+}
+
+/** Undefined: there is nothing to do, and no file. */
+export async function findExportFile(
+  pool: Pool,
+  exportId: string,
+): Promise<ExportFileRow | undefined> {
+  const row = await fetchRow(
+    pool,
+    tables.selectFrom('ledger.export_files').select(COLUMNS).where('export_id', '=', exportId),
+  );
+  return row && found(row);
+}
+
+/** Several, by id. */
+export async function findExportFiles(
+  pool: Pool,
+  exportIds: readonly string[],
+): Promise<ReadonlyMap<string, ExportFileRow>> {
+  if (exportIds.length === 0) return new Map();
+  const rows = await fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.export_files')
+      .select(COLUMNS)
+      .where('export_id', '=', anyOf([...exportIds])),
+  );
+  return new Map(rows.map((row) => [row.exportId, found(row)]));
+}
+
+/** Rows that no living process works on, in the order of their ids. @param after an id. */
+export async function restingFiles(
+  pool: Pool,
+  after: string,
+  limit: number,
+): Promise<readonly ExportFileRow[]> {
+  const rows = await fetchRows(
+    pool,
+    sql<FoundRow>`
+      select export_id as "exportId", tenant, mode, state, attempt, failures, rows_done as "rowsDone",
+        rows_total as "rowsTotal", file, created_at as "createdAt"
+      from ledger.export_files f
+      where export_id > ${after} and (state not in ('RUNNING', 'WRITTEN') or ${isAbandoned('f')})
+      order by export_id limit ${limit}`,
+  );
+  return rows.map(found);
+}
+
+/** Stored files whose time is over. */
+export async function expiredFiles(pool: Pool, now: number): Promise<readonly ExportName[]> {
+  const rows = await fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.export_files')
+      .select(['export_id as exportId', 'tenant', 'mode'])
+      .where('state', '=', 'STORED')
+      .where('expires_at', '<=', new Date(now))
+      .limit(100),
+  );
+  return rows.map(({ exportId, ...scope }) => ({ exportId, scope: scopeOf(scope) }));
+}
+
+/**
+ * Takes away the files that hold one of these people; a file that is being written is compared when
+ * it is whole.
+ */
+export async function takeAwayFilesOf(
+  pool: Pool,
+  { tenant, mode }: Scope,
+  persons: readonly string[],
+): Promise<readonly ExportName[]> {
+  return inTransaction(pool, async (client) => {
+    const rows = await fetchRows(
+      client,
+      tables
+        .selectFrom('ledger.export_files')
+        .select(['export_id as exportId', 'attempt', 'state'])
+        .where((eb) => eb.and({ tenant, mode }))
+        .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED'])
+        .orderBy('export_id')
+        .forUpdate(),
+    );
+    const taken: ExportName[] = [];
+    for (const { exportId, attempt, state } of rows) {
+      if (attempt === null) continue;
+      if (state === 'RUNNING') await noteErased(client, exportId, persons);
+      else if (await holdsAny(client, attempt, persons)) {
+        await run(
+          client,
+          tables
+            .updateTable('ledger.export_files')
+            .set({ state: 'GONE', owner: null })
+            .where('export_id', '=', exportId),
+        );
+        taken.push({ exportId, scope: { tenant, mode } });
+      }
+    }
+    return taken;
+  });
+}
+
+async function holdsAny(
+  client: PoolClient,
+  attempt: string,
+  persons: readonly string[],
+): Promise<boolean> {
+  for (const person of persons) if (await isInFile(client, attempt, person)) return true;
+  return false;
+}
+
+const noteErased = (
+  client: PoolClient,
+  exportId: string,
+  persons: readonly string[],
+): Promise<number> =>
+  run(
+    client,
+    sql`update ledger.export_files set erased = erased || ${persons}::uuid[]
+        where export_id = ${exportId}`,
+  );
+
+/** For metrics. */
+export interface ExportFigures {
+  readonly waiting: number;
+  readonly running: number;
+  readonly stored: number;
+  readonly storedBytes: number;
+  /** Age of the oldest that waits; 0: none does. */
+  readonly oldestWaitingSeconds: number;
+}
+
+export async function exportFigures(pool: Pool): Promise<ExportFigures> {
+  const row = await fetchRow(
+    pool,
+    sql<ExportFigures>`
+      select count(*) filter (where state = 'WAITING')::float8 as waiting,
+        count(*) filter (where state in ('RUNNING', 'WRITTEN'))::float8 as running,
+        count(*) filter (where state = 'STORED')::float8 as stored,
+        coalesce(sum(stored_bytes), 0)::float8 as "storedBytes",
+        coalesce(extract(epoch from now() - min(created_at) filter (where state = 'WAITING')), 0)::float8
+          as "oldestWaitingSeconds"
+      from ledger.export_files`,
+  );
+  return row ?? { waiting: 0, running: 0, stored: 0, storedBytes: 0, oldestWaitingSeconds: 0 };
+}

@@ -1,0 +1,31 @@
+const INSTANT_MAX = 8.64e15;
+// A plus sign before a zone that was not percent-encoded arrives as a space.
+const ISO =
+  /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+\- ]\d{2}(?::?\d{2})?)?)?$/i;
+
+/**
+ * Epoch milliseconds of a text: epoch milliseconds or ISO 8601, in UTC unless it names a zone.
+ * Null: not a point in time.
+ */
+export function instant(text: string): number | null {
+  if (/^-?\d{1,16}$/.test(text)) {
+    const epoch = Number(text);
+    return Math.abs(epoch) <= INSTANT_MAX ? epoch : null;
+  }
+  const [, day, minutes = '00:00', seconds = ':00', zone = 'Z'] = ISO.exec(text) ?? [];
+  if (day === undefined || !isCalendarDay(day)) return null;
+  const parsed = Date.parse(`${day}T${minutes}${seconds}${fullZone(zone)}`);
+  return Number.isNaN(parsed) ? null : parsed;
+}
+
+/** `Date.parse` would turn 30 February into March. */
+function isCalendarDay(day: string): boolean {
+  const parsed = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(day);
+}
+
+function fullZone(zone: string): string {
+  if (zone.toUpperCase() === 'Z') return 'Z';
+  const digits = zone.slice(1).replace(':', '').padEnd(4, '0');
+  return `${zone.startsWith('-') ? '-' : '+'}${digits.slice(0, 2)}:${digits.slice(2)}`;
+}

@@ -1,0 +1,93 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, ValidateBy } from 'class-validator';
+import {
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  type ExportFormat,
+  type ExportType,
+} from '../../domain/export/export.decider.js';
+import { problemsOfParams, type ExportParams } from '../../exports/export-params.js';
+import { Must, Optional, OptionalText } from '../shapes/request-members.js';
+import { isPlainObject, Member } from '../shapes/request-shape.js';
+
+export const EXPORT_TEXT_LENGTH_MAX = 255;
+const CONTROL = /\p{Cc}/u;
+
+const LINE = {
+  words: `be at most ${EXPORT_TEXT_LENGTH_MAX} characters without control characters`,
+  test: (text: string) => [...text].length <= EXPORT_TEXT_LENGTH_MAX && !CONTROL.test(text),
+};
+
+/** Members that are null or empty count as missing. */
+const given = (params: unknown): unknown =>
+  isPlainObject(params)
+    ? Object.fromEntries(
+        Object.entries(params).filter(([, value]) => value !== null && value !== ''),
+      )
+    : params === null
+      ? undefined
+      : params;
+
+/** Filters; all that are given must match. */
+const Params = (): PropertyDecorator =>
+  applyDecorators(
+    Member(given),
+    IsOptional(),
+    ValidateBy({
+      name: 'params',
+      validator: {
+        validate: (value: unknown) => isPlainObject(value) && problemsOfParams(value).length === 0,
+        defaultMessage: (args) =>
+          isPlainObject(args?.value)
+            ? problemsOfParams(args.value).join('; ')
+            : 'params must be an object',
+      },
+    }),
+    ApiPropertyOptional({
+      type: 'object',
+      nullable: true,
+      additionalProperties: false,
+      properties: {
+        createdSince: TIME,
+        createdBefore: TIME,
+        updatedSince: TIME,
+        updatedBefore: TIME,
+        createdOrUpdatedSince: TIME,
+        createdOrUpdatedBefore: TIME,
+        programId: { type: 'string', minLength: 1, maxLength: EXPORT_TEXT_LENGTH_MAX },
+      },
+      description:
+        'Filters: `Since` is included, `Before` is not. One that does not apply to the type is ignored.',
+    }),
+  );
+
+const TIME = {
+  oneOf: [{ type: 'integer' }, { type: 'string' }],
+  description: 'Epoch milliseconds or ISO 8601',
+};
+
+export class ExportRequest {
+  @Member()
+  @Must(`be one of ${EXPORT_TYPES.join(', ')}`, (value) =>
+    EXPORT_TYPES.some((type) => type === value),
+  )
+  @ApiProperty({ enum: EXPORT_TYPES })
+  type: ExportType;
+
+  @Optional(
+    `be one of ${EXPORT_FORMATS.join(', ')}`,
+    (value) => EXPORT_FORMATS.some((format) => format === value),
+    { enum: EXPORT_FORMATS, default: 'CSV', description: 'XLSX: a zip that holds one `.xlsx`' },
+  )
+  format?: ExportFormat;
+
+  @OptionalText(LINE, { description: 'Names the downloaded file' })
+  name?: string;
+
+  @OptionalText(LINE, { description: 'Who asks; default `API`' })
+  requester?: string;
+
+  @Params()
+  params?: ExportParams;
+}

@@ -1,0 +1,70 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  type ExportFormat,
+  type ExportType,
+} from '../../domain/export/export.decider.js';
+import type { ExportStats, ExportStatus, ShownExport } from '../../exports/shown-export.js';
+import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../shapes/answer-members.js';
+
+const STATUSES: readonly ExportStatus[] = ['PENDING', 'COMPLETED', 'ABORTED', 'EXPIRED'];
+
+export class ExportResponse implements ShownExport {
+  @Text()
+  id: string;
+  @Text({ enum: EXPORT_TYPES })
+  type: ExportType;
+  @Text({ enum: EXPORT_FORMATS })
+  format: ExportFormat;
+  @TextOrNull()
+  name: string | null;
+  @Text()
+  requester: string;
+  @ApiProperty({
+    type: 'object',
+    nullable: true,
+    additionalProperties: true,
+    description: 'As they were sent',
+  })
+  params: Readonly<Record<string, string | number>> | null;
+  @Text({ enum: STATUSES })
+  status: ExportStatus;
+  @Time()
+  dateCreated: number;
+  @TimeOrNull()
+  dateCompleted: number | null;
+  @Time()
+  dateExpires: number;
+  @ApiProperty({
+    type: 'object',
+    nullable: true,
+    additionalProperties: true,
+    description:
+      '`rowsDone` and `rowsTotal` while it is written; then `position`, `rows`, `bytes` and `sha256` of the file; `reason` when it was aborted',
+  })
+  stats: ExportStats | null;
+}
+
+export class ExportListResponse {
+  @Integer()
+  count: number;
+  @Integer()
+  totalCount: number;
+  @ApiProperty({ type: [ExportResponse] })
+  data: ExportResponse[];
+}
+
+export const exportJson = (shown: ShownExport): ExportResponse => ({
+  id: shown.id,
+  type: shown.type,
+  format: shown.format,
+  name: shown.name,
+  requester: shown.requester,
+  params: shown.params,
+  status: shown.status,
+  dateCreated: shown.dateCreated,
+  dateCompleted: shown.dateCompleted,
+  dateExpires: shown.dateExpires,
+  stats: shown.stats,
+});

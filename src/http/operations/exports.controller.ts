@@ -1,0 +1,56 @@
+import { Controller, Delete, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { accountProjectors } from '../../../projections/account-projectors.js';
+import { OPERATOR } from '../../operations/audit.js';
+import { cancelExport, listExports } from '../../operations/exports/export-commands.js';
+import { NotDone } from '../../operations/outcome.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { exportRequest, exportsRequest } from './exports.request.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { OperationsCore } from './operations-core.js';
+import { answered } from './operator-answers.js';
+import { parsed } from './operator-request.js';
+
+/** For support: the exports of a tenant. */
+@ApiTags('Operations: exports')
+@Controller('operations/exports/:tenant')
+export class OperatedExportsController {
+  constructor(
+    private readonly operations: OperationsCore,
+    private readonly ledger: LedgerOperations,
+  ) {}
+
+  @ApiOperation({ summary: 'The exports of a tenant, newest first' })
+  @ApiOkResponse({ schema: DOCUMENTS })
+  @Get()
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND')
+  async list(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
+    const { mode, limit } = parsed(exportsRequest, query);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    const { core } = this.operations;
+    return answered(listExports(core, scope, { projectors: accountProjectors, limit }));
+  }
+
+  @ApiOperation({ summary: 'Cancels an export that is not over: it is `ABORTED`' })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Delete(':exportId')
+  @Access('operator', { roles: ['support'], emptyBody: true })
+  @Fails('TENANT_NOT_FOUND', 'EXPORT_NOT_FOUND')
+  async cancel(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Param('exportId') exportId: string,
+    @QueryParameters() query: unknown,
+  ) {
+    const scope = await this.ledger.scopeOf(alias, parsed(exportRequest, query).mode);
+    return this.ledger.onRecord({ operation: 'export cancel', call, scope }, async (core) => {
+      const result = await cancelExport(core, scope, exportId, OPERATOR);
+      if (result instanceof NotDone) return result;
+      return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
+    });
+  }
+}

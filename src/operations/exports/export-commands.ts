@@ -1,0 +1,104 @@
+import { ExportQueries } from '../../../projections/exports/queries.js';
+import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Actor, CommandMeta } from '../../event-log/envelope.js';
+import { problemsOfParams } from '../../exports/export-params.js';
+import type { RequestedExport } from '../../exports/exports.js';
+import { shownExport, stateOfRow, type ShownExport } from '../../exports/shown-export.js';
+import { newId, timeNow } from '../../foundation/world.js';
+import { LiveReads } from '../../projecting/following/live-reads.js';
+import {
+  LiveGenerations,
+  ReadModelsIncomplete,
+} from '../../projecting/generations/live-generations.js';
+import type { Projector } from '../../projecting/projector.js';
+import { NotDone, type Outcome } from '../outcome.js';
+
+/** Operations on exports: each returns the document that `--json` prints. */
+
+type ExportCore = Pick<Core, 'exports' | 'tenants' | 'pool'>;
+
+/** Newest first. */
+export async function listExports(
+  core: ExportCore,
+  scope: Scope,
+  { projectors, limit }: { readonly projectors: readonly Projector[]; readonly limit: number },
+): Promise<Outcome<readonly ShownExport[]>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const generations = new LiveGenerations(core.pool, projectors);
+  const queries = new ExportQueries(new LiveReads(core.pool, generations, 'exports'));
+  const found = await queries
+    .list(scope, { limit, offset: 0 })
+    .catch((error: unknown): 'incomplete' => {
+      if (error instanceof ReadModelsIncomplete) return 'incomplete';
+      throw error;
+    });
+  if (found === 'incomplete') return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
+  const { items } = found;
+  const progress = await core.exports.progressOf(items.map(({ export_id: id }) => id));
+  const now = timeNow();
+  return items.map((row) => shownExport(stateOfRow(row), progress.get(row.export_id), now));
+}
+
+/** It is recorded; a worker writes it. */
+export async function requestExport(
+  core: ExportCore,
+  scope: Scope,
+  requested: RequestedExport,
+  actor: Actor,
+): Promise<Outcome<ShownExport>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const problems = problemsOfParams(requested.texts.params ?? {});
+  if (problems.length > 0) return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: problems });
+  const outcome = await core.exports.request(metaOf(scope, actor, 'export run'), requested);
+  if ('refused' in outcome)
+    return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: outcome.details ?? [] });
+  return shownExport(outcome.state, undefined, timeNow());
+}
+
+/** As it is now. */
+export async function showExport(
+  core: ExportCore,
+  scope: Scope,
+  exportId: string,
+): Promise<Outcome<ShownExport>> {
+  const found = await core.exports.find(scope, exportId);
+  if (found === undefined) return new NotDone({ code: 'EXPORT_NOT_FOUND' });
+  return shownExport(found.state, found.progress, timeNow());
+}
+
+/** Refused for one that is over. */
+export async function cancelExport(
+  core: ExportCore,
+  scope: Scope,
+  exportId: string,
+  actor: Actor,
+): Promise<Outcome<ShownExport>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const outcome = await core.exports.cancel(metaOf(scope, actor, 'export cancel'), exportId);
+  if ('refused' in outcome)
+    return new NotDone({
+      code: outcome.refused === 'EXPORT_IS_OVER' ? 'EXPORT_IS_OVER' : 'EXPORT_NOT_FOUND',
+    });
+  return shownExport(outcome.state, undefined, timeNow());
+}
+
+async function tenantMissing(
+  { tenants }: Pick<ExportCore, 'tenants'>,
+  { tenant }: Scope,
+): Promise<NotDone | undefined> {
+  if ((await tenants.read(tenant)) !== undefined) return undefined;
+  return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
+}
+
+const metaOf = (scope: Scope, actor: Actor, cause: string): CommandMeta => ({
+  scope,
+  commandId: newId(),
+  correlationId: newId(),
+  causationId: cause,
+  actor,
+  idempotency: null,
+});

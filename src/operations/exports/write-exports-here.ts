@@ -1,0 +1,94 @@
+import { ExportQueries } from '../../../projections/exports/queries.js';
+import { isOutage, type Core } from '../../core/core.js';
+import { releaseOf } from '../../core/release.js';
+import { ExportJobs } from '../../exports/jobs/export-jobs.js';
+import { ExportSweep } from '../../exports/jobs/export-sweep.js';
+import { PostgresExportChunks } from '../../exports/storage/export-chunks.js';
+import type { Logger } from '../../foundation/logger.js';
+import { openPool } from '../../postgres/database.js';
+import { ProcessPresence } from '../../postgres/process-presence.js';
+import { fetchRow, tables } from '../../postgres/statements.js';
+import { decodeForProjectors } from '../../projecting/decode-events.js';
+import { LiveReads } from '../../projecting/following/live-reads.js';
+import { ProjectionRunner } from '../../projecting/following/projection-runner.js';
+import { postgresProjectionStores } from '../../projecting/following/projection-stores.js';
+import { ensureOwnGenerations } from '../../projecting/generations/generations.js';
+import { LiveGenerations } from '../../projecting/generations/live-generations.js';
+import type { Projector } from '../../projecting/projector.js';
+
+interface Parts {
+  readonly core: Core;
+  readonly projectors: readonly Projector[];
+  readonly logger: Pick<Logger, 'warn'>;
+  /** The service's external address, for links in files. */
+  readonly publicUrl: string;
+}
+
+/** Leases and batches of read models, a snapshot, what stores the chunks, the sign of life. */
+const CONNECTIONS = 10;
+
+/** Does the work; meanwhile exports are written, by the service or, where none runs, here. */
+export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>): Promise<T> {
+  const { core, projectors, logger, publicUrl } = parts;
+  if (await isServed(core)) return work();
+  const pool = openPool({
+    url: core.databaseUrl,
+    max: CONNECTIONS,
+    applicationName: 'ledger-cli-exports',
+  });
+  const presence = new ProcessPresence(pool, releaseOf(projectors));
+  const { log, codec, keys, commands, exports } = core;
+  const generations = new LiveGenerations(pool, projectors);
+  try {
+    await presence.start();
+    await ensureOwnGenerations(pool, projectors);
+    const decode = decodeForProjectors(codec);
+    const readModels = new ProjectionRunner({
+      stores: postgresProjectionStores(pool, projectors),
+      log,
+      decode,
+      projectors,
+      generations,
+    });
+    const queries = new ExportQueries(new LiveReads(pool, generations, 'exports'));
+    const jobs = new ExportJobs({
+      pool,
+      log,
+      keys,
+      commands,
+      exports,
+      presence,
+      logger,
+      atOnce: 1,
+      isOutage,
+      storedBytesMax: core.exportsStoredBytesMax,
+      chunks: new PostgresExportChunks(pool),
+      sweep: new ExportSweep({ pool, exports, queries }),
+      writing: {
+        pool,
+        log,
+        generations,
+        waitFor: (...awaited) => readModels.waitFor(...awaited),
+        defaultProgramOf: async (tenant) => (await core.tenants.find(tenant))?.defaultProgramId,
+        publicUrl: () => publicUrl,
+      },
+    });
+    try {
+      readModels.start();
+      jobs.start();
+      return await work();
+    } finally {
+      await jobs.stop();
+      await readModels.stop();
+    }
+  } finally {
+    await presence.stop().catch(() => undefined);
+    await pool.end();
+  }
+}
+
+/** Whether a process of the service shows its presence. */
+async function isServed({ pool }: Pick<Core, 'pool'>): Promise<boolean> {
+  const row = await fetchRow(pool, tables.selectNoFrom(ProcessPresence.isAnyRunning.as('running')));
+  return row?.running === true;
+}

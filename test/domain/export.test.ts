@@ -1,0 +1,100 @@
+import {
+  CANCELLED,
+  decide,
+  evolve,
+  EXPORT_KEPT_MS,
+  initialState,
+  type ExportCommand,
+  type ExportEvent,
+} from '../../src/domain/export/export.decider.js';
+
+const FILE = { position: '7', rows: 2, bytes: 30, sha256: 'a'.repeat(64) };
+const TEXTS = { name: 'May', requester: 'API', params: { createdSince: 1 } };
+const request: ExportCommand = {
+  type: 'RequestExport',
+  exportId: 'e',
+  exportType: 'USER',
+  format: 'CSV',
+  texts: TEXTS,
+  hasRoom: true,
+  now: 1_000,
+};
+const REQUESTED: ExportEvent = {
+  type: 'ExportRequested',
+  at: 1_000,
+  exportId: 'e',
+  exportType: 'USER',
+  format: 'CSV',
+  expiresAt: 1_000 + EXPORT_KEPT_MS,
+  texts: { subject: 'e', value: TEXTS },
+};
+const COMPLETED: ExportEvent = { type: 'ExportCompleted', at: 2_000, exportId: 'e', file: FILE };
+const ABORTED: ExportEvent = { type: 'ExportAborted', at: 2_000, exportId: 'e', reason: 'why' };
+const EXPIRED: ExportEvent = { type: 'ExportExpired', at: 3_000, exportId: 'e', because: 'AGE' };
+
+const given = (...events: readonly ExportEvent[]) => {
+  const state = events.reduce(evolve, initialState);
+  return {
+    state,
+    when: (command: ExportCommand) => decide(state, command),
+  };
+};
+const complete: ExportCommand = { type: 'CompleteExport', file: FILE, now: 2_000 };
+const abort: ExportCommand = { type: 'AbortExport', reason: 'why', now: 2_000 };
+const cancel: ExportCommand = { type: 'CancelExport', now: 2_000 };
+const expire: ExportCommand = { type: 'ExpireExport', because: 'AGE', now: 3_000 };
+
+test('a request is recorded once', () => {
+  expect(given().when(request)).toEqual({ events: [REQUESTED] });
+  expect(given(REQUESTED).when(request)).toEqual({ events: [] });
+});
+
+test('a request without room is refused, a recorded one is not', () => {
+  const crowded = { ...request, hasRoom: false };
+  expect(given().when(crowded)).toMatchObject({ refused: 'TOO_MANY_EXPORTS' });
+  expect(given(REQUESTED).when(crowded)).toEqual({ events: [] });
+});
+
+test('what runs is completed, aborted or cancelled', () => {
+  expect(given(REQUESTED).when(complete)).toEqual({ events: [COMPLETED] });
+  expect(given(REQUESTED).when(abort)).toEqual({ events: [ABORTED] });
+  expect(given(REQUESTED).when(cancel)).toEqual({ events: [{ ...ABORTED, reason: CANCELLED }] });
+  expect(given(REQUESTED).when(expire)).toEqual({ events: [] });
+});
+
+test('the first outcome stands', () => {
+  for (const over of [COMPLETED, ABORTED]) {
+    for (const step of [complete, abort])
+      expect(given(REQUESTED, over).when(step)).toEqual({ events: [] });
+    expect(given(REQUESTED, over).when(cancel)).toEqual({ refused: 'EXPORT_IS_OVER' });
+  }
+});
+
+test('only a completed one expires, and once', () => {
+  expect(given(REQUESTED, COMPLETED).when(expire)).toEqual({ events: [EXPIRED] });
+  expect(given(REQUESTED, COMPLETED, EXPIRED).when(expire)).toEqual({ events: [] });
+  expect(given(REQUESTED, ABORTED).when(expire)).toEqual({ events: [] });
+});
+
+test('nothing happens to one that was never requested', () => {
+  for (const step of [complete, abort, cancel, expire])
+    expect(given().when(step)).toEqual({ refused: 'EXPORT_NOT_FOUND' });
+  expect(given(COMPLETED, ABORTED, EXPIRED).state).toEqual(initialState);
+});
+
+test('the state has what the events say, without texts once the key is gone', () => {
+  expect(given(REQUESTED, COMPLETED).state).toEqual({
+    status: 'completed',
+    exportId: 'e',
+    exportType: 'USER',
+    format: 'CSV',
+    texts: TEXTS,
+    requestedAt: 1_000,
+    expiresAt: 1_000 + EXPORT_KEPT_MS,
+    completedAt: 2_000,
+    file: FILE,
+    reason: null,
+  });
+  const nameless = { ...REQUESTED, texts: { subject: 'e', value: null } };
+  expect(given(nameless, ABORTED).state).toMatchObject({ texts: null, reason: 'why' });
+});

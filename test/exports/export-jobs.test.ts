@@ -1,0 +1,253 @@
+import { openPool } from '../../src/postgres/database.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
+import { basic, type Json } from '../support/api-client.js';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../support/projected-ledger.js';
+import {
+  createStores,
+  outcome,
+  personal,
+  refusal,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
+
+/** What is left by processes that died, by losses and restores; and exports that wait. */
+
+interface Shown extends Json {
+  readonly id: string;
+  readonly status: string;
+  readonly stats: Readonly<Record<string, unknown>> | null;
+}
+
+const operator = makeOperatorKey('sam', ['support']);
+let folder: string;
+let stores: TestStores;
+/** Answers, and writes no exports. */
+let api: RunningService;
+let tenant: TestTenant;
+let pool: ReturnType<typeof openPool>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
+  const OPERATORS_FILE = join(folder, 'operators.json');
+  await writeFile(OPERATORS_FILE, JSON.stringify([operator.entry]), { mode: 0o600 });
+  stores = await createStores();
+  api = await RunningService.start(stores, { ROLES: 'api,projector', OPERATORS_FILE });
+  pool = openPool({ url: stores.databaseUrl, max: 2, applicationName: 'exports-test' });
+});
+beforeEach(async () => {
+  tenant = await api.createTenant();
+  const id = personal('ann');
+  await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
+});
+afterAll(async () => {
+  await pool.end();
+  await api.stop();
+  await stores.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+jest.setTimeout(300_000);
+
+const WITHIN_MS = 200_000;
+/** No process has this id. */
+const DEAD = 2_147_483_646;
+const ATTEMPT = '0b7a3d52-1f0e-4c57-9d0f-3a4b5c6d7e8f';
+
+const ask = async (type = 'USER'): Promise<string> => {
+  const { status, body } = await tenant.live.post<Shown>('/export', { type });
+  expect(status).toBe(201);
+  return body.id;
+};
+const show = async (id: string): Promise<Shown> =>
+  (await tenant.live.get<Shown>(`/export/${id}`)).body;
+const downloaded = async (id: string): Promise<number> => {
+  const response = await fetch(`${api.origin}/api/v1/${tenant.alias}/export/${id}/download`, {
+    headers: { authorization: basic(`:${tenant.liveKey}`) },
+  });
+  await response.arrayBuffer();
+  return response.status;
+};
+
+/** Meanwhile a process writes what waits. */
+async function withWorker<T>(work: () => Promise<T>): Promise<T> {
+  const worker = await RunningService.start(stores, { ROLES: 'worker' });
+  try {
+    return await work();
+  } finally {
+    await worker.stop();
+  }
+}
+
+const ended = async (id: string): Promise<Shown> => {
+  await until(async () => (await show(id)).status !== 'PENDING', WITHIN_MS);
+  return show(id);
+};
+
+async function rowsLeft(id: string): Promise<number> {
+  const { rows } = await pool.query('select from ledger.export_files where export_id = $1', [id]);
+  return rows.length;
+}
+
+/** A process took the export, stored a chunk, and died. */
+async function abandon(id: string, failures: number, attempt: string): Promise<void> {
+  await pool.query(
+    `update ledger.export_files set state = 'RUNNING', owner = $2, attempt = $3, failures = $4 where export_id = $1`,
+    [id, DEAD, attempt, failures],
+  );
+  await pool.query(
+    `insert into ledger.export_chunks (attempt, kind, number, bytes) values ($1, 'file', 0, '\\x00')`,
+    [attempt],
+  );
+}
+
+async function chunksOf(attempt: string): Promise<number> {
+  const { rows } = await pool.query('select from ledger.export_chunks where attempt = $1', [
+    attempt,
+  ]);
+  return rows.length;
+}
+
+test('what waits is not ready, and is written once a process can', async () => {
+  const id = await ask();
+  const answer = await tenant.live.get(`/export/${id}/download`);
+  expect(outcome(answer)).toEqual(refusal(400, 'EXPORT_NOT_READY'));
+  await withWorker(async () => {
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: { rows: 1 } });
+  });
+  expect(await downloaded(id)).toBe(200);
+});
+
+test('an export whose process died is begun anew, without the chunks of before', async () => {
+  const id = await ask();
+  await abandon(id, 0, ATTEMPT);
+  await withWorker(async () => {
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED' });
+  });
+  expect(await chunksOf(ATTEMPT)).toBe(0);
+  expect(await downloaded(id)).toBe(200);
+});
+
+test('the third death of its process aborts an export', async () => {
+  const id = await ask();
+  await abandon(id, 2, ATTEMPT);
+  await withWorker(async () => {
+    expect(await ended(id)).toMatchObject({
+      status: 'ABORTED',
+      stats: { reason: 'its process ended three times' },
+    });
+    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+  });
+  expect(await chunksOf(ATTEMPT)).toBe(0);
+  expect(outcome(await tenant.live.get(`/export/${id}/download`))).toEqual(
+    refusal(400, 'EXPORT_NOT_READY'),
+  );
+});
+
+test('a file whose completion was not recorded is completed', async () => {
+  const id = await ask();
+  const file = { position: null, rows: 0, bytes: 1, sha256: 'a'.repeat(64) };
+  await pool.query(
+    `update ledger.export_files set state = 'WRITTEN', owner = $2, attempt = $3, file = $4 where export_id = $1`,
+    [id, DEAD, ATTEMPT, JSON.stringify(file)],
+  );
+  await withWorker(async () => {
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: file });
+    await until(async () => {
+      const { rows } = await pool.query(
+        `select from ledger.export_files where export_id = $1 and state = 'STORED'`,
+        [id],
+      );
+      return rows.length === 1;
+    }, WITHIN_MS);
+  });
+});
+
+test('what the database lost of exports follows the log', async () => {
+  const lost = await ask();
+  const fileless = await ask('REWARD');
+  await withWorker(async () => {
+    expect(await ended(fileless)).toMatchObject({ status: 'COMPLETED' });
+    expect(await ended(lost)).toMatchObject({ status: 'COMPLETED' });
+  });
+  const waiting = await ask('REFERRAL');
+  await pool.query(`delete from ledger.export_files where export_id = any ($1)`, [
+    [fileless, waiting],
+  ]);
+  expect(await downloaded(fileless)).toBe(410);
+  // A request that was never recorded, from long ago.
+  const unrecorded = '5f7d2f1c-64a0-4e1a-a1ac-5f5d8a9e2b10';
+  await pool.query(
+    `insert into ledger.export_files (export_id, tenant, mode, created_at) values ($1, $2, 'live', now() - interval '1 hour')`,
+    [unrecorded, tenant.alias],
+  );
+  await withWorker(async () => {
+    expect(await ended(waiting)).toMatchObject({ status: 'COMPLETED' });
+    await until(async () => (await show(fileless)).status === 'EXPIRED', WITHIN_MS);
+    await until(async () => (await rowsLeft(unrecorded)) === 0, WITHIN_MS);
+  });
+  expect(await downloaded(lost)).toBe(200);
+});
+
+test('a file whose time is over is removed', async () => {
+  const id = await ask();
+  await withWorker(async () => {
+    await ended(id);
+    await pool.query(
+      `update ledger.export_files set expires_at = now() - interval '1 second' where export_id = $1`,
+      [id],
+    );
+    await until(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
+    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+  });
+  expect(await downloaded(id)).toBe(410);
+});
+
+test('exports that do not fit the room of the tenant are aborted', async () => {
+  const full = await ask();
+  await withWorker(() => ended(full));
+  await pool.query(`update ledger.export_files set stored_bytes = 1e15 where export_id = $1`, [
+    full,
+  ]);
+  const id = await ask();
+  await withWorker(async () => {
+    const { status, stats } = await ended(id);
+    expect([status, String(stats?.['reason'])]).toEqual([
+      'ABORTED',
+      expect.stringMatching(/take \d+ bytes/),
+    ]);
+  });
+});
+
+test('at most 100 of a tenant wait, in both modes together; cancelling makes room', async () => {
+  const ids: string[] = [];
+  for (let asked = 0; asked < 50; asked++) ids.push(await ask());
+  for (let asked = 0; asked < 50; asked++)
+    expect((await tenant.test.post('/export', { type: 'USER' })).status).toBe(201);
+  for (const client of [tenant.live, tenant.test])
+    expect(outcome(await client.post('/export', { type: 'USER' }))).toEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
+  const [first = ''] = ids;
+  const operations = `${api.origin}/operations/exports/${tenant.alias}`;
+  const headers = { authorization: basic(`:${operator.key}`) };
+  const cancel = async (id: string, mode = 'live') => {
+    const response = await fetch(`${operations}/${id}?mode=${mode}`, { method: 'DELETE', headers });
+    return { status: response.status, body: (await response.json()) as Json };
+  };
+  expect(await cancel(first, 'test')).toEqual(refusal(404, 'EXPORT_NOT_FOUND'));
+  expect(await cancel(first)).toMatchObject({
+    status: 200,
+    body: { id: first, status: 'ABORTED' },
+  });
+  expect(await cancel(first)).toEqual(refusal(400, 'BAD_REQUEST'));
+  expect(await show(first)).toMatchObject({ status: 'ABORTED' });
+  expect((await tenant.live.post('/export', { type: 'USER' })).status).toBe(201);
+  const listed = await fetch(`${operations}?limit=2`, { headers });
+  expect(((await listed.json()) as Json[]).length).toBe(2);
+  const other = await api.createTenant();
+  expect((await other.live.post('/export', { type: 'USER' })).status).toBe(201);
+});

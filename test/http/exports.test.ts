@@ -1,0 +1,376 @@
+import { createHash } from 'node:crypto';
+import { openPool } from '../../src/postgres/database.js';
+import { basic, type ApiClient, type Json } from '../support/api-client.js';
+import { until } from '../support/projected-ledger.js';
+import {
+  outcome,
+  personal,
+  refusal,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+
+/** Exports over HTTP: from the request to the file, its life and its end. */
+
+interface Shown extends Json {
+  readonly id: string;
+  readonly status: string;
+  readonly stats: Readonly<Record<string, unknown>> | null;
+}
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let receiver: WebhookReceiver;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+  receiver = await startWebhookReceiver();
+});
+beforeEach(async () => {
+  tenant = await running.service.createTenant();
+});
+afterAll(async () => {
+  await running.end();
+  await receiver.stop();
+});
+jest.setTimeout(180_000);
+
+const UNKNOWN = '3d1c9d0a-9d5d-4b61-8a55-2a8a5f4f6b11';
+const WITHIN_MS = 120_000;
+
+async function ask(body: Json, client = tenant.live): Promise<Shown> {
+  const { status, body: shown } = await client.post<Shown>('/export', body);
+  expect([status, shown.status]).toEqual([201, 'PENDING']);
+  return shown;
+}
+
+const show = async (id: string, client = tenant.live): Promise<Shown> =>
+  (await client.get<Shown>(`/export/${id}`)).body;
+
+async function over(id: string, client = tenant.live): Promise<Shown> {
+  await until(async () => (await show(id, client)).status !== 'PENDING', WITHIN_MS);
+  return show(id, client);
+}
+
+async function completed(body: Json, client = tenant.live): Promise<Shown> {
+  const { id } = await ask(body, client);
+  const shown = await over(id, client);
+  expect(shown).toMatchObject({ status: 'COMPLETED' });
+  return shown;
+}
+
+interface Download {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+}
+
+async function download(
+  id: string,
+  headers: Readonly<Record<string, string>> = {},
+  { method = 'GET', key = tenant.liveKey } = {},
+): Promise<Download> {
+  const response = await fetch(
+    `${running.service.origin}/api/v1/${tenant.alias}/export/${id}/download`,
+    { method, headers: { authorization: basic(`:${key}`), ...headers } },
+  );
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, bytes };
+}
+
+const user = async (client: ApiClient, word: string): Promise<string> => {
+  const id = personal(word);
+  const { status } = await client.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
+  expect(status).toBe(201);
+  return id;
+};
+
+/** Rows of the tests' own making: what a crash, a loss or a restore leaves. */
+async function inDatabase<T>(work: (pool: ReturnType<typeof openPool>) => Promise<T>): Promise<T> {
+  const pool = openPool({
+    url: running.stores.databaseUrl,
+    max: 1,
+    applicationName: 'exports-test',
+  });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+describe('an export', () => {
+  test('is shown as it was asked for, is written, and is downloaded', async () => {
+    const id = await user(tenant.live, 'ann');
+    const name = personal('name');
+    const params = { createdBefore: '2100-01-01', createdSince: 0, programId: 'none' };
+    const asked = { type: 'USER', name, requester: 'me', params };
+    const requested = await ask(asked);
+    const { dateCreated } = requested;
+    expect(requested).toEqual({
+      ...asked,
+      id: requested.id,
+      format: 'CSV',
+      status: 'PENDING',
+      dateCreated: expect.any(Number) as number,
+      dateCompleted: null,
+      dateExpires: Number(dateCreated) + 28 * 86_400_000,
+      stats: null,
+    });
+    const shown = await over(requested.id);
+    const { status, bytes } = await download(requested.id);
+    expect(status).toBe(200);
+    expect(bytes.toString().split('\n')[1]).toMatch(new RegExp(`^${id},${id},`));
+    expect(shown).toEqual({
+      ...requested,
+      status: 'COMPLETED',
+      dateCompleted: expect.any(Number) as number,
+      stats: {
+        position: expect.any(String) as string,
+        rows: 1,
+        bytes: bytes.length,
+        sha256: createHash('sha256').update(bytes).digest('hex'),
+      },
+    });
+    expect(JSON.stringify(shown['params'])).toBe(JSON.stringify(params));
+    const list = await tenant.live.get('/export/history/list');
+    expect(list.body).toEqual({ count: 1, totalCount: 1, data: [shown] });
+    // The position is one that the service knows.
+    const atLeast = String(shown.stats?.['position']);
+    expect((await tenant.live.get(`/export/${requested.id}`, { atLeast })).status).toBe(200);
+  });
+
+  test('of an unchanged ledger is the same bytes', async () => {
+    await user(tenant.live, 'ann');
+    for (const format of ['CSV', 'XLSX']) {
+      const first = await completed({ type: 'USER', format });
+      const second = await completed({ type: 'USER', format });
+      expect(second.stats?.['sha256']).toBe(first.stats?.['sha256']);
+      const { headers } = await download(second.id);
+      expect(headers.get('content-type')).toBe(
+        format === 'CSV' ? 'text/csv; charset=utf-8' : 'application/zip',
+      );
+    }
+  });
+
+  test('is asked for once with an idempotency key', async () => {
+    const key = 'one-export';
+    const first = await tenant.live.post<Shown>('/export', { type: 'REWARD' }, { key });
+    const second = await tenant.live.post<Shown>('/export', { type: 'REWARD' }, { key });
+    expect(second.body.id).toBe(first.body.id);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect((await tenant.live.get('/export/history/list')).body['totalCount']).toBe(1);
+  });
+
+  test('is listed newest first, in pages', async () => {
+    const ids: string[] = [];
+    for (const type of ['USER', 'REWARD', 'REFERRAL']) ids.unshift((await ask({ type })).id);
+    const { body } = await tenant.live.get<{ data: Shown[]; count: number; totalCount: number }>(
+      '/export/history/list?limit=2&offset=1',
+    );
+    expect([body.count, body.totalCount]).toEqual([2, 3]);
+    const dates = (await tenant.live.get<{ data: Shown[] }>('/export/history/list')).body.data;
+    expect(dates.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect(dates.map(({ dateCreated }) => Number(dateCreated))).toEqual(
+      dates.map(({ dateCreated }) => Number(dateCreated)).sort((a, b) => b - a),
+    );
+    const none = await tenant.live.get('/export/history/list?limit=0');
+    expect(none.body).toEqual({ count: 0, totalCount: 3, data: [] });
+  });
+
+  test('is unknown to another tenant and mode', async () => {
+    const { id } = await completed({ type: 'USER' });
+    const other = await running.service.createTenant();
+    for (const client of [tenant.test, other.live])
+      expect(outcome(await client.get(`/export/${id}`))).toEqual(refusal(404, 'EXPORT_NOT_FOUND'));
+    for (const unknown of [UNKNOWN, 'x'])
+      expect(outcome(await tenant.live.get(`/export/${unknown}/download`))).toEqual(
+        refusal(404, 'EXPORT_NOT_FOUND'),
+      );
+    expect((await download(id, {}, { key: tenant.testKey })).status).toBe(404);
+  });
+
+  test.each<[string, Json, string]>([
+    ['no type', {}, 'type'],
+    ['an unknown type', { type: 'USERS' }, 'type'],
+    ['an unknown format', { type: 'USER', format: 'PDF' }, 'format'],
+    ['a long name', { type: 'USER', name: 'x'.repeat(256) }, 'name'],
+    ['a name of two lines', { type: 'USER', name: 'a\nb' }, 'name'],
+    ['params that are a text', { type: 'USER', params: 'x' }, 'params'],
+    ['an unknown param', { type: 'USER', params: { since: 1 } }, 'params'],
+    ['a date that is none', { type: 'USER', params: { createdSince: '2026-02-30' } }, 'params'],
+    ['a time with a fraction', { type: 'USER', params: { createdSince: 1.5 } }, 'params'],
+    ['a program that is a number', { type: 'USER', params: { programId: 1 } }, 'params'],
+  ])('with %s is refused, and nothing is begun', async (_, body, member) => {
+    const answer = await tenant.live.post<{ validationErrors: string[] }>('/export', body);
+    expect(outcome(answer)).toEqual(refusal(400, 'BAD_REQUEST'));
+    expect(answer.body.validationErrors.every((line) => line.startsWith(member))).toBe(true);
+    expect((await tenant.live.get('/export/history/list')).body['totalCount']).toBe(0);
+  });
+
+  test('with members that are null, and times that are reversed, is written', async () => {
+    const params = { createdSince: 2_000, createdBefore: 1_000 };
+    const shown = await completed({ type: 'USER', format: null, name: null, params });
+    expect(shown).toMatchObject({ format: 'CSV', name: null, requester: 'API', params });
+    expect(shown.stats).toMatchObject({ rows: 0 });
+  });
+});
+
+describe('a download', () => {
+  let id: string;
+  let whole: Download;
+  beforeEach(async () => {
+    await user(tenant.live, 'ann');
+    ({ id } = await completed({ type: 'USER', name: 'Üser/"1"' }));
+    whole = await download(id);
+  });
+
+  test('says what it is', () => {
+    const { headers, bytes } = whole;
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-length': String(bytes.length),
+      'accept-ranges': 'bytes',
+      'content-disposition': `attachment; filename="_ser_1_.csv"; filename*=UTF-8''%C3%9Cser_1_.csv`,
+      etag: `"${createHash('sha256').update(bytes).digest('hex')}"`,
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  test('has no body for HEAD, and the same headers', async () => {
+    const { status, headers, bytes } = await download(id, {}, { method: 'HEAD' });
+    expect([status, bytes.length]).toEqual([200, 0]);
+    for (const name of ['content-length', 'etag', 'content-disposition', 'content-type'])
+      expect(headers.get(name)).toBe(whole.headers.get(name));
+  });
+
+  test('is not sent again to a client that has it', async () => {
+    const etag = whole.headers.get('etag') ?? '';
+    for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const { status, bytes } = await download(id, { 'if-none-match': tags });
+      expect([tags, status, bytes.length]).toEqual([tags, 304, 0]);
+    }
+    expect((await download(id, { 'if-none-match': '"x"' })).status).toBe(200);
+  });
+
+  test('is one range of bytes', async () => {
+    const { length } = whole.bytes;
+    const cases: readonly (readonly [string, number, number])[] = [
+      ['bytes=0-0', 0, 1],
+      ['bytes=2-9', 2, 10],
+      [`bytes=5-${length + 100}`, 5, length],
+      ['bytes=7-', 7, length],
+      ['bytes=-3', length - 3, length],
+    ];
+    for (const [range, from, to] of cases) {
+      const { status, bytes, headers } = await download(id, { range });
+      expect([range, status, bytes.toString()]).toEqual([
+        range,
+        206,
+        whole.bytes.subarray(from, to).toString(),
+      ]);
+      expect(headers.get('content-range')).toBe(`bytes ${from}-${to - 1}/${length}`);
+    }
+  });
+
+  test('is whole for several ranges, another unit, and a file that changed', async () => {
+    for (const range of ['bytes=0-1,3-4', 'lines=1-2', 'bytes=9-2', 'bytes=x'])
+      expect([range, (await download(id, { range })).status]).toEqual([range, 200]);
+    const changed = { range: 'bytes=0-0', 'if-range': '"x"' };
+    expect((await download(id, changed)).status).toBe(200);
+  });
+
+  test('of a range behind the end is refused', async () => {
+    const { length } = whole.bytes;
+    for (const range of [`bytes=${length}-`, 'bytes=-0']) {
+      const { status, headers, bytes } = await download(id, { range });
+      expect([range, status]).toEqual([range, 416]);
+      expect(headers.get('content-range')).toBe(`bytes */${length}`);
+      expect(JSON.parse(bytes.toString())).toMatchObject({ apiErrorCode: 'BAD_REQUEST' });
+    }
+  });
+});
+
+describe('the people in a file', () => {
+  test('whoever is forgotten ends the files with them, and no others', async () => {
+    const empty = await completed({ type: 'USER' });
+    const ann = await user(tenant.live, 'ann');
+    const bob = await user(tenant.live, 'bob');
+    const both = await completed({ type: 'USER' });
+    const rewards = await completed({ type: 'REWARD' });
+    expect((await tenant.live.call('DELETE', `/open/account/${ann}/user/${ann}`)).status).toBe(204);
+    expect((await show(both.id)).status).toBe('EXPIRED');
+    expect((await download(both.id)).status).toBe(410);
+    for (const { id } of [empty, rewards]) {
+      expect((await show(id)).status).toBe('COMPLETED');
+      expect((await download(id)).status).toBe(200);
+    }
+    const later = await completed({ type: 'USER' });
+    const text = (await download(later.id)).bytes.toString();
+    expect([text.includes(bob), text.includes(ann)]).toEqual([true, false]);
+    await inDatabase(async (pool) => {
+      const { rows } = await pool.query(
+        `select export_id from ledger.export_files where export_id = $1
+         union all select attempt from ledger.export_chunks where attempt not in (select attempt from ledger.export_files)`,
+        [both.id],
+      );
+      expect(rows).toEqual([]);
+    });
+  });
+
+  test('whoever is forgotten while a file is written is not in it', async () => {
+    const ann = await user(tenant.live, 'ann');
+    const { id } = await completed({ type: 'USER' });
+    // As if this process were about to finish the file.
+    await inDatabase((pool) =>
+      pool.query(
+        `update ledger.export_files set state = 'RUNNING', owner = 2147483646 where export_id = $1`,
+        [id],
+      ),
+    );
+    expect((await tenant.live.call('DELETE', `/open/account/${ann}/user/${ann}`)).status).toBe(204);
+    await inDatabase(async (pool) => {
+      const { rows } = await pool.query<{ erased: number }>(
+        `select cardinality(erased) as erased from ledger.export_files where export_id = $1`,
+        [id],
+      );
+      expect(rows.every(({ erased }) => erased > 0)).toBe(true);
+    });
+    await until(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
+  });
+});
+
+test('webhooks tell of the request and the completion', async () => {
+  const endpointUrl = receiver.url(`/exports-${tenant.alias}`);
+  expect((await tenant.live.post('/subscription', { endpointUrl })).status).toBe(201);
+  const shown = await completed({ type: 'REWARD', name: 'n', params: { createdSince: 5 } });
+  const received = await receiver.requests(new URL(endpointUrl).pathname, 2);
+  const told = received.map(
+    ({ body }) => JSON.parse(body.toString()) as { readonly type: string; readonly data: Json },
+  );
+  const data = {
+    id: shown.id,
+    name: 'n',
+    requester: 'API',
+    status: 'COMPLETED',
+    dateCreated: shown['dateCreated'],
+    dateCompleted: shown['dateCompleted'],
+    dateExpires: shown['dateExpires'],
+    mailtoEmail: null,
+    outputFormat: 'CSV',
+    task: 'REWARD',
+    operation: 'QUERY',
+    params: { createdSince: 5 },
+    stats: shown.stats,
+    fileRef: null,
+  };
+  const byType = new Map(told.map(({ type, data: sent }) => [type, sent]));
+  expect(byType.get('export.completed')).toEqual(data);
+  expect(byType.get('export.created')).toEqual({
+    ...data,
+    status: 'PENDING',
+    dateCompleted: null,
+    stats: null,
+  });
+});
