@@ -165,6 +165,9 @@ async function prepare(core: Core, service: ServiceProcess, receiver: Receiver):
       await must(client.post('subscription', { endpointUrl: `${receiver.url}/${endpoint}` }));
     ledgers.push({ client, rewards });
   }
+  // Until the follower knows them, nothing can be held back from them.
+  const known = "select from ledger.webhook_endpoints where state = 'ACTIVE'";
+  while (((await core.pool.query(known)).rowCount ?? 0) < TENANTS * ENDPOINTS) await delay(50);
   return ledgers;
 }
 

@@ -24,8 +24,16 @@ afterEach(async () => {
   await database.drop();
 });
 
+const newEndpoint = (endpointId: string, tenant = 'acme'): Promise<void> =>
+  putEndpoints(pool, [{ tenant, mode: 'live', endpointId, state: 'ACTIVE', position: null }]);
+
+/** One that answered well. */
 async function endpoint(endpointId: string, tenant = 'acme'): Promise<void> {
-  await putEndpoints(pool, [{ tenant, mode: 'live', endpointId, state: 'ACTIVE', position: null }]);
+  await newEndpoint(endpointId, tenant);
+  await pool.query(
+    'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
+    [endpointId],
+  );
 }
 
 const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> =>
@@ -44,8 +52,9 @@ const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> 
     })),
   );
 
-const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100 } = {}) =>
-  claimDue(pool, { deliveries, areSlow, fullTenants: [], leftOf: () => ofTenant });
+const NONE: readonly string[] = [];
+const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100, hanging = NONE } = {}) =>
+  claimDue(pool, { deliveries, areSlow, fullTenants: [], leftOf: () => ofTenant, hanging });
 
 const attempt = (status: number | null, ms = 1): Attempt => ({
   at: Date.now(),
@@ -93,6 +102,24 @@ test('ten at once of an endpoint are claimed, of all endpoints together', async 
   expect(await claim()).toEqual([]);
   await record(first, 200);
   expect(byEndpoint(await claim())).toEqual({ a: 10 });
+});
+
+test('an endpoint that never answered well gets one at a time', async () => {
+  await newEndpoint('a');
+  await put(12, 'a');
+  const first = await claim();
+  expect(byEndpoint(first)).toEqual({ a: 1 });
+  expect(await claim()).toEqual([]);
+  await record(first, 200);
+  expect(byEndpoint(await claim())).toEqual({ a: 10 });
+});
+
+test('an endpoint that hangs is left out, and is due when it no longer does', async () => {
+  for (const name of ['a', 'b']) await endpoint(name);
+  await put(3, 'a');
+  await put(3, 'b');
+  expect(byEndpoint(await claim({ hanging: ['acme live a'] }))).toEqual({ b: 3 });
+  expect(byEndpoint(await claim())).toEqual({ a: 3 });
 });
 
 test('the room in all and that of a tenant are shared out', async () => {
@@ -197,8 +224,8 @@ test('among many waiting deliveries the due ones are found by an index', async (
       return Number(rows[0]?.rows);
     };
     const before = await read();
-    const room = { deliveries: 100, areSlow: false, fullTenants: [], leftOf: () => 100 };
-    const claims = await claimDue(single, room);
+    const room = { deliveries: 100, areSlow: false, fullTenants: [], hanging: [] };
+    const claims = await claimDue(single, { ...room, leftOf: () => 100 });
     expect(byEndpoint(claims)).toEqual({ fine: 3 });
     const delivered = claims.map((delivery) => ({
       kind: 'attempted' as const,

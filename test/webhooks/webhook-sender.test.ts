@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
+import { enterWorld, type World } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
@@ -26,7 +27,24 @@ let sender: WebhookSender;
 let posts: { readonly url: string; readonly answer: () => void }[];
 let answersAtOnce: boolean;
 let keysAway: boolean;
+/** How far ahead the clock of durations is. */
+let laterMs: number;
+let leaveWorld: () => void;
 let dataOf: (eventId: string) => Promise<PayloadData>;
+
+/** This process's world, with a clock of durations that is ahead. */
+const worldAhead = (aheadMs: () => number): World => ({
+  now: () => Date.now(),
+  elapsed: () => performance.now() + aheadMs(),
+  after: (ms, call, keepsProcess) => {
+    const timer = setTimeout(call, ms);
+    if (!keepsProcess) timer.unref();
+    return () => clearTimeout(timer);
+  },
+  uuid: () => randomUUID(),
+  bytes: (length) => randomBytes(length),
+  below: (end) => randomInt(end),
+});
 
 const ANSWERED: Posted = {
   kind: 'answered',
@@ -50,6 +68,8 @@ beforeEach(async () => {
   posts = [];
   answersAtOnce = true;
   keysAway = false;
+  laterMs = 0;
+  leaveWorld = enterWorld(worldAhead(() => laterMs));
   dataOf = () => Promise.resolve({ kind: 'made', data: {} });
   const sealer = new FixedSealer(Buffer.alloc(32, 1));
   const keys = new SigningKeys(pool, sealer);
@@ -83,6 +103,7 @@ afterEach(async () => {
   answersAtOnce = true;
   for (const { answer } of posts) answer();
   await sender.stop();
+  leaveWorld();
   await pool.end();
   await database.drop();
 });
@@ -140,7 +161,9 @@ test('tenants whose endpoints are slow leave half of the attempts to the others'
   answersAtOnce = false;
   const slow = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => endpointsOf(name, 'live', 10));
   await known([...slow, ...endpointsOf('fine', 'live', 1)]);
-  await pool.query("update ledger.webhook_endpoints set is_slow = tenant <> 'fine'");
+  await pool.query(
+    "update ledger.webhook_endpoints set is_slow = tenant <> 'fine', last_success = now()",
+  );
   await due(
     slow,
     Array.from({ length: 10 }, () => null),
@@ -151,6 +174,49 @@ test('tenants whose endpoints are slow leave half of the attempts to the others'
   sender.look();
   await until(() => postedTo('fine') === 1, WITHIN_MS);
   expect(posts).toHaveLength(129);
+});
+
+test('slow endpoints leave half of the places of their tenant to the others of it', async () => {
+  answersAtOnce = false;
+  const [fine, ...slow] = endpointsOf('a', 'live', 9);
+  if (fine === undefined) throw new Error('no endpoint');
+  await known([fine, ...slow]);
+  await pool.query('update ledger.webhook_endpoints set last_success = now()');
+  await pool.query('update ledger.webhook_endpoints set is_slow = true where endpoint_id <> $1', [
+    fine.endpointId,
+  ]);
+  await due(
+    slow,
+    Array.from({ length: 10 }, () => null),
+  );
+  sender.start();
+  await until(() => posts.length === 32, WITHIN_MS);
+  await due([fine], [null]);
+  sender.look();
+  await until(() => posts.some(({ url }) => url.endsWith(fine.endpointId)), WITHIN_MS);
+  expect(posts).toHaveLength(33);
+});
+
+test('an endpoint that leaves a request without an answer gets no other one meanwhile', async () => {
+  answersAtOnce = false;
+  const [hangs, fine] = endpointsOf('a', 'live', 2);
+  if (hangs === undefined || fine === undefined) throw new Error('no endpoint');
+  await known([hangs, fine]);
+  await pool.query('update ledger.webhook_endpoints set last_success = now()');
+  await due([hangs], [null]);
+  sender.start();
+  await until(() => posts.length === 1, WITHIN_MS);
+  laterMs = 3_000;
+  await due([hangs, fine], [null]);
+  sender.look();
+  await until(() => posts.length === 2, WITHIN_MS);
+  // A later claim has passed it over as well.
+  await due([fine], [null]);
+  sender.look();
+  await until(() => posts.length === 3, WITHIN_MS);
+  expect(posts.filter(({ url }) => url.endsWith(hangs.endpointId))).toHaveLength(1);
+  posts[0]?.answer();
+  await until(() => posts.length === 4, WITHIN_MS);
 });
 
 test('an event that cannot be read holds up neither the endpoint nor the health of the sender', async () => {

@@ -8,7 +8,10 @@ import { FAILING_FROM } from './retry-times.js';
 
 /** Deliveries that are due, claimed for an attempt. */
 
-/** At once to one endpoint, by all processes; to a failing one it is one. */
+/**
+ * At once to one endpoint, by all processes. To a failing one, and to one that never answered well,
+ * it is one.
+ */
 const AT_ONCE_PER_ENDPOINT = 10;
 /** A process that claimed a delivery and died leaves it to others behind this time. */
 const LEASE = '60 s';
@@ -42,6 +45,8 @@ export interface Room {
   readonly fullTenants: readonly string[];
   /** How many further ones a tenant may have. */
   readonly leftOf: (tenant: string) => number;
+  /** Endpoints that get no further attempt for now, by `nameOf`. */
+  readonly hanging: readonly string[];
 }
 
 interface DueRow extends EndpointName {
@@ -88,15 +93,18 @@ function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
     client,
     sql<DueEndpoint>`
       with due as materialized (
-        select tenant, mode, endpoint_id, failures, due_at from ledger.webhook_endpoints
+        select tenant, mode, endpoint_id, failures, last_success, due_at
+        from ledger.webhook_endpoints
         where state = 'ACTIVE' and due_at <= now() and is_slow = ${room.areSlow}
           and (pause_until is null or pause_until <= now())
           and tenant <> all(${[...room.fullTenants]}::text[])
+          and tenant || ' ' || mode || ' ' || endpoint_id <> all(${[...room.hanging]}::text[])
         order by due_at limit ${room.deliveries}
         for update skip locked
       )
       select tenant, mode, endpoint_id as "endpointId", (
-          case when failures >= ${FAILING_FROM} then 1 else ${AT_ONCE_PER_ENDPOINT} end - (
+          case when failures >= ${FAILING_FROM} or last_success is null then 1
+            else ${AT_ONCE_PER_ENDPOINT} end - (
             select count(*) from ledger.webhook_deliveries d
             where d.tenant = due.tenant and d.mode = due.mode and d.endpoint_id = due.endpoint_id
               and leased_until > now()

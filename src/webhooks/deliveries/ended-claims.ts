@@ -2,14 +2,12 @@ import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { run } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
+import { SLOW_MS } from './attempt-places.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
 import type { ClaimedDelivery } from './due-deliveries.js';
 import { FAILING_FROM, nextAttemptAt, PROBE_SECONDS_MAX } from './retry-times.js';
 
 /** What became of claimed deliveries. */
-
-/** An answer that took longer makes its endpoint a slow one. */
-const SLOW_MS = 2_000;
 
 export interface Attempt {
   /** Epoch milliseconds. */

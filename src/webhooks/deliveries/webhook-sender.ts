@@ -14,6 +14,7 @@ import type { Posted, WebhookPost } from '../sending/webhook-post.js';
 import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webhook.js';
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
+import { AttemptPlaces, type Place } from './attempt-places.js';
 import { claimDue, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
 import {
   outcomeOf,
@@ -54,6 +55,12 @@ export interface SenderStatus {
   readonly lastError: string | null;
 }
 
+/** Not recorded yet. */
+interface Ended {
+  readonly place: Place;
+  readonly claim: EndedClaim;
+}
+
 /** The key that signs now, read when it is first asked for. */
 type ReadKey = () => Promise<SigningKey>;
 
@@ -65,11 +72,6 @@ interface Request {
   readonly activeSince: number;
 }
 
-/** Attempts under way in this process. */
-const AT_ONCE = 256;
-/** Of these, to endpoints that answer slowly or fail; and of one tenant. */
-const SLOW_AT_ONCE = AT_ONCE / 2;
-const OF_TENANT_AT_ONCE = AT_ONCE / 4;
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
 const POLL_MS = 250;
@@ -97,10 +99,8 @@ export class WebhookSender {
   private running: Promise<unknown> | undefined;
   private readonly underWay = new Set<Promise<void>>();
   /** Not recorded yet. */
-  private readonly ended: EndedClaim[] = [];
-  private claimed = 0;
-  private readonly ofTenant = new Map<string, number>();
-  private slow = 0;
+  private readonly ended: Ended[] = [];
+  private readonly places = new AttemptPlaces();
   private hasNews = false;
   private wake: () => void = () => undefined;
   private readAt = 0;
@@ -168,26 +168,21 @@ export class WebhookSender {
 
   private async claim(areSlow: boolean): Promise<number> {
     const { pool, keys } = this.parts;
-    const free = AT_ONCE - this.claimed;
-    const deliveries = areSlow ? Math.min(free, SLOW_AT_ONCE - this.slow) : free;
-    if (deliveries <= 0) return 0;
-    const fullTenants = [...this.ofTenant]
-      .filter(([, count]) => count >= OF_TENANT_AT_ONCE)
-      .map(([tenant]) => tenant);
-    const leftOf = (tenant: string): number => OF_TENANT_AT_ONCE - (this.ofTenant.get(tenant) ?? 0);
-    const claimed = await claimDue(pool, { deliveries, areSlow, fullTenants, leftOf });
+    const room = this.places.room(areSlow, elapsed());
+    if (room.deliveries === 0) return 0;
+    const claimed = await claimDue(pool, room);
     let key: Promise<SigningKey> | undefined;
     for (const delivery of claimed) this.begin(delivery, () => (key ??= keys.current()));
     return claimed.length;
   }
 
   private begin(delivery: ClaimedDelivery, key: ReadKey): void {
-    this.count(delivery, 1);
-    const attempt: Promise<void> = this.attempt(delivery, key)
+    const place = this.places.hold(delivery);
+    const attempt: Promise<void> = this.attempt(place, key)
       .then(
-        (ended) => void this.ended.push(ended),
+        (claim) => void this.ended.push({ place, claim }),
         (error: unknown) => {
-          this.count(delivery, -1);
+          this.places.release(place);
           this.lost(1, error);
         },
       )
@@ -198,27 +193,23 @@ export class WebhookSender {
     this.underWay.add(attempt);
   }
 
-  private count({ tenant, isSlow }: ClaimedDelivery, by: 1 | -1): void {
-    this.claimed += by;
-    const count = (this.ofTenant.get(tenant) ?? 0) + by;
-    if (count > 0) this.ofTenant.set(tenant, count);
-    else this.ofTenant.delete(tenant);
-    if (isSlow) this.slow += by;
-  }
-
   /** Of a delivery that was claimed twice the later attempt waits for the next call. */
   private async record(): Promise<void> {
-    const recorded = new Map<string, EndedClaim>();
+    const recorded = new Map<string, Ended>();
     for (const one of this.ended.splice(0))
-      if (recorded.has(one.delivery.id)) this.ended.push(one);
-      else recorded.set(one.delivery.id, one);
+      if (recorded.has(one.claim.delivery.id)) this.ended.push(one);
+      else recorded.set(one.claim.delivery.id, one);
     if (recorded.size === 0) return;
+    const ended = [...recorded.values()];
     try {
-      await recordEnded(this.parts.pool, [...recorded.values()]);
+      await recordEnded(
+        this.parts.pool,
+        ended.map(({ claim }) => claim),
+      );
     } catch (error) {
       this.lost(recorded.size, error);
     } finally {
-      for (const { delivery } of recorded.values()) this.count(delivery, -1);
+      for (const { place } of ended) this.places.release(place);
     }
   }
 
@@ -238,12 +229,15 @@ export class WebhookSender {
     this.wake = () => undefined;
   }
 
-  private async attempt(delivery: ClaimedDelivery, key: ReadKey): Promise<EndedClaim> {
+  private async attempt(place: Place, key: ReadKey): Promise<EndedClaim> {
+    const { delivery } = place;
     const made = await this.made(delivery, key);
     if (made === 'nothing') return { kind: 'dropped', delivery };
     if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
+    place.sentAt = elapsed();
     const posted = await this.parts.post.post(made);
+    place.isAnswered = true;
     const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
