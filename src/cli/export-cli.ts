@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import type { Core } from '../core/core.js';
@@ -212,39 +213,46 @@ function paramsOf(params: readonly string[]): ExportParams | null {
 
 /** Where the file goes. A file appears under its name when it is whole. */
 class Target {
+  /** @param whole the name of the whole file; undefined: the stream has no other name. */
   private constructor(
     private readonly stream: Writable,
-    private readonly path: string | undefined,
+    private readonly whole?: string,
   ) {}
 
   /** @throws {CommandError} before anything is asked for. */
   static async open(out: string): Promise<Target> {
-    if (out === '-') return new Target(process.stdout, undefined);
-    const stream = createWriteStream(partOf(out), { flags: 'w', mode: 0o600 });
+    if (out === '-') return new Target(process.stdout);
     try {
+      const there = await stat(out).catch(() => undefined);
+      const isStream = there !== undefined && !there.isFile() && !there.isDirectory();
+      if (there?.isDirectory()) throw new CommandError(`cannot write ${out}: it is a folder`);
+      const stream = createWriteStream(isStream ? out : partOf(out), { flags: 'w', mode: 0o600 });
       await once(stream, 'open');
+      return isStream ? new Target(stream) : new Target(stream, out);
     } catch (error) {
+      if (error instanceof CommandError) throw error;
       throw new CommandError(`cannot write ${out}: ${errorCode(error) ?? 'unknown error'}`);
     }
-    return new Target(stream, out);
   }
 
+  /** All bytes. @throws the errors of either side. */
   async write(pieces: AsyncIterable<Buffer>): Promise<void> {
-    for await (const piece of pieces)
-      if (!this.stream.write(piece)) await once(this.stream, 'drain');
+    try {
+      await pipeline(pieces, this.stream, { end: this.stream !== process.stdout });
+    } catch (error) {
+      // A reader such as `head` has enough.
+      if (this.whole !== undefined || errorCode(error) !== 'EPIPE') throw error;
+    }
   }
 
   async keep(): Promise<void> {
-    if (this.path === undefined) return;
-    this.stream.end();
-    await once(this.stream, 'close');
-    await rename(partOf(this.path), this.path);
+    if (this.whole !== undefined) await rename(partOf(this.whole), this.whole);
   }
 
   async discard(): Promise<void> {
-    if (this.path === undefined) return;
+    if (this.stream === process.stdout) return;
     this.stream.destroy();
-    await rm(partOf(this.path), { force: true });
+    if (this.whole !== undefined) await rm(partOf(this.whole), { force: true });
   }
 }
 

@@ -17,9 +17,12 @@ const KEYS: readonly string[] = [...TIMES, PROGRAM];
 const TEXT_LENGTH_MAX = 255;
 const CONTROL = /\p{Cc}|\p{Surrogate}/u;
 
-/** Why params are none: one line for each member, beginning with its name. */
+/** As many as `problemsOfParams` returns at most. */
+export const PARAM_PROBLEMS_MAX = KEYS.length + 1;
+
+/** Why params are none: one line for each member, and one for all that are unknown. */
 export function problemsOfParams(params: Readonly<Record<string, unknown>>): readonly string[] {
-  return Object.entries(params).flatMap(([key, value]) => {
+  const problems = Object.entries(params).flatMap(([key, value]) => {
     if (!KEYS.includes(key)) return [`params must hold ${KEYS.join(', ')} only`];
     if (key === PROGRAM)
       return isProgramId(value)
@@ -29,6 +32,7 @@ export function problemsOfParams(params: Readonly<Record<string, unknown>>): rea
       ? [`params.${key} must be a time in epoch milliseconds or ISO 8601`]
       : [];
   });
+  return [...new Set(problems)];
 }
 
 const isProgramId = (value: unknown): boolean =>

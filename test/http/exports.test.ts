@@ -209,6 +209,25 @@ describe('an export', () => {
     expect((await tenant.live.get('/export/history/list')).body['totalCount']).toBe(0);
   });
 
+  test('with several errors is told each by itself', async () => {
+    const params = { createdSince: 'x', updatedBefore: 1.5, programId: 1, since: 1, before: 2 };
+    const answer = await tenant.live.post<{ validationErrors: string[] }>('/export', {
+      type: 'USERS',
+      format: 'PDF',
+      params,
+    });
+    expect(outcome(answer)).toEqual(refusal(400, 'BAD_REQUEST'));
+    const told = answer.body.validationErrors.map((line) => /^\S+ must \w+/.exec(line)?.[0]);
+    expect(told.toSorted()).toEqual([
+      'format must be',
+      'params must hold',
+      'params.createdSince must be',
+      'params.programId must be',
+      'params.updatedBefore must be',
+      'type must be',
+    ]);
+  });
+
   test('with members that are null, and times that are reversed, is written', async () => {
     const params = { createdSince: 2_000, createdBefore: 1_000 };
     const shown = await completed({ type: 'USER', format: null, name: null, params });

@@ -7,7 +7,11 @@ import {
   type ExportFormat,
   type ExportType,
 } from '../../domain/export/export.decider.js';
-import { problemsOfParams, type ExportParams } from '../../exports/export-params.js';
+import {
+  PARAM_PROBLEMS_MAX,
+  problemsOfParams,
+  type ExportParams,
+} from '../../exports/export-params.js';
 import { Must, Optional, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 
@@ -29,21 +33,27 @@ const given = (params: unknown): unknown =>
       ? undefined
       : params;
 
+const problemsOf = (params: unknown): readonly string[] =>
+  isPlainObject(params) ? problemsOfParams(params) : ['params must be an object'];
+
+/** A rule for each problem that there may be: each is a line of its own. */
+const ParamRules = (): readonly PropertyDecorator[] =>
+  Array.from({ length: PARAM_PROBLEMS_MAX }, (_, index) =>
+    ValidateBy({
+      name: `params ${index}`,
+      validator: {
+        validate: (value: unknown) => problemsOf(value).length <= index,
+        defaultMessage: (args) => problemsOf(args?.value)[index] ?? '',
+      },
+    }),
+  );
+
 /** Filters; all that are given must match. */
 const Params = (): PropertyDecorator =>
   applyDecorators(
     Member(given),
     IsOptional(),
-    ValidateBy({
-      name: 'params',
-      validator: {
-        validate: (value: unknown) => isPlainObject(value) && problemsOfParams(value).length === 0,
-        defaultMessage: (args) =>
-          isPlainObject(args?.value)
-            ? problemsOfParams(args.value).join('; ')
-            : 'params must be an object',
-      },
-    }),
+    ...ParamRules(),
     ApiPropertyOptional({
       type: 'object',
       nullable: true,
