@@ -107,11 +107,40 @@ test('ten at once of an endpoint are claimed, of all endpoints together', async 
 test('an endpoint that never answered well gets one at a time', async () => {
   await newEndpoint('a');
   await put(12, 'a');
-  const first = await claim();
+  const first = await claim({ areSlow: true });
   expect(byEndpoint(first)).toEqual({ a: 1 });
-  expect(await claim()).toEqual([]);
+  expect(await claim({ areSlow: true })).toEqual([]);
   await record(first, 200);
   expect(byEndpoint(await claim())).toEqual({ a: 10 });
+});
+
+test('an endpoint that never answered well is a slow one, until it does', async () => {
+  await newEndpoint('a');
+  await put(4, 'a');
+  expect(await claim()).toEqual([]);
+  await record(await claim({ areSlow: true }), 500);
+  expect(await claim()).toEqual([]);
+  await later();
+  await record(await claim({ areSlow: true }), 200);
+  expect(await claim({ areSlow: true })).toEqual([]);
+  expect(byEndpoint(await claim())).toEqual({ a: 3 });
+});
+
+test('an endpoint whose places are all taken is due when the first claim lapses, whatever is announced', async () => {
+  await endpoint('a');
+  await put(12, 'a');
+  expect(await claim()).toHaveLength(10);
+  const dueAtFirstLapse = async () =>
+    (
+      await pool.query<{ due: boolean }>(
+        `select due_at = (select min(leased_until) from ledger.webhook_deliveries) as due
+         from ledger.webhook_endpoints`,
+      )
+    ).rows;
+  expect(await dueAtFirstLapse()).toEqual([{ due: true }]);
+  await put(1, 'a');
+  expect(await claim()).toEqual([]);
+  expect(await dueAtFirstLapse()).toEqual([{ due: true }]);
 });
 
 test('an endpoint that hangs is left out, and is due when it no longer does', async () => {

@@ -2,9 +2,9 @@ import { nameOf } from './delivery-rows.js';
 import type { ClaimedDelivery, Room } from './due-deliveries.js';
 
 /** Attempts under way in this process. */
-const AT_ONCE = 256;
-const OF_TENANT_AT_ONCE = AT_ONCE / 4;
-/** Of all, and of those of a tenant: to endpoints that answer slowly or fail. */
+const AT_ONCE = 512;
+const OF_TENANT_AT_ONCE = AT_ONCE / 8;
+/** Of all, and of those of a tenant: to endpoints that are slow or never answered well. */
 const SLOW_SHARE = 1 / 2;
 /** An answer that takes longer makes its endpoint a slow one. */
 export const SLOW_MS = 2_000;

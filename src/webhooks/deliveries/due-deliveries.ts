@@ -14,7 +14,8 @@ import { FAILING_FROM } from './retry-times.js';
  */
 const AT_ONCE_PER_ENDPOINT = 10;
 /** A process that claimed a delivery and died leaves it to others behind this time. */
-const LEASE = '60 s';
+export const LEASE_MS = 30_000;
+const LEASE = `${LEASE_MS} ms`;
 
 /** A delivery that this process is to send. */
 export interface ClaimedDelivery extends EndpointName {
@@ -39,7 +40,7 @@ export interface ClaimedDelivery extends EndpointName {
 /** What is claimed at most. */
 export interface Room {
   readonly deliveries: number;
-  /** Whether endpoints that answer slowly or fail are the ones to claim for, or the others. */
+  /** Whether to claim for endpoints that are slow or never answered well, or for the others. */
   readonly areSlow: boolean;
   /** Tenants that have as many attempts under way as they may have. */
   readonly fullTenants: readonly string[];
@@ -95,7 +96,8 @@ function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
       with due as materialized (
         select tenant, mode, endpoint_id, failures, last_success, due_at
         from ledger.webhook_endpoints
-        where state = 'ACTIVE' and due_at <= now() and is_slow = ${room.areSlow}
+        where state = 'ACTIVE' and due_at <= now()
+          and (is_slow or last_success is null) = ${room.areSlow}
           and (pause_until is null or pause_until <= now())
           and tenant <> all(${[...room.fullTenants]}::text[])
           and tenant || ' ' || mode || ' ' || endpoint_id <> all(${[...room.hanging]}::text[])
@@ -152,7 +154,10 @@ async function lease(client: PoolClient, shares: readonly Share[]): Promise<read
   );
 }
 
-/** Those that find no place are looked at when one of those under way has ended. */
+/**
+ * Those that find no place are looked at when one of those under way has ended, or when its claim
+ * lapses: counted from now, each announcement would put that off.
+ */
 async function lookAgain(
   client: PoolClient,
   shares: readonly Share[],
@@ -176,7 +181,11 @@ async function lookAgain(
           select min(next_attempt_at) from ledger.webhook_deliveries d
           where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
             and d.state = 'PENDING'
-        ) when g."isShort" then now() else now() + ${LEASE}::interval end
+        ) when g."isShort" then now() else coalesce((
+          select min(leased_until) from ledger.webhook_deliveries d
+          where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
+            and d.leased_until > now()
+        ), now()) end
       from ${given(looked)}
       where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
   );

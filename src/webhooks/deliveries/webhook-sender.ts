@@ -89,7 +89,7 @@ const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 /**
- * Sends what is due. Any number of processes share the work: a delivery is claimed for a minute,
+ * Sends what is due. Any number of processes share the work: a delivery is claimed for 30 s,
  * and is sent at least once. The body is made from the log at every attempt; it is the same each
  * time, unless a person or a code in it was forgotten meanwhile. One loop records what ended and
  * claims what is due: what ends meanwhile is recorded together.
