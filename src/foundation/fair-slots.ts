@@ -4,6 +4,8 @@ import { elapsed } from './world.js';
 export interface Party {
   readonly group: string;
   readonly member: string;
+  /** Anybody may ask in the name of the group: once it has ended, it does not count as there. */
+  readonly isPassing?: boolean;
 }
 
 export interface SlotLimits {
@@ -44,6 +46,8 @@ interface Group {
   average: number;
   /** When `held` changed last. */
   changedAt: number;
+  /** When a turn that is not passing ended last. */
+  wasThereAt: number;
 }
 
 type State = 'waiting' | 'holding' | 'paused' | 'over';
@@ -66,8 +70,8 @@ export class FairSlots {
   constructor(private readonly limits: SlotLimits) {}
 
   /** Asks for a slot. */
-  enter({ group, member }: Party): Turn {
-    const place = new Place(this, this.groupOf(group), member);
+  enter({ group, member, isPassing = false }: Party): Turn {
+    const place = new Place(this, this.groupOf(group), { member, isPassing });
     this.queue(place);
     this.serve();
     if (this.waiting > this.limits.waitingMax) this.displaced(place.group, member)?.end();
@@ -96,6 +100,7 @@ export class FairSlots {
     const { group } = place;
     if (state === 'holding') {
       this.hold(group, -1);
+      if (!place.isPassing) group.wasThereAt = elapsed();
       this.moveBehind(group);
     }
     if (state === 'waiting') this.unqueue(place);
@@ -138,7 +143,8 @@ export class FairSlots {
     // A turn that paused for long may be of a group that has gone since, and come back as another.
     if (group.held > 0 || group.waiting > 0 || this.groups.get(group.name) !== group) return;
     this.groups.delete(group.name);
-    if (this.limits.pastMs > 0) this.gone.set(group.name, group);
+    const { pastMs } = this.limits;
+    if (pastMs > 0 && elapsed() - group.wasThereAt <= pastMs) this.gone.set(group.name, group);
   }
 
   private serve(): void {
@@ -238,11 +244,16 @@ class Place implements Turn {
   private state: State = 'waiting';
   private settle: (begun: boolean) => void = () => undefined;
 
+  readonly member: string;
+  readonly isPassing: boolean;
+
   constructor(
     private readonly slots: FairSlots,
     public group: Group,
-    readonly member: string,
+    { member, isPassing }: Required<Omit<Party, 'group'>>,
   ) {
+    this.member = member;
+    this.isPassing = isPassing;
     this.begun = this.next();
   }
 
@@ -288,4 +299,5 @@ const newGroup = (name: string): Group => ({
   queues: new Map(),
   average: 0,
   changedAt: elapsed(),
+  wasThereAt: -Infinity,
 });

@@ -339,6 +339,7 @@ interface WebhookEndpoints {
   pause_until: Date | null;
   due_at: Date | null;
   last_success: Date | null;
+  subscribed_at: Date | null;
 }
 
 interface WebhookUnreadEvents {

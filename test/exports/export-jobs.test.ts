@@ -64,13 +64,17 @@ const ask = async (type = 'USER'): Promise<string> => {
 };
 const show = async (id: string): Promise<Shown> =>
   (await tenant.live.get<Shown>(`/export/${id}`)).body;
-const downloaded = async (id: string): Promise<number> => {
-  const response = await fetch(`${api.origin}/api/v1/${tenant.alias}/export/${id}/download`, {
+const download = (id: string): Promise<Response> =>
+  fetch(`${api.origin}/api/v1/${tenant.alias}/export/${id}/download`, {
     headers: { authorization: basic(`:${tenant.liveKey}`) },
   });
+const downloaded = async (id: string): Promise<number> => {
+  const response = await download(id);
   await response.arrayBuffer();
   return response.status;
 };
+const fileOf = async (id: string): Promise<Buffer> =>
+  Buffer.from(await (await download(id)).arrayBuffer());
 
 /** Meanwhile a process writes what waits. */
 async function withWorker<T>(work: () => Promise<T>): Promise<T> {
@@ -219,6 +223,66 @@ test('exports that do not fit the room of the tenant are aborted', async () => {
       'ABORTED',
       expect.stringMatching(/take \d+ bytes/),
     ]);
+  });
+});
+
+test('whoever is forgotten while a file is written is in no file', async () => {
+  const named = async (word: string): Promise<string> => {
+    const id = personal(word);
+    await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
+    return id;
+  };
+  const [bob, cid] = [await named('bob'), await named('cid')];
+  const id = await ask();
+  const holder = await pool.connect();
+  try {
+    // The rows are read, and the first chunk waits.
+    await holder.query('begin; lock table ledger.export_chunks in share mode');
+    await withWorker(async () => {
+      await until(async () => {
+        const { rows } = await pool.query(
+          `select from pg_stat_activity where datname = current_database()
+            and wait_event_type = 'Lock' and query like '%into ledger.export_chunks%'`,
+        );
+        return rows.length > 0;
+      }, WITHIN_MS);
+      const { status } = await tenant.live.call('DELETE', `/open/account/${bob}/user/${bob}`);
+      expect(status).toBe(204);
+      await holder.query('commit');
+      expect(await ended(id)).toMatchObject({ status: 'COMPLETED', stats: { rows: 2 } });
+    });
+  } finally {
+    holder.release(true);
+  }
+  const { rows } = await pool.query<{ failures: number }>(
+    'select failures from ledger.export_files where export_id = $1',
+    [id],
+  );
+  expect(rows).toEqual([{ failures: 1 }]);
+  const text = (await fileOf(id)).toString();
+  expect([text.includes(bob), text.includes(cid)]).toEqual([false, true]);
+});
+
+test('a database without room for a file aborts the export, and no other', async () => {
+  const id = await ask();
+  await pool.query(
+    `create function public.no_room() returns trigger language plpgsql
+      as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`,
+  );
+  // Who is in the file is stored before.
+  await pool.query(
+    `create trigger no_room before insert on ledger.export_chunks for each row
+      when (new.kind = 'file') execute function public.no_room()`,
+  );
+  await withWorker(async () => {
+    expect(await ended(id)).toMatchObject({
+      status: 'ABORTED',
+      stats: { reason: 'the database has no room for the file' },
+    });
+    // No chunk is without a row.
+    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
+    await pool.query('drop function public.no_room() cascade');
+    expect(await ended(await ask())).toMatchObject({ status: 'COMPLETED' });
   });
 });
 

@@ -91,6 +91,22 @@ test('a request over its deadline is answered with 503, and its late answer is d
   expect(started.logText()).not.toContain('ALREADY_SENT');
 });
 
+test('an answer that is streamed has no deadline, and its rest takes no turn from others', async () => {
+  const started = await start({ deadlineMs: 100, atWorkMax: 1, inFlightMax: 8 });
+  const open = closeGate(started);
+  const streams = await Promise.all(
+    [1, 2].map(() => fetch(`${started.origin}${API}/stream`, { headers: LIVE })),
+  );
+  expect((await fetch(`${started.origin}${API}/whoami`, { headers: LIVE })).status).toBe(200);
+  // It began later, and its deadline is over.
+  expect((await fetch(`${started.origin}${API}/slow`, { headers: LIVE })).status).toBe(503);
+  open();
+  expect(await Promise.all(streams.map((answer) => answer.text()))).toEqual([
+    'first second',
+    'first second',
+  ]);
+});
+
 test('a body that does not arrive within the deadline is answered with 408', async () => {
   const started = await start({ deadlineMs: 100 });
   const answers = await sendRaw(

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   Body,
   Controller,
@@ -180,6 +181,19 @@ class SampleController {
     this.sample.enter('slow');
     await this.sample.gate;
     return { slow: true };
+  }
+
+  /** Sends its first half at once, and the second one behind the gate. */
+  @Get('stream')
+  @Access('key', { streams: true })
+  async stream(@Res() reply: FastifyReply) {
+    const { sample } = this;
+    async function* halves() {
+      yield 'first ';
+      await sample.gate;
+      yield 'second';
+    }
+    await reply.send(Readable.from(halves()));
   }
 
   /** Answers when its client has left, and so to nobody. */

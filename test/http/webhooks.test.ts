@@ -336,6 +336,40 @@ test('what waits for an endpoint that ends is not sent to the next subscription 
   expect(all.slice(before).map((request) => told(request).type)).toEqual(['test']);
 });
 
+test('what an earlier subscription of the URL was told is not sent again', async () => {
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  await aUser();
+  await receiver.requests(path, 2);
+  const delivered = async () =>
+    (await showDeliveries(core(), scope(), { state: 'DELIVERED', limit: 10 })) as readonly {
+      id: string;
+    }[];
+  await until(async () => (await delivered()).length === 2, WITHIN_MS);
+  const id = (await delivered())[0]?.id ?? '';
+  const notThere = { because: { code: 'ENDPOINT_NOT_FOUND' } };
+  const began = async () =>
+    (
+      await core().pool.query<{ at: string }>(
+        `select subscribed_at::text as at from ledger.webhook_endpoints
+         where tenant = $1 and state = 'ACTIVE'`,
+        [tenant.alias],
+      )
+    ).rows[0]?.at;
+  const first = await began();
+  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
+  expect(await resendDeliveries(core(), scope(), { id })).toMatchObject(notThere);
+  await subscribe(path);
+  await until(async () => ![undefined, first].includes(await began()), WITHIN_MS);
+  const all = { endpoint: endpointUrl, since: '2020-01-01' };
+  for (const which of [{ id }, all])
+    expect(await resendDeliveries(core(), scope(), which)).toEqual({ resent: 0 });
+  await tenant.live.post(at(endpointUrl, '/test'));
+  const [, , third] = await receiver.requests(path, 3);
+  expect(third && told(third).type).toBe('test');
+  expect(await delivered()).toEqual(expect.arrayContaining([expect.objectContaining({ id })]));
+});
+
 test('a late 410 to an endpoint that was subscribed anew disables nothing', async () => {
   const { webhooks } = core();
   const path = aPath();

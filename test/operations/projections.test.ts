@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { accountProjectors } from '../../projections/account-projectors.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import {
   diffProjection,
@@ -241,7 +242,7 @@ test('a rebuild succeeds when its line of history cannot be written, and reports
 });
 
 test('all projections are built in one pass and switched at once, and status shows their positions', async () => {
-  expect(await rebuilt()).toMatchObject({ projections: { length: 6 } });
+  expect(await rebuilt()).toMatchObject({ projections: { length: accountProjectors.length } });
   const ready = await operate(showStatus);
   expect(ready).toMatchObject(
     ready.map(() => ({
@@ -251,12 +252,12 @@ test('all projections are built in one pass and switched at once, and status sho
       lastError: null,
     })),
   );
-  expect(await swapped()).toMatchObject({ projections: { length: 6 } });
+  expect(await swapped()).toMatchObject({ projections: { length: accountProjectors.length } });
   await give(1);
   expect(await available()).toBe(110);
   expect((await tenant.live.get<{ totalCount: number }>('/users')).body.totalCount).toBe(1);
   expect(await operate((operator) => retryParked(operator, of(operator)))).toMatchObject({
-    projections: Array.from({ length: 6 }, () => ({ retried: 0, released: 0, parked: 0 })),
+    projections: accountProjectors.map(() => ({ retried: 0, released: 0, parked: 0 })),
   });
   await expect(swapped()).rejects.toThrow('no projection has a new generation: rebuild first');
 });

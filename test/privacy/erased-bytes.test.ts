@@ -16,9 +16,10 @@ import { inTransaction } from '../../src/postgres/transaction.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
-import { ApiClient, path, query, type Json } from '../support/api-client.js';
+import { ApiClient, basic, path, query, type Json } from '../support/api-client.js';
 import { createDataDir, removeDataDir, superuserUrl } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
+import { until } from '../support/projected-ledger.js';
 
 /**
  * Forty people with a mark in everything that is known of them. Half of them are forgotten: no
@@ -32,6 +33,7 @@ const PEOPLE = 40;
 let dataDir: string;
 let service: Service;
 let api: ApiClient;
+let liveKey: string;
 beforeAll(async () => {
   dataDir = await createDataDir();
   const config = loadConfig({
@@ -57,6 +59,7 @@ beforeAll(async () => {
       if ('refused' in made) throw new Error(made.refused);
       return made;
     });
+  liveKey = liveApiKey;
   api = new ApiClient(service.url, alias, `:${liveApiKey}`);
 }, 60_000);
 afterAll(async () => {
@@ -213,6 +216,35 @@ async function rebuild(): Promise<void> {
   }
 }
 
+interface ShownExport extends Json {
+  readonly id: string;
+  readonly status: string;
+}
+
+/** Asks for files with all people, and waits until they are listed as completed. */
+async function exported(...formats: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const format of formats)
+    ids.push((await api.post<ShownExport>('/export', { type: 'USER', format })).body.id);
+  await until(async () => {
+    const listed = await exportsListed();
+    return ids.every((id) => listed.get(id) === 'COMPLETED');
+  }, 300_000);
+  return ids;
+}
+
+async function exportsListed(): Promise<ReadonlyMap<string, string>> {
+  const { body } = await api.get<{ data: ShownExport[] }>('/export/history/list');
+  return new Map(body.data.map(({ id, status }) => [id, status]));
+}
+
+async function download(id: string): Promise<{ status: number; bytes: Buffer }> {
+  const response = await fetch(`${service.url}/api/v1/shop/export/${id}/download`, {
+    headers: { authorization: basic(`:${liveKey}`) },
+  });
+  return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
 test('the search finds a mark in every form, wherever in a file it begins', () => {
   const text = (before: string): Buffer => Buffer.from(`${before}${GONE.toUpperCase()}, and more`);
   const forms = ['hex', 'base64', 'latin1'] as const;
@@ -233,6 +265,11 @@ test('erased people are removed from every answer, row and file, and others are 
   const { pool, log, keys } = service.core;
   for (let start = 0; start < PEOPLE; start += 10)
     await inTurns(all.slice(start, start + 10), arrive);
+  const files = await exported('CSV', 'XLSX');
+  expect(holds((await download(files[0] ?? '')).bytes, GONE)).toBe('plain');
+  const { rows: attempts } = await pool.query<{ attempt: string }>(
+    'select attempt from ledger.export_files',
+  );
   await pool.query('checkpoint');
   await pool.query('analyze');
   const before = await inTurns(
@@ -255,6 +292,14 @@ test('erased people are removed from every answer, row and file, and others are 
       expect((await api.call('DELETE', to)).status).toBe(204);
     },
   );
+  for (const id of files) {
+    expect((await download(id)).status).toBe(410);
+    expect((await exportsListed()).get(id)).toBe('EXPIRED');
+  }
+  expect((await pool.query('select from ledger.export_chunks')).rows).toStrictEqual([]);
+  const [later = ''] = await exported('CSV');
+  const { bytes } = await download(later);
+  expect([holds(bytes, GONE), holds(bytes, KEPT)]).toStrictEqual([undefined, 'plain']);
   const { totalCount, users } = (
     await api.get<{ totalCount: number; users: Json[] }>('/users?limit=1000')
   ).body;
@@ -280,7 +325,9 @@ test('erased people are removed from every answer, row and file, and others are 
     'select subject from vault.subject_keys where wrapped is null',
   );
   const gone = new Set(destroyed.map(({ subject }) => subject));
-  expect(gone.size).toBe(PEOPLE);
+  // Of the people, and of the files with them.
+  expect(gone.size).toBe(PEOPLE + files.length);
+  expect(attempts.filter(({ attempt }) => !gone.has(attempt))).toStrictEqual([]);
   const oldKeys = vault.filter(({ subject }) => gone.has(subject));
   // The keys that were destroyed as well: with the master key they would open what the log holds.
   expect(
@@ -322,7 +369,9 @@ test('erased people are removed from every answer, row and file, and others are 
   );
   await pool.query('delete from vault.erasures_checked');
   const restored = new SubjectKeysAfterReplay(keys, () => replayErasures(pool, log, keys));
-  expect([...(await restored.load(gone)).values()].every((key) => key === null)).toBe(true);
+  // Keys of files open nothing without their chunks.
+  const people = [...gone].filter((one) => !attempts.some(({ attempt }) => attempt === one));
+  expect([...(await restored.load(people)).values()].every((key) => key === null)).toBe(true);
   expect(await replayErasures(pool, log, keys)).toStrictEqual({ events: 0, destroyed: 0 });
   expect((await replayErasures(pool, log, keys, { fromStart: true })).destroyed).toBe(0);
-}, 120_000);
+}, 600_000);

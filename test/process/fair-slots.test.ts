@@ -24,7 +24,7 @@ class Slots {
   async enter(...names: readonly string[]): Promise<void> {
     for (const name of names) {
       const [group = '', member = ''] = name.split('/');
-      const turn = this.slots.enter({ group, member });
+      const turn = this.slots.enter({ group, member, isPassing: member === 'passing' });
       this.turns.set(name, turn);
       void turn.begun.then((has) => (has ? this.begun : this.refused).push(name));
     }
@@ -94,6 +94,22 @@ describe('what was a moment ago', () => {
     now += 1;
     await slots.enter('a/x/5');
     expect(slots.begun.slice(1)).toEqual(['a/x/1', 'a/x/2', 'a/x/3']);
+  });
+
+  test('a group in whose name anybody asked is not there after that', async () => {
+    const slots = new Slots({ pastMs: 250 });
+    await slots.enter('b/passing/1');
+    await slots.end('b/passing/1');
+    await slots.enter('a/x/1', 'a/x/2', 'a/x/3');
+    expect(slots.begun.slice(1)).toEqual(['a/x/1', 'a/x/2']);
+    await slots.enter('c/y/1');
+    await slots.end('c/y/1', 'a/x/1');
+    now += 251;
+    await slots.enter('c/passing/1');
+    await slots.end('c/passing/1', 'a/x/2');
+    // Its turn of its own is longer ago.
+    await slots.enter('a/x/4');
+    expect(slots.begun.filter((name) => name.startsWith('a'))).toHaveLength(4);
   });
 
   test('a group that held more than an equal share has no more than that, until it held less', async () => {

@@ -35,6 +35,8 @@ export type AttemptOutcome =
   | { readonly kind: 'lost' }
   /** This process ends, or a store is away: this attempt does not count. */
   | { readonly kind: 'stopped' }
+  /** Somebody in it was forgotten meanwhile. */
+  | { readonly kind: 'forgotten' }
   /** Another attempt may succeed. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** No other attempt would succeed. */
@@ -116,7 +118,7 @@ async function write(
     if (finished === 'lost') return { kind: 'lost' };
     return finished === 'written'
       ? { kind: 'written', file: facts }
-      : { kind: 'failed', reason: 'somebody in it was forgotten while it was written' };
+      : { kind: 'forgotten' };
   } finally {
     await Promise.all([people.settled(), file.settled()]);
   }

@@ -1,5 +1,9 @@
 import { ExportCommandEnvelope, type Commands } from '../../command-handling/commands.js';
-import type { ExportCommand, KnownExport } from '../../domain/export/export.decider.js';
+import {
+  EXPORT_KEPT_MS,
+  type ExportCommand,
+  type KnownExport,
+} from '../../domain/export/export.decider.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
@@ -46,6 +50,8 @@ const FAILURES_MAX = 3;
 /** A request that is not recorded yet is looked at again. */
 const UNRECORDED_MS = 300;
 const AGAIN_AFTER_MS = 1_000;
+/** People may be forgotten while a file is written, again and again: for so long it begins anew. */
+const FORGETTING_WITHIN_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const EXPIRE_EVERY_MS = 30_000;
 
@@ -163,10 +169,14 @@ export class ExportJobs {
     const began = elapsed();
     const outcome = await attemptExport(this.parts, claimed, state, this.stopping.signal);
     this.parts.onAttempt?.({ outcome: outcome.kind, ms: elapsed() - began });
-    await this.untilStopped(() => this.settle(claimed, outcome));
+    await this.untilStopped(() => this.settle(claimed, state, outcome));
   }
 
-  private async settle(claimed: ClaimedExport, outcome: AttemptOutcome): Promise<void> {
+  private async settle(
+    claimed: ClaimedExport,
+    { expiresAt }: KnownExport,
+    outcome: AttemptOutcome,
+  ): Promise<void> {
     const { logger } = this.parts;
     switch (outcome.kind) {
       case 'written':
@@ -179,6 +189,10 @@ export class ExportJobs {
           isFailure: false,
           retryAt: timeNow() + (this.stopping.signal.aborted ? 0 : AGAIN_AFTER_MS),
         });
+      case 'forgotten':
+        if (timeNow() > expiresAt - EXPORT_KEPT_MS + FORGETTING_WITHIN_MS)
+          return this.giveUp(claimed, 'people in it were forgotten each time it was written');
+        return this.release(claimed, { isFailure: false, retryAt: timeNow() + AGAIN_AFTER_MS });
       case 'hopeless':
         logger.warn({ reason: outcome.reason }, 'an export was aborted');
         return this.giveUp(claimed, outcome.reason);

@@ -142,6 +142,12 @@ export class Exchanges {
     return true;
   }
 
+  /** The answer is sent while it is read: what is left of it takes no turn from others. */
+  streams(request: IncomingMessage): void {
+    const exchange = this.byRequest.get(request);
+    if (exchange) this.leaveWork(exchange);
+  }
+
   /** The head of a request has arrived. */
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const { socket } = request;
@@ -199,7 +205,12 @@ export class Exchanges {
     if (exchange.isAnswered) return;
     exchange.isAnswered = true;
     open.unanswered -= 1;
+    this.leaveWork(exchange);
+  }
+
+  private leaveWork(exchange: Exchange): void {
     if (exchange.isTakenUp) this.takenUp -= 1;
+    exchange.isTakenUp = false;
     exchange.turn?.end();
   }
 

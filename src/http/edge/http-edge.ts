@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerOptions } from 'node:http';
+import { Readable } from 'node:stream';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
@@ -126,6 +127,7 @@ export class HttpEdge {
           `${[route.method].flat().join(', ')} ${route.url} does not say who may call it`,
         );
       this.routes.add(route.method, route.url, route.config.access);
+      if (route.config.access.streams) route.handlerTimeout = STREAMED_WITHIN_MS;
     });
     this.adapter.getInstance().addHook('preClose', () => {
       // At the same moment: a client that is asked to close before would reconnect to a server that
@@ -194,7 +196,8 @@ export class HttpEdge {
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
-    server.addHook('onSend', (request, reply, _payload, done) => {
+    server.addHook('onSend', (request, reply, payload, done) => {
+      if (payload instanceof Readable) this.exchangesOf(request).streams(request.raw);
       if (this.draining || this.exchangesOf(request).isSpare(request.raw))
         void reply.header('Connection', 'close');
       done();
@@ -405,9 +408,13 @@ const serverOptions = (limits: HttpLimits): ServerOptions => ({
 });
 
 /** Tenants take turns, and within a tenant its clients. Operators count as one tenant. */
+/** A client that reads slowly, and steadily, has its file within a day. */
+const STREAMED_WITHIN_MS = 24 * 3_600_000;
+
 const partyOf = (request: FastifyRequest): Party => ({
   group: aliasIn(request.params) ?? ' operators',
   member: countedAddress(clientAddress(request)),
+  isPassing: request.routeOptions.config.access?.kind === 'tenant',
 });
 
 const hasCredentials = ({ headers }: FastifyRequest): boolean =>

@@ -98,7 +98,7 @@ export class ExportsController {
 
   @ApiOperation({ summary: 'The file of a completed export' })
   @Get('export/:exportId/download')
-  @Access('key')
+  @Access('key', { streams: true })
   @ApiHeader({ name: 'Range', required: false, description: 'One range of bytes' })
   @ApiHeader({ name: 'If-None-Match', required: false })
   @ApiOkResponse({

@@ -132,7 +132,10 @@ export async function showDelivery(
   };
 }
 
-/** One delivery again, or all of an endpoint since a time: with the same ids. */
+/**
+ * One delivery again, or all of an endpoint since a time: with the same ids. Only what its present
+ * subscription was told.
+ */
 export async function resendDeliveries(
   core: WebhookCore,
   scope: Scope,
@@ -141,7 +144,12 @@ export async function resendDeliveries(
   if ('id' in which) {
     const delivery = await known(core, scope, which.id);
     if (delivery instanceof NotDone) return delivery;
-    return { resent: await resend(core.pool, scope, which) };
+    const { endpointId } = delivery;
+    const isThere = (await core.webhooks.list(scope)).some(
+      (subscription) => subscription.endpointId === endpointId,
+    );
+    if (!isThere) return new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint: endpointId });
+    return { resent: await resend(core.pool, scope, { id: which.id, endpointId }) };
   }
   const subscription = await subscribed(core, scope, which.endpoint);
   if (subscription instanceof NotDone) return subscription;

@@ -24,6 +24,11 @@ export interface EndpointName {
 export interface EndpointChange extends EndpointName {
   readonly state: EndpointState;
   readonly position: Position | null;
+  /**
+   * Of a subscription, epoch milliseconds: its beginning, unless there is one already. Undefined:
+   * of another change.
+   */
+  readonly subscribedAt?: number | undefined;
 }
 
 /** An event that is to be told to an endpoint. */
@@ -179,7 +184,8 @@ export async function storePage(
     if (endpoints.length > 0) {
       await lockEndpoints(client, [...endpoints, ...deliveries]);
       await dropWaiting(client, endpoints);
-      await putEndpoints(client, endpoints);
+      // An end between two subscriptions counts.
+      for (const change of endpoints) await putEndpoints(client, [change]);
     }
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
     if (unread.length > 0)
@@ -216,24 +222,28 @@ async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[
       );
 }
 
-/** Stores how endpoints are now; one that is active may have something waiting. */
+/**
+ * Stores how endpoints are now; one that is active may have something waiting, but nothing of a
+ * subscription before.
+ */
 export async function putEndpoints(
   db: Pool | PoolClient,
   changes: readonly EndpointChange[],
 ): Promise<void> {
-  const last = new Map(changes.map((change) => [nameOf(change), change]));
+  const last = [...new Map(changes.map((change) => [nameOf(change), change])).values()];
   await run(
     db,
     tables
       .insertInto('ledger.webhook_endpoints')
       .values(
-        [...last.values()].map(({ tenant, mode, endpointId, state, position }) => ({
+        last.map(({ tenant, mode, endpointId, state, position, subscribedAt }) => ({
           tenant,
           mode,
           endpoint_id: endpointId,
           state,
           changed_position: position,
           due_at: state === 'ACTIVE' ? sql<Date>`now()` : null,
+          subscribed_at: subscribedAt === undefined ? null : new Date(subscribedAt),
         })),
       )
       .onConflict((conflict) =>
@@ -242,6 +252,9 @@ export async function putEndpoints(
           changed_position: eb.ref('excluded.changed_position'),
           due_at: eb.ref('excluded.due_at'),
           changed_at: sql<Date>`now()`,
+          subscribed_at: sql<Date>`case when webhook_endpoints.state in ('ACTIVE', 'DISABLED')
+            then webhook_endpoints.subscribed_at
+            else coalesce(excluded.subscribed_at, webhook_endpoints.subscribed_at) end`,
           // Another name brings no relief.
           failures: sql<number>`case when webhook_endpoints.state = 'ACTIVE'
             and excluded.state = 'ACTIVE' then webhook_endpoints.failures else 0 end`,
@@ -249,6 +262,23 @@ export async function putEndpoints(
             and excluded.state = 'ACTIVE' then webhook_endpoints.pause_until end`,
         })),
       ),
+  );
+  for (const change of last) await dropBefore(db, change);
+}
+
+/** What waits from before a subscription that just began; a test has no place in the log. */
+async function dropBefore(db: Pool | PoolClient, begun: EndpointChange): Promise<void> {
+  const { tenant, mode, endpointId, state, subscribedAt } = begun;
+  if (state !== 'ACTIVE' || subscribedAt === undefined) return;
+  const since = new Date(subscribedAt);
+  await run(
+    db,
+    sql`
+      delete from ledger.webhook_deliveries d using ledger.webhook_endpoints e
+      where e.tenant = ${tenant} and e.mode = ${mode} and e.endpoint_id = ${endpointId}
+        and e.subscribed_at = ${since}
+        and d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
+        and d.state = 'PENDING' and d.created < ${since} and d.event_id is not null`,
   );
 }
 

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../domain/scope.js';
-import { timeNow } from '../../foundation/world.js';
 import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { inTransaction } from '../../postgres/transaction.js';
+import { lockEndpoints } from './delivery-rows.js';
 
 /** What operators see of deliveries, and what they can do about them. */
 
@@ -108,46 +109,61 @@ export function endpointFigures(pool: Pool, { tenant, mode }: Scope): Promise<En
   );
 }
 
-/** What is sent again at once: ids and body stay. */
-export type Resent =
-  { readonly id: string } | { readonly endpointId: string; readonly since: Date };
+/** What of an endpoint is sent again at once: ids and body stay. */
+export type Resent = { readonly endpointId: string } & (
+  { readonly id: string } | { readonly since: Date }
+);
 
 const RESENT_AT_ONCE = 1_000;
 
 /**
  * Ended deliveries become due, and those that wait are due now; one that is just being sent stays
- * as it is. @returns how many.
+ * as it is, and so does what is older than the endpoint's present subscription. @returns how many.
  */
-export async function resend(pool: Pool, { tenant, mode }: Scope, which: Resent): Promise<number> {
-  const began = new Date(timeNow());
-  const selected =
-    'id' in which
-      ? sql`id = ${which.id}`
-      : sql`endpoint_id = ${which.endpointId} and created >= ${which.since}`;
+export async function resend(pool: Pool, scope: Scope, which: Resent): Promise<number> {
+  // Deliveries end by the database's clock; as text it keeps its microseconds.
+  const clock = await fetchRow(pool, sql<{ now: string }>`select now()::text as now`);
+  if (clock === undefined) throw new Error('the database has no time');
   let resent = 0;
   for (;;) {
-    const some = await run(
-      pool,
-      sql`
-        with again as (
-          update ledger.webhook_deliveries
-          set state = 'PENDING', next_attempt_at = ${began}, ended_at = null
-          where id in (
-            select id from ledger.webhook_deliveries
-            where tenant = ${tenant} and mode = ${mode} and ${selected}
-              and (ended_at <= ${began} or ended_at is null and next_attempt_at > ${began})
-              and leased_until is null
-            limit ${RESENT_AT_ONCE}
-          )
-          returning tenant, mode, endpoint_id
-        ), due as (
-          update ledger.webhook_endpoints e set due_at = now(), pause_until = null
-          from (select distinct tenant, mode, endpoint_id from again) a
-          where e.tenant = a.tenant and e.mode = a.mode and e.endpoint_id = a.endpoint_id
-        )
-        select from again`,
-    );
+    const some = await inTransaction(pool, (client) => resendSome(client, scope, which, clock.now));
     resent += some;
     if (some < RESENT_AT_ONCE) return resent;
   }
+}
+
+/** Locks the endpoint first, as all do: so it does not end meanwhile. */
+async function resendSome(
+  client: PoolClient,
+  { tenant, mode }: Scope,
+  which: Resent,
+  began: string,
+): Promise<number> {
+  const { endpointId } = which;
+  const selected = 'id' in which ? sql`d.id = ${which.id}` : sql`d.created >= ${which.since}`;
+  await lockEndpoints(client, [{ tenant, mode, endpointId }]);
+  return run(
+    client,
+    sql`
+      with again as (
+        update ledger.webhook_deliveries
+        set state = 'PENDING', next_attempt_at = ${began}::timestamptz, ended_at = null
+        where id in (
+          select d.id from ledger.webhook_deliveries d
+          join ledger.webhook_endpoints e using (tenant, mode, endpoint_id)
+          where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
+            and e.state <> 'UNSUBSCRIBED' and d.created >= coalesce(e.subscribed_at, d.created)
+            and ${selected} and d.leased_until is null
+            and (d.ended_at <= ${began}::timestamptz
+              or d.ended_at is null and d.next_attempt_at > ${began}::timestamptz)
+          limit ${RESENT_AT_ONCE} for update of d skip locked
+        )
+        returning id
+      ), due as (
+        update ledger.webhook_endpoints set due_at = now(), pause_until = null
+        where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
+          and exists (select from again)
+      )
+      select from again`,
+  );
 }

@@ -212,7 +212,13 @@ export class WebhookFollower {
       if (!isAboutEndpoint(recorded.type) || log.compare(recorded.position, position) > 0) continue;
       const [decoded] = await decode([recorded]);
       const change = decoded && !('undecodable' in decoded) ? changeBy(decoded) : undefined;
-      if (change !== undefined) known.set(nameOf(change), change);
+      if (change === undefined) continue;
+      const before = known.get(nameOf(change));
+      const isBegun = before === undefined || before.state === 'UNSUBSCRIBED';
+      known.set(
+        nameOf(change),
+        isBegun ? change : { ...change, subscribedAt: before.subscribedAt },
+      );
     }
     return known;
   }
@@ -388,11 +394,12 @@ const isAboutEndpoint = (type: string): boolean => type.startsWith('Webhook');
 
 /** How an event changes an endpoint; undefined: not at all. */
 function changeBy(decoded: LedgerEvent<DomainEvent>): EndpointChange | undefined {
-  const { event, tenant, position } = decoded;
+  const { event, tenant, position, recordedAt } = decoded;
   const state = stateAfter(event);
   if (state === undefined || !('endpointId' in event)) return undefined;
   const { mode, endpointId } = event;
-  return { tenant, mode, endpointId, state, position };
+  const subscribedAt = event.type === 'WebhookSubscribed' ? recordedAt : undefined;
+  return { tenant, mode, endpointId, state, position, subscribedAt };
 }
 
 function stateAfter(event: DomainEvent | TenantEvent): EndpointChange['state'] | undefined {

@@ -1,0 +1,151 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import { enterWorld } from '../../src/foundation/world.js';
+import { openPool } from '../../src/postgres/database.js';
+import {
+  lockEndpoints,
+  putDeliveries,
+  putEndpoints,
+  type EndpointChange,
+  type EndpointState,
+} from '../../src/webhooks/deliveries/delivery-rows.js';
+import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { until } from '../support/projected-ledger.js';
+
+/** What a resend makes due, by SQL alone. */
+
+let database: TestDatabase;
+let pool: Pool;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 4, applicationName: 'resend' });
+});
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+});
+jest.setTimeout(120_000);
+
+const WITHIN_MS = 60_000;
+const NAME = { tenant: 'acme', mode: 'live', endpointId: 'a' } as const;
+const EARLIER = 1_700_000_000_000;
+const all = { endpointId: 'a', since: new Date(0) };
+
+const change = (state: EndpointState, subscribedAt?: number): EndpointChange => ({
+  ...NAME,
+  state,
+  position: null,
+  subscribedAt,
+});
+
+async function put(created: number): Promise<string> {
+  const id = randomUUID();
+  const event = { stream: 's', revision: 1n, eventId: randomUUID() };
+  await putDeliveries(pool, [
+    { ...NAME, id, webhookId: randomUUID(), type: 'user.created', subject: {}, event, created },
+  ]);
+  return id;
+}
+
+const deliver = () =>
+  pool.query(
+    `update ledger.webhook_deliveries
+     set state = 'DELIVERED', next_attempt_at = null, ended_at = now() where state = 'PENDING'`,
+  );
+
+const rowsIn = async (state: string): Promise<readonly string[]> =>
+  (
+    await pool.query<{ id: string }>(
+      'select id from ledger.webhook_deliveries where state = $1 order by created',
+      [state],
+    )
+  ).rows.map(({ id }) => id);
+
+test('what its present subscription was told is sent again, and nothing older', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  const old = await put(EARLIER + 1_000);
+  await deliver();
+  expect(await resend(pool, NAME, all)).toBe(1);
+  await deliver();
+  await putEndpoints(pool, [change('UNSUBSCRIBED')]);
+  expect(await resend(pool, NAME, all)).toBe(0);
+  await putEndpoints(pool, [change('ACTIVE', EARLIER + 2_000)]);
+  const fresh = await put(EARLIER + 3_000);
+  await deliver();
+  // Neither another name nor an interruption begins a subscription.
+  await putEndpoints(pool, [change('ACTIVE', EARLIER + 4_000)]);
+  await putEndpoints(pool, [change('DISABLED')]);
+  await putEndpoints(pool, [change('ACTIVE')]);
+  expect(await rowsIn('DELIVERED')).toEqual([old, fresh]);
+  expect(await resend(pool, NAME, { endpointId: 'a', id: old })).toBe(0);
+  expect(await resend(pool, NAME, all)).toBe(1);
+  expect(await rowsIn('PENDING')).toEqual([fresh]);
+});
+
+test('what waits from before a subscription is gone when it begins', async () => {
+  await putEndpoints(pool, [change('UNSUBSCRIBED')]);
+  await put(EARLIER - 1);
+  const told = await put(EARLIER);
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  expect(await rowsIn('PENDING')).toEqual([told]);
+  await putEndpoints(pool, [change('ACTIVE', EARLIER + 1)]);
+  expect(await rowsIn('PENDING')).toEqual([told]);
+});
+
+test('an endpoint that ends and begins anew during a resend gets nothing of before', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  await put(EARLIER + 1_000);
+  await deliver();
+  const waiting = await put(EARLIER + 1_001);
+  await pool.query(
+    `update ledger.webhook_deliveries set next_attempt_at = now() + interval '1 h' where id = $1`,
+    [waiting],
+  );
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await lockEndpoints(client, [NAME]);
+    const resent = resend(pool, NAME, all).catch((error: unknown) => error);
+    await until(async () => {
+      const { rows } = await pool.query(
+        `select from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows.length === 1;
+    }, WITHIN_MS);
+    // Endpoints come before deliveries: the other way around one of both is a deadlock's victim.
+    await client.query("delete from ledger.webhook_deliveries where state = 'PENDING'");
+    await putEndpoints(client, [change('UNSUBSCRIBED')]);
+    await putEndpoints(client, [change('ACTIVE', EARLIER + 2_000)]);
+    await client.query('commit');
+    expect(await resent).toBe(0);
+  } finally {
+    client.release();
+  }
+  expect(await rowsIn('PENDING')).toEqual([]);
+});
+
+test.each([10, -10])('a process %i minutes ahead sends again at once', async (minutes) => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  const id = await put(EARLIER + 1_000);
+  await deliver();
+  const leaveWorld = enterWorld({
+    now: () => Date.now() + minutes * 60_000,
+    elapsed: () => performance.now(),
+    after: () => () => undefined,
+    uuid: () => randomUUID(),
+    bytes: (length) => randomBytes(length),
+    below: (end) => randomInt(end),
+  });
+  try {
+    expect(await resend(pool, NAME, all)).toBe(1);
+  } finally {
+    leaveWorld();
+  }
+  const due = await pool.query(
+    `select id from ledger.webhook_deliveries where state = 'PENDING' and next_attempt_at <= now()`,
+  );
+  expect(due.rows).toEqual([{ id }]);
+});
