@@ -1,6 +1,7 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { countedAddress } from '../../src/http/edge/client-address.js';
+import { clientAddress, countedAddress, trustOf } from '../../src/http/edge/client-address.js';
+import { Exchanges } from '../../src/http/edge/exchanges.js';
 import { FailedCredentials } from '../../src/http/edge/failed-credentials.js';
 import { eventually } from '../support/embedded.js';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
@@ -32,6 +33,13 @@ async function hold({ port }: SampleApp, from: string, sent: string): Promise<So
   await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
   if (sent !== '') socket.write(sent);
   return socket;
+}
+
+/** How often the text has arrived by now. */
+function counted(socket: Socket, text: string): () => number {
+  let received = '';
+  socket.setEncoding('utf8').on('data', (piece: string) => (received += piece));
+  return () => received.split(text).length - 1;
 }
 
 interface Answered {
@@ -124,6 +132,85 @@ test('a body that arrives slowly holds no place among requests', async () => {
   await Promise.all(Array.from({ length: 4 }, () => hold(started, address(2), begun)));
   await eventually(async () => started.edge.inFlight === 4);
   expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+});
+
+describe('requests that one connection sends without the answers to earlier ones', () => {
+  test('sixteen are answered, and with one more the connection ends and the others are not looked at', async () => {
+    const started = await start({});
+    const open = closeGate(started);
+    const slow = head('GET', `${API}/slow`);
+    const enough = await hold(started, address(2), slow.repeat(16));
+    const answers = counted(enough, 'HTTP/1.1 200');
+    await eventually(async () => started.edge.inFlight === 16);
+    const flood = await hold(started, address(3), slow.repeat(16) + head('GET', '/no').repeat(500));
+    await eventually(async () => (await ended(started, 'pipelined')) === 1);
+    await eventually(async () => started.edge.inFlight === 16);
+    flood.resume();
+    await new Promise((resolve) => (flood.closed ? resolve(0) : flood.once('close', resolve)));
+    const refused = 'http_refusals_total{code="NOT_FOUND"}';
+    expect(await metric(started, refused)).toBe(0);
+    open();
+    await eventually(async () => answers() === 16);
+    await eventually(async () => started.edge.inFlight === 0);
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+    expect(await ended(started, 'pipelined')).toBe(1);
+  });
+
+  test('are not limited when their answers are taken', async () => {
+    const started = await start({});
+    const socket = await hold(started, address(2), '');
+    const answers = counted(socket, 'HTTP/1.1 404');
+    const all = new Promise((resolve, reject) => {
+      socket.once('close', () => reject(new Error(`closed after ${answers()} answers`)));
+      let sent = 10;
+      socket.on('data', () => {
+        if (answers() >= 200) resolve(answers());
+        socket.write(head('GET', '/no').repeat(answers() + 10 - sent));
+        sent = answers() + 10;
+      });
+    });
+    socket.write(head('GET', '/no').repeat(10));
+    await all;
+    expect(await ended(started, 'pipelined')).toBe(0);
+  });
+
+  test('end the connection also where each expects something', async () => {
+    const started = await start({});
+    const open = closeGate(started);
+    const expecting = head('GET', '/no', 'Expect: nothing\r\n').repeat(500);
+    await hold(started, address(2), head('GET', `${API}/slow`).repeat(16) + expecting);
+    await eventually(async () => (await ended(started, 'pipelined')) === 1);
+    await eventually(async () => started.edge.inFlight === 0);
+    open();
+    expect(await metric(started, 'http_refusals_total{code="BAD_REQUEST"}')).toBe(0);
+  });
+});
+
+describe('a client whose socket was reset before its address was known', () => {
+  test('has a request that fails for nobody', async () => {
+    const started = await start({});
+    const server: Server = started.app.getHttpServer();
+    server.prependListener('connection', (socket: Socket) =>
+      Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
+    );
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+  });
+
+  test('counts as no address and is no proxy', () => {
+    expect(clientAddress({ ip: undefined, raw: { socket: {} } })).toBe('');
+    const anyone = trustOf([{ address: '0.0.0.0', prefix: 0, family: 'ipv4' }]);
+    expect([anyone(undefined), anyone('192.0.2.7')]).toEqual([false, true]);
+  });
+});
+
+test('a turn that fails is an answer with 500', async () => {
+  const started = await start({});
+  const admit = jest.spyOn(Exchanges.prototype, 'admit').mockRejectedValue(new Error('broken'));
+  try {
+    expect(await statusOf(started, `${API}/whoami`)).toBe(500);
+  } finally {
+    admit.mockRestore();
+  }
 });
 
 describe('however many connections one address or twelve hold', () => {

@@ -116,9 +116,7 @@ async function write(
     await progress.end();
     const finished = await finishAttempt(pool, attempt, facts);
     if (finished === 'lost') return { kind: 'lost' };
-    return finished === 'written'
-      ? { kind: 'written', file: facts }
-      : { kind: 'forgotten' };
+    return finished === 'written' ? { kind: 'written', file: facts } : { kind: 'forgotten' };
   } finally {
     await Promise.all([people.settled(), file.settled()]);
   }

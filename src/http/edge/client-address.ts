@@ -1,5 +1,4 @@
 import { BlockList, isIP } from 'node:net';
-import type { FastifyRequest } from 'fastify';
 import type { LoggedAddresses } from '../../config/config.js';
 
 /** A range of addresses, as `net.BlockList#addSubnet` takes it. */
@@ -10,7 +9,9 @@ export interface AddressRange {
 }
 
 /** Fastify's `trustProxy`: whether an address may name the client behind it. */
-export function trustOf(proxies: readonly AddressRange[]): (address: string) => boolean {
+export function trustOf(
+  proxies: readonly AddressRange[],
+): (address: string | undefined) => boolean {
   const ranges = new BlockList();
   for (const { address, prefix, family } of proxies) ranges.addSubnet(address, prefix, family);
   return (address) => {
@@ -19,13 +20,19 @@ export function trustOf(proxies: readonly AddressRange[]): (address: string) => 
   };
 }
 
+/** A request of Fastify's, whose `ip` is undefined when its socket was reset early. */
+interface Addressed {
+  readonly ip: string | undefined;
+  readonly raw: { readonly socket: { readonly remoteAddress?: string | undefined } };
+}
+
 /**
  * The client's address: the socket's, or the one that trusted proxies name. Text that is no address
- * is ignored.
+ * is ignored. Empty: the socket was reset before anybody asked.
  */
-export function clientAddress({ ip, raw }: Pick<FastifyRequest, 'ip' | 'raw'>): string {
+export function clientAddress({ ip, raw }: Addressed): string {
   const reported = plainAddress(ip);
-  return isIP(reported) !== 0 ? reported : plainAddress(raw.socket.remoteAddress ?? '');
+  return isIP(reported) !== 0 ? reported : plainAddress(raw.socket.remoteAddress);
 }
 
 /**
@@ -79,8 +86,10 @@ function wrappedIPv4(groups: readonly string[]): string | undefined {
   return bytes.join('.');
 }
 
-/** Unwraps an IPv4 address that a dual-stack socket shows as IPv6. */
-const plainAddress = (address: string): string => {
-  const wrapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address.trim())?.[1];
-  return wrapped ?? address.trim();
+/**
+ * Unwraps an IPv4 address that a dual-stack socket shows as IPv6. A socket that was reset has none.
+ */
+const plainAddress = (address: string | undefined): string => {
+  const given = address?.trim() ?? '';
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(given)?.[1] ?? given;
 };

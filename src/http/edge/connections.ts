@@ -67,6 +67,7 @@ export class Connections {
     handle: (request: IncomingMessage, response: ServerResponse) => void,
   ): Server {
     const server = createServer(options, (request, response) => {
+      if (this.exchanges.isDropped(request)) return;
       this.track(request, response);
       handle(request, response);
     });
@@ -80,6 +81,7 @@ export class Connections {
     server.on('clientError', (error, socket) => this.onClientError(error, socket));
     // Node would answer these two without a body.
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      if (this.exchanges.isDropped(request)) return;
       this.track(request, response);
       const body = errorJson('BAD_REQUEST', {
         status: 417,

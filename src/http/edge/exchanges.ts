@@ -20,10 +20,24 @@ export interface Exchange {
   turn?: Turn;
 }
 
+/** The requests of one connection that its client has not the answers of, oldest first. */
+interface Open {
+  readonly exchanges: Set<Exchange>;
+  unanswered: number;
+}
+
 type End = (...given: readonly unknown[]) => ServerResponse;
 
 /** A connection's unanswered requests for health, metrics, docs; together they have no limit. */
 const HEALTH_CHECKS_MAX = 8;
+
+/**
+ * A connection's requests whose answers are not taken. Node hands out all that one piece of 64 KiB
+ * has before it looks at another connection, so the next one ends the connection.
+ */
+const PIPELINED_MAX = 16;
+
+const NONE: ReadonlySet<Exchange> = new Set();
 
 /** Clients of a tenant that ask in turn leave pauses; it is there all the same. */
 const PAST_MS = 250;
@@ -37,7 +51,7 @@ export class Exchanges {
   onEnd: (why: EndOfConnection) => void = () => undefined;
   /** When the last request began, on the clock of `performance.now`. */
   lastBegan = 0;
-  private readonly bySocket = new Map<Duplex, Set<Exchange>>();
+  private readonly bySocket = new Map<Duplex, Open>();
   private readonly byRequest = new WeakMap<IncomingMessage, Exchange>();
   private readonly slots: FairSlots;
   private readonly places: ConnectionPlaces;
@@ -85,8 +99,7 @@ export class Exchanges {
 
   /** Whether a request for health can be taken up: no other client's requests stand in its way. */
   hasRoomForHealth({ socket }: IncomingMessage): boolean {
-    const unanswered = this.unfinishedOn(socket).filter(({ isAnswered }) => !isAnswered);
-    return unanswered.length <= HEALTH_CHECKS_MAX;
+    return (this.bySocket.get(socket)?.unanswered ?? 0) <= HEALTH_CHECKS_MAX;
   }
 
   /**
@@ -116,6 +129,19 @@ export class Exchanges {
     return exchange.turn.begun;
   }
 
+  /**
+   * Whether to leave a new request alone, its response included: its connection has ended, or ends
+   * now, because its client waits for too many answers. Call it before `begin`.
+   */
+  isDropped({ socket }: IncomingMessage): boolean {
+    if (socket.destroyed) return true;
+    const { size } = this.bySocket.get(socket)?.exchanges ?? NONE;
+    if (size < PIPELINED_MAX) return false;
+    this.onEnd('pipelined');
+    socket.destroy();
+    return true;
+  }
+
   /** The answer is sent while it is read: what is left of it takes no turn from others. */
   streams(request: IncomingMessage): void {
     const exchange = this.byRequest.get(request);
@@ -126,26 +152,28 @@ export class Exchanges {
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const { socket } = request;
     const exchange: Exchange = { request, response, isAnswered: false, isTakenUp: false };
-    const ofSocket = this.ofSocket(socket);
-    ofSocket.add(exchange);
+    const open = this.openOn(socket);
+    open.exchanges.add(exchange);
+    open.unanswered += 1;
     this.byRequest.set(request, exchange);
     this.open += 1;
     this.lastBegan = performance.now();
     this.places.note(socket, 'working');
-    this.watchEnd(exchange, ofSocket);
-    response.once('close', () => this.closed(ofSocket, exchange));
+    this.watchEnd(exchange, open);
+    response.once('close', () => this.closed(open, exchange));
     return exchange;
   }
 
   /** In the order of their arrival. */
   unfinishedOn(socket: Duplex): readonly Exchange[] {
-    return [...(this.bySocket.get(socket) ?? [])];
+    return [...(this.bySocket.get(socket)?.exchanges ?? NONE)];
   }
 
   /** Ends connections whose clients take too little of their answers. Call it at intervals. */
   endStalled(): void {
     const now = performance.now();
-    for (const [, [first]] of this.bySocket) {
+    for (const { exchanges } of this.bySocket.values()) {
+      const [first] = exchanges;
       const socket = first?.request.socket;
       if (socket !== undefined && this.unread.isStalled(socket, now)) this.endUnread(socket);
     }
@@ -155,15 +183,14 @@ export class Exchanges {
    * No event says so: a pipelined answer is made long before it is sent, and `prefinish` waits for
    * its turn.
    */
-  private watchEnd(exchange: Exchange, ofSocket: ReadonlySet<Exchange>): void {
+  private watchEnd(exchange: Exchange, open: Open): void {
     const { request, response } = exchange;
     const end = response.end.bind(response) as End;
     response.end = (...given: readonly unknown[]): ServerResponse => {
       const ended = end(...given);
-      this.answered(exchange);
-      const isUnread = ofSocket.has(exchange) && this.unread.add(response, request.socket);
-      if (isUnread && [...ofSocket].every(({ isAnswered }) => isAnswered))
-        this.places.note(request.socket, 'unread');
+      this.answered(open, exchange);
+      const isUnread = open.exchanges.has(exchange) && this.unread.add(response, request.socket);
+      if (isUnread && open.unanswered === 0) this.places.note(request.socket, 'unread');
       return ended;
     };
   }
@@ -174,9 +201,10 @@ export class Exchanges {
     return exchange?.isAnswered ? undefined : exchange;
   }
 
-  private answered(exchange: Exchange): void {
+  private answered(open: Open, exchange: Exchange): void {
     if (exchange.isAnswered) return;
     exchange.isAnswered = true;
+    open.unanswered -= 1;
     this.leaveWork(exchange);
   }
 
@@ -186,23 +214,23 @@ export class Exchanges {
     exchange.turn?.end();
   }
 
-  private closed(ofSocket: Set<Exchange>, exchange: Exchange): void {
-    if (!ofSocket.delete(exchange)) return;
+  private closed(open: Open, exchange: Exchange): void {
+    if (!open.exchanges.delete(exchange)) return;
     this.open -= 1;
-    this.answered(exchange);
+    this.answered(open, exchange);
     this.unread.remove(exchange.response);
     departed(exchange.request);
-    if (ofSocket.size === 0) this.places.note(exchange.request.socket, 'idle');
+    if (open.exchanges.size === 0) this.places.note(exchange.request.socket, 'idle');
   }
 
-  private ofSocket(socket: Socket): Set<Exchange> {
+  private openOn(socket: Socket): Open {
     const known = this.bySocket.get(socket);
     if (known !== undefined) return known;
-    const made = new Set<Exchange>();
+    const made: Open = { exchanges: new Set(), unanswered: 0 };
     this.bySocket.set(socket, made);
     // The response to a pipelined request that waits its turn does not close with the socket.
     socket.once('close', () => {
-      for (const exchange of made) this.closed(made, exchange);
+      for (const exchange of made.exchanges) this.closed(made, exchange);
       this.bySocket.delete(socket);
     });
     return made;

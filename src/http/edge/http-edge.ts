@@ -191,8 +191,8 @@ export class HttpEdge {
     // A body that arrives slowly holds a connection and no place among the requests in progress.
     server.addHook('preValidation', (request, _reply, done) => {
       // Here and not before: what reads the body does not keep the context.
-      const goOn = (error?: ApiError): void => withinSpan(request, () => done(error));
-      void this.hasTurn(request).then((has) => goOn(has ? undefined : unavailable()));
+      const goOn = (error?: Error): void => withinSpan(request, () => done(error));
+      void this.hasTurn(request).then((has) => goOn(has ? undefined : unavailable()), goOn);
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
@@ -375,7 +375,7 @@ export class HttpEdge {
     if (!hasRoom) throw unavailable();
   }
 
-  /** Waits for the request's turn to be worked on. False: it has none. Does not reject. */
+  /** Waits for the request's turn to be worked on. False: it has none. */
   private async hasTurn(request: FastifyRequest): Promise<boolean> {
     const isHealth = request.routeOptions.config.access?.kind === 'none';
     return isHealth || this.exchangesOf(request).admit(request.raw, partyOf(request));

@@ -23,11 +23,15 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
+const ENDED_FOR = ['unread', 'replaced', 'turned-away', 'pipelined'] as const;
+
+type EndedFor = (typeof ENDED_FOR)[number];
+
 /** The connections of the server, as metrics show them. */
 export interface WatchedConnections {
   readonly inFlight: number;
   readonly connections: number;
-  onEnd: (why: 'unread' | 'replaced' | 'turned-away') => void;
+  onEnd: (why: EndedFor) => void;
 }
 
 /** The metrics of requests and connections. */
@@ -74,11 +78,11 @@ export class HttpMetrics {
     });
     const ended = new Counter({
       name: 'http_connections_ended_total',
-      help: 'Connections that were ended for the sake of others: unread, replaced, turned-away',
+      help: `Connections that were ended for the sake of others: ${ENDED_FOR.join(', ')}`,
       labelNames: ['why'],
       registers,
     });
-    for (const why of ['unread', 'replaced', 'turned-away']) ended.inc({ why }, 0);
+    for (const why of ENDED_FOR) ended.inc({ why }, 0);
     watched.onEnd = (why) => ended.inc({ why });
   }
 
