@@ -220,6 +220,32 @@ test('an endpoint that leaves a request without an answer gets no other one mean
   await until(() => posts.length === 4, WITHIN_MS);
 });
 
+test('what ended while the database was away is recorded when it is back, and not sent again', async () => {
+  answersAtOnce = false;
+  const endpoints = endpointsOf('a', 'live', 2);
+  await known(endpoints);
+  await due(endpoints, [null]);
+  sender.start();
+  await until(() => posts.length === 2, WITHIN_MS);
+  const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' });
+  const connect = jest.spyOn(pool, 'connect').mockImplementation(() => Promise.reject(refused));
+  for (const { answer } of posts) answer();
+  await until(() => sender.status().underWay === 0, WITHIN_MS);
+  // One of these may be of a claim from before.
+  const before = connect.mock.calls.length;
+  await until(() => connect.mock.calls.length > before + 1, WITHIN_MS);
+  connect.mockRestore();
+  const rows = async () =>
+    (
+      await pool.query<{ state: string; attempts: number }>(
+        'select state, attempts from ledger.webhook_deliveries',
+      )
+    ).rows;
+  await until(async () => (await rows()).every(({ state }) => state === 'DELIVERED'), WITHIN_MS);
+  expect((await rows()).map(({ attempts }) => attempts)).toEqual([1, 1]);
+  expect(posts).toHaveLength(2);
+});
+
 test('an event that cannot be read holds up neither the endpoint nor the health of the sender', async () => {
   const [unreadable, fine] = [randomUUID(), randomUUID()];
   let asked = 0;

@@ -7,6 +7,7 @@ import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
+import { isUnavailable } from '../../postgres/database.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
@@ -76,6 +77,7 @@ interface Request {
 const BODIES_AT_ONCE = 4;
 const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
+const RETRIES_AT_END = 3;
 /** The log, the keys or the vault did not answer. */
 const STORES_AWAY_MS = 5_000;
 /** A suspended tenant or a disabled endpoint is looked at again. */
@@ -123,7 +125,7 @@ export class WebhookSender {
     this.look();
     await this.running;
     await Promise.all(this.underWay);
-    while (this.ended.length > 0) await this.record();
+    await this.recordRest();
   }
 
   /** Something may be due. */
@@ -193,7 +195,10 @@ export class WebhookSender {
     this.underWay.add(attempt);
   }
 
-  /** Of a delivery that was claimed twice the later attempt waits for the next call. */
+  /**
+   * Of a delivery that was claimed twice the later attempt waits for the next call. While the
+   * database is away all that ended waits, and keeps its places. @throws then.
+   */
   private async record(): Promise<void> {
     const recorded = new Map<string, Ended>();
     for (const one of this.ended.splice(0))
@@ -207,10 +212,24 @@ export class WebhookSender {
         ended.map(({ claim }) => claim),
       );
     } catch (error) {
+      if (isUnavailable(error)) {
+        this.ended.unshift(...ended);
+        throw error;
+      }
       this.lost(recorded.size, error);
-    } finally {
-      for (const { place } of ended) this.places.release(place);
     }
+    for (const { place } of ended) this.places.release(place);
+  }
+
+  /** Without waiting for long for a database that is away. */
+  private async recordRest(): Promise<void> {
+    for (let failures = 0; this.ended.length > 0;)
+      try {
+        await this.record();
+      } catch (error) {
+        if (failures === RETRIES_AT_END) return this.lost(this.ended.splice(0).length, error);
+        await pause(backOffMs(failures++, RETRY));
+      }
   }
 
   /** The claims lapse, and the deliveries are sent again. */
