@@ -35,11 +35,13 @@ export function problemsOfParams(params: Readonly<Record<string, unknown>>): rea
   return [...new Set(problems)];
 }
 
+/** An id may be a JSON number, as everywhere. */
 const isProgramId = (value: unknown): boolean =>
-  typeof value === 'string' &&
-  value !== '' &&
-  value.length <= TEXT_LENGTH_MAX &&
-  !CONTROL.test(value);
+  Number.isSafeInteger(value) ||
+  (typeof value === 'string' &&
+    value !== '' &&
+    value.length <= TEXT_LENGTH_MAX &&
+    !CONTROL.test(value));
 
 function timeIn(value: unknown): number | null {
   if (typeof value === 'string') return value.length > 64 ? null : instant(value);
@@ -54,6 +56,6 @@ export function filtersIn(params: ExportParams | null): ExportFilters {
     if (time !== null) filters[key] = time;
   }
   const programId = params?.[PROGRAM];
-  if (typeof programId === 'string') filters.programId = programId;
+  if (programId !== undefined) filters.programId = String(programId);
   return filters;
 }

@@ -104,7 +104,7 @@ describe('an export', () => {
   test('is shown as it was asked for, is written, and is downloaded', async () => {
     const id = await user(tenant.live, 'ann');
     const name = personal('name');
-    const params = { createdBefore: '2100-01-01', createdSince: 0, programId: 'none' };
+    const params = { createdBefore: '2100-01-01', createdSince: 0, programId: 4711 };
     const asked = { type: 'USER', name, requester: 'me', params };
     const requested = await ask(asked);
     const { dateCreated } = requested;
@@ -201,7 +201,11 @@ describe('an export', () => {
     ['an unknown param', { type: 'USER', params: { since: 1 } }, 'params'],
     ['a date that is none', { type: 'USER', params: { createdSince: '2026-02-30' } }, 'params'],
     ['a time with a fraction', { type: 'USER', params: { createdSince: 1.5 } }, 'params'],
-    ['a program that is a number', { type: 'USER', params: { programId: 1 } }, 'params'],
+    [
+      'a program that is neither text nor number',
+      { type: 'USER', params: { programId: true } },
+      'params',
+    ],
   ])('with %s is refused, and nothing is begun', async (_, body, member) => {
     const answer = await tenant.live.post<{ validationErrors: string[] }>('/export', body);
     expect(outcome(answer)).toEqual(refusal(400, 'BAD_REQUEST'));
@@ -210,7 +214,7 @@ describe('an export', () => {
   });
 
   test('with several errors is told each by itself', async () => {
-    const params = { createdSince: 'x', updatedBefore: 1.5, programId: 1, since: 1, before: 2 };
+    const params = { createdSince: 'x', updatedBefore: 1.5, programId: true, since: 1, before: 2 };
     const answer = await tenant.live.post<{ validationErrors: string[] }>('/export', {
       type: 'USERS',
       format: 'PDF',
