@@ -407,10 +407,10 @@ const serverOptions = (limits: HttpLimits): ServerOptions => ({
   requireHostHeader: false,
 });
 
-/** Tenants take turns, and within a tenant its clients. Operators count as one tenant. */
 /** A client that reads slowly, and steadily, has its file within a day. */
 const STREAMED_WITHIN_MS = 24 * 3_600_000;
 
+/** Tenants take turns, and within a tenant its clients. Operators count as one tenant. */
 const partyOf = (request: FastifyRequest): Party => ({
   group: aliasIn(request.params) ?? ' operators',
   member: countedAddress(clientAddress(request)),
