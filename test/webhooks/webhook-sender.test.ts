@@ -228,8 +228,9 @@ test('what ended while the database was away is recorded when it is back, and no
   sender.start();
   await until(() => posts.length === 2, WITHIN_MS);
   const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' });
-  // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the types see the overload with a callback alone
-  const connect = jest.spyOn(pool, 'connect').mockImplementation(() => Promise.reject(refused));
+  const connect = jest.spyOn(pool, 'connect').mockImplementation(() => {
+    throw refused;
+  });
   for (const { answer } of posts) answer();
   await until(() => sender.status().underWay === 0, WITHIN_MS);
   // One of these may be of a claim from before.
