@@ -1,11 +1,11 @@
 import { ExportQueries } from '../../../projections/exports/queries.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
-import type { Actor, CommandMeta } from '../../event-log/envelope.js';
+import type { Actor } from '../../event-log/envelope.js';
 import { problemsOfParams } from '../../exports/export-params.js';
 import type { RequestedExport } from '../../exports/exports.js';
 import { shownExport, stateOfRow, type ShownExport } from '../../exports/shown-export.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import { timeNow } from '../../foundation/world.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
 import {
   LiveGenerations,
@@ -13,6 +13,7 @@ import {
 } from '../../projecting/generations/live-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
 
 /** Operations on exports: each returns the document that `--json` prints. */
 
@@ -85,20 +86,3 @@ export async function cancelExport(
     });
   return shownExport(outcome.state, undefined, timeNow());
 }
-
-async function tenantMissing(
-  { tenants }: Pick<ExportCore, 'tenants'>,
-  { tenant }: Scope,
-): Promise<NotDone | undefined> {
-  if ((await tenants.read(tenant)) !== undefined) return undefined;
-  return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
-}
-
-const metaOf = (scope: Scope, actor: Actor, cause: string): CommandMeta => ({
-  scope,
-  commandId: newId(),
-  correlationId: newId(),
-  causationId: cause,
-  actor,
-  idempotency: null,
-});

@@ -17,7 +17,8 @@ import { Payloads } from '../../webhooks/payloads/payloads.js';
 import type { WebhookForwarder } from '../../webhooks/sending/webhook-forwarder.js';
 import type { Posted } from '../../webhooks/sending/webhook-post.js';
 import type { WebhookEnvelope } from '../../webhooks/signing/signed-webhook.js';
-import { NotDone } from '../outcome.js';
+import type { NotDone } from '../outcome.js';
+import { tenantMissing } from '../tenants/tenant-operation.js';
 
 export interface ListenRequest {
   /** Undefined: all types. */
@@ -56,8 +57,8 @@ export async function listenToWebhooks(
   request: ListenRequest,
   reports: ListenReports,
 ): Promise<NotDone | undefined> {
-  if ((await core.tenants.read(scope.tenant)) === undefined)
-    return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
   const listener = new Listener(core, scope, request, reports);
   let from = await core.log.head();
   reports.began();

@@ -1,8 +1,8 @@
 import type { Core } from '../../core/core.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
-import type { Actor, CommandMeta } from '../../event-log/envelope.js';
-import { newId, timeNow } from '../../foundation/world.js';
+import type { Actor } from '../../event-log/envelope.js';
+import { timeNow } from '../../foundation/world.js';
 import {
   attemptsOf,
   endpointFigures,
@@ -18,6 +18,7 @@ import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
 
 /** Operations on webhooks: each returns the document that `--json` prints. */
 
@@ -206,14 +207,6 @@ function sinceOf(text: string | undefined): Outcome<Date | undefined> {
   return since === undefined || since instanceof NotDone ? since : new Date(since);
 }
 
-async function tenantMissing(
-  { tenants }: Pick<WebhookCore, 'tenants'>,
-  { tenant }: Scope,
-): Promise<NotDone | undefined> {
-  if ((await tenants.read(tenant)) !== undefined) return undefined;
-  return new NotDone({ code: 'TENANT_NOT_FOUND', tenant });
-}
-
 async function known(
   core: WebhookCore,
   scope: Scope,
@@ -260,13 +253,4 @@ const shown = (
   attempts,
   nextAttemptAt: state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
   created: created.toISOString(),
-});
-
-const metaOf = (scope: Scope, actor: Actor, cause: string): CommandMeta => ({
-  scope,
-  commandId: newId(),
-  correlationId: newId(),
-  causationId: cause,
-  actor,
-  idempotency: null,
 });
