@@ -28,7 +28,7 @@ const common = {
 };
 
 /** Tests that need no database: seconds, and part of `npm run check`. */
-const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process'].map(
+const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process', 'templates'].map(
   (folder) => `<rootDir>/test/${folder}/`,
 );
 
