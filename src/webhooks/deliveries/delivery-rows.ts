@@ -303,6 +303,11 @@ export async function putEndpoints(
             and excluded.state = 'ACTIVE' then webhook_endpoints.failures else 0 end`,
           pause_until: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
             and excluded.state = 'ACTIVE' then webhook_endpoints.pause_until end`,
+          failing_since: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
+            and excluded.state = 'ACTIVE' then webhook_endpoints.failing_since end`,
+          // What waited while it was disabled has its full time.
+          held_until: sql<Date>`case when webhook_endpoints.state = 'DISABLED'
+            and excluded.state = 'ACTIVE' then now() else webhook_endpoints.held_until end`,
         })),
       ),
   );
