@@ -33,11 +33,19 @@ export class SimulatedWebhookTable {
   /** @param clock epoch milliseconds of the server. */
   constructor(readonly clock: () => number) {}
 
-  begin(position: Position | null): void {
+  begin(position: Position | null, endpoints: readonly EndpointChange[]): void {
     if (this.checkpoint !== undefined) return;
+    this.putEndpoints(endpoints);
     const movedAt = this.clock();
     this.checkpoint = { position, witness: undefined, trail: [], version: 0n, movedAt };
     if (position !== null) this.beginnings.push(position);
+  }
+
+  /** @throws {AnotherFollower} */
+  takeVersion(version: bigint): FollowerCheckpoint {
+    if (this.checkpoint?.version !== version) throw new AnotherFollower();
+    this.checkpoint = { ...this.checkpoint, version: version + 1n };
+    return this.checkpoint;
   }
 
   /** After a loss of the log's end. @param isBehind whether a change stands behind the position. */
@@ -95,16 +103,15 @@ export function simulatedFollowerStore(
   return {
     locks,
     checkpoint: () => ask(() => table.checkpoint),
-    begin: (position) => change(() => table.begin(position)),
+    begin: (position, endpoints) => change(() => table.begin(position, endpoints)),
     storePage: (version, { point, trail, endpoints, deliveries, unread }) =>
       change(() => {
-        const { checkpoint } = table;
-        if (checkpoint?.version !== version) throw new AnotherFollower();
+        const checkpoint = table.takeVersion(version);
         table.checkpoint = {
           position: point.reached,
           witness: point.witness,
           trail: trail ?? checkpoint.trail,
-          version: version + 1n,
+          version: checkpoint.version,
           movedAt: table.clock(),
         };
         for (const endpoint of endpoints) table.dropWaiting(endpoint);
@@ -112,16 +119,23 @@ export function simulatedFollowerStore(
         table.putDeliveries(deliveries);
         for (const event of unread)
           if (!table.unread.has(event.eventId)) table.unread.set(event.eventId, event);
-        return version + 1n;
+        return checkpoint.version;
       }),
     endpointsIn: (states) =>
       ask(() => [...table.endpoints.values()].filter(({ state }) => states.includes(state))),
-    putEndpoints: (changes) => change(() => table.putEndpoints(changes)),
-    unreadEvents: (limit) => ask(() => [...table.unread.values()].slice(0, limit)),
-    storeRead: (eventId, deliveries) =>
+    storeEndpoints: (version, endpoints) =>
       change(() => {
+        const checkpoint = table.takeVersion(version);
+        table.putEndpoints(endpoints);
+        return checkpoint.version;
+      }),
+    unreadEvents: (limit) => ask(() => [...table.unread.values()].slice(0, limit)),
+    storeRead: (version, { eventId, deliveries }) =>
+      change(() => {
+        const checkpoint = table.takeVersion(version);
         table.unread.delete(eventId);
         table.putDeliveries(deliveries);
+        return checkpoint.version;
       }),
     waiting: () => Promise.resolve({ waiting: 0, oldest: undefined }),
   };

@@ -1,5 +1,6 @@
-import { stringify } from 'csv-stringify/sync';
 import type { Statement, StatementLine } from '../bookkeeping/statement.js';
+import { csvLines, oneLine } from '../exports/files/csv-lines.js';
+import type { Cell } from '../exports/files/sheet-rows.js';
 import { printTable } from './command-line.js';
 
 /** The ledger's figures as tables and as CSV. */
@@ -19,7 +20,7 @@ const CSV_HEAD = [
 
 /**
  * A row for the opening and the closing of each unit, and one for each line between them. RFC 4180,
- * with a header.
+ * with a header; cells are written as in exports.
  */
 export function statementCsv({ units }: Statement): string {
   const rows = units.flatMap(({ unit, opening, closing, lines }) => [
@@ -27,11 +28,10 @@ export function statementCsv({ units }: Statement): string {
     ...lines.map((line) => [unit, ...cellsOf(line)]),
     [unit, '', '', '', '', 'closing', '', '', '', closing],
   ]);
-  return stringify([CSV_HEAD, ...rows], {
-    record_delimiter: 'windows',
-    quoted_match: /[\r\n]/,
-    cast: { string: asText },
-  });
+  const texts = rows.map((row) =>
+    row.map((cell): Cell => (typeof cell === 'string' ? oneLine(cell) : cell)),
+  );
+  return csvLines([CSV_HEAD, ...texts], '\r\n');
 }
 
 const cellsOf = (line: StatementLine): (string | number)[] => [
@@ -45,12 +45,6 @@ const cellsOf = (line: StatementLine): (string | number)[] => [
   line.amount,
   line.balance,
 ];
-
-/**
- * Puts an apostrophe before a cell that a spreadsheet would run as a formula. The library's own
- * guard would put one before negative amounts as well.
- */
-const asText = (cell: string): string => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell);
 
 export function printStatement({ account, position, units, digest }: Statement): void {
   process.stdout.write(`account ${account}, position ${position ?? 'none'}\n`);

@@ -1,13 +1,10 @@
 import type { Pool } from 'pg';
-import { ExportQueries } from '../../projections/exports/queries.js';
 import { connectionBudget } from '../core/connection-budget.js';
-import { isOutage, type Core } from '../core/core.js';
-import { ExportJobs } from '../exports/jobs/export-jobs.js';
-import { ExportSweep } from '../exports/jobs/export-sweep.js';
-import { PostgresExportChunks } from '../exports/storage/export-chunks.js';
+import type { Core } from '../core/core.js';
+import { exportJobsOn } from '../core/export-jobs-on.js';
+import type { ExportJobs } from '../exports/jobs/export-jobs.js';
 import { exportFigures } from '../exports/storage/export-file-rows.js';
 import { openPool } from '../postgres/database.js';
-import { LiveReads } from '../projecting/following/live-reads.js';
 import type { ResourceMetrics } from './resource-metrics.js';
 import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
@@ -48,33 +45,16 @@ export function startExports(
   { stores, watched, followers, exportsPool, address, resources }: ExportsStartParts,
   { config, logger }: ServiceOptions,
 ): Started<ExportJobs> {
-  const { core, presence } = stores;
   const { pool, atOnce } = exportsPool;
-  const { log, keys, commands, exports } = core;
-  const { generations } = watched;
-  const queries = new ExportQueries(new LiveReads(pool, generations, 'exports'));
-  const jobs = new ExportJobs({
+  const jobs = exportJobsOn(stores.core, {
     pool,
-    log,
-    keys,
-    commands,
-    exports,
-    presence,
-    logger,
     atOnce,
+    logger,
+    presence: stores.presence,
+    generations: watched.generations,
+    readModels: followers.projections,
+    publicUrl: () => config.publicUrl ?? address.url,
     onAttempt: resources.exports,
-    isOutage,
-    storedBytesMax: core.exportsStoredBytesMax,
-    chunks: new PostgresExportChunks(pool),
-    sweep: new ExportSweep({ pool, exports, queries }),
-    writing: {
-      pool,
-      log,
-      generations,
-      waitFor: (...awaited) => followers.projections.waitFor(...awaited),
-      defaultProgramOf: async (tenant) => (await core.tenants.find(tenant))?.defaultProgramId,
-      publicUrl: () => config.publicUrl ?? address.url,
-    },
   });
   if (config.roles.has('worker')) {
     jobs.start();

@@ -1,4 +1,4 @@
-import type { RoundPlan } from '../../simulator/plan.js';
+import { SCENARIOS, type RoundPlan } from '../../simulator/plan.js';
 import { runRound } from '../../simulator/round.js';
 import { WISH_WEIGHTS } from '../../simulator/wishes.js';
 
@@ -109,6 +109,19 @@ const ROUNDS: Readonly<Record<string, RoundPlan>> = {
       'server full': 60,
       'stream broken': 30,
     },
+  },
+  'a late write of endpoints that were looked up again overwrote how they were by then': {
+    seed: 1_258_807_999,
+    commands: 181,
+    clients: 1,
+    processes: 1,
+    accounts: 10,
+    program: 'codes of a tank',
+    cacheBytes: 67_108_864,
+    creditMax: 500,
+    wishes: WISH_WEIGHTS,
+    endpoints: 1,
+    faults: SCENARIOS['everything and losses'],
   },
 };
 

@@ -518,10 +518,10 @@ it('rows of webhooks, with the checkpoint of their follower', async () => {
     const page = somePage(ids);
     const version = random.onceIn(6) ? 99n : (table.checkpoint?.version ?? 0n);
     const calls: Readonly<Record<number, (store: FollowerStore) => Promise<unknown>>> = {
-      0: (store) => store.begin(page.point.reached),
-      1: (store) => store.storeRead(random.oneOf(ids.slice(0, 1)), page.deliveries),
-      2: async (store) =>
-        page.endpoints.length > 0 ? store.putEndpoints(page.endpoints) : undefined,
+      0: (store) => store.begin(page.point.reached, page.endpoints),
+      1: (store) =>
+        store.storeRead(version, { eventId: ids[0] ?? '', deliveries: page.deliveries }),
+      2: (store) => store.storeEndpoints(version, page.endpoints),
     };
     const call = calls[which] ?? ((store: FollowerStore) => store.storePage(version, page));
     if (which === 3) {

@@ -4,19 +4,24 @@ import { isNumeral, type Cell, type SheetRows } from './sheet-rows.js';
 /** The reference for every CSV file: what a spreadsheet would run begins with an apostrophe. */
 const OPTIONS = {
   escape_formulas: true,
-  record_delimiter: '\n',
   cast: {
     object: (cell: object) =>
       isNumeral(cell) ? { value: cell.numeral, escape_formulas: false } : '',
   },
 } as const;
 
-/** Lines of CSV, each with its end. Null is an empty cell. */
-export const csvLines = (rows: readonly (readonly Cell[])[]): string =>
+/**
+ * Lines of CSV, each with its end. Null is an empty cell.
+ * @param end CRLF for what people read as RFC 4180 has it.
+ */
+export const csvLines = (rows: readonly (readonly Cell[])[], end: '\n' | '\r\n' = '\n'): string =>
   stringify(
     rows.map((row) => [...row]),
-    OPTIONS,
+    { ...OPTIONS, record_delimiter: end },
   );
+
+/** A text as a cell: a line break becomes one space. */
+export const oneLine = (text: string): string => text.replace(/\r\n|\r|\n/g, ' ');
 
 /** Cells that are put into one text. */
 const BATCH_CELLS = 10_000;

@@ -1,15 +1,11 @@
-import { ExportQueries } from '../../../projections/exports/queries.js';
-import { isOutage, type Core } from '../../core/core.js';
+import type { Core } from '../../core/core.js';
+import { exportJobsOn } from '../../core/export-jobs-on.js';
 import { releaseOf } from '../../core/release.js';
-import { ExportJobs } from '../../exports/jobs/export-jobs.js';
-import { ExportSweep } from '../../exports/jobs/export-sweep.js';
-import { PostgresExportChunks } from '../../exports/storage/export-chunks.js';
 import type { Logger } from '../../foundation/logger.js';
 import { openPool } from '../../postgres/database.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
 import { decodeForProjectors } from '../../projecting/decode-events.js';
-import { LiveReads } from '../../projecting/following/live-reads.js';
 import { ProjectionRunner } from '../../projecting/following/projection-runner.js';
 import { postgresProjectionStores } from '../../projecting/following/projection-stores.js';
 import { ensureOwnGenerations } from '../../projecting/generations/generations.js';
@@ -37,7 +33,7 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
     applicationName: 'ledger-cli-exports',
   });
   const presence = new ProcessPresence(pool, releaseOf(projectors));
-  const { log, codec, keys, commands, exports } = core;
+  const { log, codec } = core;
   const generations = new LiveGenerations(pool, projectors);
   try {
     await presence.start();
@@ -50,28 +46,14 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
       projectors,
       generations,
     });
-    const queries = new ExportQueries(new LiveReads(pool, generations, 'exports'));
-    const jobs = new ExportJobs({
+    const jobs = exportJobsOn(core, {
       pool,
-      log,
-      keys,
-      commands,
-      exports,
       presence,
       logger,
+      generations,
+      readModels,
       atOnce: 1,
-      isOutage,
-      storedBytesMax: core.exportsStoredBytesMax,
-      chunks: new PostgresExportChunks(pool),
-      sweep: new ExportSweep({ pool, exports, queries }),
-      writing: {
-        pool,
-        log,
-        generations,
-        waitFor: (...awaited) => readModels.waitFor(...awaited),
-        defaultProgramOf: async (tenant) => (await core.tenants.find(tenant))?.defaultProgramId,
-        publicUrl: () => publicUrl,
-      },
+      publicUrl: () => publicUrl,
     });
     try {
       readModels.start();

@@ -55,6 +55,12 @@ export interface UnreadEvent {
   readonly reason: string;
 }
 
+/** An event that was unread before, and what it comes to. */
+export interface ReadEvent {
+  readonly eventId: string;
+  readonly deliveries: readonly NewDelivery[];
+}
+
 export interface FollowerCheckpoint {
   /** Null: before the first event. */
   readonly position: Position | null;
@@ -99,15 +105,52 @@ export async function loadFollowerCheckpoint(
   return { position, witness: parseWitness(row.witness), trail, version, movedAt };
 }
 
-/** The first checkpoint, unless there is one by now. */
-export async function beginFollowing(pool: Pool, position: Position | null): Promise<void> {
-  await run(
-    pool,
+/** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
+export async function beginFollowing(
+  pool: Pool,
+  position: Position | null,
+  endpoints: readonly EndpointChange[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const begun = await run(
+      client,
+      tables
+        .insertInto('ledger.webhook_checkpoints')
+        .values({ name: NAME, position })
+        .onConflict((conflict) => conflict.doNothing()),
+    );
+    if (begun === 1 && endpoints.length > 0) await putEndpoints(client, endpoints);
+  });
+}
+
+/**
+ * Endpoints that the follower looked up in the log. @returns the new version.
+ * @throws {AnotherFollower} also when this arrives late, after another write.
+ */
+export async function storeEndpoints(
+  pool: Pool,
+  version: bigint,
+  endpoints: readonly EndpointChange[],
+): Promise<bigint> {
+  return inTransaction(pool, async (client) => {
+    const next = await takeVersion(client, version);
+    if (endpoints.length > 0) await putEndpoints(client, endpoints);
+    return next;
+  });
+}
+
+/** @throws {AnotherFollower} */
+async function takeVersion(client: PoolClient, version: bigint): Promise<bigint> {
+  const taken = await run(
+    client,
     tables
-      .insertInto('ledger.webhook_checkpoints')
-      .values({ name: NAME, position })
-      .onConflict((conflict) => conflict.doNothing()),
+      .updateTable('ledger.webhook_checkpoints')
+      .set((eb) => ({ version: eb('version', '+', 1n) }))
+      .where('name', '=', NAME)
+      .where('version', '=', version),
   );
+  if (taken !== 1) throw new AnotherFollower();
+  return version + 1n;
 }
 
 /**
@@ -260,6 +303,11 @@ export async function putEndpoints(
             and excluded.state = 'ACTIVE' then webhook_endpoints.failures else 0 end`,
           pause_until: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
             and excluded.state = 'ACTIVE' then webhook_endpoints.pause_until end`,
+          failing_since: sql<Date>`case when webhook_endpoints.state = 'ACTIVE'
+            and excluded.state = 'ACTIVE' then webhook_endpoints.failing_since end`,
+          // What waited while it was disabled has its full time.
+          held_until: sql<Date>`case when webhook_endpoints.state = 'DISABLED'
+            and excluded.state = 'ACTIVE' then now() else webhook_endpoints.held_until end`,
         })),
       ),
   );
@@ -405,17 +453,22 @@ export async function waitingDeliveries(
   return { waiting: row?.waiting ?? 0, oldest: row?.oldest?.getTime() };
 }
 
-/** An unread event was read: its rows replace it. */
+/**
+ * An unread event was read: its rows replace it. @returns the new version.
+ * @throws {AnotherFollower}
+ */
 export async function storeRead(
   pool: Pool,
-  eventId: string,
-  deliveries: readonly NewDelivery[],
-): Promise<void> {
-  await inTransaction(pool, async (client) => {
+  version: bigint,
+  { eventId, deliveries }: ReadEvent,
+): Promise<bigint> {
+  return inTransaction(pool, async (client) => {
+    const next = await takeVersion(client, version);
     await run(
       client,
       tables.deleteFrom('ledger.webhook_unread_events').where('event_id', '=', eventId),
     );
     if (deliveries.length > 0) await putDeliveries(client, deliveries);
+    return next;
   });
 }

@@ -5,7 +5,7 @@ import {
   beginFollowing,
   endpointsIn,
   loadFollowerCheckpoint,
-  putEndpoints,
+  storeEndpoints,
   storePage,
   storeRead,
   unreadEvents,
@@ -15,7 +15,7 @@ import {
   type EndpointState,
   type FollowedPage,
   type FollowerCheckpoint,
-  type NewDelivery,
+  type ReadEvent,
   type UnreadEvent,
 } from './delivery-rows.js';
 
@@ -24,8 +24,8 @@ export interface FollowerStore {
   readonly locks: Locks;
   /** Undefined: nothing was ever followed here. */
   checkpoint(): Promise<FollowerCheckpoint | undefined>;
-  /** The first checkpoint, unless there is one by now. */
-  begin(position: Position | null): Promise<void>;
+  /** The first checkpoint, and the endpoints at it, unless there is a checkpoint by now. */
+  begin(position: Position | null, endpoints: readonly EndpointChange[]): Promise<void>;
   /**
    * Rows and checkpoint, both or neither. @returns the new version.
    * @throws {AnotherFollower}
@@ -34,11 +34,18 @@ export interface FollowerStore {
   endpointsIn(
     states: readonly EndpointState[],
   ): Promise<readonly (EndpointName & { readonly state: EndpointState })[]>;
-  putEndpoints(changes: readonly EndpointChange[]): Promise<void>;
+  /**
+   * Endpoints that were looked up in the log. @returns the new version.
+   * @throws {AnotherFollower} also when this arrives late, after another write.
+   */
+  storeEndpoints(version: bigint, endpoints: readonly EndpointChange[]): Promise<bigint>;
   /** Events that no release here could read yet, oldest first. */
   unreadEvents(limit: number): Promise<readonly Omit<UnreadEvent, 'reason'>[]>;
-  /** An unread event was read: its rows replace it. */
-  storeRead(eventId: string, deliveries: readonly NewDelivery[]): Promise<void>;
+  /**
+   * An unread event was read: its rows replace it. @returns the new version.
+   * @throws {AnotherFollower}
+   */
+  storeRead(version: bigint, read: ReadEvent): Promise<bigint>;
   /** How many wait, up to a bound, and since when, epoch milliseconds. */
   waiting(): Promise<{ readonly waiting: number; readonly oldest: number | undefined }>;
 }
@@ -47,11 +54,11 @@ export interface FollowerStore {
 export const postgresFollowerStore = (pool: Pool): FollowerStore => ({
   locks: new AdvisoryLocks(pool),
   checkpoint: () => loadFollowerCheckpoint(pool),
-  begin: (position) => beginFollowing(pool, position),
+  begin: (position, endpoints) => beginFollowing(pool, position, endpoints),
   storePage: (version, page) => storePage(pool, version, page),
   endpointsIn: (states) => endpointsIn(pool, states),
-  putEndpoints: (changes) => putEndpoints(pool, changes),
+  storeEndpoints: (version, endpoints) => storeEndpoints(pool, version, endpoints),
   unreadEvents: (limit) => unreadEvents(pool, limit),
-  storeRead: (eventId, deliveries) => storeRead(pool, eventId, deliveries),
+  storeRead: (version, read) => storeRead(pool, version, read),
   waiting: () => waitingDeliveries(pool),
 });

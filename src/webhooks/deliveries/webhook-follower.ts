@@ -22,6 +22,7 @@ import {
   type EndpointName,
   type FollowedPage,
   type NewDelivery,
+  type ReadEvent,
   type UnreadEvent,
 } from './delivery-rows.js';
 import type { FollowerStore } from './follower-store.js';
@@ -175,8 +176,7 @@ export class WebhookFollower {
   private async begin() {
     const { log, store } = this.options;
     const head = await log.head();
-    await this.putAll(await this.subscribed(head));
-    await store.begin(head ?? null);
+    await store.begin(head ?? null, await this.subscribed(head));
     const begun = await store.checkpoint();
     if (begun === undefined) throw new Error('the checkpoint of webhooks is missing');
     return begun;
@@ -341,7 +341,7 @@ export class WebhookFollower {
     for (const { eventId, stream, revision } of await store.unreadEvents(UNREAD_AT_ONCE)) {
       const recorded = await eventAt(log, stream, revision);
       if (recorded?.id !== eventId) {
-        await store.storeRead(eventId, []);
+        await this.storeRead({ eventId, deliveries: [] });
         continue;
       }
       const [decoded] = await this.options.decode([recorded]);
@@ -349,18 +349,23 @@ export class WebhookFollower {
       const change = changeBy(decoded);
       if (change !== undefined) {
         await this.putAll([{ ...change, state: 'UNKNOWN' }]);
-        await store.storeRead(eventId, []);
+        await this.storeRead({ eventId, deliveries: [] });
         await this.lookAgain(await log.head());
         await this.knowActive();
       } else {
         const told = announcements([decoded]).get(decoded);
-        await store.storeRead(eventId, this.deliveriesOf(decoded, told));
+        await this.storeRead({ eventId, deliveries: this.deliveriesOf(decoded, told) });
       }
     }
   }
 
   private async putAll(changes: readonly EndpointChange[]): Promise<void> {
-    if (changes.length > 0) await this.options.store.putEndpoints(changes);
+    if (changes.length > 0)
+      this.version = await this.options.store.storeEndpoints(this.version, changes);
+  }
+
+  private async storeRead(read: ReadEvent): Promise<void> {
+    this.version = await this.options.store.storeRead(this.version, read);
   }
 
   private storePassed(): Promise<void> {
