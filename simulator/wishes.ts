@@ -86,7 +86,10 @@ export class KnownWorld {
     const { accountId, request } = wish;
     if (refusal === 'REWARD_NOT_FOUND' && 'rewardId' in request)
       this.rewards = this.rewards.filter(({ rewardId }) => rewardId !== request.rewardId);
-    if (refusal === 'REFERRAL_CODE_NOT_FOUND' && request.type === 'ApplyCode')
+    if (
+      refusal === 'REFERRAL_CODE_NOT_FOUND' &&
+      (request.type === 'ApplyCode' || request.type === 'ApplyDiscount')
+    )
       this.codes = this.codes.filter((code) => code !== request.code);
     if (refusal === 'USER_NOT_FOUND' && 'userId' in request)
       this.people = this.people.filter(
@@ -134,6 +137,7 @@ export const WISH_WEIGHTS = {
   sync: 10,
   user: 14,
   code: 6,
+  discount: 4,
   block: 3,
   reward: 12,
   redeem: 16,
@@ -170,6 +174,11 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     type: 'ApplyCode',
     userId,
     code: known.codes.length > 0 ? random.oneOf(known.codes) : 'NONE',
+  }),
+  discount: ({ random, known }) => ({
+    type: 'ApplyDiscount',
+    code: known.codes.length > 0 ? random.oneOf(known.codes) : 'NONE',
+    paymentProviderId: random.oneOf(PROVIDER_IDS),
   }),
   block: ({ random, userId }) => ({
     type: random.oneOf(['BlockUser', 'UnblockUser'] as const),
