@@ -28,9 +28,16 @@ const common = {
 };
 
 /** Tests that need no database: seconds, and part of `npm run check`. */
-const unit = ['domain', 'architecture', 'projectors', 'policy-rules', 'process'].map(
-  (folder) => `<rootDir>/test/${folder}/`,
-);
+const folders = [
+  'domain',
+  'projectors',
+  'policy-rules',
+  'process',
+  'templates',
+  'themes',
+  'mails/content',
+];
+const unit = [...folders, 'architecture'].map((folder) => `<rootDir>/test/${folder}/`);
 
 const filesOf = (names) => names.map((name) => `<rootDir>/test/http/${name}.test.ts`);
 /** Run against `node dist/bin/main.js` only: black boxes. */

@@ -117,7 +117,10 @@ export class KnownWorld {
     const { accountId, request } = wish;
     if (refusal === 'REWARD_NOT_FOUND' && 'rewardId' in request)
       this.rewards = this.rewards.filter(({ rewardId }) => rewardId !== request.rewardId);
-    if (refusal === 'REFERRAL_CODE_NOT_FOUND' && request.type === 'ApplyCode')
+    if (
+      refusal === 'REFERRAL_CODE_NOT_FOUND' &&
+      (request.type === 'ApplyCode' || request.type === 'ApplyDiscount')
+    )
       this.codes = this.codes.filter(({ code }) => code !== request.code);
     if (refusal === 'USER_NOT_FOUND' && 'userId' in request)
       this.people = this.people.filter(

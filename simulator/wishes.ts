@@ -43,6 +43,7 @@ export const WISH_WEIGHTS = {
   sync: 10,
   user: 14,
   code: 6,
+  discount: 4,
   block: 3,
   reward: 12,
   redeem: 16,
@@ -80,6 +81,14 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
       ? known.codes.map(({ code }) => code)
       : known.codesFor(accountId);
     return { type: 'ApplyCode', userId, code: codes.length > 0 ? random.oneOf(codes) : 'NONE' };
+  },
+  discount: ({ random, known, accountId }) => {
+    const codes = known.codesFor(accountId);
+    return {
+      type: 'ApplyDiscount',
+      code: codes.length > 0 ? random.oneOf(codes) : 'NONE',
+      paymentProviderId: random.oneOf(PROVIDER_IDS),
+    };
   },
   block: ({ random, userId }) => ({
     type: random.oneOf(['BlockUser', 'UnblockUser'] as const),

@@ -325,6 +325,9 @@ interface WebhookDeliveries {
   next_attempt_at: Date | null;
   leased_until: Date | null;
   ended_at: Date | null;
+  retried_from: Date | null;
+  attempts_before: Generated<number>;
+  claimed_by: number | null;
 }
 
 interface WebhookEndpoints {
@@ -340,6 +343,8 @@ interface WebhookEndpoints {
   due_at: Date | null;
   last_success: Date | null;
   subscribed_at: Date | null;
+  failing_since: Date | null;
+  held_until: Date | null;
 }
 
 interface WebhookUnreadEvents {

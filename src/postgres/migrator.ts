@@ -25,6 +25,7 @@ import * as deliverWebhooks from '../../migrations/0051_deliver_webhooks.js';
 import * as rememberRetriedReactions from '../../migrations/0053_remember_retried_reactions.js';
 import * as storeExportFiles from '../../migrations/0054_store_export_files.js';
 import * as knowWhenSubscriptionsBegan from '../../migrations/0057_know_when_subscriptions_began.js';
+import * as retryByTheDatabasesClock from '../../migrations/0058_retry_by_the_databases_clock.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -67,6 +68,7 @@ export const MIGRATIONS: Migrations = {
   '0053_remember_retried_reactions': rememberRetriedReactions,
   '0054_store_export_files': storeExportFiles,
   '0057_know_when_subscriptions_began': knowWhenSubscriptionsBegan,
+  '0058_retry_by_the_databases_clock': retryByTheDatabasesClock,
 };
 
 /** The names of the migrations of this release. */

@@ -24,6 +24,9 @@ import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
+import { AccountDiscounts } from '../http/discounts/account-discounts.js';
+import { Coupons } from '../http/discounts/coupons.js';
+import { DiscountsController } from '../http/discounts/discounts.controller.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -45,6 +48,7 @@ import { ProjectionsController } from '../http/operations/projections.controller
 import { ProposalsController } from '../http/operations/proposals.controller.js';
 import { StatementsController } from '../http/operations/statements.controller.js';
 import { PersonalDataController } from '../http/personal-data/personal-data.controller.js';
+import { CodeLookUps } from '../http/referral-codes/code-look-ups.js';
 import { ReferralCodesController } from '../http/referral-codes/referral-codes.controller.js';
 import { ReferralsController } from '../http/referrals/referrals.controller.js';
 import { RewardsController } from '../http/rewards/rewards.controller.js';
@@ -115,6 +119,7 @@ const TENANT_CONTROLLERS = [
   ReferralCodesController,
   ReferralsController,
   RewardsController,
+  DiscountsController,
   ExportsController,
   SubscriptionsController,
   KeySetController,
@@ -149,7 +154,7 @@ export class AppModule {
         HealthController,
         MetricsController,
       ],
-      providers: [...readModels(parts), ...http(parts)],
+      providers: [...readModels(parts), ...http(parts), ...shown(parts)],
     };
   }
 }
@@ -209,11 +214,34 @@ function http(parts: ModuleParts): Provider[] {
       ShareLinkRedirects,
       new ShareLinkRedirects(parts.visits, core.owners, core.tenants, publicUrl),
     ),
+  ];
+}
+
+/** What shows facts of several read models together. */
+function shown({ core, publicUrl }: ModuleParts): Provider[] {
+  return [
     made(
       Presentation,
       [UserQueries, RewardQueries],
       (users: UserQueries, rewards: RewardQueries) =>
         new Presentation(core.tenants, users, rewards, publicUrl),
+    ),
+    made(
+      CodeLookUps,
+      [CommandGateway, ReferralCodeQueries, Presentation],
+      (gateway: CommandGateway, codes: ReferralCodeQueries, presentation: Presentation) =>
+        new CodeLookUps(gateway, codes, presentation),
+    ),
+    made(
+      AccountDiscounts,
+      [AccountQueries, RewardBalanceQueries, ReferralCodeQueries],
+      (accounts: AccountQueries, balances: RewardBalanceQueries, codes: ReferralCodeQueries) =>
+        new AccountDiscounts(
+          accounts,
+          balances,
+          codes,
+          new Coupons(core.streams, core.owners, core.tenants, core.names),
+        ),
     ),
   ];
 }

@@ -51,6 +51,7 @@ const presenters = files.flatMap((file) =>
 test('every resource has its presenters beside its response classes', () => {
   const resources = [
     'accounts',
+    'discounts',
     'exports',
     'personal-data',
     'referral-codes',

@@ -193,6 +193,13 @@ const WHILE_HELD: {
       context: annStands({ codeOwner: null }),
     }),
   ],
+  ApplyDiscount: [
+    goesOn('keeps the referral of a referred account', {
+      type: 'ApplyDiscount',
+      paymentProviderId: 'cus_1',
+      context: noCode(),
+    }),
+  ],
   BlockUser: [goesOn('says nothing of a referral', { type: 'BlockUser', userId: 'bob', now: NOW })],
   UnblockUser: [
     goesOn('says nothing of a referral', { type: 'UnblockUser', userId: 'bob', now: NOW }),

@@ -21,6 +21,7 @@ import {
   subscriptionOf,
   SyncAccountRequest,
 } from '../../src/http/accounts/sync-account.request.js';
+import { DiscountRequest } from '../../src/http/discounts/discount.request.js';
 import { ExportRequest } from '../../src/http/exports/export.request.js';
 import { UserEventsRequest } from '../../src/http/user-events/user-events.request.js';
 import {
@@ -100,6 +101,7 @@ describe('a request shape', () => {
     ModerationActionRequest,
     UserEventsRequest,
     ExportRequest,
+    DiscountRequest,
   ] as const satisfies readonly Shape[];
 
   test.each(shapes.map((shape) => [shape.name, shape] as const))(

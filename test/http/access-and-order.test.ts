@@ -33,7 +33,7 @@ const BODIES = [
 ];
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
 const EVENTS = '/open/account/a/user/u/events';
-BODIES.push(EVENTS, '/subscription', '/export');
+BODIES.push(EVENTS, '/subscription', '/export', '/discount');
 EMPTY_BODIES.push('/subscription/x/test');
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = [
@@ -48,6 +48,7 @@ const READS = [
 ];
 READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/user/u/pii');
 READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls', '/subscription');
+READS.push('/discount/c', '/account/a/discount');
 READS.push('/export/x', '/export/x/download', '/export/history/list');
 READS.push(
   '/open/account/a/user/u',

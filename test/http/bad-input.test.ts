@@ -5,6 +5,7 @@ import { fuzz } from '../../bench/fuzz/fuzz-run.js';
 import { createLedgers } from '../../bench/fuzz/small-world.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
+import { DiscountRequest } from '../../src/http/discounts/discount.request.js';
 import { ModerateReferralsRequest } from '../../src/http/referrals/moderate-referrals.request.js';
 import { parseCreateReward } from '../../src/http/rewards/create-reward.request.js';
 import { BulkRedeemRequest, RedeemRequest } from '../../src/http/rewards/redeem.request.js';
@@ -119,6 +120,15 @@ const BODY_ROUTES: Readonly<Record<string, () => BodyRoute>> = {
     to: `/credit/${world.rewardId}/redeem`,
     good: { amount: 1, unit: 'CENTS' },
     parse: (body) => parseRequest(RedeemRequest, body),
+  }),
+  discount: () => ({
+    to: '/discount',
+    good: {
+      accountId: world.friendAt.split('/')[2],
+      paymentProviderId: personal('cus'),
+      couponCode: world.code,
+    },
+    parse: (body) => parseRequest(DiscountRequest, body),
   }),
   'give credit': () => ({
     to: `/rewards${world.at}`,

@@ -1,14 +1,19 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
+import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import {
   putDeliveries,
   putEndpoints,
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
+import { ClaimsOfTheDead } from '../../src/webhooks/deliveries/claims-of-the-dead.js';
 import { claimDue, type ClaimedDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
+import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { until } from '../support/projected-ledger.js';
 
 /** What is claimed, and what is recorded of claims, by SQL alone. */
 
@@ -221,6 +226,31 @@ test('a claim that lapsed and was taken over records a success, and no failure',
   ]);
 });
 
+test('claims of a process that was absent for five seconds are free; those of others stay', async () => {
+  await endpoint('a');
+  await put(3, 'a');
+  const [living, dying] = [new ProcessPresence(pool), new ProcessPresence(pool)];
+  await Promise.all([living.start(), dying.start()]);
+  try {
+    const room = { areSlow: false, fullTenants: [], hanging: [], leftOf: () => 100 };
+    const byLiving = await claimDue(pool, { ...room, deliveries: 1 }, living.id);
+    await claimDue(pool, { ...room, deliveries: 2 }, dying.id);
+    const claims = new ClaimsOfTheDead(pool, 1);
+    expect(await claims.free(0)).toBe(0);
+    await dying.stop();
+    // Its connection may be closed a moment later.
+    let now = 10_000;
+    await until(async () => (await claims.free((now += 4_999))) === 2, 60_000);
+    expect(now).toBeGreaterThan(2 * 4_999);
+    const again = await claim();
+    expect(again).toHaveLength(2);
+    expect(again.map(({ id }) => id)).not.toContain(byLiving[0]?.id);
+    expect(await claims.free(now + 100_000)).toBe(0);
+  } finally {
+    await Promise.all([living.stop(), dying.stop()]);
+  }
+});
+
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
   await endpoint('a');
   await put(1, 'a');
@@ -231,6 +261,136 @@ test('a postponed delivery is no attempt, and its endpoint is left alone', async
   expect(await claim()).toEqual([]);
   await later();
   expect(await claim()).toMatchObject([{ attempts: 0 }]);
+});
+
+describe('a retry', () => {
+  const DAY_S = 86_400;
+
+  /** Seconds until the next attempt; null: the delivery is dead. */
+  const nextIn = async (): Promise<number | null | undefined> =>
+    (
+      await pool.query<{ seconds: number | null }>(
+        `select extract(epoch from next_attempt_at - now())::float8 as seconds
+         from ledger.webhook_deliveries`,
+      )
+    ).rows[0]?.seconds;
+
+  /** All that is kept of its time was so much earlier. */
+  const passed = (days: number) =>
+    pool.query(
+      `update ledger.webhook_deliveries
+       set created = created - $1 * interval '1 day', retried_from = retried_from - $1 * interval '1 day'`,
+      [days],
+    );
+
+  const failOnce = async (): Promise<void> => {
+    await later();
+    await pool.query("update ledger.webhook_endpoints set due_at = now() where state = 'ACTIVE'");
+    const claims = await claim();
+    expect(claims).toHaveLength(1);
+    await record(claims, 500);
+  };
+
+  test.each([100, -100])('of a process whose clock is %i hours ahead is in time', async (hours) => {
+    await endpoint('a');
+    await put(1, 'a');
+    const leaveWorld = enterWorld({
+      now: () => Date.now() + hours * 3_600_000,
+      elapsed: () => performance.now(),
+      after: () => () => undefined,
+      uuid: () => randomUUID(),
+      bytes: (length) => randomBytes(length),
+      below: (end) => randomInt(end),
+    });
+    try {
+      const [delivery] = await claim();
+      const at = Date.now() + hours * 3_600_000;
+      await recordEnded(pool, [
+        { kind: 'attempted', delivery: delivery!, attempt: { ...attempt(500), at } },
+      ]);
+    } finally {
+      leaveWorld();
+    }
+    const seconds = await nextIn();
+    expect(seconds).toBeLessThanOrEqual(6);
+    expect(seconds).toBeGreaterThan(-600);
+  });
+
+  test('is made for three days from the first attempt on, however late that was', async () => {
+    await endpoint('a');
+    await put(1, 'a');
+    await passed(10);
+    await failOnce();
+    expect(await nextIn()).toBeLessThanOrEqual(6);
+    await passed(2.9);
+    await failOnce();
+    expect(await nextIn()).toBeLessThanOrEqual(360);
+    await passed(0.2);
+    await failOnce();
+    expect(await nextIn()).toBeNull();
+  });
+
+  test('does not count the time in which nothing was to be sent', async () => {
+    await endpoint('a');
+    await put(1, 'a');
+    await failOnce();
+    await passed(5);
+    await later();
+    const [delivery] = await claim();
+    const postponed = { notFor: 60_000, endpoint: true };
+    await recordEnded(pool, [{ kind: 'postponed', delivery: delivery!, postponed }]);
+    await failOnce();
+    expect(await nextIn()).toBeLessThanOrEqual(360);
+  });
+
+  test('begins anew with a resend', async () => {
+    await endpoint('a');
+    await put(1, 'a');
+    for (let n = 0; n < 3; n++) await failOnce();
+    await passed(5);
+    await failOnce();
+    expect(await nextIn()).toBeNull();
+    const scope = { tenant: 'acme', mode: 'live' } as const;
+    expect(await resend(pool, scope, { endpointId: 'a', since: new Date(0) })).toBe(1);
+    await failOnce();
+    expect(await nextIn()).toBeLessThanOrEqual(6);
+    const { rows } = await pool.query('select attempts from ledger.webhook_deliveries');
+    expect(rows).toEqual([{ attempts: 5 }]);
+  });
+
+  test('of what an endpoint could never take in three days is given up', async () => {
+    await endpoint('a');
+    await put(4, 'a');
+    await pool.query(
+      `update ledger.webhook_deliveries set created = created - interval '4 days'
+       where id in (select id from ledger.webhook_deliveries limit 3)`,
+    );
+    const states = async () =>
+      (
+        await pool.query<{ state: string; count: string }>(
+          'select state, count(*) from ledger.webhook_deliveries group by 1 order by 1',
+        )
+      ).rows.map(({ state, count }) => `${count} ${state}`);
+    const probe = async () => {
+      await later();
+      await pool.query('update ledger.webhook_endpoints set due_at = now(), failures = 3');
+      await record(await claim(), 500);
+    };
+    await probe();
+    expect(await states()).toEqual(['4 PENDING']);
+    await pool.query(
+      "update ledger.webhook_endpoints set failing_since = now() - $1 * interval '1 s'",
+      [3.1 * DAY_S],
+    );
+    await probe();
+    // Those that were not attempted in the last three days.
+    expect((await states())[0]).toMatch(/^[12] DEAD$/);
+    const { rows } = await pool.query<{ young: boolean }>(
+      `select created > now() - interval '1 day' or retried_from is not null as young
+       from ledger.webhook_deliveries where state = 'PENDING'`,
+    );
+    expect(rows.every(({ young }) => young)).toBe(true);
+  });
 });
 
 test('among many waiting deliveries the due ones are found by an index', async () => {

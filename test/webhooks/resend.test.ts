@@ -3,9 +3,11 @@ import type { Pool } from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import {
+  beginFollowing,
   lockEndpoints,
   putDeliveries,
   putEndpoints,
+  storePage,
   type EndpointChange,
   type EndpointState,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
@@ -84,6 +86,29 @@ test('what its present subscription was told is sent again, and nothing older', 
   expect(await rowsIn('PENDING')).toEqual([fresh]);
 });
 
+test('many are sent again in the order of their events, fifty a second', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  await pool.query(
+    `insert into ledger.webhook_deliveries (id, tenant, mode, endpoint_id, webhook_id, type, subject,
+       created, state, ended_at)
+     select gen_random_uuid(), 'acme', 'live', 'a', gen_random_uuid(), 'test', '{}',
+       to_timestamp($1 + n % 700), 'DELIVERED', now() from generate_series(1, 2500) n`,
+    [EARLIER / 1_000],
+  );
+  expect(await resend(pool, NAME, all)).toBe(2_500);
+  const { rows } = await pool.query(
+    `select count(*)::integer as due, count(distinct next_attempt_at)::integer as times,
+       extract(epoch from max(next_attempt_at) - min(next_attempt_at))::float8 as seconds,
+       bool_and(is_ordered) as ordered
+     from (
+       select next_attempt_at,
+         created >= lag(created, 1, created) over (order by next_attempt_at) as is_ordered
+       from ledger.webhook_deliveries where state = 'PENDING'
+     ) d`,
+  );
+  expect(rows).toEqual([{ due: 2_500, times: 2_500, seconds: 2_499 / 50, ordered: true }]);
+});
+
 test('what waits from before a subscription is gone when it begins', async () => {
   await putEndpoints(pool, [change('UNSUBSCRIBED')]);
   await put(EARLIER - 1);
@@ -92,6 +117,32 @@ test('what waits from before a subscription is gone when it begins', async () =>
   expect(await rowsIn('PENDING')).toEqual([told]);
   await putEndpoints(pool, [change('ACTIVE', EARLIER + 1)]);
   expect(await rowsIn('PENDING')).toEqual([told]);
+});
+
+test('a test stays when the follower learns late that the endpoint ended and began anew', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  const test = randomUUID();
+  await putDeliveries(pool, [
+    {
+      ...NAME,
+      id: test,
+      webhookId: randomUUID(),
+      type: 'test',
+      subject: { subscribedAt: String(EARLIER + 1_000) },
+      event: null,
+      created: EARLIER + 1_001,
+    },
+  ]);
+  await put(EARLIER + 500);
+  await beginFollowing(pool, null, []);
+  await storePage(pool, 0n, {
+    point: { reached: '1', witness: { position: '1', eventId: randomUUID() } },
+    trail: undefined,
+    endpoints: [change('UNSUBSCRIBED'), change('ACTIVE', EARLIER + 1_000)],
+    deliveries: [],
+    unread: [],
+  });
+  expect(await rowsIn('PENDING')).toEqual([test]);
 });
 
 test('an endpoint that ends and begins anew during a resend gets nothing of before', async () => {

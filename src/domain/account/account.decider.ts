@@ -8,6 +8,7 @@ import {
   type AnnounceReferral,
   type WithdrawReferral,
 } from './announcements.js';
+import { applyDiscount, type ApplyDiscount } from './apply-discount.js';
 import { blockUser, type BlockUser } from './blocking.js';
 import { listRedeemedRewards, type ListRedeemedRewards } from './bulk-redemption.js';
 import {
@@ -56,6 +57,7 @@ export type AccountCommand =
   | SyncAccount
   | UpsertUser
   | ApplyCode
+  | ApplyDiscount
   | BlockUser
   | CreateReward
   | CancelReward
@@ -87,6 +89,8 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return upsertUser(state, command);
     case 'ApplyCode':
       return applyCode(state, command);
+    case 'ApplyDiscount':
+      return applyDiscount(state, command);
     case 'BlockUser':
     case 'UnblockUser':
       return blockUser(state, command);

@@ -2,7 +2,7 @@ import type { Provided } from '../need.js';
 import { personal } from '../personal.js';
 import { REFERRED_RULE, type Program, type RewardTerms, type SideStatus } from '../program.js';
 import type { Decision } from '../decision.js';
-import { refused } from '../refusal.js';
+import { refused, type Refusal } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
 import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events.js';
 import { type AccountState, type OpenAccount, type UserState } from './account.state.js';
@@ -231,9 +231,40 @@ export function applyCode(
   if (against) return refused(against);
   const draft = new Draft(state, context.provided);
   noteSeen(draft, person, seen, now);
-  draft.emit(attributed(codeOwner, now));
-  startAndConvert(draft, context, person);
+  attributeByName(draft, codeOwner, context, person);
   return draft.decision();
+}
+
+/**
+ * Attributes the account to the owner of the code, after every reason against it was checked.
+ * @param person the referred user; undefined: the first referable one, now or later.
+ */
+export function attributeByName(
+  draft: Draft,
+  codeOwner: CodeOwner,
+  context: ReferralContext,
+  person?: PersonId,
+): void {
+  draft.emit(attributed(codeOwner, context.now));
+  startAndConvert(draft, context, person);
+}
+
+type ReasonAgainst = Extract<
+  Refusal,
+  'SELF_REFERRAL' | 'ALREADY_REFERRED' | 'NOT_ATTRIBUTABLE' | 'NOT_REFERABLE'
+>;
+
+/** Why this owner cannot refer the account; undefined: the account can be attributed. */
+export function reasonAgainstAccount(
+  state: OpenAccount,
+  owner: CodeOwner,
+  account: AccountRef,
+): ReasonAgainst | undefined {
+  const { users } = state;
+  const against = reasonAgainstAttribution(state, owner, account);
+  if (against) return against;
+  const isAnyReferable = state.persons.some((person) => isReferable(users.get(person)));
+  return users.size === 0 || isAnyReferable ? undefined : 'NOT_REFERABLE';
 }
 
 function reasonAgainst(
@@ -241,10 +272,17 @@ function reasonAgainst(
   owner: CodeOwner,
   account: AccountRef,
   person: PersonId,
-) {
+): ReasonAgainst | undefined {
+  const against = reasonAgainstAttribution(state, owner, account);
+  return against ?? (isReferable(state.users.get(person)) ? undefined : 'NOT_REFERABLE');
+}
+
+function reasonAgainstAttribution(
+  state: OpenAccount,
+  owner: CodeOwner,
+  account: AccountRef,
+): ReasonAgainst | undefined {
   if (owner.party.account === account) return 'SELF_REFERRAL';
   if (state.attribution) return 'ALREADY_REFERRED';
-  if (state.everPaid) return 'NOT_ATTRIBUTABLE';
-  if (!isReferable(state.users.get(person))) return 'NOT_REFERABLE';
-  return undefined;
+  return state.everPaid ? 'NOT_ATTRIBUTABLE' : undefined;
 }

@@ -67,14 +67,14 @@ export function codeDetailsJson({
   return {
     code,
     dateCreated,
-    referrerName: shortName(owner),
+    referrerName: nameOfOwner(owner),
     programId,
     reward: reward === null ? null : prospectJson(reward),
   };
 }
 
-/** The route is public: a first name and an initial are enough to recognise a friend. */
-function shortName({
+/** Everybody may read it: a first name and an initial are enough to recognise a friend. */
+export function nameOfOwner({
   firstName,
   lastName,
 }: Pick<UserFacts, 'firstName' | 'lastName'>): string | null {

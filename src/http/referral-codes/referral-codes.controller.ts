@@ -1,24 +1,23 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
-import { identifier, referralCode } from '../shapes/parameters.js';
+import { identifier } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway, type Written } from '../writing/command-gateway.js';
 import { personalFieldsOfCode } from '../writing/personal-fields.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
+import { CodeLookUps } from './code-look-ups.js';
 
 @ApiTags('Referral Code')
 @Controller(TENANT_PATH)
 export class ReferralCodesController {
   constructor(
     private readonly gateway: CommandGateway,
-    private readonly codes: ReferralCodeQueries,
+    private readonly codes: CodeLookUps,
     private readonly owners: CodeOwners,
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
@@ -30,7 +29,7 @@ export class ReferralCodesController {
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   details(@Call() call: Call, @Param('code') code: string) {
-    return this.lookUp(call, code);
+    return this.codes.details(call, code);
   }
 
   @ApiOperation({ summary: 'The owner of a code and the reward of the referred side' })
@@ -40,7 +39,7 @@ export class ReferralCodesController {
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   openDetails(@Call() call: Call, @Param('code') code: string) {
-    return this.lookUp(call, code);
+    return this.codes.details(call, code);
   }
 
   @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
@@ -97,22 +96,6 @@ export class ReferralCodesController {
       command: asked,
       respond: present,
       personalFields: personalFieldsOfCode,
-    });
-  }
-
-  private async lookUp(call: Call, code: string) {
-    const wanted = referralCode(code);
-    await this.gateway.readable(call, ['referral-codes']);
-    const found = await this.codes.byCode(call.scope, wanted);
-    if (found) await this.gateway.refuseUnreadable(found.accountRef);
-    // A blocked user's code looks like an unknown one.
-    if (!found || found.ownerBlocked) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    const owner = { firstName: found.ownerFirstName, lastName: found.ownerLastName };
-    return this.presentation.codeDetails(call.scope, {
-      code: found.code,
-      dateCreated: found.dateCreated,
-      programId: found.programId,
-      owner,
     });
   }
 }

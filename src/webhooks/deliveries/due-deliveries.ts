@@ -1,10 +1,10 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { fetchRows, run } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
 import { nameOf, type EndpointName } from './delivery-rows.js';
-import { FAILING_FROM } from './retry-times.js';
+import { FAILING_FROM, type Retried } from './retry-times.js';
 
 /** Deliveries that are due, claimed for an attempt. */
 
@@ -32,6 +32,8 @@ export interface ClaimedDelivery extends EndpointName {
   readonly created: number;
   /** Made so far. */
   readonly attempts: number;
+  /** With the attempt that it is claimed for. */
+  readonly retried: Retried;
   readonly isSlow: boolean;
   /** Names the claim. */
   readonly leasedUntil: string;
@@ -60,28 +62,39 @@ interface DueRow extends EndpointName {
   readonly event_id: string | null;
   readonly created: Date;
   readonly attempts: number;
+  readonly attempts_before: number;
+  readonly retried_for_ms: number;
   readonly leased_until: string;
 }
 
 /**
  * Claims due deliveries, of the endpoints that have waited longest. Of an endpoint one process
  * claims at a time. Rows of endpoints are locked before those of their deliveries, here and where
- * attempts are recorded. @throws while the database is unavailable.
+ * attempts are recorded.
+ * @param process that has the claims, as its presence names it; null: only their time frees them.
+ * @throws while the database is unavailable.
  */
-export async function claimDue(pool: Pool, room: Room): Promise<readonly ClaimedDelivery[]> {
+export async function claimDue(
+  pool: Pool,
+  room: Room,
+  process: number | null = null,
+): Promise<readonly ClaimedDelivery[]> {
   return inTransaction(pool, async (client) => {
     const endpoints = await dueEndpoints(client, room);
     if (endpoints.length === 0) return [];
     const shares = sharesOf(endpoints, room);
-    const rows = await lease(client, shares);
+    const rows = await lease(client, shares, process);
     await lookAgain(client, shares, rows);
-    return rows.map((row) => claimedOf(row, room.areSlow));
+    const heldMs = new Map(shares.map((share) => [nameOf(share), share.heldMs]));
+    return rows.map((row) => claimedOf(row, room.areSlow, heldMs.get(nameOf(row)) ?? null));
   });
 }
 
 interface DueEndpoint extends EndpointName {
   /** How many further ones may be under way to it. */
   readonly places: number;
+  /** Since it was held back, milliseconds; null: it never was. */
+  readonly heldMs: number | null;
 }
 
 /** What is claimed of an endpoint, at most. */
@@ -94,7 +107,7 @@ function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
     client,
     sql<DueEndpoint>`
       with due as materialized (
-        select tenant, mode, endpoint_id, failures, last_success, due_at
+        select tenant, mode, endpoint_id, failures, last_success, due_at, held_until
         from ledger.webhook_endpoints
         where state = 'ACTIVE' and due_at <= now()
           and (is_slow or last_success is null) = ${room.areSlow}
@@ -111,7 +124,7 @@ function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
             where d.tenant = due.tenant and d.mode = due.mode and d.endpoint_id = due.endpoint_id
               and leased_until > now()
           )
-        )::integer as places
+        )::integer as places, ${sinceMs(sql`held_until`)} as "heldMs"
       from due order by due_at`,
   );
 }
@@ -129,7 +142,15 @@ function sharesOf(endpoints: readonly DueEndpoint[], room: Room): readonly Share
   });
 }
 
-async function lease(client: PoolClient, shares: readonly Share[]): Promise<readonly DueRow[]> {
+/** From then until now, milliseconds. */
+const sinceMs = (then: RawBuilder<unknown>) =>
+  sql<number>`(extract(epoch from now() - ${then}) * 1000)::double precision`;
+
+async function lease(
+  client: PoolClient,
+  shares: readonly Share[],
+  process: number | null,
+): Promise<readonly DueRow[]> {
   const due = await fetchRows(
     client,
     sql<{ id: string }>`
@@ -147,10 +168,14 @@ async function lease(client: PoolClient, shares: readonly Share[]): Promise<read
     client,
     sql<DueRow>`
       update ledger.webhook_deliveries
-      set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval
+      set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval,
+        claimed_by = ${process}::integer
       where id = any(${due.map(({ id }) => id)}::uuid[])
       returning id, tenant, mode, endpoint_id as "endpointId", webhook_id, type, subject, stream,
-        revision, event_id, created, attempts, leased_until::text as leased_until`,
+        revision, event_id, created, attempts, attempts_before,
+        case when attempts = attempts_before then 0
+          else ${sinceMs(sql`coalesce(retried_from, created)`)} end as retried_for_ms,
+        leased_until::text as leased_until`,
   );
 }
 
@@ -197,7 +222,7 @@ const given = (shares: readonly Share[]) =>
     tenant text, mode text, "endpointId" text, take integer, "isEmpty" boolean, "isShort" boolean
   )`;
 
-const claimedOf = (row: DueRow, isSlow: boolean): ClaimedDelivery => {
+const claimedOf = (row: DueRow, isSlow: boolean, heldMs: number | null): ClaimedDelivery => {
   const { stream, revision, event_id: eventId } = row;
   return {
     tenant: row.tenant,
@@ -213,6 +238,10 @@ const claimedOf = (row: DueRow, isSlow: boolean): ClaimedDelivery => {
         : { stream, revision, eventId },
     created: row.created.getTime(),
     attempts: row.attempts,
+    retried: {
+      attempts: row.attempts - row.attempts_before + 1,
+      forMs: Math.max(0, Math.min(row.retried_for_ms, heldMs ?? Infinity)),
+    },
     isSlow,
     leasedUntil: row.leased_until,
   };
@@ -245,7 +274,9 @@ export async function purgeDeliveries(pool: Pool, before: Date, limit: number): 
       delete from ledger.webhook_deliveries where id in (
         select d.id from ledger.webhook_endpoints e
         join ledger.webhook_deliveries d using (tenant, mode, endpoint_id)
-        where e.state = 'UNSUBSCRIBED' and d.state = 'PENDING' limit ${limit}
+        where e.state = 'UNSUBSCRIBED' and d.state = 'PENDING'
+          and (d.event_id is not null or d.next_attempt_at < now() - interval '1 day')
+        limit ${limit}
       )`,
   );
   return ended + gone;

@@ -5,7 +5,7 @@ import { inTransaction } from '../../postgres/transaction.js';
 import { SLOW_MS } from './attempt-places.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
 import type { ClaimedDelivery } from './due-deliveries.js';
-import { FAILING_FROM, nextAttemptAt, PROBE_SECONDS_MAX } from './retry-times.js';
+import { FAILING_FROM, PROBE_SECONDS_MAX, RETRIED_FOR_MS, retryInMs } from './retry-times.js';
 
 /** What became of claimed deliveries. */
 
@@ -59,6 +59,7 @@ export async function recordEnded(pool: Pool, ended: readonly EndedClaim[]): Pro
     await lockEndpoints(client, endpoints);
     await storeDeliveries(client, ended);
     await storeEndpoints(client, endpoints);
+    if (endpoints.some(({ failures }) => failures > 0)) await giveUp(client, endpoints);
   });
 }
 
@@ -71,13 +72,14 @@ async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[])
       with given as materialized (
         select * from jsonb_to_recordset(${JSON.stringify(ended.map(rowOf))}::jsonb) as given (
           id uuid, kind text, "leasedUntil" timestamptz, "postponedMs" double precision,
-          state text, "nextAttemptAt" timestamptz, at timestamptz, status integer, reason text,
+          state text, "retryInMs" double precision, at timestamptz, status integer, reason text,
           ms integer, beginning text
         )
       ), recorded as (
         update ledger.webhook_deliveries d
-        set attempts = attempts + 1, state = g.state, leased_until = null,
-          next_attempt_at = g."nextAttemptAt",
+        set attempts = attempts + 1, state = g.state, leased_until = null, claimed_by = null,
+          next_attempt_at = now() + g."retryInMs" * interval '1 millisecond',
+          retried_from = case when attempts = attempts_before then now() else retried_from end,
           ended_at = case when g.state = 'PENDING' then null else now() end
         from given g
         where ${isOne} and d.id = g.id and g.kind = 'attempted' and d.state <> 'DELIVERED'
@@ -89,7 +91,7 @@ async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[])
         from recorded r join given using (id) on conflict do nothing
       ), postponed as (
         update ledger.webhook_deliveries d
-        set leased_until = null,
+        set leased_until = null, claimed_by = null,
           next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
         from given g
         where ${isOne} and d.id = g.id and g.kind = 'postponed'
@@ -101,20 +103,17 @@ async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[])
 }
 
 function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
-  const { id, attempts, created, leasedUntil } = ended.delivery;
+  const { id, retried, leasedUntil } = ended.delivery;
   const claim = { id, kind: ended.kind, leasedUntil };
   if (ended.kind === 'postponed') return { ...claim, postponedMs: ended.postponed.notFor };
   if (ended.kind === 'dropped') return claim;
   const { at, ms, status, reason, retryAfterMs, beginning } = ended.attempt;
   const outcome = outcomeOf(status);
-  const next =
-    outcome === 'failed'
-      ? nextAttemptAt({ now: at + ms, created, attempts: attempts + 1 }, retryAfterMs)
-      : null;
+  const retry = outcome === 'failed' ? retryInMs(retried, retryAfterMs) : null;
   return {
     ...claim,
-    state: outcome === 'delivered' ? 'DELIVERED' : next === null ? 'DEAD' : 'PENDING',
-    nextAttemptAt: next === null ? null : new Date(next).toISOString(),
+    state: outcome === 'delivered' ? 'DELIVERED' : retry === null ? 'DEAD' : 'PENDING',
+    retryInMs: retry,
     at: new Date(at).toISOString(),
     status,
     reason,
@@ -199,9 +198,47 @@ async function storeEndpoints(
           when g.total < ${FAILING_FROM} then null
           else now() + least(${PROBE_SECONDS_MAX}, power(2, least(g.total - ${FAILING_FROM}, 10)))
             * interval '1 s' end,
+        held_until = case when g.pause = 'postponed'
+          then now() + g."pauseMs" * interval '1 millisecond' else held_until end,
+        failing_since = case when g.total = 0 then null
+          when g."isDelivered" then now() else coalesce(failing_since, now()) end,
         last_success = case when g."isDelivered" then now() else last_success end,
         due_at = least(due_at, now())
       from given g
       where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
+  );
+}
+
+/** Of an endpoint, at once. */
+const GIVEN_UP_AT_ONCE = 1_000;
+
+/**
+ * What has waited for as long as a delivery is retried ends where nothing was delivered in that
+ * time, attempted or not: a failing endpoint is probed by one at a time, and more than it could
+ * ever be asked to take would wait for ever.
+ */
+async function giveUp(client: PoolClient, endpoints: readonly EndpointName[]): Promise<void> {
+  const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
+  const before = sql`now() - ${`${RETRIED_FOR_MS} ms`}::interval`;
+  await run(
+    client,
+    sql`
+      update ledger.webhook_deliveries
+      set state = 'DEAD', next_attempt_at = null, ended_at = now()
+      where id in (
+        select d.id
+        from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as named (
+          tenant text, mode text, "endpointId" text
+        ) join ledger.webhook_endpoints e on e.tenant = named.tenant and e.mode = named.mode
+          and e.endpoint_id = named."endpointId" and e.failing_since < ${before}
+          and (e.held_until is null or e.held_until < ${before})
+        cross join lateral (
+          select id, created, retried_from, leased_until from ledger.webhook_deliveries
+          where tenant = e.tenant and mode = e.mode and endpoint_id = e.endpoint_id
+            and state = 'PENDING'
+          order by next_attempt_at limit ${GIVEN_UP_AT_ONCE} for update skip locked
+        ) d
+        where d.leased_until is null and greatest(d.created, d.retried_from) < ${before}
+      )`,
   );
 }

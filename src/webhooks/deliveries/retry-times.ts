@@ -11,8 +11,8 @@ const DAY = 24 * HOUR;
 const DELAYS_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR];
 const JITTER = 0.2;
 const JITTER_STEPS = 2 ** 20;
-/** How old a delivery becomes, counted from its event. */
-const LIFE_MS = 3 * DAY;
+/** How long a delivery is retried. */
+export const RETRIED_FOR_MS = 3 * DAY;
 /** A receiver that asks for more is asked again after it. */
 const RETRY_AFTER_MS_MAX = DAY;
 
@@ -21,18 +21,26 @@ export const FAILING_FROM = 3;
 /** A failing endpoint is left alone for 1, 2, 4 … seconds, up to this many. */
 export const PROBE_SECONDS_MAX = 30;
 
+/** A delivery's attempts since its event, or since it was last sent again by hand. */
+export interface Retried {
+  /** With the one that failed: at least 1. */
+  readonly attempts: number;
+  /** Since the first of them, milliseconds, without the time in which nothing was to be sent. */
+  readonly forMs: number;
+}
+
 /**
- * When the next attempt is due, epoch milliseconds; null: there is none, the delivery is dead.
- * @param attempts made so far, at least 1.
+ * How long after a failed attempt the next one is due, milliseconds; null: there is none, the
+ * delivery is dead.
  * @param retryAfterMs what the receiver asked for: a minimum.
  */
-export function nextAttemptAt(
-  { now, created, attempts }: { now: number; created: number; attempts: number },
+export function retryInMs(
+  { attempts, forMs }: Retried,
   retryAfterMs: number | null,
 ): number | null {
   const delay = DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0;
   const spread = 1 + JITTER * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1);
   const asked = Math.min(retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
-  const at = now + Math.max(Math.round(delay * spread), asked);
-  return at - created > LIFE_MS ? null : at;
+  const inMs = Math.max(Math.round(delay * spread), asked);
+  return forMs + inMs > RETRIED_FOR_MS ? null : inMs;
 }

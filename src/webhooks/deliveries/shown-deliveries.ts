@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../domain/scope.js';
-import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
+import { fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
 import { lockEndpoints } from './delivery-rows.js';
 
@@ -115,20 +115,36 @@ export type Resent = { readonly endpointId: string } & (
 );
 
 const RESENT_AT_ONCE = 1_000;
+/**
+ * Of an endpoint: what happens meanwhile does not wait behind all of it, and a receiver that was
+ * just mended is not flooded.
+ */
+const RESENT_PER_SECOND = 50;
+
+/** Where a resend stands: the last delivery that it looked at. */
+interface ResentUpTo {
+  readonly created: string;
+  readonly id: string;
+}
 
 /**
- * Ended deliveries become due, and those that wait are due now; one that is just being sent stays
- * as it is, and so does what is older than the endpoint's present subscription. @returns how many.
+ * Ended deliveries become due, oldest first and `RESENT_PER_SECOND`, and those that wait as well;
+ * their retries begin anew. One that is just being sent stays as it is, and so does what is older
+ * than the endpoint's present subscription. @returns how many.
  */
 export async function resend(pool: Pool, scope: Scope, which: Resent): Promise<number> {
   // Deliveries end by the database's clock; as text it keeps its microseconds.
   const clock = await fetchRow(pool, sql<{ now: string }>`select now()::text as now`);
   if (clock === undefined) throw new Error('the database has no time');
   let resent = 0;
+  let upTo: ResentUpTo | undefined;
   for (;;) {
-    const some = await inTransaction(pool, (client) => resendSome(client, scope, which, clock.now));
-    resent += some;
-    if (some < RESENT_AT_ONCE) return resent;
+    const some = await inTransaction(pool, (client) =>
+      resendSome(client, scope, which, { began: clock.now, resent, upTo }),
+    );
+    resent += some.length;
+    upTo = some.at(-1);
+    if (some.length < RESENT_AT_ONCE) return resent;
   }
 }
 
@@ -137,33 +153,41 @@ async function resendSome(
   client: PoolClient,
   { tenant, mode }: Scope,
   which: Resent,
-  began: string,
-): Promise<number> {
+  { began, resent, upTo }: { began: string; resent: number; upTo: ResentUpTo | undefined },
+): Promise<readonly ResentUpTo[]> {
   const { endpointId } = which;
   const selected = 'id' in which ? sql`d.id = ${which.id}` : sql`d.created >= ${which.since}`;
+  const isBehind = upTo
+    ? sql`(d.created, d.id) > (${upTo.created}::timestamptz, ${upTo.id}::uuid)`
+    : sql`true`;
   await lockEndpoints(client, [{ tenant, mode, endpointId }]);
-  return run(
+  return fetchRows(
     client,
-    sql`
-      with again as (
-        update ledger.webhook_deliveries
-        set state = 'PENDING', next_attempt_at = ${began}::timestamptz, ended_at = null
-        where id in (
-          select d.id from ledger.webhook_deliveries d
-          join ledger.webhook_endpoints e using (tenant, mode, endpoint_id)
-          where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
-            and e.state <> 'UNSUBSCRIBED' and d.created >= coalesce(e.subscribed_at, d.created)
-            and ${selected} and d.leased_until is null
-            and (d.ended_at <= ${began}::timestamptz
-              or d.ended_at is null and d.next_attempt_at > ${began}::timestamptz)
-          limit ${RESENT_AT_ONCE} for update of d skip locked
-        )
-        returning id
+    sql<ResentUpTo>`
+      with chosen as materialized (
+        select d.id, d.created from ledger.webhook_deliveries d
+        join ledger.webhook_endpoints e using (tenant, mode, endpoint_id)
+        where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
+          and e.state <> 'UNSUBSCRIBED' and d.created >= coalesce(e.subscribed_at, d.created)
+          and ${selected} and ${isBehind} and d.leased_until is null
+          and (d.ended_at <= ${began}::timestamptz
+            or d.ended_at is null and d.next_attempt_at > ${began}::timestamptz)
+        order by d.created, d.id limit ${RESENT_AT_ONCE} for update of d skip locked
+      ), again as (
+        update ledger.webhook_deliveries d
+        set state = 'PENDING', ended_at = null, attempts_before = attempts,
+          retried_from = ${began}::timestamptz,
+          next_attempt_at = ${began}::timestamptz
+            + c.number * interval '1 s' / ${RESENT_PER_SECOND}
+        from (
+          select id, ${resent} + row_number() over (order by created, id) - 1 as number from chosen
+        ) c
+        where d.id = c.id
       ), due as (
         update ledger.webhook_endpoints set due_at = now(), pause_until = null
         where tenant = ${tenant} and mode = ${mode} and endpoint_id = ${endpointId}
-          and exists (select from again)
+          and exists (select from chosen)
       )
-      select from again`,
+      select created::text as created, id from chosen order by chosen.created, id`,
   );
 }

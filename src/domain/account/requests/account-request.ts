@@ -34,6 +34,11 @@ export type AccountRequest =
       readonly code: string;
       readonly seen?: Seen | undefined;
     }
+  | {
+      readonly type: 'ApplyDiscount';
+      readonly code: string;
+      readonly paymentProviderId: string;
+    }
   | { readonly type: 'BlockUser' | 'UnblockUser'; readonly userId: string }
   | {
       readonly type: 'CreateReward';
@@ -112,6 +117,8 @@ export function decideRequest(
       return requestUpsertUser(state, request, given);
     case 'ApplyCode':
       return applyCode(state, request, given);
+    case 'ApplyDiscount':
+      return applyDiscount(state, request, given);
     case 'ForgetUser':
       return forgetUser(state, request, given);
     case 'ForgetAccount':
@@ -176,6 +183,16 @@ function applyCode(
   const { type, userId, seen, code } = request;
   const context = contextOfCodes([code], given);
   return 'needs' in context ? context : decide(state, { type, userId, seen, context });
+}
+
+function applyDiscount(
+  state: AccountState,
+  { type, code, paymentProviderId }: Request<'ApplyDiscount'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  const isReferred = state.status === 'open' && state.attribution !== null;
+  const context = contextOfCodes(isReferred ? [] : [code], given);
+  return 'needs' in context ? context : decide(state, { type, paymentProviderId, context });
 }
 
 function forgetUser(

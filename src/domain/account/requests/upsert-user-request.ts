@@ -5,6 +5,7 @@ import { programsOf } from '../../tenant/program-document.js';
 import type { OpenTenant } from '../../tenant/tenant.decider.js';
 import type { AccountEvent, PersonId } from '../account.events.js';
 import type { AccountState, OpenAccount, UserState } from '../account.state.js';
+import { reservationOfProviderId } from '../apply-discount.js';
 import { isSuppressed } from '../erasure.js';
 import {
   openAccountIfAsked,
@@ -194,8 +195,7 @@ function generatedCodes(
 function paymentProviderId({ request, account }: CodesOfUser): NeededReservation[] {
   const { paymentProviderId: id } = request;
   if (id === undefined || account.paymentProviderId !== null) return [];
-  const what = { kind: 'payment-provider-id' as const, id, subject: account.account };
-  return [{ kind: 'reservation', what, lapses: account.remains.lapses }];
+  return [reservationOfProviderId(account, id)];
 }
 
 function refusalOf({ what }: NeededReservation, refusal: Refusal): Refused {

@@ -1,0 +1,41 @@
+import type { AccountQueries } from '../../../projections/accounts/queries.js';
+import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
+import type { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
+import { timeNow } from '../../foundation/world.js';
+import { nameOfOwner } from '../referral-codes/code-details.response.js';
+import type { Coupons } from './coupons.js';
+import { discountOfAccountJson, type DiscountOfAccountResponse } from './discount.response.js';
+
+/** Discounts of accounts, from the read models of their referrals and rewards. */
+export class AccountDiscounts {
+  constructor(
+    private readonly accounts: AccountQueries,
+    private readonly balances: RewardBalanceQueries,
+    private readonly codes: ReferralCodeQueries,
+    private readonly coupons: Coupons,
+  ) {}
+
+  /** @param couponCode as sent; undefined: none. @returns undefined for an unknown account. */
+  async find(
+    scope: Scope,
+    accountRef: AccountRef,
+    couponCode: string | undefined,
+  ): Promise<DiscountOfAccountResponse | undefined> {
+    const account = await this.accounts.byRef(scope, accountRef);
+    if (!account) return undefined;
+    const [balances, referrerName, coupon] = await Promise.all([
+      this.balances.list(scope, { accountRef, type: 'PCT_DISCOUNT', now: timeNow() }),
+      this.nameOf(scope, account.referralCode),
+      couponCode === undefined ? undefined : this.coupons.find(scope, accountRef, couponCode),
+    ]);
+    return discountOfAccountJson(account.accountId, balances, referrerName, coupon);
+  }
+
+  private async nameOf(scope: Scope, code: string | null): Promise<string | null> {
+    const owner = code === null ? undefined : await this.codes.byCode(scope, code);
+    return owner === undefined
+      ? null
+      : nameOfOwner({ firstName: owner.ownerFirstName, lastName: owner.ownerLastName });
+  }
+}

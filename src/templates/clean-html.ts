@@ -1,0 +1,82 @@
+import sanitize from 'sanitize-html';
+import type { Placeholders } from './template-values.js';
+
+/** A text as HTML, in an element or between quotes of an attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+const TEXT_TAGS = [
+  'p',
+  'br',
+  'hr',
+  'strong',
+  'b',
+  'em',
+  'i',
+  'u',
+  's',
+  'del',
+  'small',
+  'sub',
+  'sup',
+];
+const BLOCK_TAGS = [
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'ul',
+  'ol',
+  'li',
+  'blockquote',
+  'pre',
+  'code',
+];
+const TABLE_TAGS = ['table', 'thead', 'tbody', 'tr', 'th', 'td'];
+const NESTING_MAX = 40;
+
+/**
+ * What markdown made of a template, with nothing but text, links and images in it: no script, no
+ * style, no form, no frame. Values in addresses are put in and judged here; those in texts are
+ * still placeholders.
+ */
+export function cleanHtml(html: string, placeholders: Placeholders): string {
+  return sanitize(html, {
+    allowedTags: [...TEXT_TAGS, ...BLOCK_TAGS, ...TABLE_TAGS, 'a', 'img'],
+    allowedAttributes: {
+      a: ['href'],
+      img: ['src', 'alt'],
+      th: ['align'],
+      td: ['align'],
+      ol: ['start'],
+    },
+    allowedSchemes: ['http', 'https', 'mailto'],
+    allowedSchemesByTag: { img: ['http', 'https'] },
+    allowProtocolRelative: false,
+    disallowedTagsMode: 'discard',
+    nestingLimit: NESTING_MAX,
+    transformTags: {
+      a: (tagName, { href }) => ({ tagName, attribs: only('href', judged(href, placeholders)) }),
+      img: (tagName, { src, alt }) => ({
+        tagName,
+        attribs: { ...only('src', judged(src, placeholders)), alt: alt ?? '' },
+      }),
+    },
+    exclusiveFilter: ({ tag, attribs }) => tag === 'img' && attribs.src === undefined,
+  });
+}
+
+const only = (name: string, value: string | undefined): Record<string, string> =>
+  value === undefined ? {} : { [name]: value };
+
+/** The address with its values in place, undefined for one that must not be followed. */
+function judged(address: string | undefined, placeholders: Placeholders): string | undefined {
+  const whole = address === undefined ? undefined : placeholders.replacedInAddress(address);
+  if (whole === undefined || !URL.canParse(whole)) return undefined;
+  const { protocol, href, username, password } = new URL(whole);
+  if (username !== '' || password !== '') return undefined;
+  return ['http:', 'https:', 'mailto:'].includes(protocol) ? href : undefined;
+}

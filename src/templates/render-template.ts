@@ -1,0 +1,127 @@
+import Handlebars from 'handlebars';
+import { LRUCache } from 'lru-cache';
+import { Marked } from 'marked';
+import { cleanHtml, escapeHtml } from './clean-html.js';
+import { faultsInAnyVariables } from './template-faults.js';
+import { oneLine, Placeholders, wellFormed, type TemplateValues } from './template-values.js';
+
+export type { TemplateValues } from './template-values.js';
+export { escapeHtml } from './clean-html.js';
+
+const LINE_CHARACTERS_MAX = 255;
+const TEXT_CHARACTERS_MAX = 100_000;
+const HTML_CHARACTERS_MAX = 400_000;
+const CACHE_BYTES_MAX = 8 * 1024 * 1024;
+/** Compiled code beside the text: measured 2 KiB for a tag, with room. */
+const BYTES_PER_TAG = 4 * 1024;
+
+/** A template that `templateFaults` refuses: it was stored under other rules. */
+export class UnrenderableTemplate extends Error {}
+
+type Compiled = (values: object) => string;
+
+const handlebars = Handlebars.create();
+handlebars.unregisterHelper('lookup');
+handlebars.unregisterHelper('log');
+handlebars.unregisterHelper('with');
+
+const markdown = new Marked({ gfm: true, breaks: false, async: false });
+
+const compiledTemplates = new LRUCache<string, Compiled>({
+  maxSize: CACHE_BYTES_MAX,
+  sizeCalculation: (_, text) => 1024 + 4 * text.length + BYTES_PER_TAG * text.split('{{').length,
+});
+
+/**
+ * One line of plain text: a subject, a title. Line breaks and control characters become a space.
+ * It is text, not HTML: `escapeHtml` makes it that.
+ *
+ * @throws UnrenderableTemplate
+ */
+export function renderText(template: string, values: TemplateValues): string {
+  const rendered = compiled(template)(nested(values));
+  return wellFormed(oneLine(rendered).slice(0, LINE_CHARACTERS_MAX));
+}
+
+/**
+ * Plain text of several lines, with the marks of markdown as they are written.
+ *
+ * @throws UnrenderableTemplate
+ */
+export function renderLines(template: string, values: TemplateValues): string {
+  const oneLiners = Object.entries(values).map(([name, value]) => [name, oneLine(value)] as const);
+  const rendered = compiled(template)(nested(Object.fromEntries(oneLiners)));
+  return rendered.slice(0, TEXT_CHARACTERS_MAX).trim();
+}
+
+/**
+ * HTML without scripts and styles, whose links are http, https or mailto. Values are text in it,
+ * whatever they hold; only a value that is a link may be the beginning of a link.
+ *
+ * @throws UnrenderableTemplate
+ */
+export function renderMarkdown(template: string, values: TemplateValues): string {
+  const placeholders = new Placeholders(template, values);
+  const rendered = compiled(template)(nested(placeholders.names));
+  const clean = cleanHtml(markdown.parse(rendered, { async: false }), placeholders);
+  const html = placeholders.replacedIn(clean, escapeHtml);
+  if (html.length > HTML_CHARACTERS_MAX) throw new UnrenderableTemplate('its output is too long');
+  return html;
+}
+
+function compiled(template: string): Compiled {
+  const cached = compiledTemplates.get(template);
+  if (cached !== undefined) return cached;
+  const [fault] = faultsInAnyVariables(template);
+  if (fault !== undefined) throw new UnrenderableTemplate(fault);
+  const run = handlebars.compile<object>(template, {
+    noEscape: true,
+    knownHelpers: KNOWN_HELPERS,
+    knownHelpersOnly: true,
+    preventIndent: true,
+  });
+  const render: Compiled = (values) =>
+    run(values, {
+      allowProtoPropertiesByDefault: false,
+      allowProtoMethodsByDefault: false,
+    });
+  compiledTemplates.set(template, render);
+  return render;
+}
+
+const KNOWN_HELPERS: KnownHelpers = {
+  helperMissing: false,
+  blockHelperMissing: false,
+  each: true,
+  if: true,
+  unless: true,
+  with: false,
+  log: false,
+  lookup: false,
+};
+
+/** `{ 'user.firstName': 'Ann' }` as `{ user: { firstName: 'Ann' } }`. */
+function nested(values: TemplateValues): object {
+  const root = new Map<string, string | Map<string, string>>();
+  for (const [name, value] of Object.entries(values)) {
+    const [group, member] = splitName(name);
+    if (member === undefined) {
+      root.set(group, value ?? '');
+      continue;
+    }
+    const found = root.get(group);
+    const members = found instanceof Map ? found : new Map<string, string>();
+    root.set(group, members.set(member, value ?? ''));
+  }
+  return Object.fromEntries(
+    [...root].map(([name, value]) => [
+      name,
+      value instanceof Map ? Object.fromEntries(value) : value,
+    ]),
+  );
+}
+
+function splitName(name: string): [group: string, member: string | undefined] {
+  const dot = name.indexOf('.');
+  return dot < 0 ? [name, undefined] : [name.slice(0, dot), name.slice(dot + 1)];
+}

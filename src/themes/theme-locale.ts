@@ -1,0 +1,13 @@
+/** `language` or `language_COUNTRY`. */
+export const isLocale = (text: string): boolean => /^[a-z]{2}(?:_[A-Z]{2})?$/.test(text);
+
+/**
+ * Whose own values make up the theme of a locale, the nearest first: the locale, its language, the
+ * default (null).
+ * @param locale one of another form falls back to the default at once.
+ */
+export function fallbacksOf(locale: string | null): readonly (string | null)[] {
+  if (locale === null || !isLocale(locale)) return [null];
+  const language = locale.slice(0, 2);
+  return language === locale ? [locale, null] : [locale, language, null];
+}

@@ -1,0 +1,27 @@
+import type { Mode, Scope } from '../domain/scope.js';
+import { resolveTheme, type OwnValues } from './resolve-theme.js';
+import type { ThemeInstance } from './theme-instance.js';
+import { fallbacksOf } from './theme-locale.js';
+
+/** Reads what a tenant has stored. */
+export interface StoredThemes {
+  /** The own values of these locales; those without any are left out. */
+  ownValues(scope: Scope, locales: readonly (string | null)[]): Promise<OwnValues>;
+}
+
+/** The themes of all tenants, as they are published. */
+export class Themes {
+  constructor(private readonly stored: StoredThemes) {}
+
+  /**
+   * The theme of a locale: complete, each member from the nearest of locale, language, default and
+   * built-in values that has it.
+   * @param locale `language` or `language_COUNTRY`; null, or one of another form: the default.
+   * @throws when the read model cannot be read.
+   */
+  async themeFor(tenant: string, mode: Mode, locale: string | null): Promise<ThemeInstance> {
+    const fallbacks = fallbacksOf(locale);
+    const own = await this.stored.ownValues({ tenant, mode }, fallbacks);
+    return resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
+  }
+}

@@ -1,0 +1,368 @@
+import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
+import { path, query, type ApiClient, type Json } from '../support/api-client.js';
+import { aTime } from '../support/expected-answers.js';
+import { outcome, personal, refusal, startWithStores } from '../support/running-service.js';
+
+/** Discounts are what the referral and the rewards of an account say. */
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let api: ApiClient;
+let onProvider: ApiClient;
+let ann: Owner;
+const BOTH_IN_PERCENT: ProgramDocument = {
+  id: 'default',
+  referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15, when: 'CONVERTED' },
+  referrerReward: { type: 'PCT_DISCOUNT', discountPercent: 5 },
+};
+beforeAll(async () => {
+  running = await startWithStores();
+  const { service } = running;
+  api = (await service.createTenant()).live;
+  const payments = await service.createTenant({
+    programType: 'PAYMENT_PROVIDER',
+    program: BOTH_IN_PERCENT,
+  });
+  onProvider = payments.live;
+  ann = await owner(api, { firstName: personal('Ann'), lastName: 'Lee' });
+});
+afterAll(() => running.end());
+
+interface Owner {
+  readonly accountId: string;
+  readonly userId: string;
+  readonly code: string;
+  readonly name: string | null;
+}
+
+async function owner(
+  of: ApiClient,
+  more: {
+    readonly firstName?: string;
+    readonly lastName?: string;
+    readonly referable?: boolean;
+  } = {},
+): Promise<Owner> {
+  const accountId = personal('acc');
+  const userId = personal('user');
+  const referralCode = personal('Code');
+  const at = `/open/account${path(accountId)}/user${path(userId)}`;
+  const { status, body } = await of.put(at, { ...more, referralCode });
+  expect(status).toBe(200);
+  const { firstName, lastName = '' } = more;
+  const name = firstName === undefined ? null : `${firstName} ${lastName.slice(0, 1)}`;
+  return { accountId, userId, code: String(body['referralCode']), name };
+}
+
+const PAID = { status: 'PAID', value: 9, billingIntervalType: 'MONTH', billingIntervalValue: 1 };
+const sync = (id: string, subscription: Json, more: Json = {}) =>
+  api.post('/accountsync', { id, subscription, ...more });
+async function newAccount(): Promise<string> {
+  const id = personal('acc');
+  expect((await sync(id, { status: 'TRIAL' })).status).toBe(200);
+  return id;
+}
+const cus = () => personal('cus');
+const apply = (body: Json, of = api, key?: string) =>
+  of.post<Json | undefined>('/discount', body, key === undefined ? {} : { key });
+const discountOf = async (accountId: string, couponCode?: string, of = api) =>
+  outcome(await of.get(`/account${path(accountId)}/discount${query({ couponCode })}`));
+const percents = (
+  accountId: string,
+  referred: number,
+  referrer: number,
+  referrerName: string | null,
+) => ({
+  status: 200,
+  body: {
+    accountId,
+    discountPercentage: referred + referrer,
+    referredDiscountPercent: referred,
+    referrerDiscountPercent: referrer,
+    referrerName,
+  },
+});
+const DONE = { status: 200, body: undefined };
+
+/** The figures of the reward routes for the same account. */
+async function byRewards(accountId: string, of = api) {
+  const filter = query({ accountId, rewardTypeFilter: 'PCT_DISCOUNT' });
+  const [balance = {}] = (await of.get<Json[]>(`/reward/balance${filter}`)).body;
+  return [balance['referredDiscountPercent'] ?? 0, balance['referrerDiscountPercent'] ?? 0];
+}
+
+test('the story by discount routes: a code is looked up, the customer made, the first invoice paid', async () => {
+  const found = await api.get(`/discount${path(ann.code.toLowerCase())}`);
+  expect(outcome(found)).toStrictEqual({
+    status: 200,
+    body: {
+      couponCode: ann.code,
+      referrerName: ann.name,
+      discountPercentage: 10,
+      dateCreated: aTime,
+    },
+  });
+  const bob = await owner(api);
+  const customer = cus();
+  const would = await discountOf(bob.accountId, ann.code);
+  expect(await discountOf(bob.accountId)).toStrictEqual(percents(bob.accountId, 0, 0, null));
+  const body = { accountId: bob.accountId, paymentProviderId: customer, couponCode: ann.code };
+  const applied = await apply(body);
+  expect(outcome(applied)).toStrictEqual(DONE);
+  expect(applied.headers.get('ledger-position')).toMatch(/\S/);
+  expect([applied.headers.get('content-type'), applied.headers.get('content-length')]).toEqual([
+    null,
+    '0',
+  ]);
+  const now = await discountOf(bob.accountId);
+  expect(now).toStrictEqual(percents(bob.accountId, 10, 0, ann.name));
+  expect(would).toStrictEqual(now);
+  const user = await api.get(`/account${path(bob.accountId)}/user${path(bob.userId)}`);
+  expect(user.body).toMatchObject({
+    paymentProviderId: customer,
+    referredBy: { code: ann.code, isConverted: false },
+  });
+
+  // A repetition, with and without a key, changes nothing.
+  const position = applied.headers.get('ledger-position');
+  expect((await apply(body)).headers.get('ledger-position')).toBe(position);
+  const key = personal('key');
+  expect(outcome(await apply(body, api, key))).toStrictEqual(DONE);
+  const again = await apply(body, api, key);
+  expect(outcome(again)).toStrictEqual(DONE);
+  expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 'true']);
+  expect(outcome(await apply({ ...body, couponCode: 'other' }, api, key))).toStrictEqual(
+    refusal(422, 'IDEMPOTENCY_KEY_REUSED'),
+  );
+
+  expect((await sync(bob.accountId, PAID)).status).toBe(200);
+  expect(await byRewards(bob.accountId)).toEqual([10, 0]);
+  expect(await discountOf(bob.accountId)).toStrictEqual(now);
+  const credit = query({ accountId: ann.accountId, rewardTypeFilter: 'CREDIT' });
+  const [balance] = (await api.get<Json[]>(`/reward/balance${credit}`)).body;
+  expect(balance).toMatchObject({ unit: 'CENTS', totalAssignedCredit: 1000 });
+  // Credit is no percentage.
+  expect(await discountOf(ann.accountId)).toStrictEqual(percents(ann.accountId, 0, 0, null));
+});
+
+test('a tenant of a payment provider has the same routes; percentages of both sides add up', async () => {
+  const eve = await owner(onProvider, { firstName: personal('Eve'), lastName: 'Ray' });
+  const dan = await owner(onProvider);
+  const looked = await onProvider.get(`/discount${path(eve.code)}`);
+  expect(looked.body).toMatchObject({ couponCode: eve.code, discountPercentage: 15 });
+  const body = { accountId: dan.accountId, paymentProviderId: cus(), couponCode: eve.code };
+  expect(outcome(await apply(body, onProvider))).toStrictEqual(DONE);
+  // Earned at conversion, and not yet.
+  expect(await discountOf(dan.accountId, undefined, onProvider)).toStrictEqual(
+    percents(dan.accountId, 0, 0, eve.name),
+  );
+  // By hand, and in no side's sum.
+  const byHand = { type: 'PCT_DISCOUNT', discountPercent: 40 };
+  const given = `/rewards/account${path(eve.accountId)}/user${path(eve.userId)}`;
+  expect((await onProvider.post(given, byHand)).status).toBe(201);
+  expect(await byRewards(eve.accountId, onProvider)).toEqual([0, 0]);
+  expect(await discountOf(eve.accountId, undefined, onProvider)).toStrictEqual(
+    percents(eve.accountId, 0, 0, null),
+  );
+});
+
+test("the referrer's percentage counts for the referrer's account, together with its own", async () => {
+  const { live } = await running.service.createTenant({
+    program: { ...BOTH_IN_PERCENT, referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15 } },
+  });
+  const [first, middle, last] = [await owner(live), await owner(live), await owner(live)];
+  for (const [from, to] of [
+    [first, middle],
+    [middle, last],
+  ] as const)
+    expect(
+      outcome(
+        await apply(
+          { accountId: to.accountId, paymentProviderId: cus(), couponCode: from.code },
+          live,
+        ),
+      ),
+    ).toStrictEqual(DONE);
+  await live.post('/accountsync', { id: last.accountId, subscription: PAID });
+  const figures = percents(middle.accountId, 15, 5, null);
+  expect(await discountOf(middle.accountId, undefined, live)).toStrictEqual(figures);
+  expect(await byRewards(middle.accountId, live)).toEqual([15, 5]);
+});
+
+describe('a coupon in the question', () => {
+  test('adds what the code promises, also to an account without users', async () => {
+    const account = await newAccount();
+    expect(await discountOf(account, ann.code.toUpperCase())).toStrictEqual(
+      percents(account, 10, 0, ann.name),
+    );
+    expect(await discountOf(account, '')).toStrictEqual(percents(account, 0, 0, null));
+  });
+
+  test('changes nothing where POST would refuse it, or keep the referral', async () => {
+    const bob = await owner(api);
+    const before = percents(bob.accountId, 0, 0, null);
+    for (const code of ['nobodys', 'a/b', 'x'.repeat(300), bob.code])
+      expect(await discountOf(bob.accountId, code)).toStrictEqual(before);
+    const loner = await owner(api, { referable: false });
+    expect(await discountOf(loner.accountId, ann.code)).toStrictEqual(
+      percents(loner.accountId, 0, 0, null),
+    );
+    const paying = await newAccount();
+    await sync(paying, PAID);
+    expect(await discountOf(paying, ann.code)).toStrictEqual(percents(paying, 0, 0, null));
+    await apply({ accountId: bob.accountId, paymentProviderId: cus(), couponCode: ann.code });
+    const other = await owner(api, { firstName: personal('Cat'), lastName: 'Poe' });
+    expect(await discountOf(bob.accountId, other.code)).toStrictEqual(
+      percents(bob.accountId, 10, 0, ann.name),
+    );
+  });
+
+  test('of a blocked or deleted owner changes nothing; a deleted referrer has no name', async () => {
+    const cat = await owner(api, { firstName: personal('Cat'), lastName: 'Poe' });
+    const account = await newAccount();
+    const referred = await newAccount();
+    await apply({ accountId: referred, paymentProviderId: cus(), couponCode: cat.code });
+    const at = `${path(cat.accountId)}/user${path(cat.userId)}`;
+    await api.post(`/account${at}/block`);
+    expect(await discountOf(account, cat.code)).toStrictEqual(percents(account, 0, 0, null));
+    expect(outcome(await api.get(`/discount${path(cat.code)}`))).toStrictEqual(
+      refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
+    );
+    expect(await discountOf(referred)).toStrictEqual(percents(referred, 0, 0, cat.name));
+    expect((await api.call('DELETE', `/open/account${at}`)).status).toBe(204);
+    expect(await discountOf(account, cat.code)).toStrictEqual(percents(account, 0, 0, null));
+    expect(await discountOf(referred)).toStrictEqual(percents(referred, 0, 0, null));
+  });
+});
+
+describe('is refused, and nothing changes:', () => {
+  const untouched = async (accountId: string) => {
+    expect(await discountOf(accountId)).toStrictEqual(percents(accountId, 0, 0, null));
+    const { body } = await api.get(`/account${path(accountId)}`);
+    expect(body).toMatchObject({ referral: null });
+  };
+
+  test('a look-up of an unknown code or account', async () => {
+    for (const code of ['nobodys', 'a%2Fb', 'x'.repeat(255)])
+      expect(outcome(await api.get(`/discount/${code}`))).toStrictEqual(
+        refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
+      );
+    for (const coupon of ['', `?couponCode=${ann.code}`])
+      expect(outcome(await api.get(`/account/nobody/discount${coupon}`))).toStrictEqual(
+        refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041'),
+      );
+  });
+
+  test('a body that lacks one of the three, or has it wrong', async () => {
+    const good: Json = {
+      accountId: await newAccount(),
+      paymentProviderId: cus(),
+      couponCode: ann.code,
+    };
+    for (const member of Object.keys(good))
+      for (const wrong of [undefined, null, '', {}, 'x'.repeat(256), 'a\u0000b']) {
+        const { status, body } = await apply({ ...good, [member]: wrong });
+        expect([status, body]).toMatchObject([
+          400,
+          {
+            apiErrorCode: 'BAD_REQUEST',
+            validationErrors: [expect.stringMatching(`^${member} |NUL`)],
+          },
+        ]);
+      }
+    expect((await api.post('/discount')).status).toBe(400);
+    await untouched(String(good['accountId']));
+  });
+
+  test('an unknown account or code, a code of the account, a paid account, nobody who is referable', async () => {
+    const bob = await owner(api);
+    const paying = await newAccount();
+    await sync(paying, PAID);
+    const { accountId: loner } = await owner(api, { referable: false });
+    const { accountId } = bob;
+    const taken = cus();
+    const cases: readonly (readonly [Json, ReturnType<typeof refusal>])[] = [
+      [{ accountId: 'nobody', couponCode: ann.code }, refusal(404, 'ACCOUNT_NOT_FOUND', 'RS041')],
+      [{ accountId, couponCode: 'nobodys' }, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
+      [{ accountId, couponCode: 'no code / at all' }, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
+      [{ accountId: 'nobody', couponCode: 'nobodys' }, refusal(404, 'REFERRAL_CODE_NOT_FOUND')],
+      [{ accountId, couponCode: bob.code }, refusal(400, 'SELF_REFERRAL')],
+      [{ accountId: paying, couponCode: ann.code }, refusal(400, 'NOT_ATTRIBUTABLE')],
+      [{ accountId: loner, couponCode: ann.code }, refusal(400, 'NOT_REFERABLE')],
+    ];
+    for (const [body, refused] of cases)
+      expect([body, outcome(await apply({ ...body, paymentProviderId: taken }))]).toStrictEqual([
+        body,
+        refused,
+      ]);
+    await untouched(accountId);
+    // None of them kept the payment provider's id.
+    const free = { accountId, paymentProviderId: taken, couponCode: ann.code };
+    expect(outcome(await apply(free))).toStrictEqual(DONE);
+  });
+
+  test('another id of the payment provider, and one of another account', async () => {
+    const [bob, cat] = [await owner(api), await owner(api)];
+    const of = (account: Owner, paymentProviderId: string, couponCode = ann.code) =>
+      apply({ accountId: account.accountId, paymentProviderId, couponCode });
+    const first = cus();
+    expect(outcome(await of(bob, first))).toStrictEqual(DONE);
+    expect(outcome(await of(bob, cus()))).toStrictEqual(
+      refusal(400, 'PAYMENT_PROVIDER_ID_SET', 'RS019'),
+    );
+    expect(outcome(await of(cat, first))).toStrictEqual(
+      refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'),
+    );
+    await untouched(cat.accountId);
+    // A referred account keeps its referral, whatever the code.
+    expect(outcome(await of(bob, first, 'nobodys'))).toStrictEqual(DONE);
+    expect(outcome(await of(bob, first, cat.code))).toStrictEqual(DONE);
+    expect(await discountOf(bob.accountId)).toStrictEqual(percents(bob.accountId, 10, 0, ann.name));
+  });
+});
+
+describe('at the same moment', () => {
+  test('two accounts with one id: one has it, and only that one is referred', async () => {
+    const accounts = [await newAccount(), await newAccount()];
+    const paymentProviderId = cus();
+    const outcomes = await Promise.all(
+      accounts.map((accountId) =>
+        apply({ accountId, paymentProviderId, couponCode: ann.code }).then(outcome),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(outcomes).toContainEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
+    for (const [index, accountId] of accounts.entries()) {
+      const name = outcomes[index]?.status === 200 ? ann.name : null;
+      expect((await discountOf(accountId)).body).toMatchObject({ referrerName: name });
+    }
+  });
+
+  test('one account twice: the same id succeeds twice, of two ids one is refused', async () => {
+    const [same, different] = [await owner(api), await owner(api)];
+    const one = cus();
+    const twice = await Promise.all(
+      [one, one].map((paymentProviderId) =>
+        apply({ accountId: same.accountId, paymentProviderId, couponCode: ann.code }).then(outcome),
+      ),
+    );
+    expect(twice).toStrictEqual([DONE, DONE]);
+    expect(await discountOf(same.accountId)).toStrictEqual(
+      percents(same.accountId, 10, 0, ann.name),
+    );
+    const ids = [cus(), cus()];
+    const outcomes = await Promise.all(
+      ids.map((paymentProviderId) =>
+        apply({ accountId: different.accountId, paymentProviderId, couponCode: ann.code }).then(
+          outcome,
+        ),
+      ),
+    );
+    expect(outcomes).toContainEqual(DONE);
+    expect(outcomes).toContainEqual(refusal(400, 'PAYMENT_PROVIDER_ID_SET', 'RS019'));
+    expect(await byRewards(different.accountId)).toEqual([10, 0]);
+    // The refused one is free for another account.
+    const lost = ids[outcomes.findIndex(({ status }) => status === 400)];
+    const next = { accountId: await newAccount(), paymentProviderId: lost, couponCode: ann.code };
+    expect(outcome(await apply(next))).toStrictEqual(DONE);
+  });
+});

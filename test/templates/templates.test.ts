@@ -1,0 +1,223 @@
+import { renderLines, renderMarkdown, renderText } from '../../src/templates/render-template.js';
+import { templateFaults } from '../../src/templates/template-faults.js';
+import { HARMLESSLY_RENDERED, HOSTILE_VALUES, REFUSED, VARIABLES } from './hostile-templates.js';
+import { shapeOf, tagFaults, textOf } from './rendered-html.js';
+
+const ANN = {
+  'user.firstName': 'Ann',
+  'user.lastName': 'Lee',
+  'friend.name': 'Bob',
+  'reward.text': '10 USD',
+  code: 'ANNLEE',
+  shareLink: 'https://share.example/acme/ANNLEE',
+};
+/** A text whose every value is written by a person. */
+const everywhere = (value: string) => ({
+  ...ANN,
+  'user.firstName': value,
+  'user.lastName': value,
+  'friend.name': value,
+});
+const faultsOf = (template: string): string[] => templateFaults(template, VARIABLES);
+
+describe('a template', () => {
+  it.each(Object.entries(REFUSED))('is refused for %s, with a clear line', (_, templates) => {
+    for (const template of templates) {
+      const shown = template.slice(0, 60);
+      const faults = faultsOf(template);
+      expect([shown, faults.length > 0]).toEqual([shown, true]);
+
+      for (const fault of faults) expect(fault).toMatch(/^[^\u0000-\u001f]{5,250}$/);
+    }
+  });
+
+  it('is accepted with variables, conditions, groups, comments and markdown', () => {
+    expect(
+      faultsOf(
+        '# Hello {{user.firstName}}\n\n{{#if friend.name}}**{{friend.name}}** joined{{else}}Soon' +
+          '{{/if}}{{! note }}\n\n{{#unless code}}x{{/unless}}\n- [Share]({{shareLink}})\n' +
+          '{{#each user}}{{@key}}: {{this}}{{#unless @last}}, {{/unless}}{{/each}}\n\n---\n\n1. {{reward.text}}',
+      ),
+    ).toEqual([]);
+    for (const template of HARMLESSLY_RENDERED)
+      expect([template, faultsOf(template)]).toEqual([template, []]);
+  });
+
+  it('names each fault and its line', () => {
+    expect(faultsOf('{{code}}\n{{secret}}\n\n{{> part}}{{&code}}')).toEqual([
+      'unknown variable: secret (line 2)',
+      'partials (`{{>`) are not allowed (line 4)',
+      '`{{&` is not allowed: values are always shown as text (line 4)',
+    ]);
+  });
+
+  it('of the tenant becomes HTML with nothing in it that acts or loads a style', () => {
+    for (const template of HARMLESSLY_RENDERED) {
+      for (const values of [ANN, everywhere('javascript:alert(1)'), everywhere('"><script>')]) {
+        const html = renderMarkdown(template, values);
+        expect([template, html, tagFaults(html)]).toEqual([template, html, []]);
+      }
+    }
+  });
+
+  it('is rendered with its values, groups, links and marks', () => {
+    expect(
+      renderMarkdown(
+        '**{{user.firstName}}** _x_ `{{code}}` [Go]({{shareLink}}) [q](https://s.example/?c={{reward.text}})\n\n' +
+          '{{#each user}}{{@key}}={{this}};{{/each}}',
+        { ...ANN, 'reward.text': 'a b&c' },
+      ),
+    ).toBe(
+      '<p><strong>Ann</strong> <em>x</em> <code>ANNLEE</code> ' +
+        '<a href="https://share.example/acme/ANNLEE">Go</a> <a href="https://s.example/?c=a%20b%26c">q</a></p>\n' +
+        '<p>firstName=Ann;lastName=Lee;</p>\n',
+    );
+    expect(renderText('{{#if friend.name}}a{{else}}b{{/if}}{{code}}', { code: 'C' })).toBe('bC');
+    expect(renderLines('Hi *{{code}}*\n\nbye', { code: 'a\nb' })).toBe('Hi *a b*\n\nbye');
+  });
+
+  it('that was stored under other rules is not rendered', () => {
+    expect(() => renderText('{{#with code}}{{this}}{{/with}}', ANN)).toThrow('unknown helper');
+    expect(() => renderMarkdown('{{{code}}}', ANN)).toThrow('not allowed');
+  });
+});
+
+const PLACES = [
+  '{{user.firstName}}',
+  'Hello {{user.firstName}}, *{{friend.name}}* and **{{user.lastName}}**',
+  '# {{user.firstName}}\n\n- {{friend.name}}\n\n> {{user.lastName}}',
+  '`{{user.firstName}}` ~~{{friend.name}}~~',
+  '    {{user.firstName}}\n\n```\n{{friend.name}}\n```',
+  '| {{user.firstName}} | b |\n|---|---|\n| {{friend.name}} | c |',
+  '[{{user.firstName}}](https://ok.example/?n={{friend.name}})',
+  '<b>{{user.firstName}}</b> <a href="https://ok.example/{{friend.name}}">x</a>',
+  '{{#each user}}{{this}} {{/each}}',
+];
+
+describe('a value of a person', () => {
+  it('is text in HTML: it adds no tag, no attribute, no markdown and no link', () => {
+    for (const place of PLACES) {
+      const harmless = shapeOf(renderMarkdown(place, everywhere('Ann')));
+      for (const value of HOSTILE_VALUES.filter((each) => each.trim() !== '')) {
+        const html = renderMarkdown(place, everywhere(value));
+        const case_ = [place, value.slice(0, 80)];
+        expect([case_, tagFaults(html)]).toEqual([case_, []]);
+        expect([case_, shapeOf(html)]).toEqual([case_, harmless]);
+      }
+    }
+  });
+
+  it('is shown as it is spelled', () => {
+    for (const value of ['{{7*7}}', '<script>', '*x*', '[x](javascript:y)', '&amp;', 'value0z']) {
+      expect(textOf(renderMarkdown('{{user.firstName}}!', everywhere(value)))).toBe(`${value}!\n`);
+      expect(renderText('{{user.firstName}}!', everywhere(value))).toBe(`${value}!`);
+    }
+  });
+
+  it('breaks no line of a subject, and no header', () => {
+    for (const value of HOSTILE_VALUES) {
+      const subject = renderText('Hello {{user.firstName}} of {{friend.name}}', everywhere(value));
+
+      expect(subject).toMatch(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]{5,255}$/);
+      expect(subject).toBe(Buffer.from(subject).toString());
+      expect(
+        renderLines('{{user.firstName}}\nx', everywhere(value)).split('\n').length,
+      ).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('is no link, unless it is the share link and leads to the web', () => {
+    const link = (shareLink: string): string =>
+      renderMarkdown('[Go]({{shareLink}})', { shareLink });
+    expect(link('https://ok.example/a"b')).toBe(
+      '<p><a href="https://ok.example/a%22b">Go</a></p>\n',
+    );
+    for (const bad of [
+      'javascript:alert(1)',
+      'data:text/html,x',
+      '//evil',
+      'x',
+      'https://a'.repeat(999),
+    ]) {
+      expect(tagFaults(link(bad))).toEqual([]);
+      expect(link(bad)).not.toContain('href');
+    }
+    expect(renderMarkdown('[Go]({{user.firstName}})', everywhere('https://evil.example'))).toBe(
+      '<p><a>Go</a></p>\n',
+    );
+  });
+});
+
+/** Accepted texts that are as slow as the limits allow. */
+const SLOWEST: readonly string[] = [
+  ...['_a*', '*a', '[', '![', '<', '`a``', '~~a', '&', '[a](', '[a][', '\\', '**a *'].map((text) =>
+    manyMarks(text),
+  ),
+  '- \n'.repeat(333),
+  '-\n'.repeat(900),
+  '|a|b\n'.repeat(300),
+  '> > > > > a\n'.repeat(190),
+  '- - - - - a\n'.repeat(400),
+  'a '.repeat(9_999),
+  `x${' '.repeat(19_998)}x`,
+  '1. '.repeat(6) + 'a '.repeat(9_000),
+  '{{code}}'.repeat(100),
+  `{{#each user}}${'{{this}}'.repeat(98)}{{/each}}`,
+  '\t'.repeat(6) + 'x '.repeat(9_000),
+  '*a '.repeat(990),
+  '_a_ '.repeat(495),
+  `${'a_'.repeat(490)} `.repeat(2),
+  '<b> '.repeat(490),
+  '<table><tr><td> '.repeat(150),
+  '# '.repeat(900),
+  '#\n'.repeat(900),
+  '<!-- '.repeat(490),
+  '- a\n\n\n  '.repeat(240),
+  Array.from({ length: 24 }, (_, at) => `${' '.repeat(at)}- a`)
+    .join('\n')
+    .concat('\n')
+    .repeat(5),
+  `${'www.a.'.repeat(160)} `.repeat(20),
+  `${'a.'.repeat(499)} `.repeat(20),
+  `${'(http://a'.repeat(100)} `.repeat(4),
+  `${'x'.repeat(998)}@ `.repeat(19),
+  `${'x.'.repeat(450)}@a `.repeat(20),
+];
+
+describe('the slowest texts that are accepted', () => {
+  it('cost little beside a fixed piece of work, and stay small', () => {
+    const long = everywhere('<'.repeat(10_000));
+    const slowest = SLOWEST.map((text) => {
+      expect([text.slice(0, 20), faultsOf(text)]).toEqual([text.slice(0, 20), []]);
+      expect(renderMarkdown(text, long).length).toBeLessThan(400_000);
+      return { text: text.slice(0, 20), ms: leastCpuMs(() => renderMarkdown(text, long)) };
+    })
+      .sort((a, b) => b.ms - a.ms)
+      .slice(0, 8);
+    const unit = leastCpuMs(fixedWork);
+    expect(slowest[0]!.ms / unit).toBeLessThan(100);
+  });
+});
+
+/** As often as the limit on marks allows, in words. */
+function manyMarks(text: string): string {
+  const marks = text.match(/[[\]*_~`<>&|\\"#(!@]/g)?.length ?? 1;
+  return text.repeat(Math.floor(990 / marks)).replace(/.{900}/g, '$& ');
+}
+
+/** About one millisecond on the machine of the builds. */
+function fixedWork(): void {
+  let text = '';
+  for (let at = 0; at < 20_000; at += 1) text = (text + String(at)).slice(-50);
+}
+
+/** The least of some runs: what else happens on the machine counts for nothing. */
+function leastCpuMs(work: () => unknown): number {
+  const runs = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.max(0.1, Math.min(...runs));
+}

@@ -1,0 +1,135 @@
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
+import { mergePatch, type Members } from '../../src/themes/merge-members.js';
+import type { OwnValues } from '../../src/themes/resolve-theme.js';
+import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
+import { THEME_SCHEMA } from '../../src/themes/theme-schema.js';
+import { Themes } from '../../src/themes/themes.js';
+
+const LOCALES = ['en', 'en_US', 'en_CA', 'fr', 'fr_CA', 'de'] as const;
+
+/** A theme store of these values. */
+const themesOf = (own: OwnValues): Themes =>
+  new Themes({
+    ownValues: (_scope, locales) =>
+      Promise.resolve(
+        new Map(
+          locales.flatMap((locale) => {
+            const values = own.get(locale);
+            return values === undefined ? [] : [[locale, values] as const];
+          }),
+        ),
+      ),
+  });
+
+const themeOf = (own: OwnValues, locale: string | null) =>
+  themesOf(own).themeFor('acme', 'live', locale);
+
+const heading = (text: string): Members => ({ page: { heading: text } });
+
+/** The value at a path of members; undefined: there is none. */
+const at = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (node, name) =>
+      typeof node === 'object' && node !== null && Object.hasOwn(node, name)
+        ? Reflect.get(node, name)
+        : undefined,
+    value,
+  );
+
+test('the built-in theme fits the schema and has every mail', () => {
+  const validate = addFormats
+    .default(new Ajv2020({ allErrors: true, strict: true }))
+    .compile(THEME_SCHEMA);
+  expect([validate(BUILT_IN_THEME), validate.errors]).toEqual([true, null]);
+  for (const type of MAIL_TYPES) {
+    expect(BUILT_IN_THEME.email[type].configuration.subject).not.toBe('');
+    expect(BUILT_IN_THEME.email[type].content.bodyContent).not.toBe('');
+  }
+});
+
+test('a tenant without values has the built-in theme in every locale', async () => {
+  for (const locale of [null, 'fr', 'fr_CA', 'no locale', ''])
+    expect(await themeOf(new Map(), locale)).toEqual(BUILT_IN_THEME);
+});
+
+test('a locale falls back to its language, then to the default', async () => {
+  const own: OwnValues = new Map([
+    [null, { page: { heading: 'default', text: 'default', color: '#000' } }],
+    ['fr', { page: { heading: 'fr', text: 'fr' } }],
+    ['fr_CA', { page: { heading: 'fr_CA' } }],
+    ['en', heading('en')],
+  ]);
+  expect((await themeOf(own, 'fr_CA')).page).toMatchObject({
+    heading: 'fr_CA',
+    text: 'fr',
+    color: '#000',
+    buttonText: BUILT_IN_THEME.page.buttonText,
+  });
+  expect((await themeOf(own, 'fr_FR')).page).toMatchObject({ heading: 'fr', color: '#000' });
+  expect((await themeOf(own, 'de_AT')).page).toMatchObject({ heading: 'default' });
+});
+
+test('members that the schema does not know are kept, and lists are not merged', async () => {
+  const own: OwnValues = new Map<string | null, Members>([
+    [null, { ours: { a: 1, list: [1, 2] }, jsOptions: { conversionUrls: ['/thanks', '/done'] } }],
+    ['fr', { ours: { b: 2, list: [3] }, jsOptions: { conversionUrls: ['/merci'] } }],
+  ]);
+  const theme = await themeOf(own, 'fr');
+  expect(theme).toMatchObject({ ours: { a: 1, b: 2, list: [3] } });
+  expect(theme.jsOptions.conversionUrls).toEqual(['/merci']);
+});
+
+test('every member is that of the nearest layer that has it, whatever the locales and members', async () => {
+  const name = fc.constantFrom('page', 'widget', 'a', 'b', '__proto__', 'constructor');
+  // The same path is an object in all layers or in none, as the schema has it.
+  const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => [...names, 'leaf']);
+  const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.integer()));
+  const values = fc.array(fc.tuple(path, leaf), { maxLength: 8 });
+  const locales = fc.dictionary(fc.constantFrom('default', ...LOCALES), values);
+  await fc.assert(
+    fc.asyncProperty(locales, fc.constantFrom(...LOCALES), async (given, asked) => {
+      const own: OwnValues = new Map(
+        Object.entries(given).map(([locale, leaves]) => [
+          locale === 'default' ? null : locale,
+          leaves.reduce<Members>((members, [names, value]) => withLeaf(members, names, value), {}),
+        ]),
+      );
+      const theme = await themeOf(own, asked);
+      const layers = [asked, asked.slice(0, 2), null].map((locale) => own.get(locale));
+      for (const leaves of Object.values(given))
+        for (const [names] of leaves) {
+          const nearest = [...layers, BUILT_IN_THEME].find(
+            (layer) => at(layer, names) !== undefined,
+          );
+          expect(at(theme, names)).toEqual(at(nearest, names));
+        }
+      expect(Object.getPrototypeOf(theme)).toBe(Object.prototype);
+    }),
+  );
+});
+
+test('a patch replaces, adds and removes members, and leaves the others', () => {
+  const before = { a: 1, b: { c: 2, d: 3 }, e: [1] };
+  const patch = { a: null, b: { c: null, f: { g: null, h: 4 } }, e: [2], i: 5 };
+  expect(mergePatch(before, patch)).toEqual({ b: { d: 3, f: { h: 4 } }, e: [2], i: 5 });
+  expect(before).toEqual({ a: 1, b: { c: 2, d: 3 }, e: [1] });
+});
+
+function withLeaf(
+  members: Members,
+  [name = '', ...rest]: readonly string[],
+  leaf: unknown,
+): Members {
+  const inside = at(members, [name]);
+  const value =
+    rest.length === 0
+      ? leaf
+      : withLeaf(typeof inside === 'object' && inside !== null ? { ...inside } : {}, rest, leaf);
+  return Object.fromEntries([
+    ...Object.entries(members).filter(([key]) => key !== name),
+    [name, value],
+  ]);
+}
