@@ -18,6 +18,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
   ['export', async () => (await import('./export-cli.js')).addExportCommands],
+  ['payment', async () => (await import('./payment-cli.js')).addPaymentCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],
   ['key', async () => (await import('./key-cli.js')).addKeyCommands],
   ['operator', async () => (await import('./operator-cli.js')).addOperatorCommands],

@@ -33,6 +33,7 @@ import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
+import { PaymentConnections } from '../payments/payment-connections.js';
 import { PostgresKeyRows } from '../privacy/key-rows.js';
 import type { Keyring } from '../privacy/keyring.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
@@ -64,6 +65,8 @@ export interface Core {
   readonly tenantCommands: TenantCommands;
   /** The endpoints that a tenant's developers subscribed. */
   readonly webhooks: WebhookSubscriptions;
+  /** The connections of tenants to payment providers. */
+  readonly payments: PaymentConnections;
   /** Exports of the tenants' data. */
   readonly exports: Exports;
   /** Their files. */
@@ -256,6 +259,7 @@ function wire({
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
     webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
+    payments: new PaymentConnections({ commands, tenants, sealer, keys }),
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,

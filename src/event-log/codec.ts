@@ -113,15 +113,22 @@ export class EventCodec {
 /** Whose keys an event erases or has erased; from its stored data. */
 export function erasedSubjects(
   type: string,
-  { persons, account }: EventData,
+  { persons, account, ended }: EventData,
 ): readonly SubjectId[] {
+  if (type === 'PaymentProviderConnected' || type === 'PaymentProviderDisconnected')
+    return textsIn(ended);
   if (type !== 'ErasureRequested' && type !== 'ErasureCompleted') return [];
-  const all: readonly unknown[] = [
-    ...(Array.isArray(persons) ? (persons as unknown[]) : []),
-    account,
-  ];
-  return all.filter((subject): subject is SubjectId => typeof subject === 'string');
+  return [...textsIn(persons), ...textsIn([account])];
 }
+
+/** Whether events of the type erase keys. */
+export const erasesKeys = (type: string): boolean =>
+  type.startsWith('Erasure') || type.startsWith('PaymentProvider');
+
+const textsIn = (values: unknown): readonly string[] =>
+  Array.isArray(values)
+    ? (values as unknown[]).filter((value): value is string => typeof value === 'string')
+    : [];
 
 /** Stores differ in how they spell an id. */
 const holderOf = (eventId: string): string => eventId.toLowerCase();

@@ -61,6 +61,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   WebhookDisabled: 1,
   WebhookEnabled: 1,
   WebhookUnsubscribed: 1,
+  PaymentProviderConnected: 1,
+  PaymentProviderDisconnected: 1,
   ModerationRequested: 1,
   ModerationAgreed: 1,
   ModerationRefused: 1,

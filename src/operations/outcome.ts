@@ -23,6 +23,7 @@ export type OperationRefusal =
   | ReactionRefusal
   | WebhookRefusal
   | ExportRefusal
+  | PaymentRefusal
   | ProjectionRefusal
   | ReleaseRefusal
   | CopyRefusal;
@@ -102,6 +103,9 @@ type ExportRefusal =
   /** One line for each reason. */
   | { readonly code: 'EXPORT_NOT_ASKED_FOR'; readonly reasons: readonly string[] }
   | { readonly code: 'EXPORT_NOT_COMPLETED'; readonly reason: string };
+
+/** `reason` quotes no secret. */
+type PaymentRefusal = { readonly code: 'PAYMENT_NOT_DONE'; readonly reason: string };
 
 type ProjectionRefusal =
   | { readonly code: 'PROJECTION_NOT_NAMED' | 'NO_NEW_GENERATIONS' }

@@ -92,6 +92,7 @@ const TEXTS: Texts = {
   EXPORT_IS_OVER: () => 'the export is over: there is nothing to cancel',
   EXPORT_NOT_ASKED_FOR: ({ reasons }) => reasons.join('; '),
   EXPORT_NOT_COMPLETED: ({ reason }) => `the export was aborted: ${reason}`,
+  PAYMENT_NOT_DONE: ({ reason }) => reason,
 
   PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,
   PROJECTION_UNKNOWN: ({ projection, known }) =>

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
-import { erasedSubjects } from '../event-log/codec.js';
+import { erasedSubjects, erasesKeys } from '../event-log/codec.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import type { EventData } from '../event-log/event-schemas.js';
 import { anyOf, fetchRow, run, tables } from '../postgres/statements.js';
@@ -40,7 +40,7 @@ export async function replayErasures(
     const page = await log.readAll(at, PAGE);
     if (page.length === 0) break;
     const erased = page.flatMap(({ type, data }) =>
-      type.startsWith('Erasure') ? erasedSubjects(type, JSON.parse(data) as EventData) : [],
+      erasesKeys(type) ? erasedSubjects(type, JSON.parse(data) as EventData) : [],
     );
     destroyed += await destroyAlive(pool, keys, erased);
     events += page.length;

@@ -20,6 +20,7 @@ const open = (openEndpoints: boolean): TenantState => ({
   programs: {},
   defaultProgramId: 'default',
   webhooks: [],
+  payments: [],
 });
 
 /** A tenant's stream whose readings are answered when the test says so. */

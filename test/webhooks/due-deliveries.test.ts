@@ -2,15 +2,18 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import {
   putDeliveries,
   putEndpoints,
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
+import { ClaimsOfTheDead } from '../../src/webhooks/deliveries/claims-of-the-dead.js';
 import { claimDue, type ClaimedDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
 import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { until } from '../support/projected-ledger.js';
 
 /** What is claimed, and what is recorded of claims, by SQL alone. */
 
@@ -221,6 +224,31 @@ test('a claim that lapsed and was taken over records a success, and no failure',
     { state: 'DELIVERED', leased: false },
     { state: 'PENDING', leased: true },
   ]);
+});
+
+test('claims of a process that was absent for five seconds are free; those of others stay', async () => {
+  await endpoint('a');
+  await put(3, 'a');
+  const [living, dying] = [new ProcessPresence(pool), new ProcessPresence(pool)];
+  await Promise.all([living.start(), dying.start()]);
+  try {
+    const room = { areSlow: false, fullTenants: [], hanging: [], leftOf: () => 100 };
+    const byLiving = await claimDue(pool, { ...room, deliveries: 1 }, living.id);
+    await claimDue(pool, { ...room, deliveries: 2 }, dying.id);
+    const claims = new ClaimsOfTheDead(pool, 1);
+    expect(await claims.free(0)).toBe(0);
+    await dying.stop();
+    // Its connection may be closed a moment later.
+    let now = 10_000;
+    await until(async () => (await claims.free((now += 4_999))) === 2, 60_000);
+    expect(now).toBeGreaterThan(2 * 4_999);
+    const again = await claim();
+    expect(again).toHaveLength(2);
+    expect(again.map(({ id }) => id)).not.toContain(byLiving[0]?.id);
+    expect(await claims.free(now + 100_000)).toBe(0);
+  } finally {
+    await Promise.all([living.stop(), dying.stop()]);
+  }
 });
 
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {

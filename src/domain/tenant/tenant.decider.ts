@@ -10,6 +10,13 @@ import {
   type ProgramDocument,
 } from './event-rules.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
+import {
+  decideOnConnection,
+  evolveConnections,
+  type PaymentConnection,
+  type PaymentConnectionCommand,
+  type PaymentConnectionEvent,
+} from './payment-connections.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 import {
   decideOnEndpoint,
@@ -94,7 +101,8 @@ export type TenantEvent =
       /** The names of the rules in `eventRewards`, in their order. */
       readonly eventRules: readonly string[];
     }
-  | WebhookEvent;
+  | WebhookEvent
+  | PaymentConnectionEvent;
 
 export interface AppliedProgram {
   readonly version: number;
@@ -122,6 +130,8 @@ export interface OpenTenant {
   readonly defaultProgramId: string;
   /** In the order of their subscription. */
   readonly webhooks: readonly WebhookEndpoint[];
+  /** Oldest first, with those whose webhook secret still verifies. */
+  readonly payments: readonly PaymentConnection[];
 }
 
 export type TenantState = { readonly status: 'absent' } | OpenTenant;
@@ -147,6 +157,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       programs: {},
       defaultProgramId: '',
       webhooks: [],
+      payments: [],
     };
   }
   if (state.status === 'absent') return state;
@@ -228,6 +239,9 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     case 'WebhookEnabled':
     case 'WebhookUnsubscribed':
       return { ...state, webhooks: evolveEndpoints(state.webhooks, event) };
+    case 'PaymentProviderConnected':
+    case 'PaymentProviderDisconnected':
+      return { ...state, payments: evolveConnections(state.payments, event) };
   }
 }
 
@@ -268,7 +282,8 @@ export type TenantCommand =
       readonly now: number;
     }
   | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number }
-  | WebhookCommand;
+  | WebhookCommand
+  | PaymentConnectionCommand;
 
 export function decide(state: TenantState, command: TenantCommand): Decision<TenantEvent> {
   if (command.type === 'CreateTenant')
@@ -318,6 +333,9 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
     case 'EnableWebhook':
     case 'UnsubscribeWebhook':
       return decideOnEndpoint(state.webhooks, command);
+    case 'ConnectPaymentProvider':
+    case 'DisconnectPaymentProvider':
+      return decideOnConnection(state.payments, command);
   }
 }
 

@@ -12,6 +12,8 @@ export const SLOW_MS = 2_000;
 /** The place of an attempt, from its claim until it is recorded. */
 export interface Place {
   readonly delivery: ClaimedDelivery;
+  /** Before its claim, on the monotonic clock. */
+  readonly claimedAt: number;
   /** When the request began, on the monotonic clock; undefined: its body is being made. */
   sentAt?: number;
   /** Its answer came, or none will. */
@@ -30,8 +32,9 @@ interface Held {
 export class AttemptPlaces {
   private readonly held = new Set<Place>();
 
-  hold(delivery: ClaimedDelivery): Place {
-    const place = { delivery };
+  /** @param claimedAt before its claim, on the monotonic clock. */
+  hold(delivery: ClaimedDelivery, claimedAt: number): Place {
+    const place = { delivery, claimedAt };
     this.held.add(place);
     return place;
   }

@@ -16,6 +16,8 @@ const ACME = 'a'.repeat(32);
 const ANNS = 'b'.repeat(32);
 const REFERRAL = `${ACME}${'1'.repeat(16)}`;
 const REWARD = `${ACME}${'2'.repeat(16)}`;
+const CONNECTION = '0f000000-0000-4000-8000-000000000008';
+const OTHER_CONNECTION = '0f000000-0000-4000-8000-000000000009';
 const ERASURE = '0d000000-0000-4000-8000-000000000005';
 const EXPORT = '0e000000-0000-4000-8000-000000000007';
 const MODERATION = '0d000000-0000-4000-8000-000000000004';
@@ -380,6 +382,21 @@ export const EVENT_EXAMPLES: Examples = {
   },
   TenantResumed: { type: 'TenantResumed', at: 50 },
   TokensNotBeforeChanged: { type: 'TokensNotBeforeChanged', at: 51, tokensNotBefore: 50 },
+  PaymentProviderConnected: {
+    type: 'PaymentProviderConnected',
+    at: 57,
+    mode: 'test',
+    provider: 'stripe',
+    secrets: personal(CONNECTION, 'encrypted secrets'),
+    replacedValidUntil: 58,
+    ended: [OTHER_CONNECTION],
+  },
+  PaymentProviderDisconnected: {
+    type: 'PaymentProviderDisconnected',
+    at: 58,
+    mode: 'test',
+    ended: [OTHER_CONNECTION],
+  },
   WebhookSubscribed: {
     type: 'WebhookSubscribed',
     at: 52,

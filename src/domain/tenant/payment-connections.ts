@@ -1,0 +1,117 @@
+import type { Decision } from '../decision.js';
+import type { Personal, SubjectId } from '../personal.js';
+import type { Mode } from '../scope.js';
+import type { Retirable } from './tenant-secrets.js';
+
+/** The connections of a tenant to its payment provider: part of the tenant's stream. */
+
+export const PAYMENT_PROVIDERS = ['stripe'] as const;
+export type PaymentProviderName = (typeof PAYMENT_PROVIDERS)[number];
+
+export type PaymentConnectionEvent =
+  /** Replaces the connection of the mode, whose webhook secret verifies until then. */
+  | {
+      readonly type: 'PaymentProviderConnected';
+      readonly at: number;
+      readonly mode: Mode;
+      readonly provider: PaymentProviderName;
+      /**
+       * Key, webhook secret and address of the provider, encrypted with the master key and with a
+       * key of this connection, which is destroyed at its end.
+       */
+      readonly secrets: Personal<string>;
+      readonly replacedValidUntil: number;
+      /** Earlier connections whose keys are destroyed. */
+      readonly ended: readonly SubjectId[];
+    }
+  | {
+      readonly type: 'PaymentProviderDisconnected';
+      readonly at: number;
+      readonly mode: Mode;
+      /** The connections whose keys are destroyed. */
+      readonly ended: readonly SubjectId[];
+    };
+
+export interface PaymentConnection extends Retirable {
+  /** Names the key that encrypts the secrets. */
+  readonly connectionId: SubjectId;
+  readonly mode: Mode;
+  readonly provider: PaymentProviderName;
+  /** Encrypted with the master key; null: destroyed. */
+  readonly sealed: string | null;
+  readonly since: number;
+}
+
+export type PaymentConnectionCommand =
+  | {
+      readonly type: 'ConnectPaymentProvider';
+      readonly mode: Mode;
+      readonly provider: PaymentProviderName;
+      readonly secrets: Personal<string>;
+      /** How long the webhook secret of the connection before verifies as well. */
+      readonly graceMs: number;
+      readonly now: number;
+    }
+  | { readonly type: 'DisconnectPaymentProvider'; readonly mode: Mode; readonly now: number };
+
+type Connections = readonly PaymentConnection[];
+
+/** The connection of a mode that calls the provider; undefined: there is none. */
+export const connectionOf = (connections: Connections, mode: Mode): PaymentConnection | undefined =>
+  connections.find((known) => known.mode === mode && known.validUntil === null);
+
+export function evolveConnections(
+  connections: Connections,
+  event: PaymentConnectionEvent,
+): Connections {
+  const left = connections.filter(({ connectionId }) => !event.ended.includes(connectionId));
+  if (event.type === 'PaymentProviderDisconnected')
+    return left.filter(({ mode }) => mode !== event.mode);
+  const { mode, provider, secrets, replacedValidUntil, at } = event;
+  const replaced = left.map((known) =>
+    known.mode === mode && known.validUntil === null
+      ? { ...known, validUntil: replacedValidUntil }
+      : known,
+  );
+  const connection: PaymentConnection = {
+    connectionId: secrets.subject,
+    mode,
+    provider,
+    sealed: secrets.value,
+    since: at,
+    validUntil: null,
+  };
+  return [...replaced, connection];
+}
+
+export function decideOnConnection(
+  connections: Connections,
+  command: PaymentConnectionCommand,
+): Decision<PaymentConnectionEvent> {
+  const { mode, now: at } = command;
+  const ofMode = connections.filter((known) => known.mode === mode);
+  const idsOf = (some: Connections): SubjectId[] => some.map(({ connectionId }) => connectionId);
+  if (command.type === 'DisconnectPaymentProvider')
+    return {
+      events:
+        ofMode.length === 0
+          ? []
+          : [{ type: 'PaymentProviderDisconnected', at, mode, ended: idsOf(ofMode) }],
+    };
+  const { provider, secrets, graceMs } = command;
+  // Only the one that is replaced now has a grace: a tenant rotates without end.
+  const ended = idsOf(ofMode.filter(({ validUntil }) => validUntil !== null));
+  return {
+    events: [
+      {
+        type: 'PaymentProviderConnected',
+        at,
+        mode,
+        provider,
+        secrets,
+        replacedValidUntil: at + graceMs,
+        ended,
+      },
+    ],
+  };
+}

@@ -1,0 +1,141 @@
+import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import type { PaymentProviderName } from '../../domain/tenant/payment-connections.js';
+import type { Actor } from '../../event-log/envelope.js';
+import type { OpenedConnection } from '../../payments/payment-connections.js';
+import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
+import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { metaOf } from '../tenants/tenant-operation.js';
+
+/** Operations on payment providers: each returns the document that `--json` prints. */
+
+export interface ShownConnection {
+  /** Null, like the other members: not connected. */
+  readonly provider: PaymentProviderName | null;
+  readonly mode: Scope['mode'];
+  /** Masked: the last four characters. */
+  readonly secretKey: string | null;
+  readonly webhookUrl: string;
+}
+
+export interface ConnectRequest {
+  readonly provider: string;
+  readonly secretKey: string;
+  readonly webhookSecret: string;
+  readonly apiBase?: string | undefined;
+}
+
+/** What operations on payments need beside the stores. */
+export interface PaymentWorld {
+  readonly provider: PaymentProvider;
+  readonly guard: Pick<EndpointGuard, 'check'>;
+  readonly publicUrl: () => string;
+}
+
+type PaymentCore = Pick<Core, 'tenants' | 'payments'>;
+
+/** How long the webhook secret of a replaced connection verifies. */
+const GRACE_MS = 24 * 3_600_000;
+
+/** Connects a tenant and mode, or replaces its connection; checked by one call to the provider. */
+export async function connectPayments(
+  core: PaymentCore,
+  world: PaymentWorld,
+  scope: Scope,
+  { actor, ...request }: ConnectRequest & { readonly actor: Actor },
+): Promise<Outcome<ShownConnection>> {
+  const tenant = await providerTenant(core, scope);
+  if (tenant instanceof NotDone) return tenant;
+  const credentials = await checked(world, scope, request);
+  if (credentials instanceof NotDone) return credentials;
+  const meta = metaOf(scope, actor, 'payment connect');
+  const changed = await core.payments.connect(meta, credentials, GRACE_MS);
+  if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
+  return shown(await core.payments.current(changed, scope.mode), world, scope);
+}
+
+export async function showPayments(
+  core: PaymentCore,
+  world: Pick<PaymentWorld, 'publicUrl'>,
+  scope: Scope,
+): Promise<Outcome<ShownConnection>> {
+  const tenant = await providerTenant(core, scope);
+  if (tenant instanceof NotDone) return tenant;
+  return shown(await core.payments.current(tenant, scope.mode), world, scope);
+}
+
+/** Destroys the secrets; what was recorded stays. */
+export async function disconnectPayments(
+  core: PaymentCore,
+  world: Pick<PaymentWorld, 'publicUrl'>,
+  scope: Scope,
+  actor: Actor,
+): Promise<Outcome<ShownConnection>> {
+  const tenant = await providerTenant(core, scope);
+  if (tenant instanceof NotDone) return tenant;
+  const changed = await core.payments.disconnect(metaOf(scope, actor, 'payment disconnect'));
+  if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
+  return shown(undefined, world, scope);
+}
+
+/** A tenant that may be connected. */
+async function providerTenant(
+  { tenants }: Pick<Core, 'tenants'>,
+  { tenant: alias }: Scope,
+): Promise<OpenTenant | NotDone> {
+  const tenant = await tenants.read(alias);
+  if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  return tenant.programType === 'PAYMENT_PROVIDER'
+    ? tenant
+    : notDone('the tenant belongs to no payment provider (tenant create --payment-provider)');
+}
+
+async function checked(
+  { provider, guard }: PaymentWorld,
+  { mode }: Scope,
+  { provider: name, secretKey, webhookSecret, ...request }: ConnectRequest,
+) {
+  if (name !== 'stripe') return notDone('the provider must be stripe');
+  const modeOfKey = provider.modeOf(secretKey);
+  if (modeOfKey === undefined) return notDone('the secret key is none of Stripe (sk_…, rk_…)');
+  if (modeOfKey !== mode)
+    return notDone(`the secret key is one of ${modeOfKey} mode, and the mode is ${mode}`);
+  if (!provider.isWebhookSecret(webhookSecret))
+    return notDone('the webhook secret is none of Stripe (whsec_…)');
+  const apiBase = request.apiBase ?? null;
+  const refused = apiBase === null ? undefined : await reasonAgainst(apiBase, guard);
+  if (refused !== undefined) return notDone(`the address of the provider ${refused}`);
+  try {
+    await provider.calls({ secretKey, apiBase }).check();
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    return notDone(`the connection was checked, and ${error.message}`);
+  }
+  return { provider: name, secretKey, webhookSecret, apiBase } as const;
+}
+
+async function reasonAgainst(
+  apiBase: string,
+  guard: Pick<EndpointGuard, 'check'>,
+): Promise<string | undefined> {
+  const url = URL.canParse(apiBase) ? new URL(apiBase) : undefined;
+  if (url === undefined || url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    return 'must be a URL without a path';
+  const check = await guard.check(apiBase);
+  return check.kind === 'allowed' ? undefined : check.reason;
+}
+
+const notDone = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
+
+const shown = (
+  connection: OpenedConnection | undefined,
+  { publicUrl }: Pick<PaymentWorld, 'publicUrl'>,
+  { tenant, mode }: Scope,
+): ShownConnection => ({
+  provider: connection?.provider ?? null,
+  mode,
+  secretKey: connection === undefined ? null : `…${connection.secretKey.slice(-4)}`,
+  webhookUrl: `${publicUrl()}/integrations/stripe/${tenant}`,
+});

@@ -1,0 +1,102 @@
+import Stripe from 'stripe';
+import { Agent, type Dispatcher } from 'undici';
+import { after } from '../../foundation/world.js';
+import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+const IDLE_CONNECTION_MS = 4_000;
+
+export interface CallLimits {
+  /** For name, connection, TLS, request and answer together. */
+  readonly withinMs: number;
+  /** Certificates in PEM, instead of those that Node trusts. */
+  readonly trusted?: string | undefined;
+}
+
+type Client = Stripe.HttpClient;
+
+/**
+ * Carries the calls of the official package over connections that the guard of addresses has
+ * checked. No redirect is followed; one limit of time holds for a whole call.
+ */
+export class GuardedHttpClient implements Client {
+  private readonly agent: Agent;
+
+  constructor(guard: EndpointGuard, { withinMs, trusted }: CallLimits) {
+    const limits = { withinMs, rawBytesMax: ANSWER_BYTES_MAX };
+    this.agent = new Agent({
+      connect: guard.connector(trusted === undefined ? limits : { ...limits, trusted }),
+      keepAliveTimeout: IDLE_CONNECTION_MS,
+      keepAliveMaxTimeout: IDLE_CONNECTION_MS,
+      // One limit holds for everything.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  getClientName(): string {
+    return 'undici';
+  }
+
+  async makeRequest(
+    ...[host, port, path, method, headers, body, protocol, timeout]: Parameters<
+      Client['makeRequest']
+    >
+  ): Promise<Stripe.HttpClientResponse> {
+    const ending = new AbortController();
+    const cancel = after(timeout, () => ending.abort());
+    try {
+      const answer = await this.agent.request({
+        origin: `${protocol}://${host}:${port}`,
+        path,
+        method,
+        headers: sentHeaders(headers, method, path),
+        body: method === 'GET' ? null : body,
+        signal: ending.signal,
+      });
+      return answered(answer, await answer.body.text());
+    } catch (error) {
+      throw ending.signal.aborted ? Stripe.HttpClient.makeTimeoutError() : error;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Waits for what is under way. */
+  async close(): Promise<void> {
+    await this.agent.close();
+  }
+}
+
+function answered(
+  { statusCode, headers }: Dispatcher.ResponseData,
+  text: string,
+): Stripe.HttpClientResponse {
+  const flat = Object.entries(headers).map(
+    ([name, value]) => [name, [value ?? ''].flat().join(', ')] as const,
+  );
+  // The package writes members into it.
+  const raw = { statusCode };
+  return {
+    getStatusCode: () => statusCode,
+    getHeaders: () => Object.fromEntries(flat),
+    getRawResponse: () => raw,
+    toStream: () => text,
+    // An error of the parser becomes a rejection.
+    toJSON: () => Promise.resolve(text).then((json): unknown => JSON.parse(json)),
+  };
+}
+
+/**
+ * The package gives every POST a key. A coupon is made under an id of ours, once; a key would keep
+ * a failure for a day.
+ */
+function sentHeaders(headers: object, method: string, path: string): Record<string, string> {
+  const left = new Set(['content-length', 'host']);
+  if (method === 'POST' && path === '/v1/coupons') left.add('idempotency-key');
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      left.has(name.toLowerCase()) ? [] : [[name, String(value)]],
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+import Stripe from 'stripe';
+import { MODES, type Mode } from '../../domain/scope.js';
+import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import {
+  ProviderFailure,
+  type PaymentProvider,
+  type ProviderCalls,
+  type ProviderCredentials,
+} from '../payment-provider.js';
+import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
+
+/** Answers have the shapes of this version, whatever the tenant's account is set to. */
+const API_VERSION = '2026-10-28.endive';
+const CALL_WITHIN_MS = 10_000;
+
+/** Stripe, by its official package. */
+export class StripeProvider implements PaymentProvider {
+  private readonly http: GuardedHttpClient;
+
+  constructor(
+    guard: EndpointGuard,
+    private readonly limits: CallLimits = { withinMs: CALL_WITHIN_MS },
+  ) {
+    this.http = new GuardedHttpClient(guard, limits);
+  }
+
+  modeOf(secretKey: string): Mode | undefined {
+    const [, mode] = /^(?:sk|rk)_(live|test)_[A-Za-z0-9_]{4,200}$/.exec(secretKey) ?? [];
+    return MODES.find((known) => known === mode);
+  }
+
+  isWebhookSecret(text: string): boolean {
+    return /^whsec_[A-Za-z0-9+/=_-]{4,200}$/.test(text);
+  }
+
+  calls({ secretKey, apiBase }: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>): ProviderCalls {
+    const stripe = new Stripe(secretKey, {
+      apiVersion: API_VERSION,
+      httpClient: this.http,
+      maxNetworkRetries: 0,
+      timeout: this.limits.withinMs,
+      telemetry: false,
+      ...(apiBase === null ? {} : addressOf(apiBase)),
+    });
+    return {
+      check: async () => void (await called(stripe.balance.retrieve())),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.http.close();
+  }
+}
+
+function addressOf(apiBase: string): Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol'> {
+  const { hostname, port, protocol } = new URL(apiBase);
+  const isTls = protocol === 'https:';
+  return {
+    host: hostname,
+    port: port === '' ? (isTls ? 443 : 80) : Number(port),
+    protocol: isTls ? 'https' : 'http',
+  };
+}
+
+/** @throws {ProviderFailure} */
+async function called<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
+
+/** The package's messages may quote values of the request; its codes do not. */
+function failureOf(error: unknown): ProviderFailure {
+  if (!(error instanceof Stripe.errors.StripeError))
+    return new ProviderFailure('unavailable', 'no answer of the provider could be read');
+  const { statusCode, code } = error;
+  if (statusCode === undefined)
+    return new ProviderFailure('unavailable', 'the provider did not answer');
+  const reason = `the provider answered ${statusCode}${code === undefined ? '' : ` (${code})`}`;
+  if (statusCode >= 500) return new ProviderFailure('failed', reason);
+  const isLater = statusCode === 409 || statusCode === 429 || statusCode < 400;
+  return new ProviderFailure(isLater ? 'unavailable' : 'refused', reason);
+}

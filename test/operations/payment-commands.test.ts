@@ -1,0 +1,142 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommandLine } from '../../src/cli/run-command-line.js';
+import type { Json } from '../support/api-client.js';
+import {
+  startWithStores,
+  type RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
+import { StripeDouble } from '../support/stripe-double.js';
+
+/** `payment …` beside a running service, with a double of the provider. */
+
+const KEY = 'sk_live_commands7777';
+const WEBHOOK_SECRET = 'whsec_commands0001';
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let service: RunningService;
+let stores: TestStores;
+let end: () => Promise<void>;
+let double: StripeDouble;
+let folder: string;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  ({ service, stores, end } = await startWithStores());
+  double = await StripeDouble.start({ secretKey: KEY });
+  folder = await mkdtemp(join(tmpdir(), 'ledger-payments-'));
+  await writeFile(join(folder, 'key'), `${KEY}\n`);
+  await writeFile(join(folder, 'other-key'), 'sk_live_unknown8888');
+  await writeFile(join(folder, 'webhook'), `${WEBHOOK_SECRET}\n`);
+  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });
+});
+afterAll(async () => {
+  await double.stop();
+  await end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function cli(...words: readonly string[]): Promise<Ran> {
+  Object.assign(process.env, {
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+    PUBLIC_URL: 'https://refer.example',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  const [out, err] = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockReturnValue(true),
+  );
+  const written = (spy: typeof out): string =>
+    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
+  try {
+    return { code: await runCommandLine(words), out: written(out), err: written(err) };
+  } finally {
+    out?.mockRestore();
+    err?.mockRestore();
+  }
+}
+
+const connecting = (alias: string, key = 'key', ...rest: readonly string[]): Promise<Ran> =>
+  cli(
+    'payment',
+    'connect',
+    alias,
+    ...['--provider', 'stripe', '--json', '--api-base', double.url],
+    ...['--secret-key-file', join(folder, key)],
+    ...['--webhook-secret-file', join(folder, 'webhook')],
+    ...rest,
+  );
+
+const show = async (): Promise<Json> => {
+  const { code, out } = await cli('payment', 'show', tenant.alias, '--json');
+  expect(code).toBe(0);
+  return JSON.parse(out) as Json;
+};
+
+const connected = () => ({
+  provider: 'stripe',
+  mode: 'live',
+  secretKey: '…7777',
+  webhookUrl: `https://refer.example/integrations/stripe/${tenant.alias}`,
+});
+
+const refusedWith = (line: RegExp) => ({ code: 1, out: '', err: expect.stringMatching(line) });
+
+describe('payment connect', () => {
+  it('checks the key by one call, and shows it masked', async () => {
+    const { code, out } = await connecting(tenant.alias);
+    expect([code, JSON.parse(out)]).toEqual([0, connected()]);
+    expect(double.callsTo('GET', /^\/v1\/balance$/)).toHaveLength(1);
+    expect(await show()).toEqual(connected());
+  });
+
+  it('refuses what it cannot connect, in one line, and changes nothing', async () => {
+    const apiOnly = await service.createTenant();
+    expect(await connecting(apiOnly.alias)).toEqual(refusedWith(/no payment provider/));
+    expect(await connecting('nobody')).toEqual(refusedWith(/no tenant nobody/));
+    expect(await connecting(tenant.alias, 'key', '--mode', 'test')).toEqual(
+      refusedWith(/one of live mode/),
+    );
+    expect(await connecting(tenant.alias, 'webhook')).toEqual(refusedWith(/none of Stripe/));
+    expect(await connecting(tenant.alias, 'other-key')).toEqual(refusedWith(/answered 401/));
+    expect(await connecting(tenant.alias, 'key', '--api-base', 'http://10.0.0.1')).toEqual(
+      refusedWith(/private/),
+    );
+    expect(await connecting(tenant.alias, 'key', '--provider', 'other')).toEqual(
+      refusedWith(/must be stripe/),
+    );
+    expect(await show()).toEqual(connected());
+  });
+
+  it('leaves no secret readable in the log, and destroys its key at the end', async () => {
+    const { code, out } = await cli('payment', 'disconnect', tenant.alias, '--json');
+    expect([code, JSON.parse(out)]).toEqual([
+      0,
+      { ...connected(), provider: null, secretKey: null },
+    ]);
+    expect(await show()).toMatchObject({ provider: null, secretKey: null });
+    const { core } = service.service;
+    const recorded = [];
+    for await (const event of core.log.readStream(core.names.tenantStream(tenant.alias)))
+      recorded.push(event);
+    const bytes = JSON.stringify(recorded.map(({ data }) => data));
+    expect(bytes).toContain('replacedValidUntil');
+    for (const secret of [KEY, WEBHOOK_SECRET]) expect(bytes).not.toContain(secret);
+    const connections = recorded.flatMap(({ type, data }) =>
+      type === 'PaymentProviderConnected'
+        ? [(JSON.parse(data) as { secrets: { subject: string } }).secrets.subject]
+        : [],
+    );
+    expect(connections).toHaveLength(1);
+    core.keys.forget();
+    expect([...(await core.keys.load(connections)).values()]).toEqual([null]);
+  });
+});
