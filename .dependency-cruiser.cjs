@@ -12,7 +12,7 @@ const composition = ['^src/(process|core|cli)/', '^src/operations/log/log-addres
 /** Where requests enter. */
 const waysIn = ['http', 'operations', 'cli'];
 /** The rooms around the ledger: what it consists of imports none of them. */
-const outerRooms = [...waysIn, 'policies', 'webhooks', 'exports', 'themes', 'payments'];
+const outerRooms = [...waysIn, 'policies', 'webhooks', 'exports', 'themes', 'mails', 'payments'];
 const folder = (...names) => `^src/(${names.join('|')})/`;
 const library = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
 

@@ -28,7 +28,15 @@ const common = {
 };
 
 /** Tests that need no database: seconds, and part of `npm run check`. */
-const folders = ['domain', 'projectors', 'policy-rules', 'process', 'templates', 'themes'];
+const folders = [
+  'domain',
+  'projectors',
+  'policy-rules',
+  'process',
+  'templates',
+  'themes',
+  'mails/content',
+];
 const unit = [...folders, 'architecture'].map((folder) => `<rootDir>/test/${folder}/`);
 
 const filesOf = (names) => names.map((name) => `<rootDir>/test/http/${name}.test.ts`);

@@ -1,12 +1,23 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { Decoded } from '../event-log/codec.js';
 import { HandledCommands } from './handled-commands.js';
-import { bytesOf, HEAP_PER_STREAM, type Folded } from './stream-cache.js';
+import {
+  bytesOf,
+  HEAP_PER_HANDLED,
+  HEAP_PER_STREAM,
+  type Folded,
+  type StoredBytes,
+} from './stream-cache.js';
 
 /** How the events of a stream become its state. */
 export interface Folding<S, E extends DomainEvent> {
   readonly initialState: S;
   readonly evolve: (state: S, event: E) => S;
+  /**
+   * The estimated memory of a state whose events replace each other. Undefined: every event adds
+   * its own.
+   */
+  readonly heapOf?: (state: S) => number;
 }
 
 export function emptyStream<S, E extends DomainEvent>({ initialState }: Folding<S, E>): Folded<S> {
@@ -21,15 +32,25 @@ export function emptyStream<S, E extends DomainEvent>({ initialState }: Folding<
   };
 }
 
+/** The estimated memory of a stream in this state, after these events. */
+export const heapAfter = <S, E extends DomainEvent>(
+  { heapOf }: Folding<S, E>,
+  { bytes, handled }: Folded<S>,
+  state: S,
+  events: readonly StoredBytes[],
+): number =>
+  heapOf === undefined
+    ? bytes + bytesOf(events)
+    : HEAP_PER_STREAM + heapOf(state) + HEAP_PER_HANDLED * handled.size;
+
 export function fold<S, E extends DomainEvent>(
-  { evolve }: Folding<S, E>,
+  folding: Folding<S, E>,
   folded: Folded<S>,
   decoded: readonly Decoded[],
 ): Folded<S> {
   let { state, revision, position, eventId } = folded;
-  const bytes = folded.bytes + bytesOf(decoded.map(({ recorded }) => recorded));
   for (const { event, envelope, recorded } of decoded) {
-    state = evolve(state, event as E);
+    state = folding.evolve(state, event as E);
     revision = recorded.revision;
     position = recorded.position;
     eventId = recorded.id;
@@ -38,6 +59,7 @@ export function fold<S, E extends DomainEvent>(
       recordedAt: recorded.recordedAt,
     });
   }
+  const stored = decoded.map(({ recorded }) => recorded);
   return {
     state,
     revision,
@@ -45,6 +67,6 @@ export function fold<S, E extends DomainEvent>(
     eventId,
     epoch: folded.epoch,
     handled: folded.handled,
-    bytes,
+    bytes: heapAfter(folding, folded, state, stored),
   };
 }

@@ -15,17 +15,11 @@ import { pages } from '../event-log/event-pages.js';
 import { inSpan } from '../foundation/tracing.js';
 import { newId, timeNow } from '../foundation/world.js';
 import { deterministicId } from './deterministic-id.js';
-import { fold, emptyStream, type Folding } from './fold-stream.js';
+import { fold, emptyStream, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
 import { OneAtATime, TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
-import {
-  bytesOf,
-  streamEndOf,
-  RememberedStreams,
-  StreamCache,
-  type Folded,
-} from './stream-cache.js';
+import { streamEndOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
 
 /** The loop of every command: load, fold, decide, append. Only this file handles revisions. */
 
@@ -211,7 +205,7 @@ export class CommandHandling<S, E extends DomainEvent> {
       eventId: eventIds.at(-1) ?? null,
       epoch,
       handled: folded.handled,
-      bytes: folded.bytes + bytesOf(encoded),
+      bytes: heapAfter(this.folding, folded, state, encoded),
     };
     this.cache.put(stream, after, evictions);
     return { kind: 'accepted', events, eventIds, state, position, replayed: false };

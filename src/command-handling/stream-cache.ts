@@ -26,6 +26,8 @@ export interface Folded<S> {
  * state.
  */
 export const HEAP_PER_STORED_BYTE = 2;
+/** Of a command that may be repeated: two entries, its ids and its fingerprint. */
+export const HEAP_PER_HANDLED = 1024;
 /** Of an empty stream: its entry, its name, its state. */
 export const HEAP_PER_STREAM = 4 * 1024;
 
@@ -35,10 +37,15 @@ export const HEAP_PER_STREAM = 4 * 1024;
  */
 const DATA_KEPT_MAX: Readonly<Record<string, number>> = { UserEventReceived: 1024 };
 
+/** An event as it is stored. */
+export interface StoredBytes {
+  readonly type?: string;
+  readonly data: string;
+  readonly metadata: string;
+}
+
 /** The estimated memory that these events add. */
-export const bytesOf = (
-  events: readonly { readonly type?: string; readonly data: string; readonly metadata: string }[],
-): number =>
+export const bytesOf = (events: readonly StoredBytes[]): number =>
   HEAP_PER_STORED_BYTE *
   events.reduce(
     (sum, { type = '', data, metadata }) =>

@@ -81,7 +81,7 @@ import {
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling, type StreamKind } from './handle-command.js';
-import { RememberedStreams } from './stream-cache.js';
+import { HEAP_PER_STORED_BYTE, RememberedStreams } from './stream-cache.js';
 
 /** The command loop, once for each kind of stream. */
 export interface Streams {
@@ -117,6 +117,10 @@ function* subjectsOfProposals({ proposals }: ProposalsState): Iterable<SubjectId
   }
 }
 
+/** Endpoints come and go as often as a client likes, and at most 100 of them are there. */
+const heapOfTenant = (state: TenantState): number =>
+  HEAP_PER_STORED_BYTE * JSON.stringify(state).length;
+
 /** @param remembered shared by the streams of all kinds. */
 export function openStreams(
   log: EventLog,
@@ -136,7 +140,7 @@ export function openStreams(
       evolve: evolveReservation,
       subjectsOf: (state) => (state.status === 'held' ? [state.keySubject] : []),
     }),
-    tenants: of({ initialState: initialTenant, evolve: evolveTenant }),
+    tenants: of({ initialState: initialTenant, evolve: evolveTenant, heapOf: heapOfTenant }),
     tenantRegister: of({ initialState: initialRegister, evolve: evolveRegister }),
     moderations: of({ initialState: initialModeration, evolve: evolveModeration }),
     audits: of({ initialState: initialAudit, evolve: evolveAudit }),

@@ -9,7 +9,7 @@ import { isOutage, type Core } from './core.js';
 
 export interface ExportProcess extends Pick<
   ExportJobsParts,
-  'pool' | 'presence' | 'logger' | 'atOnce' | 'onAttempt'
+  'pool' | 'presence' | 'logger' | 'atOnce' | 'onAttempt' | 'stalledAfterMs'
 > {
   readonly pool: Pool;
   readonly generations: LiveGenerations;

@@ -32,6 +32,7 @@ import { PaymentEvents } from '../payments/incoming/payment-events.js';
 import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
+import { DownloadPlaces } from '../http/exports/download-places.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -196,6 +197,7 @@ function http(parts: ModuleParts): Provider[] {
     value(KeyedNames, core.names),
     value(Exports, core.exports),
     value(ExportDownloads, core.downloads),
+    value(DownloadPlaces, new DownloadPlaces()),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),

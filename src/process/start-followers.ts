@@ -114,6 +114,7 @@ export function makeFollowers(
     webhooks: new Webhooks({
       core,
       pool,
+      process: parts.stores.presence.id,
       guard: new EndpointGuard({ allowed: config.webhookAllowCidrs }),
       keys: new SigningKeys(pool, core.webhookKeysSealer),
       logger,

@@ -1,5 +1,9 @@
-import { openPool } from '../../src/postgres/database.js';
+import { accountProjectors } from '../../projections/account-projectors.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
+import { exportJobsOn } from '../../src/core/export-jobs-on.js';
+import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { basic, type Json } from '../support/api-client.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -291,6 +295,53 @@ test('a database without room for a file aborts the export, and no other', async
     await pool.query('drop function public.no_room() cascade');
     expect(await ended(await ask())).toMatchObject({ status: 'COMPLETED' });
   });
+});
+
+test('an attempt that hangs without an error ends, counts as failed, and leaves no connection', async () => {
+  const applicationName = 'exports-that-hang';
+  const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName });
+  const presence = new ProcessPresence(jobsPool);
+  const jobs = exportJobsOn(api.service.core, {
+    pool: jobsPool,
+    presence,
+    logger: { warn: () => undefined },
+    generations: new LiveGenerations(jobsPool, accountProjectors),
+    readModels: { waitFor: () => Promise.resolve(true) },
+    publicUrl: () => api.origin,
+    atOnce: 1,
+    stalledAfterMs: 500,
+  });
+  const hanging = async () => {
+    const { rows } = await pool.query(
+      `select from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'
+        and query like 'lock table%'`,
+      [applicationName],
+    );
+    return rows.length;
+  };
+  const holder = await pool.connect();
+  try {
+    const id = await ask();
+    await pool.query('update ledger.export_files set failures = 2 where export_id = $1', [id]);
+    const { rows } = await holder.query<{ name: string }>(
+      `select format('%I.users', nspname) as name from pg_namespace where nspname ~ '^rm_users_'`,
+    );
+    await holder.query(
+      `begin; lock table ${rows.map(({ name }) => name).join()} in access exclusive mode`,
+    );
+    await presence.start();
+    jobs.start();
+    expect(await ended(id)).toMatchObject({
+      status: 'ABORTED',
+      stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
+    });
+    await until(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
+  } finally {
+    holder.release(true);
+    await jobs.stop();
+    await presence.stop();
+    await jobsPool.end();
+  }
 });
 
 test('at most 100 of a tenant wait, in both modes together; cancelling makes room', async () => {

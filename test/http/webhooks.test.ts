@@ -212,6 +212,17 @@ test('a test event goes to one endpoint, once for a key', async () => {
     expect(event).toMatchObject({ type: 'test', data: { endpointUrl }, live: true });
 });
 
+test('a test event that follows an end and a new beginning arrives', async () => {
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  for (let n = 1; n <= 3; n++) {
+    expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
+    await subscribe(path);
+    expect((await tenant.live.post(at(endpointUrl, '/test'))).status).toBe(204);
+    await receiver.requests(path, n);
+  }
+});
+
 test('test events are limited for a tenant, with a key and in both modes', async () => {
   await core().tenantCommands.execute(tenant.alias, {
     type: 'ChangeOpenRules',
@@ -243,6 +254,32 @@ test('test events are limited for a tenant, with a key and in both modes', async
   const other = await running.service.createTenant();
   await subscribe(path, other.live);
   expect((await send(other.live)).status).toBe(204);
+});
+
+test('changes of subscriptions are limited for a tenant and mode, with a key', async () => {
+  await core().tenantCommands.execute(tenant.alias, {
+    type: 'ChangeOpenRules',
+    changes: { rateLimits: { 'change-webhooks': 3 } },
+    now: Date.now(),
+  });
+  const { endpointUrl } = await subscribe(aPath());
+  const end = () => tenant.live.call('DELETE', at(endpointUrl), undefined);
+  const again = () => tenant.live.post('/subscription', { endpointUrl });
+  const ended = await end();
+  expect([ended.status, ended.headers.get('ratelimit')]).toEqual([
+    204,
+    expect.stringMatching(/^"change-webhooks";r=1;t=/),
+  ]);
+  expect((await again()).status).toBe(201);
+  const head = await running.service.head();
+  for (const change of [again, end]) {
+    const over = await change();
+    expect(outcome(over)).toStrictEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  expect(await running.service.head()).toBe(head);
+  expect((await tenant.live.get('/subscription')).status).toBe(200);
+  expect((await tenant.test.post('/subscription', { endpointUrl })).status).toBe(201);
 });
 
 test('a failed delivery is sent again with the same id and body, and its attempts are shown', async () => {

@@ -353,6 +353,28 @@ test('a proposal lapses after seven days', async () => {
   });
 });
 
+test('a list of a few loads the accounts of a few, the newest proposals first', async () => {
+  const ledger = await ledgerWithCredit();
+  const { commands, names, streams } = running.service.service.core;
+  const { scope, account: accountId, user: userId } = ledger;
+  const by = memberOfStaff(names, scope, 'fay');
+  const amounts = Array.from({ length: 24 }, (_, n) => n + 1);
+  for (const amount of amounts) {
+    const correction = { accountId, userId, unit: 'CENTS', amount, reason: 'r' };
+    const meta = operatorMeta(scope, 'ProposeCorrection');
+    await commands.execute(new ProposalCommandEnvelope(meta, { ...correction, by }));
+  }
+  const loaded = jest.spyOn(streams.accounts, 'load');
+  const shown = async (limit: number) =>
+    (await waitingProposals({ names, streams }, scope, { limit, now: Date.now() })).map(
+      ({ amount }) => amount,
+    );
+  expect(await shown(3)).toEqual([24, 23, 22]);
+  expect(loaded.mock.calls.length).toBeLessThan(amounts.length / 2);
+  loaded.mockRestore();
+  expect(await shown(100)).toEqual(amounts.reverse());
+});
+
 test('nothing is corrected for a user who was forgotten, nor for one who took the id since', async () => {
   const ledger = await ledgerWithCredit();
   const { account, user, tenant } = ledger;

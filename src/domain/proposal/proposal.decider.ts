@@ -1,4 +1,4 @@
-import { Map } from 'immutable';
+import { OrderedMap } from 'immutable';
 import type { PersonId } from '../account/account.events.js';
 import type { AccountState } from '../account/account.state.js';
 import { adjustCredit } from '../account/adjustment.js';
@@ -31,10 +31,10 @@ export interface ProposalEvent {
 
 export interface ProposalsState {
   /** The proposals of one tenant, mode and day, by id; oldest first. */
-  readonly proposals: Map<string, ProposalEvent>;
+  readonly proposals: OrderedMap<string, ProposalEvent>;
 }
 
-export const initialState: ProposalsState = { proposals: Map() };
+export const initialState: ProposalsState = { proposals: OrderedMap() };
 
 export const evolve = ({ proposals }: ProposalsState, event: ProposalEvent): ProposalsState => ({
   proposals: proposals.set(event.proposalId, event),

@@ -2,7 +2,7 @@
 
 /**
  * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` per
- * tenant, by their name in `RateLimit-Policy`.
+ * tenant, `change-webhooks` per tenant and mode, by their name in `RateLimit-Policy`.
  */
 export const COUNTED_CALLS = [
   'create-user',
@@ -14,6 +14,7 @@ export const COUNTED_CALLS = [
   'post-events',
   'short-link',
   'test-webhook',
+  'change-webhooks',
 ] as const;
 export type CountedCall = (typeof COUNTED_CALLS)[number];
 
@@ -51,6 +52,7 @@ export const CALL_WINDOWS: Readonly<
   'post-events': { calls: 1_000, windowSeconds: 3_600 },
   'short-link': { calls: 300, windowSeconds: 60 },
   'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
+  'change-webhooks': { calls: 1_000, windowSeconds: 3_600 },
 };
 
 export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;

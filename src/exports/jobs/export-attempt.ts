@@ -15,7 +15,8 @@ import {
 } from '../storage/export-file-rows.js';
 import { AttemptLost, type ExportChunks } from '../storage/export-chunks.js';
 import { StoredFileWriter } from '../storage/file-writer.js';
-import { writeExportFile, type ExportParts } from '../write-export-file.js';
+import { writeExportFile, type ExportParts, type ExportSink } from '../write-export-file.js';
+import { ProgressLimit } from './progress-limit.js';
 
 export interface AttemptParts {
   readonly pool: Pool;
@@ -27,6 +28,8 @@ export interface AttemptParts {
   readonly storedBytesMax: number;
   /** An error of a store that is away: no failure of the export. */
   readonly isOutage: (error: unknown) => boolean;
+  /** An attempt without progress for so long fails. Default: ten minutes. */
+  readonly stalledAfterMs?: number;
 }
 
 export type AttemptOutcome =
@@ -46,12 +49,22 @@ const PROGRESS_EVERY_MS = 500;
 /** Chunks between two looks at what the tenant's files take. */
 const CHUNKS_PER_LOOK = 32;
 const DISK_FULL = '53100';
+/** Longer than the sort of the largest read model before its first row. */
+const STALLED_AFTER_MS = 600_000;
 
 class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }
 
-/** Writes the file of a claimed export once. Never throws. */
+/** A statement hangs without an error: its server is frozen, or it waits for a lock. */
+class Stalled extends Error {
+  override readonly name = 'Stalled';
+}
+
+/**
+ * Writes the file of a claimed export once. Never throws. What it has under way when it ends early
+ * stores nothing more: its attempt is over.
+ */
 export async function attemptExport(
   parts: AttemptParts,
   claimed: ClaimedExport,
@@ -62,28 +75,52 @@ export async function attemptExport(
   const stop = (): void => ending.abort(new AttemptLost());
   stopping.addEventListener('abort', stop);
   if (stopping.aborted) stop();
+  const { stalledAfterMs = STALLED_AFTER_MS } = parts;
+  const limit = new ProgressLimit(stalledAfterMs, () =>
+    ending.abort(new Stalled(`nothing was written for ${stalledAfterMs / 1_000} s`)),
+  );
   const progress = new NotedProgress(parts.pool, claimed.attempt, stop);
+  const run = { signal: ending.signal, progress, limit };
   try {
-    return await write(parts, claimed, state, { signal: ending.signal, progress });
+    // A hanging statement would not see the signal.
+    return await Promise.race([write(parts, claimed, state, run), aborted(ending.signal)]);
   } catch (error) {
     if (stopping.aborted) return { kind: 'stopped' };
     if (error instanceof AttemptLost) return { kind: 'lost' };
     if (error instanceof NoRoom) return { kind: 'hopeless', reason: error.message };
+    if (error instanceof Stalled) return { kind: 'failed', reason: error.message };
     if (errorCode(error) === DISK_FULL)
       return { kind: 'hopeless', reason: 'the database has no room for the file' };
     if (parts.isOutage(error)) return { kind: 'stopped' };
     return { kind: 'failed', reason: describeFailure(error) };
   } finally {
     stopping.removeEventListener('abort', stop);
-    await progress.end();
+    limit.end();
+    void progress.end();
+    // What is left of the writing ends.
+    stop();
   }
+}
+
+/** Rejects with the signal's reason. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => reject(signal.reason as Error);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
+
+interface AttemptRun {
+  readonly signal: AbortSignal;
+  readonly progress: NotedProgress;
+  readonly limit: ProgressLimit;
 }
 
 async function write(
   parts: AttemptParts,
   { attempt, scope }: ClaimedExport,
   { exportType: type, format, texts }: KnownExport,
-  { signal, progress }: { readonly signal: AbortSignal; readonly progress: NotedProgress },
+  { signal, progress, limit }: AttemptRun,
 ): Promise<AttemptOutcome> {
   const { pool, log, keys, chunks } = parts;
   if (texts === null) return { kind: 'hopeless', reason: 'what was asked for cannot be read' };
@@ -98,12 +135,12 @@ async function write(
   const people = new StoredFileWriter({ chunks, key, attempt, before }, 'people');
   try {
     const written = await writeExportFile(
-      parts.writing,
+      limitedWriting(parts.writing, limit),
       { scope, type, format, filters: filtersIn(texts.params) },
       {
         notBefore,
-        sink: file,
-        people,
+        sink: noting(file, limit),
+        people: noting(people, limit),
         progress: (rowsDone, rowsTotal) => progress.note({ rowsDone, rowsTotal }),
         signal,
       },
@@ -121,6 +158,23 @@ async function write(
     await Promise.all([people.settled(), file.settled()]);
   }
 }
+
+/** Read models that are brought up to date, or rebuilt, may take any time. */
+const limitedWriting = (writing: ExportParts, limit: ProgressLimit): ExportParts => ({
+  ...writing,
+  waitFor: async (...awaited) => {
+    const isReached = await writing.waitFor(...awaited);
+    limit.note();
+    return isReached;
+  },
+});
+
+const noting = (sink: ExportSink, limit: ProgressLimit): ExportSink => ({
+  async write(chunk) {
+    await sink.write(chunk);
+    limit.note();
+  },
+});
 
 /** Throws when the files of the tenant take more than they may. */
 function roomFor({ pool, storedBytesMax }: AttemptParts, tenant: string): () => Promise<void> {
@@ -158,9 +212,9 @@ class NotedProgress {
       .finally(() => (this.writing = undefined));
   }
 
-  /** Nothing is written any more. */
-  async end(): Promise<void> {
+  /** Resolves when nothing is written any more. */
+  end(): Promise<void> {
     this.isOver = true;
-    await this.writing;
+    return this.writing ?? Promise.resolve();
   }
 }

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { pause } from '../../foundation/pause.js';
 import { errorCode } from '../../foundation/error-code.js';
-import { beginSnapshot, endSnapshot } from '../../postgres/transaction.js';
+import { beginSnapshot } from '../../postgres/transaction.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
 import type { ReadModel } from '../../projecting/generations/generations.js';
 import {
@@ -41,8 +41,12 @@ interface Wanted {
   readonly signal: AbortSignal;
 }
 
-/** The server's other processors are for other reads; compiling pays off for no export. */
-const ONE_PROCESS = 'set local max_parallel_workers_per_gather = 0; set local jit = off';
+/**
+ * The server's other processors are for other reads; compiling pays off for no export. The server
+ * notices by itself that an attempt was ended: a long sort, or a wait for a lock, ends with it.
+ */
+const SETTINGS = `set local max_parallel_workers_per_gather = 0; set local jit = off;
+  set local client_connection_check_interval = '2s'`;
 
 const WAIT_MS = 2_000;
 const RETRY_MS = 500;
@@ -62,50 +66,47 @@ export async function readAtPosition<T>(
 ): Promise<T> {
   for (;;) {
     await reached(parts, wanted);
-    const client = await parts.pool.connect();
-    let found: ReadModelAtPosition | undefined;
+    const connection = new CutConnection(await parts.pool.connect(), wanted.signal);
     try {
-      found = await snapshotOf(parts, client, wanted);
+      wanted.signal.throwIfAborted();
+      const found = await snapshotOf(parts, connection.client, wanted);
+      const result = found && { value: await work(found) };
+      await connection.client.query('rollback');
+      connection.end();
+      if (result) return result.value;
     } catch (error) {
-      client.release(true);
+      connection.cut();
+      wanted.signal.throwIfAborted();
       throw error;
     }
-    if (!found) {
-      await endSnapshot(client);
-      await pause(RETRY_MS, wanted.signal);
-      continue;
-    }
-    return use(found, wanted.signal, work);
+    await pause(RETRY_MS, wanted.signal);
   }
 }
 
-async function use<T>(
-  found: ReadModelAtPosition,
-  signal: AbortSignal,
-  work: (readModel: ReadModelAtPosition) => Promise<T>,
-): Promise<T> {
-  const { client } = found;
-  let isOver = false;
-  const over = (broken: boolean): void => {
-    if (isOver) return;
-    isOver = true;
-    client.release(broken);
-  };
-  // A closed connection ends the statement that runs on it.
-  const cut = (): void => over(true);
-  signal.addEventListener('abort', cut);
-  try {
-    signal.throwIfAborted();
-    const result = await work(found);
-    await client.query('rollback');
-    over(false);
-    return result;
-  } catch (error) {
-    over(true);
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    signal.removeEventListener('abort', cut);
+/** A connection of a pool that a signal closes: that ends the statement that runs on it. */
+class CutConnection {
+  private isOver = false;
+
+  constructor(
+    readonly client: PoolClient,
+    private readonly signal: AbortSignal,
+  ) {
+    signal.addEventListener('abort', this.cut);
+  }
+
+  /** Closes it. */
+  readonly cut = (): void => this.release(true);
+
+  /** Gives it back. */
+  end(): void {
+    this.release(false);
+  }
+
+  private release(isBroken: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.signal.removeEventListener('abort', this.cut);
+    this.client.release(isBroken);
   }
 }
 
@@ -132,7 +133,7 @@ async function snapshotOf(
   try {
     await generations.liveGeneration(readModel.name);
     await beginSnapshot(client);
-    await client.query(ONE_PROCESS);
+    await client.query(SETTINGS);
     const [checkpoint] = await liveCheckpoints(client, [readModel]);
     if (!checkpoint) return undefined;
     const { generation, position } = checkpoint;

@@ -40,6 +40,16 @@ export const limitCallsOfTenant = (
   counter: CallCounter,
 ): Promise<void> => countCall(call, counted, [], counter);
 
+/**
+ * Limits all calls of a tenant and mode, those with a key included: what they change is read with
+ * the tenant for good, also by others' requests.
+ */
+export const limitCallsOfMode = (
+  call: Call,
+  counted: CountedCall,
+  counter: CallCounter,
+): Promise<void> => countCall(call, counted, [call.mode], counter);
+
 /** Counts a call and reports the remaining ones in the answer. @throws {ApiError} RATE_LIMITED. */
 export async function limitCalls(
   call: Call,

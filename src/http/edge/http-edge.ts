@@ -26,6 +26,7 @@ import { HEAD_BYTES_MAX, TARGET_BYTES_MAX } from './broken-messages.js';
 import { callOf, type Call } from './call.js';
 import {
   limitCalls,
+  limitCallsOfMode,
   limitCallsOfTenant,
   limitCallsOfUser,
   limitNewUsers,
@@ -425,6 +426,7 @@ async function limit(call: Call, access: AccessRule, calls: CallCounter): Promis
   if (counted === undefined) return;
   if (counted === 'post-events') return limitCallsOfUser(call, counted, calls);
   if (counted === 'test-webhook') return limitCallsOfTenant(call, counted, calls);
+  if (counted === 'change-webhooks') return limitCallsOfMode(call, counted, calls);
   if (counted !== 'create-user') return limitCalls(call, counted, calls);
   const { token } = call;
   // A token's call is about its own user, except for a visitor's, whose user is named in the body.

@@ -39,7 +39,7 @@ export class SubscriptionsController {
   })
   @Post('subscription')
   @HttpCode(201)
-  @Access('key')
+  @Access('key', { counted: 'change-webhooks' })
   @ApiCreatedResponse({ type: NewWebhookSubscriptionResponse })
   @Fails('ENDPOINT_NOT_ALLOWED')
   subscribe(@Call() call: Call, @Body() { endpointUrl, name }: WebhookSubscriptionRequest) {
@@ -67,7 +67,7 @@ export class SubscriptionsController {
   @ApiOperation({ summary: 'End a subscription; what waits for it is not sent' })
   @Delete('subscription/:url')
   @HttpCode(204)
-  @Access('key')
+  @Access('key', { counted: 'change-webhooks' })
   @ApiNoContentResponse({ description: 'Nothing is sent there any more' })
   @Fails('SUBSCRIPTION_NOT_FOUND')
   unsubscribe(@Call() call: Call, @Param('url') url: string) {
@@ -91,7 +91,7 @@ export class SubscriptionsController {
       if (subscription === undefined) throw new ApiError('SUBSCRIPTION_NOT_FOUND');
       if (subscription.disabled !== null)
         throw badRequest('the subscription is disabled: subscribe the URL again');
-      await this.tests.send(scope, subscription.endpointId, commandId);
+      await this.tests.send(scope, subscription, commandId);
       const done = { position: null, triggersPolicy: false, replayed: false };
       return { status: 204, body: undefined, ...done };
     });

@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import {
   AccountCommandEnvelope,
@@ -171,35 +170,52 @@ export interface WaitingProposal {
 /** Accounts are loaded in parallel, up to this many. */
 const LOADS_AT_ONCE = 8;
 
-/** The newest ones that wait for their approval, newest first. */
+interface NamedProposal {
+  readonly name: ProposalName;
+  readonly proposal: ProposalEvent;
+}
+
+/**
+ * The newest ones that wait for their approval, newest first. Accounts are loaded until there are
+ * `limit` of them.
+ */
 export async function waitingProposals(
   core: Pick<Core, 'names' | 'streams'>,
   scope: Scope,
   { limit, now }: { readonly limit: number; readonly now: number },
 ): Promise<readonly WaitingProposal[]> {
-  const { names, streams } = core;
-  const found: { readonly name: ProposalName; readonly proposal: ProposalEvent }[] = [];
+  const waiting: NamedProposal[] = [];
+  for await (const some of newestProposals(core, scope, now)) {
+    if (waiting.length >= limit) break;
+    const waits = await Promise.all(some.map((one) => isWaiting(core, one)));
+    waiting.push(...some.filter((_, place) => waits[place]));
+  }
+  return waiting.slice(0, limit).map(shownProposal);
+}
+
+/** Those that have not expired, newest first, a few at a time. */
+async function* newestProposals(
+  { names, streams }: Pick<Core, 'names' | 'streams'>,
+  scope: Scope,
+  now: number,
+): AsyncIterable<readonly NamedProposal[]> {
   for (const day of proposalDays(now)) {
     const { state } = await streams.proposals.load(names.proposalsStream(scope, day));
-    for (const proposal of [...state.proposals.values()].reverse())
-      if (now <= proposal.at + PROPOSAL_LIFE_MS)
-        found.push({ name: { scope, day, proposalId: proposal.proposalId }, proposal });
+    const ofDay = [...state.proposals.values()]
+      .reverse()
+      .filter(({ at }) => now <= at + PROPOSAL_LIFE_MS);
+    for (let from = 0; from < ofDay.length; from += LOADS_AT_ONCE)
+      yield ofDay.slice(from, from + LOADS_AT_ONCE).map((proposal) => ({
+        name: { scope, day, proposalId: proposal.proposalId },
+        proposal,
+      }));
   }
-  const load = pLimit(LOADS_AT_ONCE);
-  const waits = await Promise.all(
-    found.map(({ name, proposal }) => load(() => isWaiting(core, name, proposal))),
-  );
-  return found
-    .filter((_, place) => waits[place])
-    .slice(0, limit)
-    .map(({ name, proposal }) => shownProposal(name, proposal));
 }
 
 /** Whether the account has neither the correction nor lost the user. */
 async function isWaiting(
   core: Pick<Core, 'names' | 'streams'>,
-  name: ProposalName,
-  { account, person }: ProposalEvent,
+  { name, proposal: { account, person } }: NamedProposal,
 ): Promise<boolean> {
   const stream = core.names.accountStream(name.scope, account);
   const { state, handled } = await core.streams.accounts.load(stream);
@@ -207,7 +223,7 @@ async function isWaiting(
   return handled.find(approvalMeta(core, name)) === undefined;
 }
 
-function shownProposal(name: ProposalName, proposal: ProposalEvent): WaitingProposal {
+function shownProposal({ name, proposal }: NamedProposal): WaitingProposal {
   const { accountId, userId, unit, amount, reason, by, at } = proposal;
   return {
     id: proposalIdOf(name),

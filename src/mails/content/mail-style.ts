@@ -1,0 +1,70 @@
+/**
+ * Looks of all mails. Put into the elements' own attributes, since mail programs drop style sheets;
+ * those that know the dark mode keep the media query.
+ */
+export const MAIL_STYLE = `
+body { margin: 0; padding: 0; background-color: #f2f4f7; }
+.page { padding: 24px 12px; background-color: #f2f4f7; }
+.card { max-width: 560px; margin: 0 auto; padding: 24px; background-color: #ffffff; color: #1f2933;
+  border-radius: 8px; font-family: Helvetica, Arial, sans-serif; font-size: 16px; line-height: 1.5;
+  overflow-wrap: anywhere; }
+.card a { color: #0b4f9e; }
+.card a.button { display: inline-block; padding: 12px 24px; border-radius: 6px; font-weight: bold;
+  text-decoration: none; }
+.card img { max-width: 100%; height: auto; }
+.card .image { display: block; width: 100%; margin: 0 0 16px; border-radius: 4px; }
+.card h1 { font-size: 24px; line-height: 1.25; margin: 0 0 16px; }
+.card h2 { font-size: 20px; line-height: 1.3; margin: 16px 0 8px; }
+.card table { border-collapse: collapse; }
+.card th, .card td { border: 1px solid #8a94a6; padding: 4px 8px; }
+.card pre, .card code { font-size: 15px; white-space: pre-wrap; }
+.card blockquote { margin: 0 0 16px; padding-left: 12px; border-left: 3px solid #8a94a6; }
+.card .header { font-size: 20px; font-weight: bold; }
+.card .share { text-align: center; margin-top: 24px; }
+.card .link { font-size: 14px; }
+.card .footer { margin-top: 24px; padding-top: 12px; border-top: 1px solid #d5dae1; font-size: 13px;
+  color: #52606d; }
+.card .footer a { color: #52606d; }
+@media (prefers-color-scheme: dark) {
+  body, .page { background-color: #11151a !important; }
+  .card { background-color: #1b2129 !important; color: #e6eaf0 !important; }
+  .card a { color: #8ec1ff !important; }
+  .card .footer, .card .footer a { color: #b4bdc9 !important; }
+  .card .footer { border-top-color: #3a4450 !important; }
+}
+`;
+
+const WHITE = '#ffffff';
+const BLACK = '#000000';
+const DEFAULT = '#1f5fa8';
+
+/**
+ * The colours of a button: the theme's, and black or white on it, whichever is easier to read. One
+ * of them always has a contrast of 4.5 or more.
+ */
+export function buttonColors(color: string): {
+  readonly background: string;
+  readonly text: string;
+} {
+  const background = sixDigits(color);
+  const luminance = luminanceOf(background);
+  const onWhite = 1.05 / (luminance + 0.05);
+  const onBlack = (luminance + 0.05) / 0.05;
+  // `!important`, or the colour of links in the dark mode would count.
+  return { background, text: `${onWhite >= onBlack ? WHITE : BLACK} !important` };
+}
+
+/** `#abc` as `#aabbcc`; what is no colour becomes the default one. */
+function sixDigits(color: string): string {
+  if (/^#[0-9a-f]{6}$/i.test(color)) return color;
+  return /^#[0-9a-f]{3}$/i.test(color) ? color.replace(/[0-9a-f]/gi, '$&$&') : DEFAULT;
+}
+
+/** The relative luminance of WCAG, 0 to 1. */
+function luminanceOf(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
