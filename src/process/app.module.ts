@@ -17,13 +17,18 @@ import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
+import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
+import { FailedCredentials } from '../http/edge/failed-credentials.js';
+import { DEFAULT_HTTP_LIMITS } from '../http/edge/http-limits.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
+import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
+import { PaymentEvents } from '../payments/incoming/payment-events.js';
 import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
@@ -109,6 +114,7 @@ export interface ModuleParts {
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
   readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
+  readonly paymentEvents: PaymentEvents;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
@@ -130,6 +136,7 @@ const TENANT_CONTROLLERS = [
   ExportsController,
   SubscriptionsController,
   KeySetController,
+  PaymentEventsController,
 ];
 
 const OPERATOR_CONTROLLERS = [
@@ -201,6 +208,9 @@ function http(parts: ModuleParts): Provider[] {
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),
     value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
+    value(PaymentEvents, parts.paymentEvents),
+    value(TenantDirectory, core.tenants),
+    value(FailedCredentials, new FailedCredentials(DEFAULT_HTTP_LIMITS.failedCredentialsPerMinute)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
