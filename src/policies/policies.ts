@@ -1,3 +1,4 @@
+import { announceByMail } from './announce-by-mail.js';
 import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
 import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
@@ -12,6 +13,7 @@ export const POLICIES: readonly Policy[] = [
   grantReferrerRewardEarnedByEvent,
   flagReferralsMadeTooFast,
   settleRewardsOnTheirDates,
+  announceByMail,
   listRedeemedRewards,
   finishAbandonedModerations,
   finishAbandonedErasures,

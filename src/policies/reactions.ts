@@ -2,19 +2,35 @@ import { AccountCommandEnvelope, type Commands } from '../command-handling/comma
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import type { DomainEvent } from '../domain/events.js';
 import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
+import type { LedgerEvent } from '../projecting/projector.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
-import type { CarryOut } from './policy.js';
+import type { CarryOut, Reaction } from './policy.js';
+
+/** Plans mails. Missing where no mail goes out. */
+export interface PlansMails {
+  plan(
+    event: LedgerEvent<DomainEvent>,
+    reaction: Extract<Reaction, { kind: 'mail' }>,
+  ): Promise<void>;
+}
 
 /**
  * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
  * cause and rule.
  */
-export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): CarryOut {
-  return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
+export function carryOutReactions(
+  commands: Commands,
+  jobs: Pick<Jobs, 'add'>,
+  mails?: PlansMails,
+): CarryOut {
+  return async (event, policy, reaction) => {
+    const { eventId, correlationId, tenant, mode } = event;
     if (reaction.kind === 'job') return jobs.add(reaction);
+    if (reaction.kind === 'mail') return mails?.plan(event, reaction);
     const meta = {
       scope: { tenant, mode },
       commandId: deterministicId(eventId, policy),

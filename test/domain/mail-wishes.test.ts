@@ -1,3 +1,5 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { emptyProfile } from '../../src/domain/account/identify-user.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   changeMailSettings,
@@ -10,6 +12,7 @@ import { ACME, given, NOW } from './support/account-scenario.js';
 
 const person = personOf(ACME, 'bob');
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+const bob = emptyProfile('bob');
 const unsubscribe = { type: 'UnsubscribeFromMails', person, now: NOW } as const;
 const unsubscribed = { type: 'MailsUnsubscribed', at: NOW, person } as const;
 
@@ -27,7 +30,8 @@ it('a person unsubscribes from mails once, and a stranger changes nothing', () =
 });
 
 it('a person who is forgotten unsubscribes from nothing', () => {
-  const nameless = { ...userIdentified(ACME, 'bob'), profile: personal(person, null) };
+  const profile = { ...personal(person, bob), value: null };
+  const nameless: AccountEvent = { type: 'UserIdentified', at: 1, person, profile };
   given(accountOpened(ACME), nameless).when(unsubscribe).then();
 });
 
