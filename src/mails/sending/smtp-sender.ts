@@ -50,9 +50,10 @@ export class SmtpSender {
       const connection = this.connection();
       const end = (sent: Sent): void => {
         cancel();
+        // First, since closing is announced at once.
+        resolve(sent);
         if (sent.kind === 'taken') connection.quit();
         else connection.close();
-        resolve(sent);
       };
       const fail = (error: unknown): void => end(failureOf(error, bytes.isBegun));
       const cancel = after(this.times.totalMs, () => fail({ code: 'ETIMEDOUT' }));
