@@ -1,4 +1,5 @@
 import { announceByMail } from './announce-by-mail.js';
+import { applyProviderEvents } from './apply-provider-events.js';
 import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
 import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
@@ -15,6 +16,7 @@ export const POLICIES: readonly Policy[] = [
   settleRewardsOnTheirDates,
   announceByMail,
   listRedeemedRewards,
+  applyProviderEvents,
   finishAbandonedModerations,
   finishAbandonedErasures,
 ];

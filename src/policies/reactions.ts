@@ -3,6 +3,8 @@ import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
 import type { DomainEvent } from '../domain/events.js';
+import { reservationOfCustomer } from '../privacy/keyed-names.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
 import type { LedgerEvent } from '../projecting/projector.js';
@@ -25,12 +27,17 @@ export interface PlansMails {
 export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
+  streams: Pick<ReadableStreams, 'reservations'>,
   mails?: PlansMails,
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
     if (reaction.kind === 'job') return jobs.add(reaction);
     if (reaction.kind === 'mail') return mails?.plan(event, reaction);
+    const command =
+      reaction.kind === 'customer' ? await ofCustomer(reaction.stream, streams) : reaction;
+    // It waits for the account that gets the customer's id.
+    if (command === undefined) return;
     const meta = {
       scope: { tenant, mode },
       commandId: deterministicId(eventId, policy),
@@ -39,12 +46,19 @@ export function carryOutReactions(
       actor: { kind: 'policy' as const, id: policy },
       idempotency: null,
     };
-    const { account, request } = reaction;
+    const { account, request } = command;
     const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, request));
     // A command without an effect is accepted without events: a refusal means that the reaction
     // failed.
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
+}
+
+async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams, 'reservations'>) {
+  const { state } = await reservations.load(reservationOfCustomer(stream));
+  return state.status === 'held'
+    ? { account: state.holder.account, request: { type: 'ApplyCustomer' } as const }
+    : undefined;
 }
 
 /** The parts that jobs need. */

@@ -17,16 +17,22 @@ import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
+import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
+import { FailedCredentials } from '../http/edge/failed-credentials.js';
+import { DEFAULT_HTTP_LIMITS } from '../http/edge/http-limits.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
+import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
+import { PaymentEvents } from '../payments/incoming/payment-events.js';
 import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
+import { DownloadPlaces } from '../http/exports/download-places.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -103,6 +109,7 @@ export interface ModuleParts {
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
   readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
+  readonly paymentEvents: PaymentEvents;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
@@ -123,6 +130,7 @@ const TENANT_CONTROLLERS = [
   ExportsController,
   SubscriptionsController,
   KeySetController,
+  PaymentEventsController,
 ];
 
 const OPERATOR_CONTROLLERS = [
@@ -189,10 +197,14 @@ function http(parts: ModuleParts): Provider[] {
     value(KeyedNames, core.names),
     value(Exports, core.exports),
     value(ExportDownloads, core.downloads),
+    value(DownloadPlaces, new DownloadPlaces()),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),
     value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
+    value(PaymentEvents, parts.paymentEvents),
+    value(TenantDirectory, core.tenants),
+    value(FailedCredentials, new FailedCredentials(DEFAULT_HTTP_LIMITS.failedCredentialsPerMinute)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),

@@ -131,6 +131,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`PUT ${T}/open/user/cookie_user`]: ['visiting', 200],
   [`GET ${T}/open/user`]: ['anybody', 404, '/open/user?referralCode=NOBODYHASIT'],
   [`GET ${T}/open/code/{code}`]: ['anybody', 404],
+  'POST /integrations/stripe/{tenantAlias}': ['open', 404],
   'GET /s/{tenantAlias}/{code}': ['open', 404],
   'GET /s/{tenantAlias}/test/{code}': ['open', 404],
   'GET /operations': ['operator', 200],

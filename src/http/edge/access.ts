@@ -47,6 +47,8 @@ export interface AccessRule {
   readonly roles?: readonly OperatorRole[];
   /** Of `none`: answered on the listener for operations alone, where there is one. */
   readonly operationsOnly?: boolean;
+  /** The body is handed on as its bytes, which a signature covers. */
+  readonly rawBody?: boolean;
   /**
    * The answer is sent while it is read: it may take as long as its client does, and is no longer
    * worked on once its head is there.

@@ -11,7 +11,7 @@ const JITTER_STEPS = 2 ** 20;
 /** How long a mail is tried again from its first failure on. */
 export const RETRIED_FOR_MS = 48 * HOUR;
 
-/** How long after a failed attempt the next one is due, milliseconds. @param attempts at least 1. */
+/** How long after a failed attempt the next one is due, milliseconds; `attempts` is at least 1. */
 export function retryInMs(attempts: number): number {
   const delay = DELAYS_MS[Math.min(attempts, DELAYS_MS.length) - 1] ?? 0;
   const spread = 1 + JITTER * ((2 * anyBelow(JITTER_STEPS + 1)) / JITTER_STEPS - 1);

@@ -110,7 +110,7 @@ export async function claimDue(
   );
   return rows.map(({ stream, revision, eventId, created, ...row }) => ({
     ...row,
-    event: { stream, revision: BigInt(revision), eventId },
+    event: { stream, revision, eventId },
     created: created.getTime(),
   }));
 }
