@@ -233,7 +233,7 @@ export class SimulatedService {
       policies: POLICIES,
       isUnavailable: isOutage,
       logger: SILENT,
-      carryOut: carryOutReactions(this.commands, this.jobs),
+      carryOut: carryOutReactions(this.commands, this.jobs, this.streams),
     });
   }
 

@@ -41,6 +41,7 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
+import { startPayments } from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -100,7 +101,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const http = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const paymentEvents = await start(startPayments(core, followers.webhooks.guard));
+    const http = { paymentEvents, operators, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address, visits };
     const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
