@@ -34,6 +34,7 @@ import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
+  startDownloadRecords,
   startListening,
   startOperationRuns,
   startOperationsListener,
@@ -91,6 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { jobsPool, operationsPool, exportsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
+    const downloads = await start(startDownloadRecords(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
     const address = { url: '' };
     const followers = makeFollowers(
@@ -100,8 +102,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const http = { operators, registry, operationsPool, slowReads, runs, readiness };
-    const read = { core, stores, generations, followers, answers, rateLimits, address, visits };
+    const http = { operators, registry, operationsPool, slowReads, runs, readiness, visits };
+    const read = { core, stores, generations, followers, answers, rateLimits, address, downloads };
     const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
