@@ -42,6 +42,7 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
+import { startPayments } from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -102,8 +103,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const http = { operators, registry, operationsPool, slowReads, runs, readiness, visits };
-    const read = { core, stores, generations, followers, answers, rateLimits, address, downloads };
+    const paymentEvents = await start(startPayments(core, followers.webhooks.guard));
+    const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const http = { ...shown, paymentEvents, visits, downloads };
+    const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);

@@ -91,6 +91,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ReferralAnnounced':
     case 'ReferralWithdrawn':
     case 'ReservationLapsed':
+    case 'ReferralRefunded':
     case 'UserEventReceived':
     case 'ReferrerRewardEarnedByEvent':
     case 'RewardWithheld':
