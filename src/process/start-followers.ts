@@ -3,6 +3,7 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
+import { sealsIn } from '../chain/chain-seals.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isOutage, isStoreAway, type Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
@@ -20,6 +21,7 @@ import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
+import { AdvisoryLocks } from '../postgres/leadership.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
@@ -89,7 +91,7 @@ export function makeFollowers(
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
   const sealing = new ChainSealing({
-    pool,
+    seals: sealsIn(pool),
     log,
     chains: new ChainNames(core.names),
     signer: core.chainSigner,
@@ -115,7 +117,13 @@ export function makeFollowers(
       carryOut: carryOutReactions(core.commands, jobs, core.streams, mails?.plans),
       settle,
     }),
-    sealer: new ChainSealer({ pool, log, sealing, logger }),
+    sealer: new ChainSealer({
+      locks: new AdvisoryLocks(pool),
+      seals: sealsIn(pool),
+      log,
+      sealing,
+      logger,
+    }),
     webhooks: new Webhooks({
       core,
       pool,
