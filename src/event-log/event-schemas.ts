@@ -15,6 +15,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ReferralCodeAssigned: 1,
   UserBlocked: 1,
   UserUnblocked: 1,
+  MailsUnsubscribed: 1,
   ReferralStarted: 2,
   ReferralConverted: 2,
   ReferralEnded: 1,
@@ -54,6 +55,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   TokensNotBeforeChanged: 1,
   OpenEndpointsSwitched: 1,
   OpenRulesChanged: 1,
+  MailSettingsChanged: 1,
   ProgramTypeChanged: 1,
   ProgramApplied: 2,
   WebhookSubscribed: 1,
@@ -81,6 +83,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ExportCompleted: 1,
   ExportAborted: 1,
   ExportExpired: 1,
+  ExportDownloaded: 1,
   CorrectionProposed: 1,
 };
 

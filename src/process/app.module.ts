@@ -33,6 +33,7 @@ import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
+import { DownloadRecords } from '../http/exports/download-records.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -99,6 +100,7 @@ export interface ModuleParts {
   readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
   readonly visits: ShareLinkVisits;
+  readonly downloads: DownloadRecords;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -204,6 +206,7 @@ function http(parts: ModuleParts): Provider[] {
     value(Exports, core.exports),
     value(ExportDownloads, core.downloads),
     value(DownloadPlaces, new DownloadPlaces()),
+    value(DownloadRecords, parts.downloads),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),

@@ -26,6 +26,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startMails,
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
@@ -34,6 +35,7 @@ import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
+  startDownloadRecords,
   startListening,
   startOperationRuns,
   startOperationsListener,
@@ -92,6 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { jobsPool, operationsPool, exportsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
+    const downloads = await start(startDownloadRecords(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
     const address = { url: '' };
     const followers = makeFollowers(
@@ -102,8 +105,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const paymentEvents = await start(startPayments(core, followers.webhooks.guard));
-    const http = { paymentEvents, operators, registry, operationsPool, slowReads, runs, readiness };
-    const read = { core, stores, generations, followers, answers, rateLimits, address, visits };
+    const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const http = { ...shown, paymentEvents, visits, downloads };
+    const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
@@ -116,6 +120,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startPolicies(followers));
     await start(startSealing(followers));
     await start(startWebhooks(followers));
+    await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPool, address, resources };
     await start(startExports(exporting, options));
     await start(startFollowing(followers, core, options));
