@@ -16,6 +16,7 @@ import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
+import { ThemeQueries } from '../../projections/themes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
@@ -71,6 +72,7 @@ import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js'
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
+import { ThemesController } from '../http/themes/themes.controller.js';
 import { UserEventsController } from '../http/user-events/user-events.controller.js';
 import { CookieUsersController } from '../http/users/cookie-users.controller.js';
 import { OpenUsersController } from '../http/users/open-users.controller.js';
@@ -83,6 +85,8 @@ import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
+import { ThemeChanges } from '../themes/theme-changes.js';
+import { Themes } from '../themes/themes.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
@@ -128,6 +132,7 @@ const TENANT_CONTROLLERS = [
   RewardsController,
   DiscountsController,
   ExportsController,
+  ThemesController,
   SubscriptionsController,
   KeySetController,
   PaymentEventsController,
@@ -178,6 +183,7 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
     value(RewardQueries, new RewardQueries(reads('rewards'))),
     value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
     value(ExportQueries, new ExportQueries(reads('exports'))),
+    value(Themes, new Themes(new ThemeQueries(reads('themes')))),
   ];
 }
 
@@ -197,6 +203,7 @@ function http(parts: ModuleParts): Provider[] {
     value(KeyedNames, core.names),
     value(Exports, core.exports),
     value(ExportDownloads, core.downloads),
+    value(ThemeChanges, core.themeChanges),
     value(DownloadPlaces, new DownloadPlaces()),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
