@@ -81,6 +81,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ExportCompleted: 1,
   ExportAborted: 1,
   ExportExpired: 1,
+  ExportDownloaded: 1,
   CorrectionProposed: 1,
   ThemePublished: 1,
   ThemeRemoved: 1,

@@ -34,6 +34,7 @@ import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
+import { DownloadRecords } from '../http/exports/download-records.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -70,6 +71,10 @@ import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
+import { PageSkeletons } from '../http/share-pages/page-skeletons.js';
+import { PageThemes } from '../http/share-pages/page-themes.js';
+import { SharePages } from '../http/share-pages/share-pages.js';
+import { SharePagesController } from '../http/share-pages/share-pages.controller.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
 import { ThemesController } from '../http/themes/themes.controller.js';
@@ -83,6 +88,7 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
+import { Themes } from '../themes/themes.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
@@ -98,6 +104,7 @@ export interface ModuleParts {
   readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
   readonly visits: ShareLinkVisits;
+  readonly downloads: DownloadRecords;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -125,6 +132,7 @@ const TENANT_CONTROLLERS = [
   CookieUsersController,
   ShareLinksController,
   ShortLinksController,
+  SharePagesController,
   UserEventsController,
   PersonalDataController,
   ReferralCodesController,
@@ -205,6 +213,7 @@ function http(parts: ModuleParts): Provider[] {
     value(ExportDownloads, core.downloads),
     value(ThemeChanges, core.themeChanges),
     value(DownloadPlaces, new DownloadPlaces()),
+    value(DownloadRecords, parts.downloads),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),
@@ -236,6 +245,11 @@ function http(parts: ModuleParts): Provider[] {
   ];
 }
 
+const NO_THEMES = {
+  versions: () => Promise.resolve(new Map<string | null, number>()),
+  ownValues: () => Promise.resolve(new Map<string | null, never>()),
+};
+
 /** What shows facts of several read models together. */
 function shown({ core, publicUrl }: ModuleParts): Provider[] {
   return [
@@ -244,6 +258,16 @@ function shown({ core, publicUrl }: ModuleParts): Provider[] {
       [UserQueries, RewardQueries],
       (users: UserQueries, rewards: RewardQueries) =>
         new Presentation(core.tenants, users, rewards, publicUrl),
+    ),
+    value(
+      SharePages,
+      new SharePages(
+        core.owners,
+        core.tenants,
+        new PageThemes(NO_THEMES, new Themes(NO_THEMES)),
+        new PageSkeletons(),
+        publicUrl,
+      ),
     ),
     made(
       CodeLookUps,

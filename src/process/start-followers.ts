@@ -3,6 +3,7 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
+import { sealsIn } from '../chain/chain-seals.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isOutage, isStoreAway, type Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
@@ -19,6 +20,7 @@ import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
+import { AdvisoryLocks } from '../postgres/leadership.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
@@ -84,7 +86,7 @@ export function makeFollowers(
   const settle = (): Promise<void> => loss.settle();
   const jobs = jobsOf(parts, { logger });
   const sealing = new ChainSealing({
-    pool,
+    seals: sealsIn(pool),
     log,
     chains: new ChainNames(core.names),
     signer: core.chainSigner,
@@ -110,7 +112,13 @@ export function makeFollowers(
       carryOut: carryOutReactions(core.commands, jobs, core.streams),
       settle,
     }),
-    sealer: new ChainSealer({ pool, log, sealing, logger }),
+    sealer: new ChainSealer({
+      locks: new AdvisoryLocks(pool),
+      seals: sealsIn(pool),
+      log,
+      sealing,
+      logger,
+    }),
     webhooks: new Webhooks({
       core,
       pool,

@@ -54,6 +54,8 @@ export interface AccessRule {
    * worked on once its head is there.
    */
   readonly streams?: boolean;
+  /** The answer is a page for people, and so are its errors. */
+  readonly page?: boolean;
   /** The rate limit for calls without an API key (see `limitCalls`); undefined: unlimited. */
   readonly counted?: CountedCall;
 }

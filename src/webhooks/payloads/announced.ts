@@ -114,6 +114,7 @@ export function announcedByExport({ type, exportId }: ExportEvent): readonly Ann
     // What was told stands; nobody waits for these.
     case 'ExportAborted':
     case 'ExportExpired':
+    case 'ExportDownloaded':
       return NOTHING;
   }
 }

@@ -578,6 +578,13 @@ export const EVENT_EXAMPLES: Examples = {
     reason: 'cancelled by an operator',
   },
   ExportExpired: { type: 'ExportExpired', at: 51, exportId: EXPORT, because: 'FORGOTTEN' },
+  ExportDownloaded: {
+    type: 'ExportDownloaded',
+    at: 54,
+    exportId: EXPORT,
+    downloads: 3,
+    since: 52,
+  },
   CorrectionProposed: {
     type: 'CorrectionProposed',
     at: 53,
