@@ -36,6 +36,7 @@ import { isUnavailable } from '../postgres/database.js';
 import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
+import { TestAddresses } from '../mails/settings/test-addresses.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
 import { PaymentConnections } from '../payments/payment-connections.js';
 import { PostgresKeyRows } from '../privacy/key-rows.js';
@@ -72,6 +73,8 @@ export interface Core {
   readonly webhooks: WebhookSubscriptions;
   /** The connections of tenants to payment providers. */
   readonly payments: PaymentConnections;
+  /** Where the test mode of a tenant may send mails. */
+  readonly mailTestAddresses: TestAddresses;
   /** Exports of the tenants' data. */
   readonly exports: Exports;
   /** Their files. */
@@ -269,6 +272,7 @@ function wire({
     webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
     ...ofThemes(commands, handling),
     payments: new PaymentConnections({ commands, tenants, sealer, keys }),
+    mailTestAddresses: new TestAddresses(sealer, names),
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,
