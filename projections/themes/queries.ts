@@ -1,3 +1,4 @@
+import { jsonBuildObject } from 'kysely/helpers/postgres';
 import type { Scope } from '../../src/domain/scope.js';
 import type { ThemeValues } from '../../src/domain/theme/theme.decider.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
@@ -37,5 +38,23 @@ export class ThemeQueries {
         JSON.parse(json) as ThemeValues,
       ]),
     );
+  }
+
+  /** The version of the own values, by locale (null: the default) that has any. */
+  async versions({ tenant, mode }: Scope): Promise<ReadonlyMap<string | null, number>> {
+    const found = await this.reads.all({
+      name: 'versions',
+      prepared: true,
+      values: { tenant, mode },
+      build: (rm, given) =>
+        rm
+          .selectFrom('themes')
+          .where('tenant', '=', given.tenant)
+          .where('mode', '=', given.mode)
+          .select((eb) =>
+            jsonBuildObject({ locale: eb.ref('locale'), version: eb.ref('version') }).as('json'),
+          ),
+    });
+    return new Map(found.map(({ locale, version }) => [locale === '' ? null : locale, version]));
   }
 }

@@ -88,7 +88,6 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
-import { Themes } from '../themes/themes.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
@@ -191,7 +190,8 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
     value(RewardQueries, new RewardQueries(reads('rewards'))),
     value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
     value(ExportQueries, new ExportQueries(reads('exports'))),
-    value(Themes, new Themes(new ThemeQueries(reads('themes')))),
+    value(ThemeQueries, new ThemeQueries(reads('themes'))),
+    made(Themes, [ThemeQueries], (stored: ThemeQueries) => new Themes(stored)),
   ];
 }
 
@@ -245,11 +245,6 @@ function http(parts: ModuleParts): Provider[] {
   ];
 }
 
-const NO_THEMES = {
-  versions: () => Promise.resolve(new Map<string | null, number>()),
-  ownValues: () => Promise.resolve(new Map<string | null, never>()),
-};
-
 /** What shows facts of several read models together. */
 function shown({ core, publicUrl }: ModuleParts): Provider[] {
   return [
@@ -259,15 +254,17 @@ function shown({ core, publicUrl }: ModuleParts): Provider[] {
       (users: UserQueries, rewards: RewardQueries) =>
         new Presentation(core.tenants, users, rewards, publicUrl),
     ),
-    value(
+    made(
       SharePages,
-      new SharePages(
-        core.owners,
-        core.tenants,
-        new PageThemes(NO_THEMES, new Themes(NO_THEMES)),
-        new PageSkeletons(),
-        publicUrl,
-      ),
+      [ThemeQueries, Themes],
+      (published: ThemeQueries, themes: Themes) =>
+        new SharePages(
+          core.owners,
+          core.tenants,
+          new PageThemes(published, themes),
+          new PageSkeletons(),
+          publicUrl,
+        ),
     ),
     made(
       CodeLookUps,
