@@ -232,8 +232,7 @@ function wire({
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
-  const remembered = new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024);
-  const streams = openStreams(log, codec, remembered);
+  const streams = openStreams(log, codec, rememberedIn(config));
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     forgetSubjects(streams, subjects);
@@ -281,6 +280,9 @@ function wire({
     ...sealers(keyring),
   };
 }
+
+const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): RememberedStreams =>
+  new RememberedStreams(mb * 1024 * 1024);
 
 const ofExports = (
   exports: Exports,
