@@ -36,8 +36,7 @@ const HEALTH_CHECKS_MAX = 8;
 
 /**
  * A connection's requests whose answers are not taken. Node hands out all that one piece of 64 KiB
- * has before it looks at another connection, so the next one ends the connection. A flood of unknown
- * callers has one.
+ * has before it looks at another connection, so the next one ends the connection.
  */
 const PIPELINED_MAX = 16;
 
@@ -159,6 +158,7 @@ export class Exchanges {
   isDropped({ socket }: IncomingMessage): boolean {
     if (socket.destroyed) return true;
     const { size } = this.bySocket.get(socket)?.exchanges ?? NONE;
+    // One of a flood has no more than the request that its wait has paid for.
     if (size < (size > 0 && this.unknown.isCrowded(socket) ? 1 : PIPELINED_MAX)) return false;
     this.onEnd('pipelined');
     socket.destroy();
