@@ -292,10 +292,19 @@ async function letClaimsLapse({ pool }: Core): Promise<void> {
 async function letRetriesBeDue({ pool }: Core): Promise<void> {
   await pool.query(
     `update ledger.webhook_deliveries set next_attempt_at = now()
-     where state = 'PENDING' and leased_until is null and next_attempt_at > now()`,
+     where id in (
+       select id from ledger.webhook_deliveries
+       where state = 'PENDING' and leased_until is null and next_attempt_at > now()
+       for update skip locked
+     )`,
   );
+  // Without waiting: those that the service locks in its order are looked at again.
   await pool.query(
-    'update ledger.webhook_endpoints set due_at = now(), pause_until = null where due_at > now()',
+    `update ledger.webhook_endpoints set due_at = now(), pause_until = null
+     where (tenant, mode, endpoint_id) in (
+       select tenant, mode, endpoint_id from ledger.webhook_endpoints
+       where due_at > now() for update skip locked
+     )`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { Call } from '../src/http/edge/call.js';
 import type { Written } from '../src/http/writing/command-gateway.js';
 import type { KeyedNames } from '../src/privacy/keyed-names.js';
 import type { SimulatedService } from './service.js';
-import { BY_REF, type KnownWorld, type Wish } from './wishes.js';
+import { BY_REF, type KnownWorld, type Wish } from './known-world.js';
 
 /** How a request ended: `unknown` is a 503, or no answer at all. */
 export type Ending =

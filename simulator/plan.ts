@@ -54,7 +54,7 @@ const STORES: FaultRates = {
   'announcement lost': 20,
   'server away': 60,
   'server full': 60,
-  'stream broken': 10,
+  'streams broken': 10,
 };
 const PROCESSES: FaultRates = {
   'process killed': 40,
@@ -110,8 +110,26 @@ const SMALL_CACHE = 64 * 1024;
 const LARGE_CACHE = 64 * 1024 * 1024;
 /** Some rounds go on for longer than a queue or a page is long, on few accounts. */
 const LONG_ROUND = { once: 25, commands: 2_500, accounts: 2 };
-/** Small rewards pile up, until an amount of the account takes very many of them. */
-const MANY_REWARDS: WishWeights = { ...WISH_WEIGHTS, reward: 120, redeem: 1, redeemAll: 4 };
+/** Small rewards of one account pile up, until an amount of it takes very many of them. */
+const MANY_ONCE_IN = 15;
+const MANY_REWARDS: WishWeights = {
+  ...WISH_WEIGHTS,
+  reward: 300,
+  redeem: 1,
+  redeemAll: 6,
+  forgetUser: 0,
+  forgetAccount: 0,
+};
+/** Moderations of the same few referrals, whose rewards are redeemed meanwhile. */
+const STORM_ONCE_IN = 12;
+const MODERATIONS: WishWeights = {
+  ...WISH_WEIGHTS,
+  code: 24,
+  reward: 0,
+  redeem: 40,
+  cancel: 0,
+  moderate: 60,
+};
 
 /**
  * The next round of a run. Each leaves out some kinds of requests and prefers others: what goes
@@ -125,21 +143,29 @@ export function nextPlan(
 ): RoundPlan {
   const seed = random.below(2 ** 31);
   const isLong = left >= LONG_ROUND.commands && random.onceIn(LONG_ROUND.once);
-  const isMany = isLong && random.onceIn(2);
+  const isMany = !isLong && random.onceIn(MANY_ONCE_IN);
+  const isStorm = !isLong && !isMany && random.onceIn(STORM_ONCE_IN);
   return {
     seed,
     commands: isLong ? LONG_ROUND.commands : Math.min(left, COMMANDS),
     clients: 1 + random.below(random.onceIn(3) ? 64 : 12),
     processes: isLong ? 1 : 1 + random.below(3),
-    accounts: isLong ? LONG_ROUND.accounts : 2 + random.below(random.onceIn(4) ? 40 : 10),
+    accounts: isLong ? LONG_ROUND.accounts : isMany ? 1 : someAccounts(random, isStorm),
     program: random.oneOf(PROGRAM_NAMES),
     cacheBytes: isLong || !random.onceIn(3) ? LARGE_CACHE : SMALL_CACHE,
     creditMax: isMany ? 3 : random.oneOf([3, 500, 500]),
-    wishes: isMany ? MANY_REWARDS : random.onceIn(3) ? WISH_WEIGHTS : preferring(random),
+    wishes: isMany ? MANY_REWARDS : isStorm ? MODERATIONS : someWishes(random),
     endpoints: random.below(3),
     faults: SCENARIOS[scenario ?? random.weighted<Scenario>(WEIGHTS)],
   };
 }
+
+/** An account is referred once: many of them are many referrals. */
+const someAccounts = (random: SeededRandom, isStorm: boolean): number =>
+  2 + random.below(isStorm ? 3 : random.oneOf([10, 10, 20, 40]));
+
+const someWishes = (random: SeededRandom): WishWeights =>
+  random.onceIn(3) ? WISH_WEIGHTS : preferring(random);
 
 /** Without a user nothing happens: that wish stays. */
 function preferring(random: SeededRandom): WishWeights {

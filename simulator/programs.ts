@@ -37,6 +37,11 @@ export const PROGRAMS = {
   'late, short and few': {
     id: 'default',
     referredReward: credit(300, { delayDays: 1, validDays: 2 }),
+    referrerReward: credit(200, { when: 'STARTED', limit: { total: 2 } }),
+  },
+  'few a day': {
+    id: 'default',
+    referredReward: credit(300),
     referrerReward: credit(200, { limit: { total: 3, perDay: 1 } }),
   },
   'redeemed at once': {

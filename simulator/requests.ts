@@ -3,7 +3,8 @@ import { send, type Ending } from './clients.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
 import type { Owner, VirtualWorld } from './virtual-world.js';
-import { nextWish, type KnownWorld, type Wish, type WishWeights } from './wishes.js';
+import type { KnownWorld, Wish } from './known-world.js';
+import { nextWish, type WishWeights } from './wishes.js';
 
 /** A client gives up then. Whatever lives has answered long before. */
 const ANSWER_WITHIN_MS = 30_000;

@@ -14,7 +14,7 @@ import { SeededRandom } from './seeded-random.js';
 import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
 import { Owner, VirtualWorld } from './virtual-world.js';
 import { Subscribers } from './subscribers.js';
-import { KnownWorld } from './wishes.js';
+import { KnownWorld } from './known-world.js';
 
 export interface RoundResult {
   /** Requests sent. */
@@ -41,6 +41,8 @@ const PAGES = [1, 7, 100] as const;
 const PIECES = [1, 3, 100] as const;
 /** Longer than any pause of the runner, and than the lapse of a claim. */
 const QUIET_MS = 2_500;
+/** What waits for an outage may have to wait for longer than clients do. */
+const OUTAGES_GO_ON_MS = 15_000;
 /** Everything scheduled is due by then, and every key free again. */
 const DAYS_OF_REST = 8;
 
@@ -204,12 +206,19 @@ class Round {
   private async rest(): Promise<void> {
     this.faults.calm();
     this.subscribers.stop();
+    await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
     for (let day = 0; day < DAYS_OF_REST; day++) {
       this.world.moveClock(DAY_MS);
       await this.quiet();
     }
+  }
+
+  /** Everybody goes on by themselves for so long. */
+  private async pass(ms: number): Promise<void> {
+    const until = this.world.elapsed() + ms;
+    await this.world.runUntil(() => this.world.elapsed() >= until, TURNS_TO_REST);
   }
 
   /** Until policies and jobs have had nothing to do for a while. */

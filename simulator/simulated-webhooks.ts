@@ -137,6 +137,6 @@ export function simulatedFollowerStore(
         table.putDeliveries(deliveries);
         return checkpoint.version;
       }),
-    waiting: () => Promise.resolve({ waiting: 0, oldest: undefined }),
+    waiting: () => Promise.resolve({ waiting: 0, oldest: undefined, unsentSeconds: 0 }),
   };
 }

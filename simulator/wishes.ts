@@ -1,111 +1,16 @@
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
-import type { ModerationAction } from '../src/domain/moderation/moderation.decider.js';
-import type { Written } from '../src/http/writing/command-gateway.js';
 import { accountOfId } from '../src/privacy/keyed-names.js';
+import {
+  BY_REF,
+  type KnownReward,
+  type KnownUser,
+  type KnownWorld,
+  type Wish,
+} from './known-world.js';
 import { PURCHASE } from './programs.js';
 import type { SeededRandom } from './seeded-random.js';
 
 const DAY_MS = 86_400_000;
-/** Begins the name of an account that is known by its hash. */
-export const BY_REF = 'ref:';
-
-/** What a client asks for. */
-export type Wish =
-  | { readonly kind: 'account'; readonly accountId: string; readonly request: AccountRequest }
-  | {
-      readonly kind: 'moderation';
-      readonly actions: readonly {
-        readonly referralId: string;
-        readonly action: ModerationAction;
-      }[];
-    };
-
-/** A user whom clients believe to exist. */
-interface KnownUser {
-  readonly accountId: string;
-  readonly userId: string;
-}
-
-interface KnownReward {
-  readonly rewardId: string;
-  readonly assigned: number;
-  readonly unit: string;
-  readonly referralId: string | null;
-}
-
-/** What the clients know together: a small world, so that they collide. */
-export class KnownWorld {
-  readonly accounts: readonly string[];
-  readonly users = ['ann', 'bob', 'cat'] as const;
-  people: readonly KnownUser[] = [];
-  codes: readonly string[] = [];
-  rewards: readonly KnownReward[] = [];
-  readonly referrals: string[] = [];
-  /** The referrals of the newest moderation. */
-  moderated: ReadonlySet<string> = new Set();
-  private readonly rewardIds = new Set<string>();
-  /** How many rewards of each account were looked at. */
-  private readonly looked = new Map<string, number>();
-
-  /** @param creditMax of a reward that a client gives. */
-  constructor(
-    accounts: number,
-    readonly creditMax: number,
-  ) {
-    this.accounts = Array.from({ length: accounts }, (_, index) => `acc-${index}`);
-  }
-
-  /** What an accepted request tells. */
-  learn(wish: Wish, { state, events }: Written): void {
-    if (state.rewards.size > (this.looked.get(state.account) ?? 0))
-      for (const { rewardId, value, referralId } of state.rewards.values())
-        this.learnReward({
-          rewardId,
-          assigned: value.type === 'CREDIT' ? value.assignedCredit : 1,
-          unit: value.type === 'CREDIT' ? value.unit : 'CENTS',
-          referralId,
-        });
-    this.looked.set(state.account, state.rewards.size);
-    for (const event of events)
-      if (event.type === 'ReferralCodeAssigned' && event.code.value !== null)
-        this.codes = [...this.codes, event.code.value];
-    const referralId = state.referral?.referralId;
-    if (referralId !== undefined && !this.referrals.includes(referralId))
-      this.referrals.push(referralId);
-    if (wish.kind === 'account' && wish.request.type === 'UpsertUser') {
-      const { accountId, request } = wish;
-      const { userId } = request;
-      if (!this.people.some((one) => one.accountId === accountId && one.userId === userId))
-        this.people = [...this.people, { accountId, userId }];
-    }
-  }
-
-  /** What a refused request tells: mostly it is not tried again. */
-  unlearn(wish: Wish, refusal: string): void {
-    if (wish.kind === 'moderation') return;
-    const { accountId, request } = wish;
-    if (refusal === 'REWARD_NOT_FOUND' && 'rewardId' in request)
-      this.rewards = this.rewards.filter(({ rewardId }) => rewardId !== request.rewardId);
-    if (
-      refusal === 'REFERRAL_CODE_NOT_FOUND' &&
-      (request.type === 'ApplyCode' || request.type === 'ApplyDiscount')
-    )
-      this.codes = this.codes.filter((code) => code !== request.code);
-    if (refusal === 'USER_NOT_FOUND' && 'userId' in request)
-      this.people = this.people.filter(
-        (one) => one.accountId !== accountId || one.userId !== request.userId,
-      );
-    if (refusal === 'ACCOUNT_NOT_FOUND')
-      this.people = this.people.filter((one) => one.accountId !== accountId);
-  }
-
-  private learnReward(reward: KnownReward): void {
-    if (this.rewardIds.has(reward.rewardId)) return;
-    this.rewardIds.add(reward.rewardId);
-    this.rewards = [...this.rewards, reward];
-  }
-}
-
 const ACTIONS = ['APPROVED', 'DENIED', 'REFERRED_DENIED', 'REFERRER_DENIED'] as const;
 /** Codes that several people want. */
 const WANTED_CODES = ['GOLD', 'gold', 'SILVER'] as const;
@@ -113,6 +18,7 @@ const PROVIDER_IDS = ['pay-1', 'pay-2'] as const;
 const BATCHES = ['batch-01', 'batch-02'] as const;
 const NEWEST_REWARDS = 20;
 const NEWEST_CODES = 10;
+const NEWEST_REFERRALS = 6;
 const UNKNOWN_REWARD: KnownReward = {
   rewardId: 'none',
   assigned: 1,
@@ -159,27 +65,31 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
       ? { status: 'PAID', value: 1, billingIntervalType: 'MONTH', billingIntervalValue: 1 }
       : { status: random.oneOf(['TRIAL', 'FREE', 'CANCELLED'] as const) },
     currency: undefined,
-    codes: someCodes(random, known),
+    codes: someCodes(random, known, accountId),
   }),
-  user: ({ random, known, userId }) => ({
+  user: ({ random, known, userId, accountId }) => ({
     type: 'UpsertUser',
     userId,
     changes: { firstName: random.oneOf(['Ann', 'Bea', 'Cid']) },
     referralCode: random.onceIn(4) ? random.oneOf(WANTED_CODES) : undefined,
     referralCodes: {},
     paymentProviderId: random.onceIn(6) ? random.oneOf(PROVIDER_IDS) : undefined,
-    codes: someCodes(random, known),
+    codes: someCodes(random, known, accountId),
   }),
-  code: ({ random, known, userId }) => ({
-    type: 'ApplyCode',
-    userId,
-    code: known.codes.length > 0 ? random.oneOf(known.codes) : 'NONE',
-  }),
-  discount: ({ random, known }) => ({
-    type: 'ApplyDiscount',
-    code: known.codes.length > 0 ? random.oneOf(known.codes) : 'NONE',
-    paymentProviderId: random.oneOf(PROVIDER_IDS),
-  }),
+  code: ({ random, known, userId, accountId }) => {
+    const codes = random.onceIn(8)
+      ? known.codes.map(({ code }) => code)
+      : known.codesFor(accountId);
+    return { type: 'ApplyCode', userId, code: codes.length > 0 ? random.oneOf(codes) : 'NONE' };
+  },
+  discount: ({ random, known, accountId }) => {
+    const codes = known.codesFor(accountId);
+    return {
+      type: 'ApplyDiscount',
+      code: codes.length > 0 ? random.oneOf(codes) : 'NONE',
+      paymentProviderId: random.oneOf(PROVIDER_IDS),
+    };
+  },
   block: ({ random, userId }) => ({
     type: random.oneOf(['BlockUser', 'UnblockUser'] as const),
     userId,
@@ -205,11 +115,14 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     const amount = random.onceIn(2) ? random.oneOf(limits) : 1 + random.below(300);
     return { type: 'RedeemCredit', rewardId, amount, unit: random.onceIn(8) ? 'POINTS' : own };
   },
-  redeemAll: ({ random, known }) => ({
-    type: 'RedeemAccountCredit',
-    amount: 1 + random.below(random.onceIn(3) ? 600 : 2 * known.creditMax),
-    unit: random.oneOf(['CENTS', 'POINTS']),
-  }),
+  redeemAll: ({ random, known, accountId }) => {
+    const unit = random.oneOf(['CENTS', 'CENTS', 'POINTS']);
+    const all = known.balanceOf(accountId, unit);
+    const amount = random.onceIn(3)
+      ? random.oneOf([all, all, all + 1])
+      : 1 + random.below(random.onceIn(3) ? 600 : 2 * known.creditMax);
+    return { type: 'RedeemAccountCredit', amount: Math.max(1, amount), unit };
+  },
   cancel: ({ random, known }) => ({
     type: 'CancelReward',
     rewardId: someReward(random, known).rewardId,
@@ -257,9 +170,8 @@ export function nextWish(
   const kind = isEmpty ? random.oneOf(['sync', 'user'] as const) : random.weighted(weights);
   if (kind === 'moderate' && known.referrals.length > 0) {
     const many = random.onceIn(8) ? 100 : 4;
-    const some = Array.from({ length: 1 + random.below(many) }, () =>
-      random.oneOf(known.referrals),
-    );
+    const choices = random.onceIn(3) ? known.referrals : known.referrals.slice(-NEWEST_REFERRALS);
+    const some = Array.from({ length: 1 + random.below(many) }, () => random.oneOf(choices));
     known.moderated = new Set(some);
     const actions = [...known.moderated].map((referralId) => ({
       referralId,
@@ -277,16 +189,21 @@ export function nextWish(
 /** Mostly one who exists; accounts and users that are made are anybody's. */
 function someUser(
   random: Random,
-  { people, accounts, users }: KnownWorld,
+  { people, accounts, users, unreferred }: KnownWorld,
   kind: string,
 ): KnownUser {
+  // Who has been referred is not referred again.
+  if (kind === 'code' && unreferred.size > 0 && !random.onceIn(4))
+    return random.oneOf([...unreferred.values()]);
   const isMade = kind === 'sync' || kind === 'user';
   if (people.length > 0 && !random.onceIn(isMade ? 2 : 16)) return random.oneOf(people);
   return { accountId: random.oneOf(accounts), userId: random.oneOf(users) };
 }
 
-const someCodes = (random: Random, { codes }: KnownWorld): readonly string[] =>
-  codes.length > 0 && random.onceIn(2) ? [random.oneOf(codes.slice(-NEWEST_CODES))] : [];
+function someCodes(random: Random, known: KnownWorld, accountId: string): readonly string[] {
+  const codes = known.codesFor(accountId).slice(-NEWEST_CODES);
+  return codes.length > 0 && random.onceIn(2) ? [random.oneOf(codes)] : [];
+}
 
 /** Mostly one of the newest, often one whose referral somebody moderates at the same time. */
 function someReward(random: Random, { rewards, moderated }: KnownWorld): KnownReward {

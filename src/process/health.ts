@@ -136,7 +136,8 @@ export class ServiceReadiness implements ReadinessProbe {
       }),
       this.guarded(async () => {
         const status = await this.followers.webhooks.follower.status(Date.now());
-        return { ok: status.lastError === null, ...status };
+        const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
+        return { ok: status.lastError === null && isSent, ...status };
       }),
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
@@ -223,9 +224,11 @@ export class ServiceReadiness implements ReadinessProbe {
 }
 
 /** A check without an answer in time counts as well. */
-function standsStill({ ok, stillSeconds, oldestSeconds = 0 }: HealthCheck): boolean {
+function standsStill(check: HealthCheck): boolean {
+  const { ok, stillSeconds, oldestSeconds = 0, unsentSeconds = 0 } = check;
   if (stillSeconds === undefined) return !ok;
-  return Math.max(Number(stillSeconds), Number(oldestSeconds)) >= STILL_SECONDS_DEGRADED;
+  const seconds = [stillSeconds, oldestSeconds, unsentSeconds].map(Number);
+  return Math.max(...seconds) >= STILL_SECONDS_DEGRADED;
 }
 
 /**

@@ -137,7 +137,9 @@ const ofChain =
     chain && gauge.set(chain[member]);
 
 const ofWebhooks =
-  (member: 'lagSeconds' | 'waiting' | 'oldestWaitingSeconds'): FollowerGauge['set'] =>
+  (
+    member: 'lagSeconds' | 'waiting' | 'oldestWaitingSeconds' | 'unsentSeconds',
+  ): FollowerGauge['set'] =>
   (gauge, { webhooks }) =>
     webhooks && gauge.set(webhooks[member]);
 
@@ -232,5 +234,10 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     name: 'ledger_webhooks_waiting_oldest_seconds',
     help: 'Age of the oldest webhook on its way',
     set: ofWebhooks('oldestWaitingSeconds'),
+  },
+  {
+    name: 'ledger_webhooks_unsent_seconds',
+    help: 'How long a webhook that may be sent has found no place, or nobody who sends',
+    set: ofWebhooks('unsentSeconds'),
   },
 ];

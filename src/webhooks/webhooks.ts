@@ -16,6 +16,8 @@ export interface WebhooksParts {
   readonly core: Core;
   /** For followers. */
   readonly pool: Pool;
+  /** This process, as its presence names it. */
+  readonly process: number;
   readonly guard: EndpointGuard;
   readonly keys: SigningKeys;
   readonly logger: Logger;
@@ -37,7 +39,7 @@ export class Webhooks {
   private isStarted = false;
 
   constructor({ core, pool, guard, keys, logger, settle, translate, ...parts }: WebhooksParts) {
-    const { publicUrl, onAttempt } = parts;
+    const { process, publicUrl, onAttempt } = parts;
     const { log, codec, streams, names, tenants, webhooks: subscriptions } = core;
     const look = (): void => this.sender.look();
     this.guard = guard;
@@ -61,6 +63,7 @@ export class Webhooks {
       payloads: new Payloads({ log, codec, keys: core.keys, names, publicUrl }),
       keys,
       post: this.post,
+      process,
       sealer: core.webhookAnswerSealer,
       logger,
       ...(onAttempt && { onAttempt }),

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import { DOWNLOAD_LIMITS } from '../../src/http/exports/download-places.js';
 import { openPool } from '../../src/postgres/database.js';
 import { basic, type ApiClient, type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
@@ -312,6 +314,85 @@ describe('a download', () => {
       expect(headers.get('content-range')).toBe(`bytes */${length}`);
       expect(JSON.parse(bytes.toString())).toMatchObject({ apiErrorCode: 'BAD_REQUEST' });
     }
+  });
+});
+
+test('clients that read slowly hold the downloads of their tenant, and no others', async () => {
+  await user(tenant.live, 'ann');
+  // More than the sockets buffer: some 40 MB.
+  await inDatabase(async (pool) => {
+    const { rows } = await pool.query<{ name: string }>(
+      `select format('%I.users', nspname) as name from pg_namespace where nspname ~ '^rm_users_'`,
+    );
+    await pool.query(
+      `insert into ${rows[0]?.name} select $1 || i, $1, 'live', account_ref, 'user' || i, null, repeat(md5(i::text), 60), null, '', '{}', '{}', i, null, i
+       from ${rows[0]?.name}, generate_series(1, 20000) i where tenant = $1`,
+      [tenant.alias],
+    );
+  });
+  const { id } = await completed({ type: 'USER' });
+  const { port } = new URL(running.service.origin);
+  const request =
+    `GET /api/v1/${tenant.alias}/export/${id}/download HTTP/1.1\r\nHost: x\r\n` +
+    `Authorization: ${basic(`:${tenant.liveKey}`)}\r\n\r\n`;
+  const answers: string[] = [];
+  const sockets = Array.from({ length: DOWNLOAD_LIMITS.perTenant }, () => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.once('data', (head) => answers.push(head.toString('latin1', 9, 12)));
+    // A few bytes now and then.
+    socket.on('data', () => socket.pause());
+    socket.on('error', () => undefined);
+    socket.write(request);
+    return socket;
+  });
+  const dripping = setInterval(() => sockets.forEach((socket) => socket.resume()), 500);
+  try {
+    await until(() => answers.length === sockets.length, WITHIN_MS);
+    expect(new Set(answers)).toEqual(new Set(['200']));
+    const { status, headers, bytes } = await download(id);
+    expect([status, headers.get('retry-after')]).toEqual([429, '5']);
+    expect(JSON.parse(bytes.toString())).toMatchObject({ apiErrorCode: 'RATE_LIMITED' });
+    expect(headers.get('content-disposition')).toBeNull();
+    expect((await download(id, {}, { method: 'HEAD' })).status).toBe(200);
+    const full = tenant;
+    tenant = await running.service.createTenant();
+    await user(tenant.live, 'bob');
+    expect((await download((await completed({ type: 'USER' })).id)).status).toBe(200);
+    tenant = full;
+    sockets[0]?.destroy();
+    const range = { range: 'bytes=0-9' };
+    await until(async () => (await download(id, range)).status === 206, WITHIN_MS);
+  } finally {
+    clearInterval(dripping);
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
+test('who downloads a file is recorded at once; one that sends nothing is no download', async () => {
+  await user(tenant.live, 'ann');
+  const { id } = await completed({ type: 'USER' });
+  const { headers } = await download(id, {}, { method: 'HEAD' });
+  await download(id, { 'if-none-match': headers.get('etag') ?? '' });
+  const { log } = running.service.service.core;
+  const before = await log.head();
+  const requestId = (await download(id, { range: 'bytes=0-9' })).headers.get('request-id');
+  const requested = (await log.readAll(undefined, 10_000)).find(
+    ({ type, data }) => type === 'ExportRequested' && data.includes(id),
+  );
+  const found = async (from?: string) =>
+    (await log.readAll(from, 10_000)).filter(
+      ({ type, data }) => type === 'ExportDownloaded' && data.includes(id),
+    );
+  await until(async () => (await found(before)).length > 0, WITHIN_MS);
+  const events = await found();
+  expect(events.map(({ data }) => JSON.parse(data) as Json)).toEqual([
+    { exportId: id, downloads: 1, since: expect.any(Number) as number },
+  ]);
+  const { actor } = JSON.parse(requested?.metadata ?? '{}') as Json;
+  expect(JSON.parse(events[0]?.metadata ?? '')).toMatchObject({
+    actor,
+    tenant: tenant.alias,
+    $correlationId: requestId,
   });
 });
 

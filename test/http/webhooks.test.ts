@@ -212,6 +212,17 @@ test('a test event goes to one endpoint, once for a key', async () => {
     expect(event).toMatchObject({ type: 'test', data: { endpointUrl }, live: true });
 });
 
+test('a test event that follows an end and a new beginning arrives', async () => {
+  const path = aPath();
+  const { endpointUrl } = await subscribe(path);
+  for (let n = 1; n <= 3; n++) {
+    expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
+    await subscribe(path);
+    expect((await tenant.live.post(at(endpointUrl, '/test'))).status).toBe(204);
+    await receiver.requests(path, n);
+  }
+});
+
 test('test events are limited for a tenant, with a key and in both modes', async () => {
   await core().tenantCommands.execute(tenant.alias, {
     type: 'ChangeOpenRules',

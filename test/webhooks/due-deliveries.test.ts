@@ -2,15 +2,19 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import {
   putDeliveries,
   putEndpoints,
+  waitingDeliveries,
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
+import { ClaimsOfTheDead } from '../../src/webhooks/deliveries/claims-of-the-dead.js';
 import { claimDue, type ClaimedDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
 import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { until } from '../support/projected-ledger.js';
 
 /** What is claimed, and what is recorded of claims, by SQL alone. */
 
@@ -55,8 +59,15 @@ const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> 
   );
 
 const NONE: readonly string[] = [];
-const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100, hanging = NONE } = {}) =>
-  claimDue(pool, { deliveries, areSlow, fullTenants: [], leftOf: () => ofTenant, hanging });
+const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100, hanging = NONE } = {}) => {
+  const taken = new Map<string, number>();
+  const take = (tenant: string): boolean => {
+    const before = taken.get(tenant) ?? 0;
+    taken.set(tenant, before + 1);
+    return before < ofTenant;
+  };
+  return claimDue(pool, { deliveries, areSlow, fullTenants: [], take, hanging });
+};
 
 const attempt = (status: number | null, ms = 1): Attempt => ({
   at: Date.now(),
@@ -223,6 +234,74 @@ test('a claim that lapsed and was taken over records a success, and no failure',
   ]);
 });
 
+test('claims of a process that was absent for five seconds are free; those of others stay', async () => {
+  await endpoint('a');
+  await put(3, 'a');
+  const [living, dying] = [new ProcessPresence(pool), new ProcessPresence(pool)];
+  await Promise.all([living.start(), dying.start()]);
+  try {
+    const room = { areSlow: false, fullTenants: [], hanging: [], take: () => true };
+    const byLiving = await claimDue(pool, { ...room, deliveries: 1 }, living.id);
+    await claimDue(pool, { ...room, deliveries: 2 }, dying.id);
+    const claims = new ClaimsOfTheDead(pool, 1);
+    expect(await claims.free(0)).toBe(0);
+    await dying.stop();
+    // Its connection may be closed a moment later.
+    let now = 10_000;
+    await until(async () => (await claims.free((now += 4_999))) === 2, 60_000);
+    expect(now).toBeGreaterThan(2 * 4_999);
+    const again = await claim();
+    expect(again).toHaveLength(2);
+    expect(again.map(({ id }) => id)).not.toContain(byLiving[0]?.id);
+    expect(await claims.free(now + 100_000)).toBe(0);
+  } finally {
+    await Promise.all([living.stop(), dying.stop()]);
+  }
+});
+
+test('what could be sent and is not counts, unless its endpoint or tenant makes it wait', async () => {
+  const unsent = async (): Promise<boolean> => (await waitingDeliveries(pool)).unsentSeconds > 50;
+  await endpoint('a');
+  await put(20, 'a');
+  expect(await unsent()).toBe(false);
+  const ago = () =>
+    pool.query(
+      `update ledger.webhook_endpoints set due_at = now() - interval '1 min',
+         pause_until = pause_until - interval '1 min'`,
+    );
+  await ago();
+  expect(await unsent()).toBe(true);
+  const first = await claim({ ofTenant: 1 });
+  await ago();
+  // It is busy.
+  expect(await unsent()).toBe(false);
+  await endpoint('b');
+  await put(1, 'b');
+  await ago();
+  expect(await unsent()).toBe(true);
+  await record(first, 200);
+  await put(20, 'a');
+  for (const name of ['c', 'd']) {
+    await endpoint(name);
+    await put(10, name);
+    await pool.query('update ledger.webhook_endpoints set due_at = null where endpoint_id = $1', [
+      'b',
+    ]);
+    await claim();
+  }
+  await ago();
+  // Its tenant has many under way.
+  expect(await unsent()).toBe(false);
+  await endpoint('other', 'initech');
+  await put(1, 'other', 'initech');
+  await ago();
+  expect(await unsent()).toBe(true);
+  await pool.query(
+    "update ledger.webhook_endpoints set pause_until = now() + interval '1 min' where tenant = 'initech'",
+  );
+  expect(await unsent()).toBe(false);
+});
+
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
   await endpoint('a');
   await put(1, 'a');
@@ -386,7 +465,7 @@ test('among many waiting deliveries the due ones are found by an index', async (
     };
     const before = await read();
     const room = { deliveries: 100, areSlow: false, fullTenants: [], hanging: [] };
-    const claims = await claimDue(single, { ...room, leftOf: () => 100 });
+    const claims = await claimDue(single, { ...room, take: () => true });
     expect(byEndpoint(claims)).toEqual({ fine: 3 });
     const delivered = claims.map((delivery) => ({
       kind: 'attempted' as const,

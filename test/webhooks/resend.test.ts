@@ -3,9 +3,11 @@ import type { Pool } from 'pg';
 import { enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import {
+  beginFollowing,
   lockEndpoints,
   putDeliveries,
   putEndpoints,
+  storePage,
   type EndpointChange,
   type EndpointState,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
@@ -115,6 +117,32 @@ test('what waits from before a subscription is gone when it begins', async () =>
   expect(await rowsIn('PENDING')).toEqual([told]);
   await putEndpoints(pool, [change('ACTIVE', EARLIER + 1)]);
   expect(await rowsIn('PENDING')).toEqual([told]);
+});
+
+test('a test stays when the follower learns late that the endpoint ended and began anew', async () => {
+  await putEndpoints(pool, [change('ACTIVE', EARLIER)]);
+  const test = randomUUID();
+  await putDeliveries(pool, [
+    {
+      ...NAME,
+      id: test,
+      webhookId: randomUUID(),
+      type: 'test',
+      subject: { subscribedAt: String(EARLIER + 1_000) },
+      event: null,
+      created: EARLIER + 1_001,
+    },
+  ]);
+  await put(EARLIER + 500);
+  await beginFollowing(pool, null, []);
+  await storePage(pool, 0n, {
+    point: { reached: '1', witness: { position: '1', eventId: randomUUID() } },
+    trail: undefined,
+    endpoints: [change('UNSUBSCRIBED'), change('ACTIVE', EARLIER + 1_000)],
+    deliveries: [],
+    unread: [],
+  });
+  expect(await rowsIn('PENDING')).toEqual([test]);
 });
 
 test('an endpoint that ends and begins anew during a resend gets nothing of before', async () => {

@@ -6,6 +6,7 @@ import { enterWorld, type World } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
+import { claimDue } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { WebhookSender } from '../../src/webhooks/deliveries/webhook-sender.js';
 import type { PayloadData } from '../../src/webhooks/payloads/payloads.js';
 import type { Posted, PostRequest } from '../../src/webhooks/sending/webhook-post.js';
@@ -31,6 +32,11 @@ let keysAway: boolean;
 let laterMs: number;
 let leaveWorld: () => void;
 let dataOf: (eventId: string) => Promise<PayloadData>;
+let isSubscribed: boolean;
+
+/** Of this process's presence, which nobody asks for here. */
+const PROCESS = 1;
+const SUBSCRIBED_AT = 1_000;
 
 /** This process's world, with a clock of durations that is ahead. */
 const worldAhead = (aheadMs: () => number): World => ({
@@ -70,6 +76,7 @@ beforeEach(async () => {
   keysAway = false;
   laterMs = 0;
   leaveWorld = enterWorld(worldAhead(() => laterMs));
+  isSubscribed = true;
   dataOf = () => Promise.resolve({ kind: 'made', data: {} });
   const sealer = new FixedSealer(Buffer.alloc(32, 1));
   const keys = new SigningKeys(pool, sealer);
@@ -77,14 +84,19 @@ beforeEach(async () => {
     Promise.resolve({ alias, suspended: null } as unknown as OpenTenant);
   const subscriptions = {
     of: (tenant: OpenTenant, mode: string, endpointId: string) =>
-      Promise.resolve({
-        endpointId,
-        endpointUrl: `https://${tenant.alias}.example/${mode}/${endpointId}`,
-        name: null,
-        disabled: null,
-        activeSince: 0,
-        secrets: [newEndpointSecret()],
-      }),
+      Promise.resolve(
+        isSubscribed
+          ? {
+              endpointId,
+              endpointUrl: `https://${tenant.alias}.example/${mode}/${endpointId}`,
+              name: null,
+              disabled: null,
+              subscribedAt: SUBSCRIBED_AT,
+              activeSince: 0,
+              secrets: [newEndpointSecret()],
+            }
+          : undefined,
+      ),
   } as unknown as WebhookSubscriptions;
   sender = new WebhookSender({
     pool,
@@ -95,6 +107,7 @@ beforeEach(async () => {
       current: () => (keysAway ? Promise.reject(new Error('no key opens it')) : keys.current()),
     },
     post: { post },
+    process: PROCESS,
     sealer,
     logger: { warn: () => undefined },
   });
@@ -119,7 +132,11 @@ const known = (endpoints: readonly Named[]): Promise<void> =>
     endpoints.map((endpoint) => ({ ...endpoint, state: 'ACTIVE', position: null })),
   );
 
-const due = (endpoints: readonly Named[], events: readonly (string | null)[]): Promise<void> =>
+const due = (
+  endpoints: readonly Named[],
+  events: readonly (string | null)[],
+  subject: Readonly<Record<string, string>> = {},
+): Promise<void> =>
   putDeliveries(
     pool,
     endpoints.flatMap((endpoint) =>
@@ -128,12 +145,24 @@ const due = (endpoints: readonly Named[], events: readonly (string | null)[]): P
         id: randomUUID(),
         webhookId: randomUUID(),
         type: eventId === null ? ('test' as const) : ('user.created' as const),
-        subject: {},
+        subject,
         event: eventId === null ? null : { stream: eventId, revision: 0n, eventId },
         created: Date.now(),
       })),
     ),
   );
+
+/** Of the places of a process all are taken that may be: it has looked for more, and found none. */
+async function allTaken(atLeast: number): Promise<void> {
+  const connect = jest.spyOn(pool, 'connect');
+  let before: number;
+  do {
+    before = posts.length;
+    const looked = connect.mock.calls.length;
+    await until(() => connect.mock.calls.length > looked + 6, WITHIN_MS);
+  } while (posts.length < atLeast || posts.length !== before);
+  connect.mockRestore();
+}
 
 const postedTo = (tenant: string): number =>
   posts.filter(({ url }) => url.startsWith(`https://${tenant}.`)).length;
@@ -170,11 +199,25 @@ test('tenants whose endpoints are slow leave half of the attempts to the others'
     Array.from({ length: 10 }, () => null),
   );
   sender.start();
-  await until(() => posts.length === 256, WITHIN_MS);
+  await allTaken(200);
+  const before = posts.length;
+  expect(before).toBeLessThanOrEqual(256);
   await due(endpointsOf('fine', 'live', 1), [null]);
   sender.look();
   await until(() => postedTo('fine') === 1, WITHIN_MS);
-  expect(posts).toHaveLength(257);
+  expect(posts).toHaveLength(before + 1);
+});
+
+test('a new endpoint is told at once while those of eight other tenants hang', async () => {
+  answersAtOnce = false;
+  const hanging = 'abcdefgh'.split('').flatMap((name) => endpointsOf(name, 'live', 40));
+  await known([...hanging, ...endpointsOf('fine', 'live', 1)]);
+  await due(hanging, [null]);
+  sender.start();
+  await allTaken(200);
+  await due(endpointsOf('fine', 'live', 1), [null]);
+  sender.look();
+  await until(() => postedTo('fine') === 1, WITHIN_MS);
 });
 
 test('slow endpoints leave half of the places of their tenant to the others of it', async () => {
@@ -275,6 +318,88 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   await due([endpoint], [fine]);
   sender.look();
   await until(() => posts.length === 1, WITHIN_MS);
+});
+
+describe('a claim that the process comes back to late', () => {
+  let endpoint: Named;
+  let makeBody: () => void;
+
+  beforeEach(async () => {
+    endpoint = endpointsOf('a', 'live', 1)[0]!;
+    await known([endpoint]);
+    const making = new Promise<PayloadData>((resolve) => {
+      makeBody = () => resolve({ kind: 'made', data: {} });
+    });
+    let isAsked = false;
+    dataOf = () => {
+      isAsked = true;
+      return making;
+    };
+    await due([endpoint], [randomUUID()]);
+    sender.start();
+    await until(() => isAsked, WITHIN_MS);
+  });
+
+  const isIdle = (): boolean => sender.status().underWay === 0;
+
+  test('posts nothing that another process has delivered since', async () => {
+    await pool.query(
+      "update ledger.webhook_deliveries set state = 'DELIVERED', leased_until = null",
+    );
+    laterMs = 12_500;
+    makeBody();
+    await until(isIdle, WITHIN_MS);
+    expect(posts).toHaveLength(0);
+  });
+
+  test('is given back, and claimed anew', async () => {
+    laterMs = 12_500;
+    makeBody();
+    await until(() => posts.length === 1, WITHIN_MS);
+    const rows = async () =>
+      (
+        await pool.query<{ state: string; attempts: number }>(
+          'select state, attempts from ledger.webhook_deliveries',
+        )
+      ).rows;
+    await until(async () => (await rows())[0]?.state === 'DELIVERED', WITHIN_MS);
+    expect(await rows()).toEqual([{ state: 'DELIVERED', attempts: 1 }]);
+  });
+
+  test('posts nothing to an endpoint that ended meanwhile', async () => {
+    isSubscribed = false;
+    makeBody();
+    await until(isIdle, WITHIN_MS);
+    expect(posts).toHaveLength(0);
+  });
+});
+
+test('what a dead process had claimed is sent before its claim ends', async () => {
+  const [endpoint] = endpointsOf('a', 'live', 1);
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await known([endpoint]);
+  await due([endpoint], [null]);
+  const room = { deliveries: 1, areSlow: true, fullTenants: [], hanging: [], take: () => true };
+  expect(await claimDue(pool, room, PROCESS + 1)).toHaveLength(1);
+  await pool.query("update ledger.webhook_deliveries set leased_until = now() + interval '1 day'");
+  sender.start();
+  await until(() => {
+    laterMs += 500;
+    return posts.length === 1;
+  }, WITHIN_MS);
+});
+
+test('a test is sent to the subscription that it is for, and to no later one', async () => {
+  const [endpoint] = endpointsOf('a', 'live', 1);
+  if (endpoint === undefined) throw new Error('no endpoint');
+  await known([endpoint]);
+  for (const at of [SUBSCRIBED_AT - 1, SUBSCRIBED_AT])
+    await due([endpoint], [null], { subscribedAt: String(at) });
+  sender.start();
+  const states = async () =>
+    (await pool.query<{ state: string }>('select state from ledger.webhook_deliveries')).rows;
+  await until(async () => (await states()).every(({ state }) => state !== 'PENDING'), WITHIN_MS);
+  expect([posts.length, await states()]).toEqual([1, [{ state: 'DELIVERED' }]]);
 });
 
 describe('the status of the sender', () => {

@@ -23,6 +23,7 @@ import type { KnownExport } from '../../domain/export/export.decider.js';
 import { ExportDownloads } from '../../exports/export-downloads.js';
 import { Exports } from '../../exports/exports.js';
 import { shownExport, stateOfRow, statusOf } from '../../exports/shown-export.js';
+import type { ByteRange } from '../../exports/storage/stored-file.js';
 import { timeNow } from '../../foundation/world.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -33,6 +34,8 @@ import { page, resourceId, type Query } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
 import { isNamedBy, rangeOf } from './byte-range.js';
+import { DownloadPlaces } from './download-places.js';
+import { DownloadRecords } from './download-records.js';
 import { ExportRequest } from './export.request.js';
 import { exportJson, ExportListResponse, ExportResponse } from './export.response.js';
 import { attachmentNamed, fileNameOf } from './file-name.js';
@@ -49,6 +52,8 @@ export class ExportsController {
     private readonly exports: Exports,
     private readonly queries: ExportQueries,
     private readonly downloads: ExportDownloads,
+    private readonly places: DownloadPlaces,
+    private readonly records: DownloadRecords,
   ) {}
 
   @ApiOperation({ summary: 'Ask for an export; it is written in the background' })
@@ -132,6 +137,8 @@ export class ExportsController {
     const range = isSame ? rangeOf(headers.range, file.bytes) : 'whole';
     if (range === 'none') throw notSatisfiable(file.bytes);
     const part = range === 'whole' ? { first: 0, last: file.bytes - 1 } : range;
+    const download = { exportId: state.exportId, attempt, part };
+    const content = call.method === 'HEAD' ? Readable.from([]) : this.begin(call, download);
     void reply
       .headers(ofFile)
       .headers({
@@ -146,8 +153,21 @@ export class ExportsController {
       .header('Content-Length', part.last - part.first + 1);
     if (range !== 'whole')
       void reply.header('Content-Range', `bytes ${part.first}-${part.last}/${file.bytes}`);
-    const content = call.method === 'HEAD' ? [] : this.downloads.read(attempt, part);
-    await reply.send(Readable.from(content, { objectMode: false }));
+    await reply.send(content);
+  }
+
+  /** @throws {ApiError} when as many as may be are downloaded. */
+  private begin(
+    { scope, actor, id, departure }: Call,
+    { exportId, attempt, part }: { exportId: string; attempt: string; part: ByteRange },
+  ): Readable {
+    const content = this.places.enter(scope.tenant, () =>
+      Readable.from(this.downloads.read(attempt, part), { objectMode: false }),
+    );
+    this.records.note({ scope, exportId, actor, requestId: id });
+    if (departure.aborted) content.destroy();
+    departure.addEventListener('abort', () => content.destroy());
+    return content;
   }
 
   private async known(call: Call, exportId: string) {

@@ -91,7 +91,7 @@ export class SubscriptionsController {
       if (subscription === undefined) throw new ApiError('SUBSCRIPTION_NOT_FOUND');
       if (subscription.disabled !== null)
         throw badRequest('the subscription is disabled: subscribe the URL again');
-      await this.tests.send(scope, subscription.endpointId, commandId);
+      await this.tests.send(scope, subscription, commandId);
       const done = { position: null, triggersPolicy: false, replayed: false };
       return { status: 204, body: undefined, ...done };
     });

@@ -6,12 +6,20 @@ const AT_ONCE = 512;
 const OF_TENANT_AT_ONCE = AT_ONCE / 8;
 /** Of all, and of those of a tenant: to endpoints that are slow or never answered well. */
 const SLOW_SHARE = 1 / 2;
+/**
+ * A tenant has at most so many as there are free places, and half as many slow ones: the more are
+ * taken, the fewer each may have, and one that has none finds one.
+ */
+const OF_FREE = 1;
+const OF_FREE_SLOW = 1 / 2;
 /** An answer that takes longer makes its endpoint a slow one. */
 export const SLOW_MS = 2_000;
 
 /** The place of an attempt, from its claim until it is recorded. */
 export interface Place {
   readonly delivery: ClaimedDelivery;
+  /** Before its claim, on the monotonic clock. */
+  readonly claimedAt: number;
   /** When the request began, on the monotonic clock; undefined: its body is being made. */
   sentAt?: number;
   /** Its answer came, or none will. */
@@ -30,8 +38,9 @@ interface Held {
 export class AttemptPlaces {
   private readonly held = new Set<Place>();
 
-  hold(delivery: ClaimedDelivery): Place {
-    const place = { delivery };
+  /** @param claimedAt before its claim, on the monotonic clock. */
+  hold(delivery: ClaimedDelivery, claimedAt: number): Place {
+    const place = { delivery, claimedAt };
     this.held.add(place);
     return place;
   }
@@ -48,24 +57,44 @@ export class AttemptPlaces {
     const inAll: Held = { all: 0, slow: 0 };
     const ofTenants = new Map<string, Held>();
     for (const { delivery } of this.held) {
-      const ofTenant = ofTenants.get(delivery.tenant) ?? { all: 0, slow: 0 };
-      ofTenants.set(delivery.tenant, ofTenant);
       const isSlow = delivery.isSlow || hanging.has(nameOf(delivery));
-      for (const held of [inAll, ofTenant]) {
-        held.all += 1;
-        if (isSlow) held.slow += 1;
-      }
+      const ofTenant = heldBy(ofTenants, delivery.tenant);
+      take(inAll, isSlow);
+      take(ofTenant, isSlow);
     }
-    const left = (most: number, { all, slow }: Held): number =>
-      Math.max(0, areSlow ? Math.min(most - all, most * SLOW_SHARE - slow) : most - all);
-    const leftOf = (tenant: string): number =>
-      left(OF_TENANT_AT_ONCE, ofTenants.get(tenant) ?? { all: 0, slow: 0 });
     return {
-      deliveries: left(AT_ONCE, inAll),
+      deliveries: leftOf(AT_ONCE, inAll, areSlow),
       areSlow,
-      fullTenants: [...ofTenants.keys()].filter((tenant) => leftOf(tenant) === 0),
-      leftOf,
+      fullTenants: [...ofTenants].filter(([, held]) => !mayTake(held)).map(([tenant]) => tenant),
+      take(tenant) {
+        const ofTenant = heldBy(ofTenants, tenant);
+        if (!mayTake(ofTenant)) return false;
+        take(inAll, areSlow);
+        take(ofTenant, areSlow);
+        return true;
+      },
       hanging: [...hanging],
     };
+
+    function mayTake(held: Held): boolean {
+      const free = leftOf(AT_ONCE, inAll, areSlow);
+      if (leftOf(OF_TENANT_AT_ONCE, held, areSlow) === 0) return false;
+      return areSlow ? held.slow < free * OF_FREE_SLOW : held.all < free * OF_FREE;
+    }
   }
+}
+
+/** How many further ones, of so many at most. */
+const leftOf = (most: number, { all, slow }: Held, areSlow: boolean): number =>
+  Math.max(0, areSlow ? Math.min(most - all, most * SLOW_SHARE - slow) : most - all);
+
+function heldBy(all: Map<string, Held>, tenant: string): Held {
+  const held = all.get(tenant) ?? { all: 0, slow: 0 };
+  all.set(tenant, held);
+  return held;
+}
+
+function take(held: Held, isSlow: boolean): void {
+  held.all += 1;
+  if (isSlow) held.slow += 1;
 }

@@ -251,7 +251,10 @@ export async function storePage(
   });
 }
 
-/** What waits for endpoints that ended, to be begun anew or not, is not sent. */
+/**
+ * What waits for endpoints that ended, to be begun anew or not, is not sent. A test may be for a
+ * subscription that began behind this: the sender knows.
+ */
 async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[]): Promise<void> {
   for (const { tenant, mode, endpointId, state } of changes)
     if (state === 'UNSUBSCRIBED')
@@ -260,7 +263,10 @@ async function dropWaiting(client: PoolClient, changes: readonly EndpointChange[
         tables
           .deleteFrom('ledger.webhook_deliveries')
           .where((eb) =>
-            eb.and({ tenant, mode, endpoint_id: endpointId, state: 'PENDING' as const }),
+            eb.and([
+              eb.and({ tenant, mode, endpoint_id: endpointId, state: 'PENDING' as const }),
+              eb('event_id', 'is not', null),
+            ]),
           ),
       );
 }
@@ -435,22 +441,58 @@ export async function unreadEvents(
 /** More waiting deliveries are not counted. */
 export const WAITING_MAX = 100_000;
 
-/** Deliveries that wait, up to `WAITING_MAX`, and when the oldest was made, epoch milliseconds. */
-export async function waitingDeliveries(
-  db: Pool | PoolClient,
-): Promise<{ readonly waiting: number; readonly oldest: number | undefined }> {
+/**
+ * A tenant that has so many attempts under way waits for its own endpoints: it is half of what a
+ * process gives to slow ones.
+ */
+const BUSY_TENANT = 16;
+
+/** Deliveries that wait. */
+export interface WaitingDeliveries {
+  /** Up to `WAITING_MAX`. */
+  readonly waiting: number;
+  /** When the oldest was made, epoch milliseconds. */
+  readonly oldest: number | undefined;
+  /**
+   * How long something that may be sent has found no place, or nobody who sends: the endpoint is
+   * neither left alone for a while nor busy, nor is its tenant.
+   */
+  readonly unsentSeconds: number;
+}
+
+export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingDeliveries> {
   const row = await fetchRow(
     db,
-    sql<{ waiting: number; oldest: Date | null }>`
+    sql<{ waiting: number; oldest: Date | null; unsentSeconds: number | null }>`
       select (
         select count(*)::integer from (
           select from ledger.webhook_deliveries where state = 'PENDING' limit ${WAITING_MAX}
         ) counted
       ) as waiting, (
         select min(created) from ledger.webhook_deliveries where state = 'PENDING'
-      ) as oldest`,
+      ) as oldest, (
+        select extract(epoch from now() - min(greatest(due_at, pause_until)))::double precision
+        from ledger.webhook_endpoints e
+        where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
+          and exists (
+            select from ledger.webhook_deliveries d
+            where d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
+              and d.state = 'PENDING' and d.next_attempt_at <= now()
+          ) and not exists (
+            select from ledger.webhook_deliveries d
+            where d.tenant = e.tenant and d.mode = e.mode and d.endpoint_id = e.endpoint_id
+              and d.leased_until > now()
+          ) and (
+            select count(*) from ledger.webhook_deliveries d
+            where d.tenant = e.tenant and d.leased_until > now()
+          ) < ${BUSY_TENANT}
+      ) as "unsentSeconds"`,
   );
-  return { waiting: row?.waiting ?? 0, oldest: row?.oldest?.getTime() };
+  return {
+    waiting: row?.waiting ?? 0,
+    oldest: row?.oldest?.getTime(),
+    unsentSeconds: row?.unsentSeconds ?? 0,
+  };
 }
 
 /**

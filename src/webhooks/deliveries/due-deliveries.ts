@@ -46,8 +46,8 @@ export interface Room {
   readonly areSlow: boolean;
   /** Tenants that have as many attempts under way as they may have. */
   readonly fullTenants: readonly string[];
-  /** How many further ones a tenant may have. */
-  readonly leftOf: (tenant: string) => number;
+  /** Takes a further place for a tenant; false: it may have no more. */
+  readonly take: (tenant: string) => boolean;
   /** Endpoints that get no further attempt for now, by `nameOf`. */
   readonly hanging: readonly string[];
 }
@@ -132,12 +132,10 @@ function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
 /** The room is shared out in their order. */
 function sharesOf(endpoints: readonly DueEndpoint[], room: Room): readonly Share[] {
   let left = room.deliveries;
-  const ofTenants = new Map<string, number>();
   return endpoints.map((endpoint) => {
-    const ofTenant = ofTenants.get(endpoint.tenant) ?? room.leftOf(endpoint.tenant);
-    const take = Math.max(0, Math.min(left, ofTenant, endpoint.places));
-    left -= take;
-    ofTenants.set(endpoint.tenant, ofTenant - take);
+    const { tenant, places } = endpoint;
+    let take = 0;
+    for (; take < places && left > 0 && room.take(tenant); left -= 1) take += 1;
     return { ...endpoint, take };
   });
 }
@@ -274,7 +272,9 @@ export async function purgeDeliveries(pool: Pool, before: Date, limit: number): 
       delete from ledger.webhook_deliveries where id in (
         select d.id from ledger.webhook_endpoints e
         join ledger.webhook_deliveries d using (tenant, mode, endpoint_id)
-        where e.state = 'UNSUBSCRIBED' and d.state = 'PENDING' limit ${limit}
+        where e.state = 'UNSUBSCRIBED' and d.state = 'PENDING'
+          and (d.event_id is not null or d.next_attempt_at < now() - interval '1 day')
+        limit ${limit}
       )`,
   );
   return ended + gone;

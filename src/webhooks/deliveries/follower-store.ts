@@ -17,6 +17,7 @@ import {
   type FollowerCheckpoint,
   type ReadEvent,
   type UnreadEvent,
+  type WaitingDeliveries,
 } from './delivery-rows.js';
 
 /** What the follower of webhooks stores. Every method throws while the store is unavailable. */
@@ -46,8 +47,7 @@ export interface FollowerStore {
    * @throws {AnotherFollower}
    */
   storeRead(version: bigint, read: ReadEvent): Promise<bigint>;
-  /** How many wait, up to a bound, and since when, epoch milliseconds. */
-  waiting(): Promise<{ readonly waiting: number; readonly oldest: number | undefined }>;
+  waiting(): Promise<WaitingDeliveries>;
 }
 
 /** @param pool one of its connections is kept while the follower runs: it holds the lock. */

@@ -2,7 +2,9 @@ import type { Pool } from 'pg';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
+import type { Subscription } from '../subscriptions/webhook-subscriptions.js';
 import { putDeliveries } from './delivery-rows.js';
+import type { ClaimedDelivery } from './due-deliveries.js';
 
 /** Test events, which are about nothing in the log. */
 export class TestDeliveries {
@@ -11,8 +13,15 @@ export class TestDeliveries {
     private readonly onSent: () => void = () => undefined,
   ) {}
 
-  /** To one endpoint; the same command again sends nothing more. */
-  async send(scope: Scope, endpointId: string, commandId: string): Promise<void> {
+  /**
+   * To one endpoint; the same command again sends nothing more. The row names the subscription: the
+   * follower may learn of its beginning, and of the end of the one before, behind this.
+   */
+  async send(
+    scope: Scope,
+    { endpointId, subscribedAt }: Pick<Subscription, 'endpointId' | 'subscribedAt'>,
+    commandId: string,
+  ): Promise<void> {
     await putDeliveries(this.pool, [
       {
         ...scope,
@@ -20,7 +29,7 @@ export class TestDeliveries {
         id: deterministicId(commandId, 'webhook test delivery'),
         webhookId: deterministicId(commandId, 'webhook test'),
         type: 'test',
-        subject: {},
+        subject: { subscribedAt: String(subscribedAt) },
         event: null,
         created: timeNow(),
       },
@@ -28,3 +37,12 @@ export class TestDeliveries {
     this.onSent();
   }
 }
+
+/** False: a test of an earlier subscription of the URL. */
+export const isFor = (
+  { event, subject: { subscribedAt } }: Pick<ClaimedDelivery, 'event' | 'subject'>,
+  subscription: Pick<Subscription, 'subscribedAt'>,
+): boolean =>
+  event !== null ||
+  subscribedAt === undefined ||
+  subscribedAt === String(subscription.subscribedAt);

@@ -59,6 +59,8 @@ export interface WebhooksStatus extends Lag {
   readonly waiting: number;
   /** Age of the oldest of them; 0: there is none. */
   readonly oldestWaitingSeconds: number;
+  /** How long something that may be sent has found no place, or nobody who sends. */
+  readonly unsentSeconds: number;
   readonly lastError: string | null;
 }
 
@@ -135,7 +137,7 @@ export class WebhookFollower {
     // Before the first start there is nothing to follow.
     const position = known === undefined ? (head ?? null) : known.position;
     const lag = await lagAfter(log, position ?? undefined, head, now);
-    const { waiting, oldest } = await store.waiting();
+    const { waiting, oldest, unsentSeconds } = await store.waiting();
     return {
       role: this.role,
       position,
@@ -143,6 +145,7 @@ export class WebhookFollower {
       stillSeconds: stillSeconds(lag, known?.movedAt, now),
       waiting,
       oldestWaitingSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
+      unsentSeconds,
       lastError: this.problem,
     };
   }

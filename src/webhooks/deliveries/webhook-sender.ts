@@ -16,7 +16,9 @@ import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webh
 import type { SigningKey, SigningKeys } from '../signing/signing-keys.js';
 import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhook-subscriptions.js';
 import { AttemptPlaces, type Place } from './attempt-places.js';
-import { claimDue, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
+import { isFor } from './test-deliveries.js';
+import { ClaimsOfTheDead } from './claims-of-the-dead.js';
+import { claimDue, LEASE_MS, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
 import {
   outcomeOf,
   recordEnded,
@@ -32,6 +34,8 @@ export interface WebhookSenderParts {
   readonly payloads: Pick<Payloads, 'data'>;
   readonly keys: Pick<SigningKeys, 'current'>;
   readonly post: Pick<WebhookPost, 'post'>;
+  /** This process, as its presence names it: others free its claims when it is gone. */
+  readonly process: number;
   /** Encrypts what is kept of answers. */
   readonly sealer: Sealer;
   readonly logger: Pick<Logger, 'warn'>;
@@ -65,6 +69,18 @@ interface Ended {
 /** The key that signs now, read when it is first asked for. */
 type ReadKey = () => Promise<SigningKey>;
 
+interface Endpoint {
+  readonly tenant: OpenTenant;
+  readonly subscription: Subscription;
+}
+
+/** The attempt would end behind its claim. */
+class ClaimTooOld extends Error {
+  override readonly name = 'ClaimTooOld';
+}
+
+const isTooOld = ({ claimedAt }: Place): boolean => elapsed() - claimedAt > BEGIN_WITHIN_MS;
+
 /** A request, and since when the subscription that it goes to is active. */
 interface Request {
   readonly url: string;
@@ -86,6 +102,10 @@ const NOTHING_SENT_MS = 60_000;
 const UNREADABLE_MS = 600_000;
 /** Bodies that failed are made again before; a failure that is older is past. */
 const FAILURE_COUNTS_MS = 60_000;
+/** A claim that is older is given back: before its end the attempt has to end, and be recorded. */
+const BEGIN_WITHIN_MS = LEASE_MS - 18_000;
+const NOT_BEGUN: Postponed = { notFor: 0, endpoint: false };
+const FREE_CLAIMS_EVERY_MS = 1_000;
 const PURGE_EVERY_MS = 3_600_000;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -116,7 +136,7 @@ export class WebhookSender {
 
   start(): void {
     this.readAt = elapsed();
-    this.running ??= Promise.all([this.send(), this.purge()]);
+    this.running ??= Promise.all([this.send(), this.purge(), this.freeClaims()]);
   }
 
   /** Attempts under way end, and are recorded. */
@@ -169,17 +189,18 @@ export class WebhookSender {
   }
 
   private async claim(areSlow: boolean): Promise<number> {
-    const { pool, keys } = this.parts;
-    const room = this.places.room(areSlow, elapsed());
+    const { pool, keys, process } = this.parts;
+    const claimedAt = elapsed();
+    const room = this.places.room(areSlow, claimedAt);
     if (room.deliveries === 0) return 0;
-    const claimed = await claimDue(pool, room);
+    const claimed = await claimDue(pool, room, process);
     let key: Promise<SigningKey> | undefined;
-    for (const delivery of claimed) this.begin(delivery, () => (key ??= keys.current()));
+    for (const delivery of claimed)
+      this.begin(this.places.hold(delivery, claimedAt), () => (key ??= keys.current()));
     return claimed.length;
   }
 
-  private begin(delivery: ClaimedDelivery, key: ReadKey): void {
-    const place = this.places.hold(delivery);
+  private begin(place: Place, key: ReadKey): void {
     const attempt: Promise<void> = this.attempt(place, key)
       .then(
         (claim) => void this.ended.push({ place, claim }),
@@ -250,11 +271,13 @@ export class WebhookSender {
 
   private async attempt(place: Place, key: ReadKey): Promise<EndedClaim> {
     const { delivery } = place;
-    const made = await this.made(delivery, key);
+    const made = await this.made(place, key);
     if (made === 'nothing') return { kind: 'dropped', delivery };
     if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
     place.sentAt = elapsed();
+    // Others may have sent it since, and recorded that.
+    if (isTooOld(place)) return { kind: 'postponed', delivery, postponed: NOT_BEGUN };
     const posted = await this.parts.post.post(made);
     place.isAnswered = true;
     const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
@@ -266,15 +289,13 @@ export class WebhookSender {
   }
 
   /** As `make`; postponed where it failed. */
-  private async made(
-    delivery: ClaimedDelivery,
-    key: ReadKey,
-  ): Promise<Request | 'nothing' | Postponed> {
+  private async made(place: Place, key: ReadKey): Promise<Request | 'nothing' | Postponed> {
     try {
-      const made = await this.make(delivery, key);
+      const made = await this.make(place, key);
       this.notMade = undefined;
       return made;
     } catch (error) {
+      if (error instanceof ClaimTooOld) return NOT_BEGUN;
       // What else goes to the endpoint is not held up.
       if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
       this.problem = describeFailure(error);
@@ -285,32 +306,35 @@ export class WebhookSender {
   }
 
   /** The request; `nothing`: there is nothing to tell any more. */
-  private async make(
-    delivery: ClaimedDelivery,
-    key: ReadKey,
-  ): Promise<Request | 'nothing' | Postponed> {
-    const found = await this.endpointOf(delivery);
-    if (found === undefined) return 'nothing';
-    const { tenant, subscription } = found;
-    if (tenant.suspended !== null || subscription.disabled !== null)
-      return { notFor: NOTHING_SENT_MS, endpoint: true };
-    const signed = await this.bodyOf(delivery, subscription, key);
+  private async make(place: Place, key: ReadKey): Promise<Request | 'nothing' | Postponed> {
+    const { delivery } = place;
+    const before = await this.endpointOf(delivery);
+    if (before === 'nothing' || 'notFor' in before) return before;
+    const signed = await this.bodyOf(place, before.subscription, key);
     if (signed === undefined) return 'nothing';
-    const { headers, body } = webhookWith(signed, subscription.secrets);
-    const { endpointUrl: url, activeSince } = subscription;
+    // To make a body may take long.
+    const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
+    const now = isAsBefore ? before : await this.endpointOf(delivery);
+    if (now === 'nothing' || 'notFor' in now) return now;
+    const { endpointUrl: url, activeSince, secrets } = now.subscription;
+    const { headers, body } = webhookWith(signed, secrets);
     return { url, headers, body, activeSince };
   }
 
   /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
   private bodyOf(
-    delivery: ClaimedDelivery,
+    place: Place,
     subscription: Subscription,
     key: ReadKey,
   ): Promise<SignedBody | undefined> {
-    const { event, webhookId } = delivery;
+    const { event, webhookId } = place.delivery;
     const shared = this.making.get(webhookId);
     if (shared !== undefined) return shared;
-    const making = this.bodies(() => this.makeBody(delivery, subscription, key));
+    const making = this.bodies(() => {
+      // It has waited for the bodies before it.
+      if (isTooOld(place)) throw new ClaimTooOld();
+      return this.makeBody(place.delivery, subscription, key);
+    });
     // The data of a test names its endpoint.
     if (event === null) return making;
     this.making.set(webhookId, making);
@@ -331,19 +355,22 @@ export class WebhookSender {
     return signedBody(envelope, await key());
   }
 
-  /** Undefined: nobody subscribes it any more. */
-  private async endpointOf({ tenant, mode, endpointId }: ClaimedDelivery) {
+  /** `nothing`: nobody subscribes it any more. */
+  private async endpointOf(delivery: ClaimedDelivery): Promise<Endpoint | 'nothing' | Postponed> {
+    const { tenant: alias } = delivery;
     const { tenants, subscriptions } = this.parts;
-    const foundIn = async (
-      known: OpenTenant | undefined,
-    ): Promise<{ tenant: OpenTenant; subscription: Subscription } | undefined> => {
-      const subscription = known && (await subscriptions.of(known, mode, endpointId));
-      return known && subscription && { tenant: known, subscription };
+    const foundIn = async (tenant: OpenTenant | undefined): Promise<Endpoint | undefined> => {
+      const subscription =
+        tenant && (await subscriptions.of(tenant, delivery.mode, delivery.endpointId));
+      return subscription && isFor(delivery, subscription) ? { tenant, subscription } : undefined;
     };
     // The one in the cache may be older than the subscription.
-    return (
-      (await foundIn(await tenants.find(tenant))) ?? (await foundIn(await tenants.read(tenant)))
-    );
+    const found =
+      (await foundIn(await tenants.find(alias))) ?? (await foundIn(await tenants.read(alias)));
+    if (found === undefined) return 'nothing';
+    return found.tenant.suspended !== null || found.subscription.disabled !== null
+      ? { notFor: NOTHING_SENT_MS, endpoint: true }
+      : found;
   }
 
   /** Undefined: the log lost the event, or it is about somebody who was forgotten. */
@@ -383,6 +410,16 @@ export class WebhookSender {
       },
       { endpointId, activeSince, because: 'GONE' },
     );
+  }
+
+  private async freeClaims(): Promise<void> {
+    const { pool, process } = this.parts;
+    const { signal } = this.stopping;
+    const claims = new ClaimsOfTheDead(pool, process);
+    while (!signal.aborted) {
+      if ((await claims.free(elapsed()).catch(() => 0)) > 0) this.look();
+      await pause(FREE_CLAIMS_EVERY_MS, signal);
+    }
   }
 
   private async purge(): Promise<void> {

@@ -23,6 +23,8 @@ export interface Subscription {
   readonly endpointUrl: string;
   readonly name: string | null;
   readonly disabled: WebhookEndpoint['disabled'];
+  /** When it was subscribed first, since it was unsubscribed last. */
+  readonly subscribedAt: number;
   /** When it was subscribed or enabled last. */
   readonly activeSince: number;
   /** What deliveries are signed with, newest first: `whsec_…`. */
@@ -153,7 +155,7 @@ export class WebhookSubscriptions {
   }
 
   private async opened(scope: Scope, endpoint: WebhookEndpoint): Promise<Subscription> {
-    const { endpointId, sealed, disabled, activeSince, secrets } = endpoint;
+    const { endpointId, sealed, disabled, subscribedAt, activeSince, secrets } = endpoint;
     const { endpointUrl, name } = JSON.parse(
       await this.open(sealed, contentContext(scope, endpointId)),
     ) as Pick<Subscription, 'endpointUrl' | 'name'>;
@@ -163,7 +165,8 @@ export class WebhookSubscriptions {
       this.open(secret.sealed, secretContext(scope, endpointId, secret)),
     );
     const opened = await Promise.all(secretsOf);
-    return { endpointId, endpointUrl, name, disabled, activeSince, secrets: opened.reverse() };
+    const since = { subscribedAt, activeSince };
+    return { endpointId, endpointUrl, name, disabled, ...since, secrets: opened.reverse() };
   }
 
   private async newSecret(scope: Scope, endpointId: string): Promise<EndpointSecret> {
