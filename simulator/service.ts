@@ -173,7 +173,7 @@ export class SimulatedService {
       policies: POLICIES,
       isUnavailable: isOutage,
       logger: SILENT,
-      carryOut: carryOutReactions(this.commands, this.jobs),
+      carryOut: carryOutReactions(this.commands, this.jobs, this.streams),
     });
     this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
     this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });

@@ -45,6 +45,7 @@ export class Oracle {
     const isJson = headers['content-type'] === 'application/json; charset=utf-8';
     const template = this.validator.templateOf(method, target);
     const found: string[] = [];
+    if (isPage(template, headers['content-type']) && text !== '') return found;
     if (isJson !== (text !== '' && template !== '/metrics') && status !== 204)
       found.push(`a body of the type ${headers['content-type'] ?? 'none'}`);
     if (isJson && body === undefined) found.push('the body is no JSON');
@@ -80,6 +81,10 @@ export class Oracle {
 }
 
 /** Codes are made of names, in capital letters. */
+/** The page behind a share link, or that of an error. */
+const isPage = (template: string | undefined, type: string | undefined): boolean =>
+  template?.startsWith('/r/') === true && type === 'text/html; charset=utf-8';
+
 const holds = (text: string, mark: string): boolean => text.toLowerCase().includes(mark);
 
 function withoutTexts(value: string, texts: ReadonlySet<string>): string {

@@ -2,6 +2,7 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import pLimit from 'p-limit';
 import { referralOf } from '../domain/account/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
+import { decide as decideCustomer } from '../domain/customer/customer.decider.js';
 import { decide as decideExport } from '../domain/export/export.decider.js';
 import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
@@ -23,6 +24,7 @@ import {
   OperationCommandEnvelope,
   PeriodCommandEnvelope,
   ProposalCommandEnvelope,
+  ProviderEventEnvelope,
   RepeatErasureEnvelope,
   TenantCommandEnvelope,
   WebhookCommandEnvelope,
@@ -301,6 +303,33 @@ export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEn
       if ((await this.streams.proposals.load(stream)).handled.find(meta)) return day;
     }
     return today;
+  }
+}
+
+@CommandHandler(ProviderEventEnvelope)
+export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelope> {
+  constructor(
+    private readonly streams: Pick<Streams, 'customers'>,
+    private readonly names: KeyedNames,
+  ) {}
+
+  async execute({ meta, customer, eventId, event }: ProviderEventEnvelope): Promise<boolean> {
+    const { names } = this;
+    const { tenant, mode } = meta.scope;
+    const stream =
+      customer === null
+        ? names.providerEventStream(meta.scope, eventId)
+        : names.customerStream(meta.scope, customer);
+    const outcome = await this.streams.customers.handle(stream, meta, (state) =>
+      decideCustomer(state, {
+        ...event,
+        at: timeNow(),
+        eventRef: names.digest('provider event', tenant, mode, eventId).slice(0, 32),
+        ids: { subject: deterministicId(stream, 'ids'), value: event.ids },
+      }),
+    );
+    if (outcome.kind !== 'accepted') throw new Error('an event of the provider was not recorded');
+    return outcome.events.length > 0;
   }
 }
 

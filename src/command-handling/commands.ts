@@ -1,6 +1,8 @@
 import type { Command } from '@nestjs/cqrs';
 import type { AccountEvent, PersonId } from '../domain/account/account.events.js';
 import type { AccountState } from '../domain/account/account.state.js';
+import type { ReceiveProviderEvent } from '../domain/customer/customer.decider.js';
+import type { ProviderIds } from '../domain/customer/customer.state.js';
 import type { ExportCommand, ExportState } from '../domain/export/export.decider.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
@@ -180,6 +182,21 @@ export class ProposalCommandEnvelope extends CommandOf<ProposalOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly correction: Omit<ProposeCorrection, 'proposalId' | 'account' | 'now'>,
+  ) {
+    super();
+  }
+}
+
+/** Records an event of a payment provider; answers whether it is new. */
+export class ProviderEventEnvelope extends CommandOf<boolean> {
+  constructor(
+    readonly meta: CommandMeta,
+    /** The provider's id; null: it is about no customer, or about nothing that is kept. */
+    readonly customer: string | null,
+    readonly eventId: string,
+    readonly event: Omit<ReceiveProviderEvent, 'at' | 'eventRef' | 'ids'> & {
+      readonly ids: ProviderIds;
+    },
   ) {
     super();
   }

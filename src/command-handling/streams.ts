@@ -11,6 +11,12 @@ import {
   type AuditState,
 } from '../domain/audit/audit.decider.js';
 import {
+  evolve as evolveCustomer,
+  initialState as initialCustomer,
+  type CustomerEvent,
+  type CustomerState,
+} from '../domain/customer/customer.state.js';
+import {
   evolve as evolveExport,
   initialState as initialExport,
   type ExportEvent,
@@ -91,6 +97,7 @@ export interface Streams {
   readonly operations: CommandHandling<OperationsState, OperationEvent>;
   readonly exports: CommandHandling<ExportState, ExportEvent>;
   readonly proposals: CommandHandling<ProposalsState, ProposalEvent>;
+  readonly customers: CommandHandling<CustomerState, CustomerEvent>;
 }
 
 function* subjectsOfAccount(state: AccountState): Iterable<SubjectId> {
@@ -142,6 +149,7 @@ export function openStreams(
     periods: of({ initialState: allOpen, evolve: evolvePeriods }),
     operations: of({ initialState: noOperations, evolve: evolveOperations }),
     exports: of({ initialState: initialExport, evolve: evolveExport }),
+    customers: of({ initialState: initialCustomer, evolve: evolveCustomer }),
     proposals: of({
       initialState: noProposals,
       evolve: evolveProposals,

@@ -1,5 +1,6 @@
 import type { AccountEvent } from './account/account.events.js';
 import type { AuditEvent } from './audit/audit.decider.js';
+import type { CustomerEvent } from './customer/customer.state.js';
 import type { ExportEvent } from './export/export.decider.js';
 import type { TankCodeEvent } from './fuel-tank/tank-codes.decider.js';
 import type { ModerationEvent } from './moderation/moderation.decider.js';
@@ -24,4 +25,5 @@ export type DomainEvent =
   | PeriodEvent
   | OperationEvent
   | ExportEvent
-  | ProposalEvent;
+  | ProposalEvent
+  | CustomerEvent;

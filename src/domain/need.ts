@@ -2,6 +2,7 @@ import type { Announced } from './account/account-shapes.js';
 import type { Party, PersonId } from './account/account.events.js';
 import type { NamedNumbers } from './account/events-seen.js';
 import type { CodeOwner, Referrer } from './account/referral-parties.js';
+import type { CustomerState } from './customer/customer.state.js';
 import type { SubjectId } from './personal.js';
 import type { EventCondition, PromisedTank } from './program.js';
 import type { Refusal } from './refusal.js';
@@ -13,7 +14,8 @@ import type { Refusal } from './refusal.js';
 export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | Lookup;
 
 /** Needs that are only read: fetching them changes nothing. */
-export type Lookup = NeededCodeOwner | NeededReferrer | NeededSubject | NeededEarlierEvents;
+export type Lookup =
+  NeededCodeOwner | NeededReferrer | NeededSubject | NeededEarlierEvents | NeededCustomer;
 
 /** A code of a pool for the reward that is about to be granted. */
 export interface NeededTankCode {
@@ -90,6 +92,13 @@ export interface NeededEarlierEvents {
   readonly conditions: readonly EventCondition[];
 }
 
+/** What the payment provider told about a customer. */
+export interface NeededCustomer {
+  readonly kind: 'customer';
+  /** The provider's id. */
+  readonly id: string;
+}
+
 /** The needs that were fetched. */
 export interface Provided {
   /** By reward. */
@@ -106,6 +115,8 @@ export interface Provided {
   readonly subjects: Readonly<Record<string, ProvidedSubject>>;
   /** By person. */
   readonly earlierEvents: Readonly<Record<PersonId, NamedNumbers>>;
+  /** By the provider's id. */
+  readonly customers: Readonly<Record<string, CustomerState>>;
 }
 
 export interface ProvidedTankCode {
@@ -138,6 +149,7 @@ export const NOTHING_PROVIDED: Provided = {
   referrers: {},
   subjects: {},
   earlierEvents: {},
+  customers: {},
 };
 
 /** The command cannot be decided before these are fetched. */
@@ -166,6 +178,7 @@ const LOOKUPS: ReadonlySet<Need['kind']> = new Set<Lookup['kind']>([
   'referrer',
   'subject',
   'earlier-events',
+  'customer',
 ]);
 
 export const isLookup = (need: Need): need is Lookup => LOOKUPS.has(need.kind);

@@ -111,6 +111,8 @@ export interface Program {
   readonly moderation: { readonly referred: SideStatus; readonly referrer: SideStatus };
   readonly fraud: Readonly<Record<FraudCriterion, FraudHandling>>;
   readonly rateLimit: RateLimit;
+  /** A first invoice refunded within so many days ends the referral; null: none does. */
+  readonly refundDays: number | null;
   /** Types that are redeemed in full when they become available. */
   readonly automaticRedemption: readonly RewardType[];
 }

@@ -18,6 +18,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ReferralStarted: 2,
   ReferralConverted: 2,
   ReferralEnded: 1,
+  ReferralRefunded: 1,
   ReferralFlagged: 1,
   ReferralAnnounced: 1,
   ReferralWithdrawn: 1,
@@ -61,6 +62,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   WebhookDisabled: 1,
   WebhookEnabled: 1,
   WebhookUnsubscribed: 1,
+  ProviderEventReceived: 1,
   PaymentProviderConnected: 1,
   PaymentProviderDisconnected: 1,
   ModerationRequested: 1,
@@ -79,6 +81,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ExportCompleted: 1,
   ExportAborted: 1,
   ExportExpired: 1,
+  ExportDownloaded: 1,
   CorrectionProposed: 1,
 };
 

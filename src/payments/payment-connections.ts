@@ -3,11 +3,8 @@ import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import type { Refused } from '../domain/refusal.js';
 import type { Mode, Scope } from '../domain/scope.js';
 import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
-import {
-  connectionOf,
-  type PaymentConnection,
-  type PaymentProviderName,
-} from '../domain/tenant/payment-connections.js';
+import { connectionOf, type PaymentConnection } from '../domain/tenant/payment-connections.js';
+import type { PaymentProviderName } from '../domain/tenant/payment-provider-name.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { newId, timeNow } from '../foundation/world.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
@@ -77,6 +74,20 @@ export class PaymentConnections {
   async current(tenant: OpenTenant, mode: Mode): Promise<OpenedConnection | undefined> {
     const connection = connectionOf(tenant.payments, mode);
     return connection && this.opened(tenant.alias, connection);
+  }
+
+  /** Of both modes, those of replaced connections included. */
+  async webhookSecrets(
+    tenant: OpenTenant,
+  ): Promise<readonly { readonly mode: Mode; readonly secret: string }[]> {
+    const now = timeNow();
+    const valid = tenant.payments.filter(
+      ({ validUntil }) => validUntil === null || validUntil > now,
+    );
+    const opened = await Promise.all(valid.map((known) => this.opened(tenant.alias, known)));
+    return opened.flatMap((known) =>
+      known === undefined ? [] : [{ mode: known.mode, secret: known.webhookSecret }],
+    );
   }
 
   private async opened(

@@ -1,3 +1,4 @@
+import type { ProviderFact } from '../domain/customer/customer.state.js';
 import type { Mode } from '../domain/scope.js';
 
 /**
@@ -31,18 +32,46 @@ export class ProviderFailure extends Error {
   }
 }
 
+/** An event of the provider, as far as anything of it is kept. */
+export interface ProviderEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly created: number;
+  /** Null: it is about no customer, or has no effect. */
+  readonly customer: string | null;
+  /** Of a paid invoice, or of what a refund refunds. */
+  readonly invoice: string | null;
+  readonly payments: readonly string[];
+  readonly fact: ProviderFact;
+}
+
+/** The signature of an incoming event. */
+export interface SignatureCheck {
+  /** The header; undefined: none. */
+  readonly signature: string | undefined;
+  readonly secret: string;
+  readonly now: number;
+}
+
 /** Calls with the key of one connection. All throw {ProviderFailure}. */
 export interface ProviderCalls {
   /** Whether the provider accepts the key. */
   check(): Promise<void>;
+  /** The invoice that this payment, the first of an event's, has paid; null: none. */
+  invoicePaidBy(payment: string): Promise<string | null>;
 }
 
 /** What the adapter of one provider offers. */
 export interface PaymentProvider {
   /** The mode of a secret key, by its form; undefined: it is none. */
   modeOf(secretKey: string): Mode | undefined;
-  /** Why a text is no secret of webhooks; undefined: it is one. */
   isWebhookSecret(text: string): boolean;
+  /** Whether the secret signed these bytes, at most 300 s ago. */
+  isSigned(body: Buffer, check: SignatureCheck): boolean;
+  /** Undefined: the bytes are no event. */
+  eventIn(body: Buffer): ProviderEvent | undefined;
+  /** The payment of a refund whose invoice has to be asked for; undefined: there is none. */
+  paymentWithoutInvoice(event: ProviderEvent): string | undefined;
   calls(credentials: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>): ProviderCalls;
   /** Waits for the calls under way. */
   close(): Promise<void>;

@@ -10,13 +10,24 @@ type Earning = AccountEventOf<'ReferralStarted' | 'ReferralConverted' | 'Referra
  */
 export const grantReferrerRewardWhenEarned: Policy = {
   name: 'grant-referrer-reward-when-earned',
-  handles: new Set(['ReferralStarted', 'ReferralConverted', 'ReferralModerated']),
+  handles: new Set([
+    'ReferralStarted',
+    'ReferralConverted',
+    'ReferralModerated',
+    // Here, so that it never precedes the grant that it takes back.
+    'ReferralRefunded',
+  ]),
   react: ({ event }) => {
     switch (event.type) {
       case 'ReferralStarted':
       case 'ReferralConverted':
       case 'ReferralModerated':
         return grant(event);
+      case 'ReferralRefunded': {
+        const { referralId, referrer } = event;
+        const request = { type: 'CancelRefundedRewards', referralId } as const;
+        return [{ kind: 'command', account: referrer.account, request }];
+      }
       default:
         return [];
     }

@@ -1,3 +1,4 @@
+import { applyProviderEvents } from './apply-provider-events.js';
 import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
 import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
@@ -13,6 +14,7 @@ export const POLICIES: readonly Policy[] = [
   flagReferralsMadeTooFast,
   settleRewardsOnTheirDates,
   listRedeemedRewards,
+  applyProviderEvents,
   finishAbandonedModerations,
   finishAbandonedErasures,
 ];

@@ -6,6 +6,8 @@ import type { LedgerEvent } from '../projecting/projector.js';
 /** A policy's reaction. Both kinds may be repeated; a repetition changes nothing. */
 export type Reaction =
   | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
+  /** The account that has the customer of this stream is brought to what it says. */
+  | { readonly kind: 'customer'; readonly stream: string }
   | {
       readonly kind: 'job';
       readonly task: 'settle-reward' | 'finish-moderation' | 'finish-erasure';

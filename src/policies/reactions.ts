@@ -2,6 +2,8 @@ import { AccountCommandEnvelope, type Commands } from '../command-handling/comma
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import { reservationOfCustomer } from '../privacy/keyed-names.js';
+import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
 import { ReactionRefused } from './describe-failure.js';
@@ -12,9 +14,17 @@ import type { CarryOut } from './policy.js';
  * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
  * cause and rule.
  */
-export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): CarryOut {
+export function carryOutReactions(
+  commands: Commands,
+  jobs: Pick<Jobs, 'add'>,
+  streams: Pick<ReadableStreams, 'reservations'>,
+): CarryOut {
   return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
     if (reaction.kind === 'job') return jobs.add(reaction);
+    const command =
+      reaction.kind === 'customer' ? await ofCustomer(reaction.stream, streams) : reaction;
+    // It waits for the account that gets the customer's id.
+    if (command === undefined) return;
     const meta = {
       scope: { tenant, mode },
       commandId: deterministicId(eventId, policy),
@@ -23,12 +33,19 @@ export function carryOutReactions(commands: Commands, jobs: Pick<Jobs, 'add'>): 
       actor: { kind: 'policy' as const, id: policy },
       idempotency: null,
     };
-    const { account, request } = reaction;
+    const { account, request } = command;
     const outcome = await commands.execute(new AccountCommandEnvelope(meta, account, request));
     // A command without an effect is accepted without events: a refusal means that the reaction
     // failed.
     if (outcome.kind === 'refused') throw new ReactionRefused(outcome.refused);
   };
+}
+
+async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams, 'reservations'>) {
+  const { state } = await reservations.load(reservationOfCustomer(stream));
+  return state.status === 'held'
+    ? { account: state.holder.account, request: { type: 'ApplyCustomer' } as const }
+    : undefined;
 }
 
 /** The parts that jobs need. */

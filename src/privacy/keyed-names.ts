@@ -36,6 +36,17 @@ export class KeyedNames {
     return this.stream('payment', scope, this.hash('payment', scope.tenant, scope.mode, id));
   }
 
+  /** What the provider told about a customer; the last part is that of the id's reservation. */
+  customerStream(scope: Scope, id: string): string {
+    return this.stream('customer', scope, this.hash('payment', scope.tenant, scope.mode, id));
+  }
+
+  /** An event of the provider that is about no customer. */
+  providerEventStream(scope: Scope, eventId: string): string {
+    const name = this.hash('provider event', scope.tenant, scope.mode, eventId);
+    return this.stream('customer', scope, name);
+  }
+
   accountStream(scope: Scope, account: AccountRef): string {
     return this.stream('account', scope, account);
   }
@@ -116,7 +127,7 @@ export class KeyedNames {
 export const STREAM_PREFIX = 'referral-';
 
 const OWN =
-  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export|customer)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /**
  * Whether a name has the form of this service's names. In a shared store others may use our prefix.
@@ -132,6 +143,10 @@ export function accountRefOf(stream: string): AccountRef | undefined {
     ? stream.slice(stream.lastIndexOf('.') + 1)
     : undefined;
 }
+
+/** The reservation of the id that a customer's stream is named by. */
+export const reservationOfCustomer = (stream: string): string =>
+  stream.replace(`${STREAM_PREFIX}customer-`, `${STREAM_PREFIX}payment-`);
 
 /** Whether it is the stream of an export. */
 export const isExportStream = (stream: string): boolean =>

@@ -17,17 +17,23 @@ import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
+import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
+import { FailedCredentials } from '../http/edge/failed-credentials.js';
+import { DEFAULT_HTTP_LIMITS } from '../http/edge/http-limits.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
+import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
+import { PaymentEvents } from '../payments/incoming/payment-events.js';
 import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
+import { DownloadRecords } from '../http/exports/download-records.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -64,6 +70,10 @@ import { KeySetController } from '../http/webhooks/key-set.controller.js';
 import { Presentation } from '../http/shapes/presentation.js';
 import { ShareLinkRedirects } from '../http/share-links/share-link-redirects.js';
 import type { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
+import { PageSkeletons } from '../http/share-pages/page-skeletons.js';
+import { PageThemes } from '../http/share-pages/page-themes.js';
+import { SharePages } from '../http/share-pages/share-pages.js';
+import { SharePagesController } from '../http/share-pages/share-pages.controller.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
 import { UserEventsController } from '../http/user-events/user-events.controller.js';
@@ -76,6 +86,7 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
+import { Themes } from '../themes/themes.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
@@ -89,6 +100,7 @@ export interface ModuleParts {
   readonly answers: KeptAnswers;
   readonly rateLimits: RateLimits;
   readonly visits: ShareLinkVisits;
+  readonly downloads: DownloadRecords;
   readonly readiness: ReadinessProbe;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -104,6 +116,7 @@ export interface ModuleParts {
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
   readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
+  readonly paymentEvents: PaymentEvents;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
@@ -115,6 +128,7 @@ const TENANT_CONTROLLERS = [
   CookieUsersController,
   ShareLinksController,
   ShortLinksController,
+  SharePagesController,
   UserEventsController,
   PersonalDataController,
   ReferralCodesController,
@@ -124,6 +138,7 @@ const TENANT_CONTROLLERS = [
   ExportsController,
   SubscriptionsController,
   KeySetController,
+  PaymentEventsController,
 ];
 
 const OPERATOR_CONTROLLERS = [
@@ -191,10 +206,14 @@ function http(parts: ModuleParts): Provider[] {
     value(Exports, core.exports),
     value(ExportDownloads, core.downloads),
     value(DownloadPlaces, new DownloadPlaces()),
+    value(DownloadRecords, parts.downloads),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),
     value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
+    value(PaymentEvents, parts.paymentEvents),
+    value(TenantDirectory, core.tenants),
+    value(FailedCredentials, new FailedCredentials(DEFAULT_HTTP_LIMITS.failedCredentialsPerMinute)),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
@@ -219,6 +238,11 @@ function http(parts: ModuleParts): Provider[] {
   ];
 }
 
+const NO_THEMES = {
+  versions: () => Promise.resolve(new Map<string | null, number>()),
+  ownValues: () => Promise.resolve(new Map<string | null, never>()),
+};
+
 /** What shows facts of several read models together. */
 function shown({ core, publicUrl }: ModuleParts): Provider[] {
   return [
@@ -227,6 +251,16 @@ function shown({ core, publicUrl }: ModuleParts): Provider[] {
       [UserQueries, RewardQueries],
       (users: UserQueries, rewards: RewardQueries) =>
         new Presentation(core.tenants, users, rewards, publicUrl),
+    ),
+    value(
+      SharePages,
+      new SharePages(
+        core.owners,
+        core.tenants,
+        new PageThemes(NO_THEMES, new Themes(NO_THEMES)),
+        new PageSkeletons(),
+        publicUrl,
+      ),
     ),
     made(
       CodeLookUps,

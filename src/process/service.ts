@@ -34,6 +34,7 @@ import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
   startApplication,
+  startDownloadRecords,
   startListening,
   startOperationRuns,
   startOperationsListener,
@@ -41,6 +42,7 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
+import { startPayments } from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -91,6 +93,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { jobsPool, operationsPool, exportsPool, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
+    const downloads = await start(startDownloadRecords(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
     const address = { url: '' };
     const followers = makeFollowers(
@@ -100,8 +103,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const http = { operators, registry, operationsPool, slowReads, runs, readiness };
-    const read = { core, stores, generations, followers, answers, rateLimits, address, visits };
+    const paymentEvents = await start(startPayments(core, followers.webhooks.guard));
+    const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const http = { ...shown, paymentEvents, visits, downloads };
+    const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);

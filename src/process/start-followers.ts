@@ -107,7 +107,7 @@ export function makeFollowers(
       policies: POLICIES,
       isUnavailable: isOutage,
       logger,
-      carryOut: carryOutReactions(core.commands, jobs),
+      carryOut: carryOutReactions(core.commands, jobs, core.streams),
       settle,
     }),
     sealer: new ChainSealer({ pool, log, sealing, logger }),

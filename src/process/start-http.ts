@@ -8,6 +8,7 @@ import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
+import { DownloadRecords } from '../http/exports/download-records.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
@@ -60,6 +61,16 @@ export function startVisits(
   const visits = new ShareLinkVisits(commands, logger);
   visits.start();
   return { part: visits, undo: () => visits.stop() };
+}
+
+/** Its end records what was counted, after the last request. */
+export function startDownloadRecords(
+  { commands }: Core,
+  { logger }: ServiceOptions,
+): Started<DownloadRecords> {
+  const records = new DownloadRecords(commands, logger);
+  records.start();
+  return { part: records, undo: () => records.stop() };
 }
 
 type OfOptions = 'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl' | 'webhooks';

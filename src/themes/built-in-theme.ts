@@ -135,7 +135,7 @@ export const BUILT_IN_THEME: ThemeInstance = {
   },
   page: {
     heading:
-      '{{#if friend.name}}{{friend.name}} gives you{{else}}A friend gives you{{/if}} {{#if reward.text}}{{reward.text}}{{else}}a reward{{/if}}',
+      '{{#if friend.name}}{{friend.name}}{{else}}A friend{{/if}} {{#if reward.text}}gives you {{reward.text}}{{else}}invites you{{/if}}',
     text: 'Use this code when you sign up:',
     buttonText: 'Go to the site',
     siteUrl: '',

@@ -53,6 +53,7 @@ test('every resource has its presenters beside its response classes', () => {
     'accounts',
     'discounts',
     'exports',
+    'integrations',
     'personal-data',
     'referral-codes',
     'referrals',

@@ -49,7 +49,11 @@ async function react(
   stores: PolicyStores = postgresPolicyStores(pool),
 ): Promise<readonly CarriedOut[]> {
   const done: CarriedOut[] = [];
-  const carryOut = carryOutReactions(process.commands, { add: () => Promise.resolve() });
+  const carryOut = carryOutReactions(
+    process.commands,
+    { add: () => Promise.resolve() },
+    process.streams,
+  );
   const runner = new PolicyRunner({
     stores,
     log: process.log,

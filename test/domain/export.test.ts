@@ -43,6 +43,12 @@ const complete: ExportCommand = { type: 'CompleteExport', file: FILE, now: 2_000
 const abort: ExportCommand = { type: 'AbortExport', reason: 'why', now: 2_000 };
 const cancel: ExportCommand = { type: 'CancelExport', now: 2_000 };
 const expire: ExportCommand = { type: 'ExpireExport', because: 'AGE', now: 3_000 };
+const download: ExportCommand = {
+  type: 'RecordDownloads',
+  downloads: 3,
+  since: 2_500,
+  now: 4_000,
+};
 
 test('a request is recorded once', () => {
   expect(given().when(request)).toEqual({ events: [REQUESTED] });
@@ -76,8 +82,17 @@ test('only a completed one expires, and once', () => {
   expect(given(REQUESTED, ABORTED).when(expire)).toEqual({ events: [] });
 });
 
+test('downloads are recorded, also late, and change nothing', () => {
+  const downloaded = { at: 4_000, exportId: 'e', downloads: 3, since: 2_500 } as const;
+  const event = { type: 'ExportDownloaded', ...downloaded } as const;
+  for (const history of [[COMPLETED], [COMPLETED, EXPIRED]]) {
+    expect(given(REQUESTED, ...history).when(download)).toEqual({ events: [event] });
+    expect(given(REQUESTED, ...history, event).state).toEqual(given(REQUESTED, ...history).state);
+  }
+});
+
 test('nothing happens to one that was never requested', () => {
-  for (const step of [complete, abort, cancel, expire])
+  for (const step of [complete, abort, cancel, expire, download])
     expect(given().when(step)).toEqual({ refused: 'EXPORT_NOT_FOUND' });
   expect(given(COMPLETED, ABORTED, EXPIRED).state).toEqual(initialState);
 });

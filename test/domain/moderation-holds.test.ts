@@ -1,3 +1,4 @@
+import type { CustomerPicture } from '../../src/domain/customer/customer.state.js';
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
@@ -157,6 +158,26 @@ interface Said {
   /** On top of what was before. */
   readonly given?: readonly AccountEvent[];
 }
+const NO_PICTURE: CustomerPicture = {
+  firstPaid: null,
+  newestPaid: null,
+  status: null,
+  refundedAt: null,
+  isGone: false,
+};
+const INVOICE = { created: 1, amountPaid: 1999, currency: 'USD', interval: null };
+const PAID_PICTURE: CustomerPicture = {
+  ...NO_PICTURE,
+  firstPaid: INVOICE,
+  newestPaid: INVOICE,
+  status: 'PAID',
+};
+const applied = (picture: CustomerPicture): AccountCommand => ({
+  type: 'ApplyCustomer',
+  picture,
+  context: annStands(),
+});
+
 const waits = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({
   what,
   command,
@@ -177,6 +198,19 @@ const WHILE_HELD: {
     waits('converts', sync(PAID)),
     waits('ends', sync({ status: 'CANCELLED' })),
     goesOn('changes the subscription', sync({ status: 'FREE' })),
+  ],
+  ApplyCustomer: [
+    waits('converts', applied(PAID_PICTURE)),
+    waits('ends', applied({ ...PAID_PICTURE, firstPaid: null, status: 'CANCELLED' })),
+    goesOn('changes the subscription', applied({ ...NO_PICTURE, status: 'TRIAL' })),
+  ],
+  CancelRefundedRewards: [
+    waits('the referral', {
+      type: 'CancelRefundedRewards',
+      referralId: 'referral',
+      now: NOW,
+    }),
+    goesOn('another one', { type: 'CancelRefundedRewards', referralId: 'next', now: NOW }),
   ],
   UpsertUser: [
     waits(

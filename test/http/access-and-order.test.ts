@@ -149,7 +149,7 @@ describe('the description of the interface', () => {
           ? isAnybodys
             ? expect.any(Number)
             : 401
-          : template.startsWith('/s/')
+          : /^\/(s|r|integrations)\//.test(template)
             ? 404
             : 200;
       expect([route, response.status]).toStrictEqual([route, status]);

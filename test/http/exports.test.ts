@@ -368,6 +368,34 @@ test('clients that read slowly hold the downloads of their tenant, and no others
   }
 });
 
+test('who downloads a file is recorded at once; one that sends nothing is no download', async () => {
+  await user(tenant.live, 'ann');
+  const { id } = await completed({ type: 'USER' });
+  const { headers } = await download(id, {}, { method: 'HEAD' });
+  await download(id, { 'if-none-match': headers.get('etag') ?? '' });
+  const { log } = running.service.service.core;
+  const before = await log.head();
+  const requestId = (await download(id, { range: 'bytes=0-9' })).headers.get('request-id');
+  const requested = (await log.readAll(undefined, 10_000)).find(
+    ({ type, data }) => type === 'ExportRequested' && data.includes(id),
+  );
+  const found = async (from?: string) =>
+    (await log.readAll(from, 10_000)).filter(
+      ({ type, data }) => type === 'ExportDownloaded' && data.includes(id),
+    );
+  await until(async () => (await found(before)).length > 0, WITHIN_MS);
+  const events = await found();
+  expect(events.map(({ data }) => JSON.parse(data) as Json)).toEqual([
+    { exportId: id, downloads: 1, since: expect.any(Number) as number },
+  ]);
+  const { actor } = JSON.parse(requested?.metadata ?? '{}') as Json;
+  expect(JSON.parse(events[0]?.metadata ?? '')).toMatchObject({
+    actor,
+    tenant: tenant.alias,
+    $correlationId: requestId,
+  });
+});
+
 describe('the people in a file', () => {
   test('whoever is forgotten ends the files with them, and no others', async () => {
     const empty = await completed({ type: 'USER' });

@@ -65,6 +65,44 @@ afterAll(() =>
   ),
 );
 
+describe('what the payment provider told', () => {
+  const received = (kind: 'TRIAL' | 'IGNORED'): DomainEvent => ({
+    type: 'ProviderEventReceived',
+    at: 1,
+    provider: 'stripe',
+    eventType: 'customer.subscription.created',
+    eventRef: 'event',
+    created: 1,
+    ids: { subject: 'customer', value: null },
+    fact: kind === 'IGNORED' ? { kind, because: 'TYPE' } : { kind },
+  });
+
+  it('is applied to the account that has the customer', () => {
+    given(received('TRIAL')).then({ kind: 'customer', stream: ACME.accountRef });
+  });
+
+  it('is left alone without an effect', () => {
+    given(received('IGNORED')).then();
+  });
+
+  it('is applied when an account gets the customer', () => {
+    const paymentProviderId = { subject: BOB.person, value: 'cus_1' };
+    given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then({
+      kind: 'command',
+      account: ACME.accountRef,
+      request: { type: 'ApplyCustomer' },
+    });
+  });
+
+  it('takes the rewards of a refunded referral from its referrer, too', () => {
+    given({ type: 'ReferralRefunded', at: 1, referralId: 'referral', referrer: ANN }).then({
+      kind: 'command',
+      account: ANNS.accountRef,
+      request: { type: 'CancelRefundedRewards', referralId: 'referral' },
+    });
+  });
+});
+
 describe('the reward of a referrer', () => {
   const grant = (earnedAt: number): Reaction => ({
     kind: 'command',

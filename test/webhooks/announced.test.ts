@@ -26,6 +26,7 @@ const ANNOUNCED: Readonly<Record<TypeOfAccount, readonly string[]>> = {
   ReferralStarted: ['referral.started', 'referral.automoderation.complete'],
   ReferralConverted: ['referral.converted'],
   ReferralEnded: ['referral.ended'],
+  ReferralRefunded: [],
   ReferralFlagged: ['referral.automoderation.complete'],
   ReferralAnnounced: [],
   ReferralWithdrawn: [],

@@ -28,7 +28,7 @@ import type { ReservedTankCode, TankCodes } from './tank-codes.js';
 /** The sources of each kind of need. */
 export interface NeedSources {
   readonly log: Pick<EventLog, 'epoch'>;
-  readonly streams: Pick<Streams, 'accounts'>;
+  readonly streams: Pick<Streams, 'accounts' | 'customers'>;
   readonly names: KeyedNames;
   readonly owners: CodeOwners;
   readonly reservations: Reservations;
@@ -38,7 +38,9 @@ export interface NeedSources {
   readonly clock: () => number;
 }
 
-type LookedUp = Partial<Pick<Provided, 'codeOwners' | 'referrers' | 'subjects' | 'earlierEvents'>>;
+type LookedUp = Partial<
+  Pick<Provided, 'codeOwners' | 'referrers' | 'subjects' | 'earlierEvents' | 'customers'>
+>;
 
 /**
  * Fetches the needs of one command's decision.
@@ -137,6 +139,11 @@ export class NeedResolver {
       case 'earlier-events': {
         const numbers = await earlierEvents.of(scope, this.account, lookup);
         return { earlierEvents: { [lookup.person]: numbers } };
+      }
+      case 'customer': {
+        const { streams, names } = this.sources;
+        const { state } = await streams.customers.load(names.customerStream(scope, lookup.id));
+        return { customers: { [lookup.id]: state } };
       }
     }
   }
@@ -246,4 +253,5 @@ const merged = (provided: Provided, found: LookedUp): Provided => ({
   referrers: { ...provided.referrers, ...found.referrers },
   subjects: { ...provided.subjects, ...found.subjects },
   earlierEvents: { ...provided.earlierEvents, ...found.earlierEvents },
+  customers: { ...provided.customers, ...found.customers },
 });

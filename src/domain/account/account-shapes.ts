@@ -66,6 +66,8 @@ export interface OpenAccount {
   /** Whether the subscription was ever PAID: no attribution after that. */
   readonly everPaid: boolean;
   readonly paymentProviderId: string | null;
+  /** When it was set; null: never. */
+  readonly paymentProviderIdSince: number | null;
   readonly attribution: Attribution | null;
   readonly referral: ReferralState | null;
   readonly users: Map<PersonId, UserState>;
@@ -146,6 +148,8 @@ export interface ReferralState {
   readonly dateStarted: number;
   readonly datePaid: number | null;
   readonly dateEnded: number | null;
+  /** Absent: it was not refunded. */
+  readonly dateRefunded?: number;
   readonly dateModerated: number;
 }
 

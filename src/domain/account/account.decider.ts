@@ -8,6 +8,12 @@ import {
   type AnnounceReferral,
   type WithdrawReferral,
 } from './announcements.js';
+import {
+  applyCustomer,
+  cancelRefundedRewards,
+  type ApplyCustomer,
+  type CancelRefundedRewards,
+} from './apply-customer.js';
 import { applyDiscount, type ApplyDiscount } from './apply-discount.js';
 import { blockUser, type BlockUser } from './blocking.js';
 import { listRedeemedRewards, type ListRedeemedRewards } from './bulk-redemption.js';
@@ -55,6 +61,8 @@ import { receiveUserEvents, type ReceiveUserEvents } from './user-events.js';
 /** Every command of an account. */
 export type AccountCommand =
   | SyncAccount
+  | ApplyCustomer
+  | CancelRefundedRewards
   | UpsertUser
   | ApplyCode
   | ApplyDiscount
@@ -81,10 +89,15 @@ export type AccountCommand =
   | CompleteErasure
   | RepeatErasure;
 
+// eslint-disable-next-line max-lines-per-function -- a case for each command
 export function decide(state: AccountState, command: AccountCommand): Decision<AccountEvent> {
   switch (command.type) {
     case 'SyncAccount':
       return syncAccount(state, command);
+    case 'ApplyCustomer':
+      return applyCustomer(state, command);
+    case 'CancelRefundedRewards':
+      return cancelRefundedRewards(state, command);
     case 'UpsertUser':
       return upsertUser(state, command);
     case 'ApplyCode':

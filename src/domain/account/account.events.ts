@@ -217,6 +217,8 @@ export type AccountEvent =
       }
     >
   | Fact<'ReferralEnded', { referralId: string }>
+  /** Its first invoice was refunded in full: both sides lose what is not redeemed. */
+  | Fact<'ReferralRefunded', { referralId: string; referrer: Party }>
   /**
    * Signals that later referrals raise on this one, perhaps before it started. The statuses of its
    * sides stay.

@@ -81,7 +81,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         },
       };
     case 'PaymentProviderIdSet':
-      return { ...state, paymentProviderId: event.paymentProviderId.value };
+      return {
+        ...state,
+        paymentProviderId: event.paymentProviderId.value,
+        paymentProviderIdSince: event.at,
+      };
     case 'UserIdentified':
       return identify(state, event);
     case 'UserProfileChanged':
@@ -112,6 +116,11 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       return withReferral(state, event.referralId, (referral) => ({
         ...referral,
         dateEnded: event.at,
+      }));
+    case 'ReferralRefunded':
+      return withReferral(state, event.referralId, (referral) => ({
+        ...referral,
+        dateRefunded: event.at,
       }));
     case 'ReferralFlagged':
       return flag(state, event);
@@ -202,6 +211,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     subscription: null,
     everPaid: false,
     paymentProviderId: null,
+    paymentProviderIdSince: null,
     attribution: null,
     referral: null,
     users: Map(),

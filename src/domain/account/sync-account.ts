@@ -62,7 +62,7 @@ export function accountOpened(
   return { type: 'AccountOpened', at, account, accountId: personal(account, accountId), currency };
 }
 
-const sameSubscription = (a: Subscription | null, b: Subscription): boolean =>
+export const sameSubscription = (a: Subscription | null, b: Subscription): boolean =>
   a !== null &&
   a.status === b.status &&
   a.value === b.value &&

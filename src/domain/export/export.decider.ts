@@ -36,6 +36,16 @@ export type ExportEvent =
       readonly at: number;
       readonly exportId: string;
       readonly because: ExpiryCause;
+    }
+  /** The envelope names who downloaded the file. */
+  | {
+      readonly type: 'ExportDownloaded';
+      readonly at: number;
+      readonly exportId: string;
+      /** How many downloads began. */
+      readonly downloads: number;
+      /** When the first of them began. Epoch milliseconds. */
+      readonly since: number;
     };
 
 export const EXPORT_TYPES = [
@@ -109,6 +119,8 @@ export function evolve(state: ExportState, event: ExportEvent): ExportState {
       return { ...state, status: 'aborted', reason: event.reason };
     case 'ExportExpired':
       return { ...state, status: 'expired' };
+    case 'ExportDownloaded':
+      return state;
   }
 }
 
@@ -148,7 +160,14 @@ export type ExportCommand =
   | { readonly type: 'AbortExport'; readonly reason: string; readonly now: number }
   /** A person gives up; refused when it is over. */
   | { readonly type: 'CancelExport'; readonly now: number }
-  | { readonly type: 'ExpireExport'; readonly because: ExpiryCause; readonly now: number };
+  | { readonly type: 'ExpireExport'; readonly because: ExpiryCause; readonly now: number }
+  /** May come late: the export may have expired since. */
+  | {
+      readonly type: 'RecordDownloads';
+      readonly downloads: number;
+      readonly since: number;
+      readonly now: number;
+    };
 
 /** Exports of a tenant that are not over, at most. */
 export const EXPORTS_WAITING_MAX = 100;
@@ -181,6 +200,10 @@ export function decide(state: ExportState, command: ExportCommand): Decision<Exp
         exportId,
         because: command.because,
       });
+    case 'RecordDownloads': {
+      const { downloads, since } = command;
+      return { events: [{ type: 'ExportDownloaded', at, exportId, downloads, since }] };
+    }
   }
 }
 

@@ -1,12 +1,10 @@
 import type { Decision } from '../decision.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { Mode } from '../scope.js';
+import type { PaymentProviderName } from './payment-provider-name.js';
 import type { Retirable } from './tenant-secrets.js';
 
 /** The connections of a tenant to its payment provider: part of the tenant's stream. */
-
-export const PAYMENT_PROVIDERS = ['stripe'] as const;
-export type PaymentProviderName = (typeof PAYMENT_PROVIDERS)[number];
 
 export type PaymentConnectionEvent =
   /** Replaces the connection of the mode, whose webhook secret verifies until then. */

@@ -70,6 +70,7 @@ interface ProgramMembers {
   readonly moderation?: { readonly referred?: SideStatus; readonly referrer?: SideStatus };
   readonly fraud?: Readonly<Partial<Record<FraudCriterion, FraudHandling>>>;
   readonly rateLimit?: Partial<RateLimit>;
+  readonly refundDays?: number;
   readonly automaticRedemption?: readonly RewardType[];
 }
 
@@ -111,6 +112,7 @@ export function toProgram(
     },
     fraud: { name: 'ignore', email: 'ignore', ip: 'ignore', rate: 'ignore', ...members.fraud },
     rateLimit: { referrals: 3, minutes: 30, ...members.rateLimit },
+    refundDays: members.refundDays ?? null,
     automaticRedemption: automatic,
   };
 }

@@ -47,11 +47,15 @@ export interface AccessRule {
   readonly roles?: readonly OperatorRole[];
   /** Of `none`: answered on the listener for operations alone, where there is one. */
   readonly operationsOnly?: boolean;
+  /** The body is handed on as its bytes, which a signature covers. */
+  readonly rawBody?: boolean;
   /**
    * The answer is sent while it is read: it may take as long as its client does, and is no longer
    * worked on once its head is there.
    */
   readonly streams?: boolean;
+  /** The answer is a page for people, and so are its errors. */
+  readonly page?: boolean;
   /** The rate limit for calls without an API key (see `limitCalls`); undefined: unlimited. */
   readonly counted?: CountedCall;
 }

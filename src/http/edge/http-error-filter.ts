@@ -1,6 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { errorPageSent, isShownAsPage } from '../share-pages/page-answers.js';
 import { ApiError, unavailable } from './api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
@@ -46,11 +47,9 @@ export function answerWithError(
   reply.removeHeader('connection');
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
-  void reply
-    .code(error.body.statusCode)
-    .headers(error.headers)
-    .type('application/json; charset=utf-8')
-    .send(error.body);
+  void reply.code(error.body.statusCode).headers(error.headers);
+  if (isShownAsPage(request, error.body)) return void reply.send(errorPageSent(reply, error.body));
+  void reply.type('application/json; charset=utf-8').send(error.body);
 }
 
 function logFailure(

@@ -75,6 +75,7 @@ export function installBodyParser(server: FastifyInstance): void {
 }
 
 function parseBody(request: FastifyRequest, bytes: Buffer): unknown {
+  if (request.routeOptions.config.access?.rawBody) return bytes;
   if (!tolerated.has(request)) return parseJson(bytes);
   const text = bytes.toString('latin1').trim();
   if (text !== '' && !/^\{\s*\}$/.test(text)) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');

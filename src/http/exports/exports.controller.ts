@@ -35,6 +35,7 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
 import { isNamedBy, rangeOf } from './byte-range.js';
 import { DownloadPlaces } from './download-places.js';
+import { DownloadRecords } from './download-records.js';
 import { ExportRequest } from './export.request.js';
 import { exportJson, ExportListResponse, ExportResponse } from './export.response.js';
 import { attachmentNamed, fileNameOf } from './file-name.js';
@@ -52,6 +53,7 @@ export class ExportsController {
     private readonly queries: ExportQueries,
     private readonly downloads: ExportDownloads,
     private readonly places: DownloadPlaces,
+    private readonly records: DownloadRecords,
   ) {}
 
   @ApiOperation({ summary: 'Ask for an export; it is written in the background' })
@@ -135,7 +137,8 @@ export class ExportsController {
     const range = isSame ? rangeOf(headers.range, file.bytes) : 'whole';
     if (range === 'none') throw notSatisfiable(file.bytes);
     const part = range === 'whole' ? { first: 0, last: file.bytes - 1 } : range;
-    const content = call.method === 'HEAD' ? Readable.from([]) : this.begin(call, attempt, part);
+    const download = { exportId: state.exportId, attempt, part };
+    const content = call.method === 'HEAD' ? Readable.from([]) : this.begin(call, download);
     void reply
       .headers(ofFile)
       .headers({
@@ -154,11 +157,14 @@ export class ExportsController {
   }
 
   /** @throws {ApiError} when as many as may be are downloaded. */
-  private begin(call: Call, attempt: string, part: ByteRange): Readable {
-    const content = this.places.enter(call.scope.tenant, () =>
+  private begin(
+    { scope, actor, id, departure }: Call,
+    { exportId, attempt, part }: { exportId: string; attempt: string; part: ByteRange },
+  ): Readable {
+    const content = this.places.enter(scope.tenant, () =>
       Readable.from(this.downloads.read(attempt, part), { objectMode: false }),
     );
-    const { departure } = call;
+    this.records.note({ scope, exportId, actor, requestId: id });
     if (departure.aborted) content.destroy();
     departure.addEventListener('abort', () => content.destroy());
     return content;

@@ -111,9 +111,16 @@ function complete(operation: Operation, method: string, path: string): void {
         };
   }
   const codes = new Set([...ownCodes(operation), ...impliedCodes(access, method)]);
-  for (const [status, response] of errorResponses(codes)) operation.responses[status] = response;
+  for (const [status, response] of errorResponses(codes))
+    operation.responses[status] = access.page ? asPage(response, status) : response;
   for (const extension of [ACCESS_EXTENSION, FAILS_EXTENSION])
     Reflect.deleteProperty(operation, extension);
+}
+
+/** Not found is a page; other errors are a page to browsers. */
+function asPage(response: Response, status: string): Response {
+  const page = { 'text/html': { schema: { type: 'string' } } } as const;
+  return { ...response, content: status === '404' ? page : { ...response.content, ...page } };
 }
 
 function pathParameters(path: string): readonly Parameter[] {

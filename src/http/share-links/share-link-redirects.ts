@@ -3,6 +3,7 @@ import type { TenantDirectory } from '../../command-handling/tenant-directory.js
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { ApiError } from '../edge/api-error.js';
+import { ShareLinks } from './share-links.js';
 import type { ShareLinkVisits } from './share-link-visits.js';
 import type { EngagementMedium, ShareMedium } from './share-links.response.js';
 
@@ -21,13 +22,12 @@ export class ShareLinkRedirects {
     private readonly visits: Pick<ShareLinkVisits, 'add'>,
     private readonly owners: CodeOwners,
     private readonly tenants: TenantDirectory,
-    /** The target for a program without a landing page. */
     private readonly publicUrl: () => string,
   ) {}
 
   /**
-   * The address of the program's landing page with code and media in its query. The address itself
-   * is the tenant's setting.
+   * The address of the program's landing page, or of our own page of the code, with code and media
+   * in its query. The address itself is the tenant's setting.
    * @throws {ApiError} REFERRAL_CODE_NOT_FOUND for an unknown code or a blocked user's.
    */
   async targetOf(link: FollowedLink): Promise<string> {
@@ -38,7 +38,10 @@ export class ShareLinkRedirects {
     ]);
     if (!owner || !tenant || owner.user.dateBlocked !== null)
       throw new ApiError('REFERRAL_CODE_NOT_FOUND');
-    const target = new URL(programOf(tenant, owner.programId)?.landingPage ?? this.publicUrl());
+    const target = new URL(
+      programOf(tenant, owner.programId)?.landingPage ??
+        new ShareLinks(this.publicUrl(), scope).page(owner.code),
+    );
     target.searchParams.set('rsCode', owner.code);
     target.searchParams.set('rsShareMedium', shareMedium);
     target.searchParams.set('rsEngagementMedium', engagementMedium);

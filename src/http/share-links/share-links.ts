@@ -13,21 +13,28 @@ import {
 
 /**
  * The links that a user shares. This service answers them with a redirect to the program's landing
- * page.
+ * page, or to a page of its own.
  */
 
 /** The links of one tenant and mode. */
 export class ShareLinks {
-  private readonly prefix: string;
+  private readonly root: string;
+  private readonly ofLedger: string;
 
   /** `publicUrl`: the service's external address, with or without a trailing slash. */
   constructor(publicUrl: string, { tenant, mode }: Scope) {
-    this.prefix = `${publicUrl.replace(/\/+$/, '')}/s/${encodeURIComponent(tenant)}/${mode === 'test' ? 'test/' : ''}`;
+    this.root = publicUrl.replace(/\/+$/, '');
+    this.ofLedger = `${encodeURIComponent(tenant)}/${mode === 'test' ? 'test/' : ''}`;
   }
 
   /** The link without media. */
   clean(code: string): string {
-    return `${this.prefix}${encodeURIComponent(code)}`;
+    return `${this.root}/s/${this.ofLedger}${encodeURIComponent(code)}`;
+  }
+
+  /** The page behind the links, for a program without a landing page. */
+  page(code: string): string {
+    return `${this.root}/r/${this.ofLedger}${encodeURIComponent(code)}`;
   }
 
   /** With two unknown media it is the clean link. */

@@ -1,7 +1,7 @@
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
-import type { PaymentProviderName } from '../../domain/tenant/payment-connections.js';
+import type { PaymentProviderName } from '../../domain/tenant/payment-provider-name.js';
 import type { Actor } from '../../event-log/envelope.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';

@@ -30,7 +30,7 @@ export interface RetryResult {
   readonly parked: number;
 }
 
-type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands'>;
+type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands' | 'streams'>;
 
 const PAGE = 500;
 
@@ -85,10 +85,12 @@ export async function retryParkedReactions(
 }
 
 /** Commands go through this process's command bus, jobs into the queue. */
-function retriesOf({ pool, log, codec, commands }: PolicyCore, parked: ParkedReactions): Retries {
-  const carryOut = carryOutReactions(commands, {
-    add: (job) => addJob(pool, job),
-  });
+function retriesOf(
+  { pool, log, codec, commands, streams }: PolicyCore,
+  parked: ParkedReactions,
+): Retries {
+  const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
+  const carryOut = carryOutReactions(commands, queue, streams);
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }
 

@@ -147,6 +147,7 @@ export const PROGRAM_SCHEMA = {
       additionalProperties: false,
       properties: { referrals: wholeFrom(1), minutes: wholeFrom(1) },
     },
+    refundDays: days(0),
     automaticRedemption: { type: 'array', items: { enum: ['CREDIT'] }, uniqueItems: true },
   },
 } as const;

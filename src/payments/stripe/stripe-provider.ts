@@ -6,12 +6,17 @@ import {
   type PaymentProvider,
   type ProviderCalls,
   type ProviderCredentials,
+  type ProviderEvent,
+  type SignatureCheck,
 } from '../payment-provider.js';
+import { eventOf } from './stripe-events.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
 
 /** Answers have the shapes of this version, whatever the tenant's account is set to. */
 const API_VERSION = '2026-10-28.endive';
 const CALL_WITHIN_MS = 10_000;
+/** Age of a signature. */
+const TOLERANCE_S = 300;
 
 /** Stripe, by its official package. */
 export class StripeProvider implements PaymentProvider {
@@ -33,6 +38,30 @@ export class StripeProvider implements PaymentProvider {
     return /^whsec_[A-Za-z0-9+/=_-]{4,200}$/.test(text);
   }
 
+  isSigned(body: Buffer, { signature, secret, now }: SignatureCheck): boolean {
+    const { signature: signatures } = Stripe.webhooks;
+    if (signature === undefined || signatures === null) return false;
+    try {
+      return signatures.verifyHeader(body, signature, secret, TOLERANCE_S, undefined, now);
+    } catch {
+      // The package throws for each reason; all get one answer.
+      return false;
+    }
+  }
+
+  paymentWithoutInvoice({ fact, invoice, payments }: ProviderEvent): string | undefined {
+    if (fact.kind !== 'REFUNDED' || invoice !== null) return undefined;
+    return payments.find((id) => id.startsWith('pi_'));
+  }
+
+  eventIn(body: Buffer): ProviderEvent | undefined {
+    try {
+      return eventOf(JSON.parse(body.toString()) as unknown);
+    } catch {
+      return undefined;
+    }
+  }
+
   calls({ secretKey, apiBase }: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>): ProviderCalls {
     const stripe = new Stripe(secretKey, {
       apiVersion: API_VERSION,
@@ -43,6 +72,12 @@ export class StripeProvider implements PaymentProvider {
       ...(apiBase === null ? {} : addressOf(apiBase)),
     });
     return {
+      invoicePaidBy: async (payment) => {
+        const payments = { type: 'payment_intent', payment_intent: payment } as const;
+        const found = await called(stripe.invoicePayments.list({ limit: 1, payment: payments }));
+        const [{ invoice } = { invoice: null }] = found.data;
+        return typeof invoice === 'string' ? invoice : (invoice?.id ?? null);
+      },
       check: async () => void (await called(stripe.balance.retrieve())),
     };
   }

@@ -91,6 +91,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ReferralAnnounced':
     case 'ReferralWithdrawn':
     case 'ReservationLapsed':
+    case 'ReferralRefunded':
     case 'UserEventReceived':
     case 'ReferrerRewardEarnedByEvent':
     case 'RewardWithheld':
@@ -112,6 +113,7 @@ export function announcedByExport({ type, exportId }: ExportEvent): readonly Ann
     // What was told stands; nobody waits for these.
     case 'ExportAborted':
     case 'ExportExpired':
+    case 'ExportDownloaded':
       return NOTHING;
   }
 }

@@ -229,6 +229,7 @@ export const EVENT_EXAMPLES: Examples = {
     rule: 'eventRewards/REFERRER/purchase',
     terms: GRANT_TERMS,
   },
+  ReferralRefunded: { type: 'ReferralRefunded', at: 12, referralId: REFERRAL, referrer: ANN },
   ReferralEnded: { type: 'ReferralEnded', at: 13, referralId: REFERRAL },
   ModerationPrepared: {
     type: 'ModerationPrepared',
@@ -382,6 +383,21 @@ export const EVENT_EXAMPLES: Examples = {
   },
   TenantResumed: { type: 'TenantResumed', at: 50 },
   TokensNotBeforeChanged: { type: 'TokensNotBeforeChanged', at: 51, tokensNotBefore: 50 },
+  ProviderEventReceived: {
+    type: 'ProviderEventReceived',
+    at: 56,
+    provider: 'stripe',
+    eventType: 'invoice.paid',
+    eventRef: 'a keyed hash',
+    created: 55,
+    ids: personal(CONNECTION, { event: 'evt_1', invoice: 'in_1', payments: ['pi_1'] }),
+    fact: {
+      kind: 'INVOICE_PAID',
+      amountPaid: 1999,
+      currency: 'EUR',
+      interval: { type: 'MONTH', value: 1 },
+    },
+  },
   PaymentProviderConnected: {
     type: 'PaymentProviderConnected',
     at: 57,
@@ -562,6 +578,13 @@ export const EVENT_EXAMPLES: Examples = {
     reason: 'cancelled by an operator',
   },
   ExportExpired: { type: 'ExportExpired', at: 51, exportId: EXPORT, because: 'FORGOTTEN' },
+  ExportDownloaded: {
+    type: 'ExportDownloaded',
+    at: 54,
+    exportId: EXPORT,
+    downloads: 3,
+    since: 52,
+  },
   CorrectionProposed: {
     type: 'CorrectionProposed',
     at: 53,

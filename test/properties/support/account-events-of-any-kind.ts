@@ -170,6 +170,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     referrerReward: orNull(terms),
   },
   ReferralEnded: { referralId },
+  ReferralRefunded: { referralId, referrer: party },
   ReferralFlagged: { referralId, fraudSignals },
   ReferralAnnounced: { referralId, account: id('account'), person },
   ReferralWithdrawn: { referralId },

@@ -68,7 +68,7 @@ export class LedgerOfAccounts {
       for (const event of await this.decoded(page)) {
         for (const policy of POLICIES.filter(({ handles }) => handles.has(event.event.type))) {
           for (const reaction of policy.react(event)) {
-            if (reaction.kind === 'job') continue;
+            if (reaction.kind !== 'command') continue;
             const meta = metaOf(deterministicId(event.eventId, policy.name), {
               kind: 'policy',
               id: policy.name,

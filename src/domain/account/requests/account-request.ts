@@ -1,3 +1,4 @@
+import { pictureOf } from '../../customer/customer.state.js';
 import type { Decision } from '../../decision.js';
 import type { Personal } from '../../personal.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../../program.js';
@@ -28,6 +29,9 @@ export type AccountRequest =
       readonly codes: readonly string[];
     }
   | UpsertUserRequest
+  /** Brings the account to what the provider says of its customer. */
+  | { readonly type: 'ApplyCustomer' }
+  | { readonly type: 'CancelRefundedRewards'; readonly referralId: string }
   | {
       readonly type: 'ApplyCode';
       readonly userId: string;
@@ -104,6 +108,7 @@ export type AccountRequest =
 type Request<Type extends AccountRequest['type']> = Extract<AccountRequest, { type: Type }>;
 
 /** Decides a request of an account, or returns the needs of the decision. */
+// eslint-disable-next-line max-lines-per-function -- a case for each request
 export function decideRequest(
   state: AccountState,
   request: AccountRequest,
@@ -113,6 +118,8 @@ export function decideRequest(
   switch (request.type) {
     case 'SyncAccount':
       return syncAccount(state, request, given);
+    case 'ApplyCustomer':
+      return applyCustomer(state, given);
     case 'UpsertUser':
       return requestUpsertUser(state, request, given);
     case 'ApplyCode':
@@ -155,6 +162,7 @@ export function decideRequest(
         provided,
       });
     }
+    case 'CancelRefundedRewards':
     case 'FlagReferral':
     case 'BlockUser':
     case 'UnblockUser':
@@ -173,6 +181,18 @@ function syncAccount(
   if (typeof newAccount === 'object') return newAccount;
   const context = referralContext(state, request.codes, given);
   return 'needs' in context ? context : decide(state, { ...request, newAccount, context });
+}
+
+function applyCustomer(state: AccountState, given: Circumstances): Decision<AccountEvent> {
+  if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
+  const { paymentProviderId: id, paymentProviderIdSince } = state;
+  const { customers } = given.provided;
+  const customer = Object.hasOwn(customers, id) ? customers[id] : undefined;
+  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  const context = referralContext(state, [], given);
+  if ('needs' in context) return context;
+  const picture = pictureOf(customer, paymentProviderIdSince ?? 0);
+  return decide(state, { type: 'ApplyCustomer', picture, context });
 }
 
 function applyCode(

@@ -1,0 +1,155 @@
+import { List, Set } from 'immutable';
+import type { BillingInterval } from '../account/account.events.js';
+import type { Personal } from '../personal.js';
+import type { PaymentProviderName } from '../tenant/payment-provider-name.js';
+
+/**
+ * What a payment provider told about one of its customers: one stream per customer, whether an
+ * account has it or not. Another event stands alone in a stream of its own.
+ */
+
+/** Ids of the provider. Encrypted with a key of the customer. */
+export interface ProviderIds {
+  readonly event: string;
+  /** Of an invoice, and of the payments that it was paid with; of a refund, of what it refunds. */
+  readonly invoice: string | null;
+  readonly payments: readonly string[];
+}
+
+/** Amounts are integers in the smallest unit of the currency (ISO 4217, upper case). */
+export type ProviderFact =
+  | {
+      readonly kind: 'INVOICE_PAID';
+      readonly amountPaid: number;
+      readonly currency: string;
+      /** Of the first recurring line; null: it has none. */
+      readonly interval: { readonly type: BillingInterval; readonly value: number } | null;
+    }
+  | { readonly kind: 'TRIAL' | 'CANCELLED' | 'CUSTOMER_DELETED' }
+  | {
+      readonly kind: 'REFUNDED';
+      readonly amount: number;
+      readonly amountRefunded: number;
+      readonly currency: string;
+    }
+  /** Recorded, and without an effect. */
+  | { readonly kind: 'IGNORED'; readonly because: IgnoredBecause };
+
+export type IgnoredBecause = 'TYPE' | 'STATUS' | 'NO_CUSTOMER' | 'MALFORMED';
+
+export interface CustomerEvent {
+  readonly type: 'ProviderEventReceived';
+  /** When it was recorded. */
+  readonly at: number;
+  readonly provider: PaymentProviderName;
+  /** The provider's name of its type. */
+  readonly eventType: string;
+  /** Keyed hash of the event's id. */
+  readonly eventRef: string;
+  /** The provider's time: orders the events of a customer. */
+  readonly created: number;
+  readonly ids: Personal<ProviderIds>;
+  readonly fact: ProviderFact;
+}
+
+export type KnownFact = Pick<CustomerEvent, 'at' | 'created' | 'fact'> & {
+  /** Null: erased. */
+  readonly ids: ProviderIds | null;
+};
+
+export interface CustomerState {
+  readonly seen: Set<string>;
+  /** In the order of their recording, those without an effect left out. */
+  readonly facts: List<KnownFact>;
+}
+
+export const initialState: CustomerState = { seen: Set(), facts: List() };
+
+export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
+  const { at, created, fact, ids } = event;
+  if (state.seen.has(event.eventRef)) return state;
+  return {
+    seen: state.seen.add(event.eventRef),
+    facts:
+      fact.kind === 'IGNORED'
+        ? state.facts
+        : state.facts.push({ at, created, fact, ids: ids.value }),
+  };
+}
+
+/** An invoice that was paid, with an amount above zero. */
+export interface PaidInvoice {
+  readonly created: number;
+  readonly amountPaid: number;
+  readonly currency: string;
+  readonly interval: { readonly type: BillingInterval; readonly value: number } | null;
+}
+
+/** A customer as its events say, in whatever order they came. */
+export interface CustomerPicture {
+  /** By the provider's time; null: none. */
+  readonly firstPaid: PaidInvoice | null;
+  readonly newestPaid: PaidInvoice | null;
+  /** Of the newest event that says one; null: none does. */
+  readonly status: 'PAID' | 'TRIAL' | 'CANCELLED' | null;
+  /** When the first invoice was refunded in full, by the provider's time; null: it was not. */
+  readonly refundedAt: number | null;
+  /** The provider deleted the customer. */
+  readonly isGone: boolean;
+}
+
+/** How long an event waits for an account with its customer. */
+export const WAITS_MS = 30 * 24 * 3_600_000;
+
+/** @param linkedAt when an account got the customer's id: what waited longer does not count. */
+export function pictureOf({ facts }: CustomerState, linkedAt: number): CustomerPicture {
+  const known = facts
+    .filter(({ at }) => at >= linkedAt - WAITS_MS)
+    .sortBy(({ created }) => created)
+    .toArray();
+  const paid = known.filter((one) => paidIn(one) !== undefined);
+  const [first] = paid;
+  const statuses = known.flatMap((one) => {
+    const status = statusIn(one, first !== undefined);
+    return status === undefined ? [] : [status];
+  });
+  return {
+    firstPaid: (first && paidIn(first)) ?? null,
+    newestPaid: paid.length === 0 ? null : (paidIn(paid.at(-1)) ?? null),
+    status: statuses.at(-1) ?? null,
+    refundedAt: known.find((one) => first !== undefined && refunds(one, first))?.created ?? null,
+    isGone: known.some(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
+  };
+}
+
+function paidIn(known: KnownFact | undefined): PaidInvoice | undefined {
+  if (known?.fact.kind !== 'INVOICE_PAID' || known.fact.amountPaid === 0) return undefined;
+  const { amountPaid, currency, interval } = known.fact;
+  return { created: known.created, amountPaid, currency, interval };
+}
+
+function statusIn({ fact }: KnownFact, everPaid: boolean): CustomerPicture['status'] | undefined {
+  switch (fact.kind) {
+    case 'INVOICE_PAID':
+      if (fact.amountPaid > 0) return 'PAID';
+      return everPaid ? undefined : 'TRIAL';
+    case 'TRIAL':
+    case 'CANCELLED':
+      return fact.kind;
+    case 'CUSTOMER_DELETED':
+    case 'REFUNDED':
+    case 'IGNORED':
+      return undefined;
+  }
+}
+
+/** Whether it refunds all of the payment that the invoice was paid with. */
+function refunds({ fact, ids }: KnownFact, invoice: KnownFact): boolean {
+  if (fact.kind !== 'REFUNDED' || invoice.fact.kind !== 'INVOICE_PAID') return false;
+  if (ids === null || invoice.ids === null) return false;
+  const isWhole =
+    fact.amountRefunded >= fact.amount && fact.amountRefunded >= invoice.fact.amountPaid;
+  const isOfInvoice = ids.invoice !== null && ids.invoice === invoice.ids.invoice;
+  const { payments } = invoice.ids;
+  return isWhole && (isOfInvoice || ids.payments.some((payment) => payments.includes(payment)));
+}

@@ -1,0 +1,2 @@
+/** The payment providers that have an adapter. */
+export type PaymentProviderName = 'stripe';

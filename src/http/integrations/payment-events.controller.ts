@@ -1,0 +1,70 @@
+import { Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import { PaymentEvents, type Received } from '../../payments/incoming/payment-events.js';
+import { Access, TENANT_PARAMETER } from '../edge/access.js';
+import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
+import { countedAddress } from '../edge/client-address.js';
+import { FailedCredentials } from '../edge/failed-credentials.js';
+import { Fails } from '../shapes/openapi.js';
+import { ReceivedResponse, receivedJson } from './payment-events.response.js';
+
+const SIGNATURE = 'stripe-signature';
+
+/** Events of payment providers: no credentials, a signature over the bytes. */
+@ApiTags('Integrations')
+@Controller(`integrations/stripe/:${TENANT_PARAMETER}`)
+export class PaymentEventsController {
+  constructor(
+    private readonly events: PaymentEvents,
+    private readonly tenants: TenantDirectory,
+    private readonly failures: FailedCredentials,
+  ) {}
+
+  @ApiOperation({
+    summary: 'Receives an event of Stripe; the secret that signed it is of one mode',
+  })
+  @ApiHeader({ name: 'Stripe-Signature', required: false })
+  @ApiBody({ required: false, schema: { type: 'object' } })
+  @ApiOkResponse({ type: ReceivedResponse })
+  @Post()
+  @HttpCode(200)
+  @Access('tenant', { rawBody: true })
+  @Fails('NOT_FOUND', 'RATE_LIMITED')
+  async receive(@Call() call: Call): Promise<ReceivedResponse> {
+    const received = await this.received(call);
+    switch (received) {
+      case 'recorded':
+        return receivedJson();
+      case 'not-connected':
+        throw new ApiError('NOT_FOUND', { message: 'No payment provider is connected' });
+      case 'unavailable':
+        throw unavailable();
+      case 'not-signed':
+        // Good calls always pass: an address of the provider brings the events of many tenants.
+        throw (
+          this.failures.count(countedAddress(call.clientAddress)) ??
+          badRequest('Stripe-Signature is missing, wrong or older than 300 s')
+        );
+      case 'no-event':
+        throw badRequest('the body is no event of Stripe');
+    }
+  }
+
+  private async received({ tenant: { alias }, body, headers }: Call): Promise<Received> {
+    const signature = headers[SIGNATURE];
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+    const check = async (
+      tenant: Awaited<ReturnType<TenantDirectory['find']>>,
+    ): Promise<Received> =>
+      tenant === undefined
+        ? 'not-connected'
+        : this.events.receive(tenant, bytes, typeof signature === 'string' ? signature : undefined);
+    const received = await check(await this.tenants.find(alias));
+    if (received !== 'not-connected' && received !== 'not-signed') return received;
+    // A connection that was just made, or rotated, counts at once.
+    const newest = await this.tenants.readForRefusal(alias);
+    return newest === undefined ? received : check(newest);
+  }
+}

@@ -1,0 +1,30 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorJson } from '../edge/api-error.js';
+import { NO_PAGE, pageHeaders, type HtmlPage } from './page-document.js';
+
+/**
+ * Prepares the answer with a page, which caches keep: nothing in it is about its first visitor.
+ * @returns its body.
+ */
+export function pageSent(reply: FastifyReply, page: HtmlPage): string {
+  void reply.removeHeader('RateLimit').removeHeader('RateLimit-Policy').headers(pageHeaders(page));
+  return page.html;
+}
+
+/** Whether an error is answered with a page: all that is not found, and the rest to browsers. */
+export const isShownAsPage = (
+  { routeOptions, headers }: FastifyRequest,
+  { statusCode }: ErrorJson,
+): boolean =>
+  routeOptions.config?.access?.page === true &&
+  (statusCode === 404 || (headers.accept ?? '').includes('text/html'));
+
+/**
+ * Prepares the page of an error: the same bytes whatever is wrong.
+ * @returns its body.
+ */
+export function errorPageSent(reply: FastifyReply, { statusCode }: ErrorJson): string {
+  if (statusCode === 404) return pageSent(reply, NO_PAGE);
+  void reply.headers({ ...pageHeaders(NO_PAGE), 'Cache-Control': 'no-store' });
+  return NO_PAGE.html;
+}

@@ -1,0 +1,79 @@
+import { escapeHtml, renderMarkdown, renderText } from '../../templates/render-template.js';
+import type { TemplateValues } from '../../templates/template-values.js';
+import type { PageTheme } from '../../themes/theme-instance.js';
+import { documentOf, policyOf, styleWith, type HtmlPage } from './page-document.js';
+
+export interface SharePageContent {
+  readonly theme: PageTheme;
+  /** `language` or `language_COUNTRY`. */
+  readonly locale: string;
+  readonly values: TemplateValues;
+  readonly code: string;
+  /** The page's own address. */
+  readonly url: string;
+}
+
+const DESCRIPTION_CHARACTERS_MAX = 200;
+/** A name with another sign could end the directive that it is put into. */
+const PLAIN_ORIGIN = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
+
+/** @throws UnrenderableTemplate */
+export function sharePage({ theme, locale, values, code, url }: SharePageContent): HtmlPage {
+  const heading = escapeHtml(renderText(theme.heading, values));
+  const text = renderMarkdown(theme.text, values);
+  const siteUrl = addressOf(theme.siteUrl);
+  const logo = logoOf(theme.logoUrl);
+  const description = descriptionOf(text);
+  const style = styleWith(theme.color);
+  const meta = [
+    ['og:type', 'website'],
+    ['og:title', heading],
+    ['og:description', description],
+    ['og:url', escapeHtml(url)],
+    ...(logo === undefined ? [] : [['og:image', escapeHtml(logo.href)] as const]),
+  ].map(([property, content]) => `<meta property="${property}" content="${content}">`);
+  const image =
+    logo === undefined ? '' : `<img class="logo" src="${escapeHtml(logo.href)}" alt="">`;
+  const label = escapeHtml(renderText(theme.buttonText, values));
+  const button =
+    siteUrl === undefined || label === ''
+      ? ''
+      : `<p><a class="button" href="${escapeHtml(siteUrl.href)}">${label}</a></p>`;
+  const html = documentOf({
+    lang: locale.replace('_', '-'),
+    title: heading,
+    head: [`<meta name="description" content="${description}">`, ...meta],
+    style,
+    body: [
+      image,
+      `<h1 dir="auto">${heading}</h1>`,
+      `<div class="text" dir="auto">${text}</div>`,
+      `<p><code class="code" translate="no">${escapeHtml(code)}</code></p>`,
+      button,
+    ],
+  });
+  return { html, contentSecurityPolicy: policyOf(style, logo) };
+}
+
+function addressOf(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
+}
+
+function logoOf(text: string): URL | undefined {
+  const url = addressOf(text);
+  return url !== undefined && PLAIN_ORIGIN.test(url.origin) ? url : undefined;
+}
+
+/** The text without its tags, for an attribute; entities stay as they are. */
+function descriptionOf(html: string): string {
+  const text = html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .replace(/"/g, '&#34;')
+    .trim();
+  if (text.length <= DESCRIPTION_CHARACTERS_MAX) return text;
+  const cut = text.lastIndexOf(' ', DESCRIPTION_CHARACTERS_MAX);
+  return cut <= 0 ? '' : `${text.slice(0, cut)} …`;
+}

@@ -1,0 +1,56 @@
+import { applyDecorators, Controller, Get, Param } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Mode } from '../../domain/scope.js';
+import { Access, TENANT_PARAMETER } from '../edge/access.js';
+import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { referralCode } from '../shapes/parameters.js';
+import { CommandGateway } from '../writing/command-gateway.js';
+import { pageSent } from './page-answers.js';
+import { SharePages } from './share-pages.js';
+
+/** A route that answers a page. */
+const ShowsPage = (): MethodDecorator =>
+  applyDecorators(
+    Access('tenant', { counted: 'short-link', page: true }),
+    ApiOkResponse({
+      description: 'The page, in a language of `Accept-Language` that the theme has',
+      content: { 'text/html': { schema: { type: 'string' } } },
+    }),
+    Fails('REFERRAL_CODE_NOT_FOUND'),
+  );
+
+/** Where short links lead when the program has no landing page. */
+@ApiTags('Share link')
+@Controller(`r/:${TENANT_PARAMETER}`)
+export class SharePagesController {
+  constructor(
+    private readonly gateway: CommandGateway,
+    private readonly pages: SharePages,
+  ) {}
+
+  @ApiOperation({ summary: 'The page of a code, for the person who was invited' })
+  @Get(':code')
+  @ShowsPage()
+  live(@Call() call: Call, @Param('code') code: string) {
+    return this.show(call, 'live', code);
+  }
+
+  @ApiOperation({ summary: 'The same, for a code of the test mode' })
+  @Get('test/:code')
+  @ShowsPage()
+  test(@Call() call: Call, @Param('code') code: string) {
+    return this.show(call, 'test', code);
+  }
+
+  private async show(call: Call, mode: Mode, code: string): Promise<string> {
+    const scope = { tenant: call.tenant.alias, mode };
+    const wanted = referralCode(code);
+    await this.gateway.readable({ ...call, scope }, []);
+    const acceptLanguage = call.headers['accept-language'];
+    const page = await this.pages.find({ scope, code: wanted, acceptLanguage });
+    if (page === undefined) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
+    return pageSent(call.reply, page);
+  }
+}

@@ -1,0 +1,99 @@
+import { ProviderEventEnvelope, type Commands } from '../../command-handling/commands.js';
+import { deterministicId } from '../../command-handling/deterministic-id.js';
+import type { Mode } from '../../domain/scope.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import { newId, timeNow } from '../../foundation/world.js';
+import type { PaymentConnections } from '../payment-connections.js';
+import { ProviderFailure, type PaymentProvider, type ProviderEvent } from '../payment-provider.js';
+
+/** What came of an incoming event. */
+export type Received = 'recorded' | 'not-connected' | 'not-signed' | 'no-event' | 'unavailable';
+
+interface PaymentEventsParts {
+  readonly commands: Commands;
+  readonly connections: PaymentConnections;
+  readonly provider: PaymentProvider;
+}
+
+/** Calls to the provider that incoming events wait for, in this process. */
+const LOOKUPS_MAX = 4;
+
+/** Incoming events of payment providers: checked, then recorded. */
+export class PaymentEvents {
+  private lookups = 0;
+
+  constructor(private readonly parts: PaymentEventsParts) {}
+
+  /**
+   * Records an event durably, once. The secret that signed it decides the mode.
+   * @param signature the header as it came; undefined: none.
+   */
+  async receive(
+    tenant: OpenTenant,
+    body: Buffer,
+    signature: string | undefined,
+  ): Promise<Received> {
+    const { connections, provider } = this.parts;
+    const secrets = await connections.webhookSecrets(tenant);
+    if (secrets.length === 0) return 'not-connected';
+    const now = timeNow();
+    const signedBy = secrets.find(({ secret }) =>
+      provider.isSigned(body, { signature, secret, now }),
+    );
+    if (signedBy === undefined) return 'not-signed';
+    const event = provider.eventIn(body);
+    if (event === undefined) return 'no-event';
+    const whole = await this.withInvoice(tenant, signedBy.mode, event);
+    if (whole === undefined) return 'unavailable';
+    await this.record({ tenant: tenant.alias, mode: signedBy.mode }, whole);
+    return 'recorded';
+  }
+
+  /** Present versions of the interface do not say whose invoice a refunded charge has paid. */
+  private async withInvoice(
+    tenant: OpenTenant,
+    mode: Mode,
+    event: ProviderEvent,
+  ): Promise<ProviderEvent | undefined> {
+    const payment = this.parts.provider.paymentWithoutInvoice(event);
+    if (payment === undefined) return event;
+    const connection = await this.parts.connections.current(tenant, mode);
+    if (connection === undefined) return event;
+    if (this.lookups >= LOOKUPS_MAX) return undefined;
+    this.lookups += 1;
+    try {
+      const invoice = await this.parts.provider.calls(connection).invoicePaidBy(payment);
+      return { ...event, invoice };
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error;
+      // The provider sends it again; a refusal would be repeated for days.
+      return error.kind === 'refused' ? event : undefined;
+    } finally {
+      this.lookups -= 1;
+    }
+  }
+
+  private async record(
+    scope: { readonly tenant: string; readonly mode: Mode },
+    { id, type, created, customer, invoice, payments, fact }: ProviderEvent,
+  ): Promise<void> {
+    const cause = `provider event ${scope.tenant} ${scope.mode}`;
+    const meta = {
+      scope,
+      commandId: newId(),
+      correlationId: deterministicId(cause, id),
+      causationId: 'payment provider',
+      actor: { kind: 'system' as const, id: 'payment-provider' },
+      idempotency: null,
+    };
+    await this.parts.commands.execute(
+      new ProviderEventEnvelope(meta, customer, id, {
+        provider: 'stripe',
+        eventType: type,
+        created,
+        ids: { event: id, invoice, payments },
+        fact,
+      }),
+    );
+  }
+}

@@ -1,0 +1,140 @@
+import type { AccountCommand } from '../../src/domain/account/account.decider.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { CustomerPicture } from '../../src/domain/customer/customer.state.js';
+import {
+  accountAttributed,
+  accountOpened,
+  discount,
+  referralConverted,
+  referralStarted,
+  rewardCancelled,
+  rewardGranted,
+  subscriptionChanged,
+  userIdentified,
+} from '../support/account-events.js';
+import {
+  ACME,
+  ANN,
+  annStands,
+  aProgram,
+  BOB,
+  DAY_MS,
+  given,
+  noCode,
+  NOW,
+  TEN_DOLLARS,
+} from './support/account-scenario.js';
+
+/** An account follows the customer of its payment provider. */
+
+const NOTHING: CustomerPicture = {
+  firstPaid: null,
+  newestPaid: null,
+  status: null,
+  refundedAt: null,
+  isGone: false,
+};
+const INVOICE = {
+  created: NOW - DAY_MS,
+  amountPaid: 1999,
+  currency: 'EUR',
+  interval: { type: 'MONTH', value: 3 },
+} as const;
+const PAID: CustomerPicture = {
+  ...NOTHING,
+  firstPaid: INVOICE,
+  newestPaid: INVOICE,
+  status: 'PAID',
+};
+const PAID_SUBSCRIPTION = {
+  status: 'PAID',
+  value: 19.99,
+  billingIntervalType: 'MONTH',
+  billingIntervalValue: 3,
+} as const;
+
+const apply = (
+  picture: CustomerPicture,
+  context: Extract<AccountCommand, { type: 'ApplyCustomer' }>['context'] = noCode(),
+): AccountCommand => ({ type: 'ApplyCustomer', picture, context });
+
+const euros: AccountEvent = { type: 'CurrencyChanged', at: NOW, currency: 'EUR' };
+/** Under the terms of the default program. */
+const CONVERTED = referralConverted('referral', ANN, {
+  at: NOW,
+  referrerReward: TEN_DOLLARS,
+});
+const REFERRED = [
+  accountOpened(ACME),
+  userIdentified(ACME, 'bob'),
+  accountAttributed('ANNLEE', ANN),
+  referralStarted('referral', BOB, ANN),
+];
+
+it('a paid invoice changes the subscription and the currency, and converts', () => {
+  given(...REFERRED)
+    .when(apply(PAID, annStands()))
+    .then(euros, subscriptionChanged(PAID_SUBSCRIPTION, NOW), CONVERTED);
+});
+
+it('a picture that the account matches changes nothing', () => {
+  given(accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION))
+    .when(apply(PAID))
+    .then();
+});
+
+it('a paid invoice converts, though the customer has ended since', () => {
+  given(...REFERRED)
+    .when(apply({ ...PAID, status: 'CANCELLED' }, annStands()))
+    .then(
+      euros,
+      subscriptionChanged(PAID_SUBSCRIPTION, NOW),
+      subscriptionChanged({ status: 'CANCELLED' }, NOW),
+      CONVERTED,
+      { type: 'ReferralEnded', at: NOW, referralId: 'referral' },
+    );
+});
+
+it('where a program converts on an event, a paid invoice does not convert', () => {
+  const program = aProgram({
+    conversion: { on: 'EVENT', key: 'signed', firstTimeOnly: false, minimum: null },
+  });
+  given(...REFERRED)
+    .when(apply(PAID, annStands({ program })))
+    .then(euros, subscriptionChanged(PAID_SUBSCRIPTION, NOW));
+});
+
+describe('a first invoice that was refunded in full', () => {
+  const ten = rewardGranted('ten', BOB, discount(10), { referralId: 'referral' });
+  const converted = [
+    ...REFERRED,
+    ten,
+    euros,
+    subscriptionChanged(PAID_SUBSCRIPTION),
+    referralConverted('referral', ANN),
+  ];
+  const refunded = { ...PAID, refundedAt: INVOICE.created + 30 * DAY_MS };
+  const within = (refundDays: number | null) => annStands({ program: aProgram({ refundDays }) });
+  const taken: AccountEvent[] = [
+    { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN },
+    { type: 'ReferralEnded', at: NOW, referralId: 'referral' },
+  ];
+
+  it('ends the referral within the days of the program, and cancels what is not redeemed', () => {
+    given(...converted)
+      .when(apply(refunded, within(30)))
+      .then(...taken, rewardCancelled(ten, 0, NOW));
+  });
+
+  it('once', () => {
+    given(...converted, ...taken, rewardCancelled(ten, 0, NOW))
+      .when(apply(refunded, within(30)))
+      .then();
+  });
+
+  it.each([29, null])('changes nothing with days of %p', (days) => {
+    given(...converted)
+      .when(apply(refunded, within(days)))
+      .then();
+  });
+});

@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import type { PromisedValue } from '../../src/domain/program.js';
+import { acceptedLocales } from '../../src/http/share-pages/accept-language.js';
+import { PageSkeletons, type PageFacts } from '../../src/http/share-pages/page-skeletons.js';
+import { localeFor } from '../../src/http/share-pages/page-themes.js';
+import { contrast, luminance, textOn } from '../../src/http/share-pages/readable-color.js';
+import { rewardInWords } from '../../src/http/share-pages/reward-in-words.js';
+import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
+import type { PageTheme } from '../../src/themes/theme-instance.js';
+import { HOSTILE_VALUES } from '../templates/hostile-templates.js';
+import { shapeOf, textOf } from '../templates/rendered-html.js';
+
+const theme = (over: Partial<PageTheme> = {}): PageTheme => ({ ...BUILT_IN_THEME.page, ...over });
+const skeletons = new PageSkeletons();
+const page = (over: Partial<PageFacts> = {}) =>
+  skeletons.page({
+    theme: theme(),
+    locale: 'en',
+    name: 'Ann L',
+    code: 'ANNLEE',
+    reward: '10 % off',
+    pagePrefix: 'https://share.example/r/acme/',
+    linkPrefix: 'https://share.example/s/acme/',
+    ...over,
+  });
+const between = (html: string, start: string, end: string): string =>
+  html.split(start)[1]?.split(end)[0] ?? '';
+const bodyOf = (html: string) => between(html, '<body>', '</body>');
+const headingOf = (html: string) => textOf(between(html, '<h1 dir="auto">', '</h1>'));
+
+describe('the words of a page', () => {
+  test.each([
+    ['Ann L', '10 % off', 'Ann L gives you 10 % off'],
+    ['Ann L', null, 'Ann L invites you'],
+    [null, '10 % off', 'A friend gives you 10 % off'],
+    [null, null, 'A friend invites you'],
+  ])('of %s and %s', (name, reward, heading) => {
+    const { html } = page({ name, reward });
+    expect(headingOf(html)).toBe(heading);
+    expect(html).toContain(`<title>${heading}</title>`);
+    expect(html).toContain(`<meta property="og:title" content="${heading}">`);
+    expect(html).toContain('>ANNLEE</code>');
+    expect(html).not.toMatch(/[\ue000-\uf8ff]/);
+  });
+
+  test('are filled in wherever the theme has them, also in addresses', () => {
+    const text =
+      '**{{friend.name}}** [you](https://shop.example/?n={{friend.name}}&c={{code}}) [me]({{shareLink}}) {{shareLink}}';
+    const { html } = page({ name: 'Ann & "B" %EE%80%81', theme: theme({ text }) });
+    expect(html).toContain('<strong>Ann &#38; &#34;B&#34; %EE%80%81</strong>');
+    expect(html).toContain('n=Ann%20%26%20%22B%22%20%25EE%2580%2581&amp;c=ANNLEE"');
+    expect(html).toContain('<a href="https://share.example/s/acme/ANNLEE">me</a>');
+    expect(textOf(bodyOf(html))).toContain('me https://share.example/s/acme/ANNLEE');
+  });
+
+  test('have no button without a site or a label, and no logo without an address', () => {
+    expect(page().html).not.toMatch(/class="button"|<img|og:image/);
+    const siteUrl = 'https://shop.example/start?a=1&b="';
+    const { html } = page({ theme: theme({ siteUrl, buttonText: '**Go** {{code}}' }) });
+    expect(html).toContain(
+      '<a class="button" href="https://shop.example/start?a=1&#38;b=%22">**Go** ANNLEE</a>',
+    );
+    expect(page({ theme: theme({ siteUrl, buttonText: '' }) }).html).not.toContain('"button"');
+    for (const bad of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', 'x'])
+      expect(page({ theme: theme({ siteUrl: bad, logoUrl: bad }) }).html).not.toMatch(
+        /class="button"|<img/,
+      );
+  });
+
+  test('are our own where those of the theme cannot be rendered', () => {
+    const text = '{{#each a}}{{this}}{{/each}}{{{code}}}';
+    const siteUrl = 'https://shop.example/';
+    const { html } = page({ theme: theme({ text, siteUrl, heading: '{{nobody' }) });
+    expect(headingOf(html)).toBe('Ann L gives you 10 % off');
+    expect(html).toContain('href="https://shop.example/"');
+  });
+
+  test('describe themselves without tags, and not at length', () => {
+    const text = `a *"word"* &amp; <script>x</script>${' longer'.repeat(100)}`;
+    const { html } = page({ theme: theme({ text }) });
+    const description = between(html, 'name="description" content="', '">');
+    expect(description).toMatch(/^a &#34;word&#34; &amp; [^<>"]* …$/);
+    expect(description.length).toBeLessThan(220);
+  });
+});
+
+describe('whatever people are called and themes hold', () => {
+  const { html: harmless } = page({ name: 'Ann' });
+
+  test.each(HOSTILE_VALUES.map((value) => [value]))('%j is text', (value) => {
+    const { html } = page({ name: value, code: 'X' });
+    expect(shapeOf(bodyOf(html))).toEqual(shapeOf(bodyOf(harmless)));
+    expect(html.split('<meta')).toHaveLength(harmless.split('<meta').length);
+  });
+
+  test('the policy allows one style and the images of the host of the logo', () => {
+    expect(page().contentSecurityPolicy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    );
+    const logoUrl = 'https://cdn.example:8443/logo.png?a=1&b=2';
+    const withLogo = page({ theme: theme({ logoUrl }) });
+    expect(withLogo.contentSecurityPolicy).toContain('; img-src https://cdn.example:8443; ');
+    expect(withLogo.html).toContain(
+      '<meta property="og:image" content="https://cdn.example:8443/logo.png?a=1&#38;b=2">',
+    );
+    for (const hostile of ["https://a;script-src'x'/l.png", 'https://a,b/l.png', 'https://*/l.png'])
+      expect(page({ theme: theme({ logoUrl: hostile }) }).contentSecurityPolicy).not.toContain(
+        'img-src',
+      );
+  });
+
+  test('the style is of the colour alone', () => {
+    const colored = (color: string) =>
+      between(page({ theme: theme({ color }) }).html, '<style>', '</style>');
+    expect(colored('#FFE')).toContain('--color: #FFE; --on-color: #000;');
+    expect(colored('red; } * { display: none')).toBe(colored(BUILT_IN_THEME.page.color));
+  });
+
+  test('white or black is read well on any colour', () => {
+    const color = fc
+      .integer({ min: 0, max: 0xffffff })
+      .map((n) => `#${n.toString(16).padStart(6, '0')}`);
+    fc.assert(
+      fc.property(color, (one) => {
+        expect(contrast(luminance(one), luminance(textOn(one)))).toBeGreaterThanOrEqual(4.5);
+      }),
+    );
+    expect(['#fff', '#000', '#777', '#767676', '#ff0', '#00f'].map(textOn)).toEqual([
+      ...(['#000', '#fff', '#000', '#000', '#000', '#fff'] as const),
+    ]);
+    expect(contrast(luminance('#000'), luminance('#ffffff'))).toBe(21);
+  });
+
+  test('one theme takes one place in memory, whoever shares it, and the memory is bounded', () => {
+    const own = new PageSkeletons();
+    const facts: PageFacts = {
+      theme: theme({ text: 'x'.repeat(19_000) }),
+      locale: 'en',
+      name: 'Ann L',
+      code: 'ANNLEE',
+      reward: null,
+      pagePrefix: 'https://share.example/r/acme/',
+      linkPrefix: 'https://share.example/s/acme/',
+    };
+    own.page(facts);
+    const { bytes } = own;
+    expect(bytes).toBeGreaterThan(38_000);
+    expect(own.page({ ...facts, name: 'Bob M', code: 'BOB' }).html).toContain('BOB');
+    expect(own.bytes).toBe(bytes);
+    for (let n = 0; n < 300; n++) own.page({ ...facts, reward: `${n} %` });
+    expect(own.bytes).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(own.bytes).toBeGreaterThan(100 * bytes);
+  });
+});
+
+describe("the visitor's language", () => {
+  test.each([
+    [undefined, []],
+    ['', []],
+    ['*', []],
+    ['de', ['de']],
+    ['de-CH, de;q=0.9, en;q=0.8', ['de_CH', 'de', 'en']],
+    ['en;q=0.1,fr-ca;q=0.5, DE ; q=0.7', ['de', 'fr_CA', 'en']],
+    ['fr;q=0, de;q=x, en;q=0.001, it;q=-1', ['en']],
+    ['zh-Hans-CN, sr-Latn, en-US-x-twain', ['zh_CN', 'sr', 'en_US']],
+    ['de,de,de-DE,de', ['de', 'de_DE']],
+    ['xxx, d, e-n, {{code}}, ../../etc', []],
+    ['aa,bb,cc,dd,ee,ff,gg,hh,ii,jj,kk', 'aa bb cc dd ee ff gg hh ii jj'.split(' ')],
+    [`${'a-b-c,'.repeat(10_000)}de`, []],
+  ])('%s', (header, locales) => {
+    expect(acceptedLocales(header)).toEqual(locales);
+  });
+
+  test.each([
+    [['de_CH', 'fr'], ['de', 'fr'], 'de'],
+    [['de_CH'], ['de', 'de_CH'], 'de_CH'],
+    [['nl', 'fr'], ['de', 'fr'], 'fr'],
+    [['en_US', 'en', 'de'], ['de'], null],
+    [['en_US'], ['de', 'en'], 'en'],
+    [['nl'], ['de'], null],
+    [[], ['de'], null],
+  ])('%j, of a theme in %j, is %s', (locales, published, expected) => {
+    expect(localeFor(locales, (locale) => published.includes(locale))).toBe(expected);
+  });
+});
+
+describe('a reward in words', () => {
+  const percent = (discountPercent: number, monthsDiscountIsValid: number | null = null) =>
+    ({ type: 'PCT_DISCOUNT', discountPercent, monthsDiscountIsValid }) as const;
+  const credit = (assignedCredit: number, unit: string, currency: string | null = null) =>
+    ({ type: 'CREDIT', assignedCredit, unit, currency }) as const;
+  const tank = (fuelTankType: 'CREDIT' | 'PCT_DISCOUNT', amount: number, unit: string | null) =>
+    ({ type: 'FUELTANK', fuelTankType, amount, unit }) as const;
+
+  test.each<[PromisedValue, string, string | null]>([
+    [percent(10), 'en', '10 % off'],
+    [percent(10), 'en_GB', '10 % off'],
+    [percent(10), 'de_CH', '10 % Rabatt'],
+    [percent(10), 'ja', '10 %'],
+    [percent(10, 3), 'en', '10 % off (3 months)'],
+    [percent(10, 1), 'de', '10 % Rabatt (1 Monat)'],
+    [credit(1000, 'CENTS', 'USD'), 'en', '$10.00'],
+    [credit(1000, 'cents', 'JPY'), 'en', '¥1,000'],
+    [credit(1000, 'CENTS'), 'en', '1,000 CENTS'],
+    [credit(500, 'POINTS', 'USD'), 'de', '500 POINTS'],
+    [tank('PCT_DISCOUNT', 20, null), 'en', '20 % off'],
+    [tank('CREDIT', 20, 'EUR'), 'en', '20 EUR'],
+    [tank('CREDIT', 20, null), 'en', null],
+  ])('%j in %s', (value, locale, words) => {
+    expect(rewardInWords(value, locale)).toBe(words);
+  });
+});

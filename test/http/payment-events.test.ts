@@ -1,0 +1,268 @@
+import Stripe from 'stripe';
+import type { Json } from '../support/api-client.js';
+import {
+  errorBody,
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestTenant,
+} from '../support/running-service.js';
+
+/** Events of a payment provider, signed by the package's own helper, and what comes of them. */
+
+const SECRETS = { live: 'whsec_eventslive01', test: 'whsec_eventstest01' } as const;
+
+let service: RunningService;
+let end: () => Promise<void>;
+let tenant: TestTenant;
+let made = 0;
+
+beforeAll(async () => {
+  ({ service, end } = await startWithStores());
+  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });
+  for (const mode of ['live', 'test'] as const) await connect(mode, SECRETS[mode]);
+});
+afterAll(() => end());
+
+async function connect(mode: 'live' | 'test', webhookSecret: string): Promise<void> {
+  const meta = {
+    scope: { tenant: tenant.alias, mode },
+    commandId: crypto.randomUUID(),
+    correlationId: 'test',
+    causationId: 'test',
+    actor: { kind: 'operator', id: 'test' },
+    idempotency: null,
+  } as const;
+  const credentials = { secretKey: `sk_${mode}_events0001`, webhookSecret, apiBase: null };
+  const connected = await service.service.core.payments.connect(
+    meta,
+    { provider: 'stripe', ...credentials },
+    60_000,
+  );
+  expect(connected).not.toHaveProperty('refused');
+}
+
+interface Sent {
+  readonly secret?: string;
+  readonly signature?: string | null;
+  /** Age of the signature. */
+  readonly ageS?: number;
+  readonly alias?: string;
+}
+
+async function post(payload: string, sent: Sent = {}) {
+  const { secret = SECRETS.live, ageS = 0, alias = tenant.alias } = sent;
+  const signature =
+    sent.signature === undefined
+      ? Stripe.webhooks.generateTestHeaderString({
+          payload,
+          secret,
+          timestamp: Math.floor(Date.now() / 1_000) - ageS,
+        })
+      : sent.signature;
+  const response = await fetch(`${service.origin}/integrations/stripe/${alias}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      ...(signature === null ? {} : { 'stripe-signature': signature }),
+    },
+    body: payload,
+  });
+  const body = (await response.json()) as Json;
+  service.check({
+    method: 'POST',
+    path: `/integrations/stripe/${alias}`,
+    status: response.status,
+    body,
+  });
+  return { status: response.status, body };
+}
+
+const now = (): number => Math.floor(Date.now() / 1_000);
+
+function event(type: string, object: Json, created = now()): string {
+  made += 1;
+  return JSON.stringify({ id: `evt_${made}`, object: 'event', type, created, data: { object } });
+}
+
+const paid = (customer: string, over: Json = {}): string =>
+  event('invoice.paid', {
+    id: `in_${customer}`,
+    customer,
+    amount_paid: 1999,
+    currency: 'usd',
+    lines: { data: [{ type: 'subscription', price: { recurring: { interval: 'month' } } }] },
+    ...over,
+  });
+
+const RECEIVED = { status: 200, body: { received: true } };
+
+/** A user of an account of its own. */
+async function user(word: string, over: Json = {}): Promise<string> {
+  const id = personal(word);
+  const path = `/open/account/${id}/user/${id}`;
+  const { status } = await tenant.live.put(path, { id, accountId: id, ...over });
+  expect(status).toBe(200);
+  return id;
+}
+
+/** An account that is referred, with the customer when one is given. */
+async function referred(over: Json = {}) {
+  const referralCode = personal('c');
+  const ann = await user('ann', { referralCode });
+  const bob = await user('bob', { referredBy: { code: referralCode }, ...over });
+  return { ann, bob };
+}
+
+async function referralOf(bob: string): Promise<Json> {
+  const { body } = await tenant.live.get<{ referrals: readonly Json[] }>(
+    `/referrals?referredAccountId=${bob}`,
+    { headers: { 'ledger-position-at-least': (await service.head()) ?? '' } },
+  );
+  return body.referrals[0] ?? {};
+}
+
+/** Waits until the policies have reacted to all that is recorded, their own events included. */
+async function reacted(): Promise<void> {
+  for (;;) {
+    const head = await service.head();
+    if (head !== undefined) await service.service.policies.waitFor(head, 60_000);
+    if ((await service.head()) === head) return;
+  }
+}
+
+describe('a signature', () => {
+  it('that is missing, wrong, old or foreign is refused, and nothing is recorded', async () => {
+    const head = await service.head();
+    const payload = paid('cus_forged');
+    const refused = { status: 400, body: expect.objectContaining({ apiErrorCode: 'BAD_REQUEST' }) };
+    expect(await post(payload, { signature: null })).toEqual(refused);
+    expect(await post(payload, { signature: 't=1,v1=00' })).toEqual(refused);
+    expect(await post(payload, { secret: 'whsec_foreign0001' })).toEqual(refused);
+    expect(await post(payload, { ageS: 330 })).toEqual(refused);
+    const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRETS.live });
+    expect(await post(`${payload} `, { signature })).toEqual(refused);
+    expect(await post('{"id":', {})).toEqual(refused);
+    expect(await post('{"id":"evt_1"}', {})).toEqual(refused);
+    expect(await service.head()).toBe(head);
+  });
+
+  it('belongs to a connected tenant', async () => {
+    const other = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });
+    expect(await post(paid('cus_1'), { alias: other.alias })).toEqual({
+      status: 404,
+      body: { ...errorBody(404, 'NOT_FOUND'), message: expect.any(String) },
+    });
+    expect(await post(paid('cus_1'), { alias: 'nobody' })).toMatchObject({
+      status: 404,
+      body: { apiErrorCode: 'TENANT_NOT_FOUND' },
+    });
+  });
+
+  it('of a body over 1 MiB is not looked at', async () => {
+    const { status, body } = await post(paid('cus_1', { note: 'x'.repeat(1024 * 1024) }));
+    expect([status, body['apiErrorCode']]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+});
+
+describe('an event', () => {
+  it('is recorded once, however often it is sent, without what is not needed of it', async () => {
+    const payload = paid('cus_once', { customer_email: 'secret.person@example.com' });
+    const head = await service.head();
+    expect(await post(payload)).toEqual(RECEIVED);
+    const after = await service.head();
+    expect(after).not.toBe(head);
+    expect(await post(payload)).toEqual(RECEIVED);
+    expect(await service.head()).toBe(after);
+    const { core } = service.service;
+    const stream = core.names.customerStream({ tenant: tenant.alias, mode: 'live' }, 'cus_once');
+    const recorded = [];
+    for await (const { type, data } of core.log.readStream(stream)) recorded.push({ type, data });
+    expect(recorded.map(({ type }) => type)).toEqual(['ProviderEventReceived']);
+    for (const word of ['cus_once', 'in_cus_once', 'secret.person'])
+      expect(JSON.stringify(recorded)).not.toContain(word);
+  });
+
+  it('of an unknown type is recorded and ignored', async () => {
+    const payload = event('payment_link.created', { id: 'plink_1', customer: 'cus_once' });
+    const head = await service.head();
+    expect(await post(payload)).toEqual(RECEIVED);
+    expect(await service.head()).not.toBe(head);
+  });
+
+  it('of the test mode says nothing about live accounts', async () => {
+    const { bob } = await referred({ paymentProviderId: 'cus_modes' });
+    expect(await post(paid('cus_modes'), { secret: SECRETS.test })).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
+  });
+});
+
+describe('a first paid invoice', () => {
+  it('converts the referral of the account that has the customer, once', async () => {
+    const { ann, bob } = await referred({ paymentProviderId: 'cus_first' });
+    expect(await post(paid('cus_first', { amount_paid: 0 }))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
+    const first = paid('cus_first', { id: 'in_second' });
+    for (const payload of [first, first, paid('cus_first', { id: 'in_third' })])
+      expect(await post(payload)).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({
+      dateReferralPaid: expect.any(Number),
+      referrerReward: { assignedCredit: 1000 },
+    });
+    const { body } = await tenant.live.get<readonly Json[]>(`/reward?accountId=${ann}`);
+    expect(body).toHaveLength(1);
+  });
+
+  it('waits for the account that gets the customer', async () => {
+    expect(await post(paid('cus_waits'))).toEqual(RECEIVED);
+    const { bob } = await referred();
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
+    await tenant.live.put(`/open/account/${bob}/user/${bob}`, {
+      id: bob,
+      accountId: bob,
+      paymentProviderId: 'cus_waits',
+    });
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  });
+});
+
+describe('the end of a customer', () => {
+  it('ends the referral, also when the event of the payment comes later', async () => {
+    const { bob } = await referred({ paymentProviderId: 'cus_ends' });
+    const cancelled = { id: 'sub_1', customer: 'cus_ends', status: 'canceled' };
+    expect(await post(event('customer.subscription.deleted', cancelled))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({
+      dateReferralPaid: null,
+      dateReferralEnded: expect.any(Number),
+    });
+    expect(await post(event('customer.deleted', { id: 'cus_ends' }))).toEqual(RECEIVED);
+    expect(await post(paid('cus_ends', { created: now() - 9 }))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  });
+});
+
+describe('a refund of the first invoice in full', () => {
+  it('takes both rewards back within the days of the program', async () => {
+    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
+    const { ann, bob } = await referred({ paymentProviderId: 'cus_refund' });
+    const charge = { id: 'ch_1', customer: 'cus_refund', amount: 1999, currency: 'usd' };
+    await post(paid('cus_refund', { charge: 'ch_1' }));
+    await post(event('charge.refunded', { ...charge, amount_refunded: 1000, invoice: null }));
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: null });
+    await post(event('charge.refunded', { ...charge, amount_refunded: 1999, invoice: null }));
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
+    for (const account of [ann, bob]) {
+      const { body } = await tenant.live.get<readonly Json[]>(`/reward?accountId=${account}`);
+      expect(body).toEqual([expect.objectContaining({ dateCancelled: expect.any(Number) })]);
+    }
+  });
+});
