@@ -511,6 +511,8 @@ test('among many waiting deliveries the due ones are found by an index', async (
       return Number(rows[0]?.rows);
     };
     const before = await read();
+    expect(await new ClaimsOfTheDead(single, 1).free(0)).toBe(0);
+    expect(await lanesThatAreDue(single)).toEqual({ fast: true, slow: false });
     const room = { deliveries: 100, areSlow: false, fullTenants: [], hanging: [] };
     const claims = await claimDue(single, { ...room, take: () => true });
     expect(byEndpoint(claims)).toEqual({ fine: 3 });

@@ -110,7 +110,7 @@ const DUE_LANES = compiledOnce('webhook_endpoints.due_lanes', () => {
   const isDue = (areSlow: boolean) => sql<boolean>`exists (
     select from ledger.webhook_endpoints
     where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
-      and (is_slow or last_success is null) = ${sql.lit(areSlow)}
+      and (is_slow or last_success is null) = ${areSlow}
   )`;
   return tables.selectNoFrom([isDue(false).as('fast'), isDue(true).as('slow')]);
 });
