@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { ChainNames } from '../src/chain/chain-names.js';
 import { ChainSealing } from '../src/chain/chain-sealing.js';
+import { sealsIn } from '../src/chain/chain-seals.js';
 import { ChainSigner } from '../src/chain/chain-signer.js';
 import type { Scope } from '../src/domain/scope.js';
 import { PostgresEventLog } from '../src/event-log/postgres/postgres-event-log.js';
@@ -90,7 +91,7 @@ try {
   const names = new KeyedNames(Buffer.alloc(32, 1));
   const chainSigner = new ChainSigner(Buffer.alloc(32, 2));
   const sealing = new ChainSealing({
-    pool,
+    seals: sealsIn(pool),
     log,
     chains: new ChainNames(names),
     signer: chainSigner,

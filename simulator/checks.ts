@@ -22,6 +22,8 @@ import {
 } from './promises.js';
 import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
+import { brokenSeals } from './seal-promises.js';
+import type { SeededRandom } from './seeded-random.js';
 import { brokenWebhooks } from './webhook-promises.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
@@ -36,6 +38,7 @@ export interface WorldAtRest {
   readonly now: number;
   readonly scope: Scope;
   readonly names: KeyedNames;
+  readonly random: SeededRandom;
   /** All kept answers at once: only the log knows then what a key was used for. */
   readonly areAnswersLost: boolean;
   /** Does something in the name of a process, and waits for it. */
@@ -66,6 +69,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...brokenWebhooks(shared, { ...world, log, lost }),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
+    ...(await brokenSeals(world)),
   ];
 }
 

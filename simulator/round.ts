@@ -262,7 +262,7 @@ class Round {
   }
 
   private async broken(): Promise<string[]> {
-    const { shared, services, requests, world, names } = this;
+    const { shared, services, requests, world, names, random } = this;
     return brokenPromises({
       shared,
       services,
@@ -270,6 +270,7 @@ class Round {
       now: world.now(),
       scope: SCOPE,
       names,
+      random,
       areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });

@@ -1,4 +1,8 @@
 import { accountProjectors } from '../projections/account-projectors.js';
+import { ChainNames } from '../src/chain/chain-names.js';
+import { ChainSealer } from '../src/chain/chain-sealer.js';
+import { ChainSealing } from '../src/chain/chain-sealing.js';
+import type { SealStores } from '../src/chain/chain-seals.js';
 import { openCommandBus } from '../src/command-handling/command-bus.js';
 import type { Commands } from '../src/command-handling/commands.js';
 import {
@@ -48,6 +52,7 @@ import {
   simulatedProjectionStores,
   SimulatedReadModels,
 } from './simulated-read-models.js';
+import { SEALS_SIGNER, SimulatedSealTable, simulatedSeals } from './simulated-seals.js';
 import { SimulatedStore } from './simulated-store.js';
 import { simulatedFollowerStore, SimulatedWebhookTable } from './simulated-webhooks.js';
 import { StoreAway } from './store-away.js';
@@ -55,6 +60,9 @@ import { Owner, type VirtualWorld } from './virtual-world.js';
 
 const SILENT = { warn: () => undefined, error: () => undefined };
 const POSITION_WAIT_MS = 5_000;
+const SEALED_EVERY_MS = 1_000;
+/** Small, so that batches end anywhere. */
+const SEALED_MAX = 50;
 /** The keys of the installation: the same in every run. */
 export const NAMES_KEY = Buffer.alloc(32, 1);
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
@@ -72,12 +80,14 @@ export class SharedStores {
   readonly jobs = new JobTable();
   readonly readModels = new SimulatedReadModels(accountProjectors);
   readonly webhooks: SimulatedWebhookTable;
+  readonly seals = new SimulatedSealTable();
   readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
 
   constructor(world: VirtualWorld, logId: string) {
     const clock = (): number => world.now();
     this.log = new SimulatedStore(logId, clock);
+    this.seals.begin(logId, SEALS_SIGNER);
     this.answers = new SimulatedAnswerTable(clock);
     this.policies = new SimulatedPolicyTable(clock);
     this.webhooks = new SimulatedWebhookTable(clock);
@@ -117,10 +127,12 @@ export class SimulatedService {
   readonly projections: ProjectionRunner;
   readonly webhooks: WebhookFollower;
   readonly subscriptions: WebhookSubscriptions;
+  readonly seals: SealStores;
   /** Each on a connection of its own. */
   readonly locks: readonly SimulatedLocks[];
   readonly log: SimulatedEventLog;
   private readonly watch: LogWatch;
+  private readonly sealer: ChainSealer;
   private readonly decode: ReadingOptions['decode'];
   private readonly keys: WrappedKeys;
   private readonly jobs: SimulatedJobs;
@@ -156,7 +168,12 @@ export class SimulatedService {
     this.commands = openCommandBus(this.handling);
     this.jobs = new SimulatedJobs(shared.jobs, line);
     const newLocks = (): SimulatedLocks => new SimulatedLocks(shared.policies, line, owner);
-    const locks = { policies: newLocks(), projections: newLocks(), webhooks: newLocks() };
+    const locks = {
+      policies: newLocks(),
+      projections: newLocks(),
+      webhooks: newLocks(),
+      sealer: newLocks(),
+    };
     this.locks = Object.values(locks);
     const settle = (noticed?: SeenEvent): Promise<void> =>
       line.write('database', storesAway, () => settleSimulatedLoss(shared, noticed));
@@ -165,16 +182,7 @@ export class SimulatedService {
       logger: SILENT,
       onLost: ({ from }) => settle(from),
     });
-    this.policies = new PolicyRunner({
-      settle,
-      stores: simulatedPolicyStores(shared.policies, line, locks.policies),
-      log: this.log,
-      decode: this.decode,
-      policies: POLICIES,
-      isUnavailable: isOutage,
-      logger: SILENT,
-      carryOut: carryOutReactions(this.commands, this.jobs, this.streams),
-    });
+    this.policies = this.openPolicies({ line, settle, locks: locks.policies });
     this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
     this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });
     this.subscriptions = new WebhookSubscriptions({
@@ -183,6 +191,8 @@ export class SimulatedService {
       names: this.names,
       sealer: new FixedSealer(ENDPOINTS_KEY),
     });
+    this.seals = (logId) => simulatedSeals(shared.seals, line, logId);
+    this.sealer = this.openSealer(locks.sealer);
     this.gateway = this.openGateway(line);
     shared.processes.add(this);
   }
@@ -214,6 +224,19 @@ export class SimulatedService {
     };
   }
 
+  private openPolicies({ line, settle, locks }: Omit<FollowerParts, 'codec'>): PolicyRunner {
+    return new PolicyRunner({
+      settle,
+      stores: simulatedPolicyStores(this.shared.policies, line, locks),
+      log: this.log,
+      decode: this.decode,
+      policies: POLICIES,
+      isUnavailable: isOutage,
+      logger: SILENT,
+      carryOut: carryOutReactions(this.commands, this.jobs, this.streams),
+    });
+  }
+
   private openWebhooks({ line, settle, locks }: FollowerParts): WebhookFollower {
     return new WebhookFollower({
       settle,
@@ -225,6 +248,19 @@ export class SimulatedService {
       logger: SILENT,
       translate: () => Promise.resolve(undefined),
       pageSize: this.parts.batches.pageSize,
+    });
+  }
+
+  private openSealer(locks: SimulatedLocks): ChainSealer {
+    const { log, names, seals } = this;
+    const chains = new ChainNames(names);
+    return new ChainSealer({
+      locks,
+      seals,
+      log,
+      sealing: new ChainSealing({ seals, log, chains, signer: SEALS_SIGNER, batchMax: SEALED_MAX }),
+      logger: SILENT,
+      everyMs: SEALED_EVERY_MS,
     });
   }
 
@@ -283,6 +319,7 @@ export class SimulatedService {
       this.policies.start();
       this.projections.start();
       this.webhooks.start();
+      this.sealer.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
   }

@@ -5,6 +5,7 @@ import type { SimulatedAnswerTable } from './simulated-answers.js';
 import type { JobTable } from './simulated-jobs.js';
 import type { SimulatedPolicyTable } from './simulated-policy-stores.js';
 import type { SimulatedReadModels } from './simulated-read-models.js';
+import type { SimulatedSealTable } from './simulated-seals.js';
 import type { SimulatedWebhookTable } from './simulated-webhooks.js';
 import type { SimulatedStore } from './simulated-store.js';
 
@@ -16,6 +17,7 @@ export interface Referring {
   readonly jobs: JobTable;
   readonly readModels: SimulatedReadModels;
   readonly webhooks: SimulatedWebhookTable;
+  readonly seals: SimulatedSealTable;
 }
 
 /**
@@ -35,6 +37,7 @@ export function settleSimulatedLoss(of: Referring, noticed: SeenEvent | undefine
   const areWebhooksLost = isLost(webhooks.checkpoint?.position, webhooks.seen);
   if (!arePoliciesLost && !areWebhooksLost && lost.length === 0 && !isNoticed) return;
   const standing = newestStanding(of);
+  of.seals.isLossOpen = true;
   for (const generation of lost) readModels.renew(generation);
   if (arePoliciesLost) {
     const trail = intact(log, policies.checkpoint.trail);

@@ -8,6 +8,7 @@ import type {
 } from '../src/event-log/event-log.js';
 import { withOrigins } from '../src/event-log/first-recorded.js';
 import { PostgresPositions } from '../src/event-log/postgres/postgres-positions.js';
+import type { SeededRandom } from './seeded-random.js';
 
 const LOST_WITHIN_MS = 60_000;
 const NO_EVENTS: readonly RecordedEvent[] = [];
@@ -143,6 +144,17 @@ export class SimulatedStore {
     }
     this.gone.push(...lost);
     this.losses += 1;
+  }
+
+  /** Somebody changes an event where it is stored. */
+  tamper(event: RecordedEvent, random: SeededRandom): void {
+    const changes: readonly Partial<RecordedEvent>[] = [
+      { data: `${event.data} ` },
+      { metadata: `${event.metadata} ` },
+      { recordedAt: event.recordedAt + 1 },
+      { type: `${event.type}2` },
+    ];
+    this.events[this.events.indexOf(event)] = { ...event, ...random.oneOf(changes) };
   }
 
   /** Events that were recorded and lost. */

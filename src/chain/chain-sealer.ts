@@ -1,18 +1,17 @@
-import type { Pool } from 'pg';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { lagAfter, stillSeconds } from '../event-log/lag.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { atMost } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
-import { AdvisoryLocks, Leadership, leadWhileStarted } from '../postgres/leadership.js';
+import { Leadership, leadWhileStarted, type Locks } from '../postgres/leadership.js';
 import type { ChainSealing } from './chain-sealing.js';
-import { ChainSeals } from './chain-seals.js';
+import type { SealStores } from './chain-seals.js';
 import type { SealingStop } from './log-seal.js';
 
 export interface ChainSealerOptions {
-  /** One of its connections is kept while the sealer runs: it holds the lock. */
-  readonly pool: Pool;
+  readonly locks: Locks;
+  readonly seals: SealStores;
   readonly log: EventLog;
   readonly sealing: ChainSealing;
   readonly logger: Pick<Logger, 'warn'>;
@@ -63,7 +62,7 @@ export class ChainSealer {
   private stopped: SealingStop | null = null;
 
   constructor(private readonly options: ChainSealerOptions) {
-    this.leadership = new Leadership(new AdvisoryLocks(options.pool), [LOCK]);
+    this.leadership = new Leadership(options.locks, [LOCK]);
   }
 
   start(): void {
@@ -83,8 +82,8 @@ export class ChainSealer {
 
   /** @throws when the database or the log is away. */
   async status(now: number): Promise<SealerStatus> {
-    const { pool, log } = this.options;
-    const { position, movedAt } = await new ChainSeals(pool, await log.id()).checkpoint();
+    const { seals, log } = this.options;
+    const { position, movedAt } = await seals(await log.id()).checkpoint();
     const lag = await lagAfter(log, position, await log.head(), now);
     return {
       role: this.role,

@@ -1,17 +1,16 @@
-import type { Pool } from 'pg';
 import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
 import { CHAIN_START, markOf, nextLink, type ChainLink } from './chain-link.js';
 import type { ChainNames } from './chain-names.js';
 import {
-  ChainSeals,
   sealText,
   type ChainCheckpoint,
   type ChainSeal,
   type SealedEvents,
+  type SealStore,
+  type SealStores,
 } from './chain-seals.js';
 import type { ChainSigner } from './chain-signer.js';
 import {
-  beginLogSeal,
   isLogSealed,
   LOG_START,
   nextLogLink,
@@ -21,7 +20,7 @@ import {
 } from './log-seal.js';
 
 export interface ChainSealingOptions {
-  readonly pool: Pool;
+  readonly seals: SealStores;
   readonly log: EventLog;
   readonly chains: ChainNames;
   readonly signer: ChainSigner;
@@ -55,8 +54,8 @@ export class ChainSealing {
 
   /** Seals the next batch. @throws {EventLogUnavailable} and the database's errors. */
   async sealNext(): Promise<SealedBatch> {
-    const { log, pool, batchMax = BATCH_MAX } = this.options;
-    const seals = new ChainSeals(pool, await log.id());
+    const { log, batchMax = BATCH_MAX } = this.options;
+    const seals = this.options.seals(await log.id());
     const checkpoint = await seals.checkpoint();
     const before = await this.logLinkAt(seals, checkpoint);
     if (typeof before === 'string') return { events: 0, checkpoint, broken: [], stopped: before };
@@ -76,7 +75,7 @@ export class ChainSealing {
 
   /** The seal of the whole log at the checkpoint, or the reason why it must not be continued. */
   private async logLinkAt(
-    seals: ChainSeals,
+    seals: SealStore,
     checkpoint: ChainCheckpoint,
   ): Promise<LogLink | SealingStop> {
     const { log, signer, batchMax = BATCH_MAX } = this.options;
@@ -107,8 +106,8 @@ export class ChainSealing {
     return link;
   }
 
-  private async begun(seals: ChainSeals): Promise<LogLink> {
-    await beginLogSeal(this.options.pool, seals.logId, this.options.signer);
+  private async begun(seals: SealStore): Promise<LogLink> {
+    await seals.begin(this.options.signer);
     return LOG_START;
   }
 
@@ -136,12 +135,12 @@ export class ChainSealing {
     }
   }
 
-  private async nothing(seals: ChainSeals, broken: readonly string[]): Promise<SealedBatch> {
+  private async nothing(seals: SealStore, broken: readonly string[]): Promise<SealedBatch> {
     return { events: 0, checkpoint: await seals.checkpoint(), broken, stopped: null };
   }
 
   private async sealsOver(
-    seals: ChainSeals,
+    seals: SealStore,
     events: readonly RecordedEvent[],
   ): Promise<{
     readonly made: readonly (ChainSeal & SealedEvents)[];

@@ -4,7 +4,8 @@ import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { epochMs, fetchRow, fetchRows, now, run, tables } from '../postgres/statements.js';
 import { inTransaction } from '../postgres/transaction.js';
 import { MARK_DIGITS, type ChainLink } from './chain-link.js';
-import { readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
+import type { ChainSigner } from './chain-signer.js';
+import { beginLogSeal, readLogSeal, writeLogSeal, type LogSeal } from './log-seal.js';
 
 /** A signed link of a chain. */
 export interface ChainSeal extends ChainLink {
@@ -68,6 +69,17 @@ const SEALS = tables
   ]);
 
 const PAGE = 500;
+
+/** Where the seals of one log are kept. Every method throws while the store is unavailable. */
+export type SealStore = Pick<ChainSeals, keyof ChainSeals>;
+
+/** The store of a log's seals, by the id of the log. */
+export type SealStores = (logId: string) => SealStore;
+
+export const sealsIn =
+  (pool: Pool): SealStores =>
+  (logId) =>
+    new ChainSeals(pool, logId);
 
 /** The seals of one log, in Postgres. Every method throws while the database is unavailable. */
 export class ChainSeals {
@@ -199,6 +211,11 @@ export class ChainSeals {
       ])
       .where('log_id', '=', this.logId)
       .where('sealed_at', '=', newest);
+  }
+
+  /** Before the first event of the log: nothing is sealed yet. Idempotent. */
+  begin(signer: ChainSigner): Promise<void> {
+    return beginLogSeal(this.pool, this.logId, signer);
   }
 
   logSeal(): Promise<LogSeal | undefined> {

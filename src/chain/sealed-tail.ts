@@ -1,5 +1,5 @@
 import type { EventLog, SeenEvent } from '../event-log/event-log.js';
-import type { ChainSeals } from './chain-seals.js';
+import type { SealStore } from './chain-seals.js';
 import type { LogSeal } from './log-seal.js';
 
 /** The newest sealed event that is still at its place in the log, and the one after it. */
@@ -14,7 +14,7 @@ export interface SealedTail {
  */
 export async function sealedTail(
   log: EventLog,
-  seals: ChainSeals,
+  seals: SealStore,
   logSeal: LogSeal | undefined,
 ): Promise<SealedTail> {
   let firstMissing: SeenEvent | undefined;
@@ -37,7 +37,7 @@ export async function sealedTail(
 /** The first sealed event after the last intact one; undefined: the newest one is intact. */
 export async function firstMissing(
   log: EventLog,
-  seals: ChainSeals,
+  seals: SealStore,
   logSeal: LogSeal | undefined,
 ): Promise<SeenEvent | undefined> {
   return (await sealedTail(log, seals, logSeal)).firstMissing;

@@ -3,6 +3,7 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
+import { sealsIn } from '../chain/chain-seals.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isOutage, isStoreAway, type Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
@@ -11,6 +12,7 @@ import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import { Mails } from '../mails/mails.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -19,6 +21,7 @@ import { carryOutReactions, jobHandlers } from '../policies/reactions.js';
 import { repeatJobs } from '../policies/repeat-jobs.js';
 import { positionOfOrigin } from '../operations/ledger/origin-positions.js';
 import { openPool } from '../postgres/database.js';
+import { AdvisoryLocks } from '../postgres/leadership.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
 import { retireOldKeys, settleRotation } from '../privacy/key-rotation.js';
 import { masterKeyId } from '../privacy/master-key.js';
@@ -28,6 +31,7 @@ import { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
+import { Themes } from '../themes/themes.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { Webhooks } from '../webhooks/webhooks.js';
@@ -51,6 +55,8 @@ export interface Followers {
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
   readonly webhooks: Webhooks;
+  /** Undefined: no mail goes out. */
+  readonly mails: Mails | undefined;
 }
 
 export function startJobsPool(
@@ -83,8 +89,9 @@ export function makeFollowers(
   const { generations, loss } = parts.watched;
   const settle = (): Promise<void> => loss.settle();
   const jobs = jobsOf(parts, { logger });
+  const mails = mailsOf(parts, { config, logger });
   const sealing = new ChainSealing({
-    pool,
+    seals: sealsIn(pool),
     log,
     chains: new ChainNames(core.names),
     signer: core.chainSigner,
@@ -107,10 +114,16 @@ export function makeFollowers(
       policies: POLICIES,
       isUnavailable: isOutage,
       logger,
-      carryOut: carryOutReactions(core.commands, jobs, core.streams),
+      carryOut: carryOutReactions(core.commands, jobs, core.streams, mails?.plans),
       settle,
     }),
-    sealer: new ChainSealer({ pool, log, sealing, logger }),
+    sealer: new ChainSealer({
+      locks: new AdvisoryLocks(pool),
+      seals: sealsIn(pool),
+      log,
+      sealing,
+      logger,
+    }),
     webhooks: new Webhooks({
       core,
       pool,
@@ -123,7 +136,25 @@ export function makeFollowers(
       publicUrl: () => config.publicUrl ?? parts.address.url,
       onAttempt: parts.observeWebhooks,
     }),
+    mails,
   };
+}
+
+function mailsOf(
+  { stores, address }: FollowersParts,
+  { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
+): Mails | undefined {
+  if (config.smtp === undefined) return undefined;
+  return new Mails({
+    core: stores.core,
+    pool: stores.background,
+    presence: stores.presence,
+    themes: new Themes({ ownValues: () => Promise.resolve(new Map()) }),
+    smtp: config.smtp,
+    mailFrom: config.mailFrom,
+    publicUrl: () => config.publicUrl ?? address.url,
+    logger,
+  });
 }
 
 function jobsOf(
@@ -203,13 +234,17 @@ export function startWebhooks({ webhooks }: Followers): Started<Webhooks> {
   return { part: webhooks, undo: () => webhooks.stop() };
 }
 
+export function startMails({ mails }: Followers): Started<Mails | undefined> {
+  return { part: mails, undo: async () => mails?.sender.stop() };
+}
+
 export function startSealing({ sealer }: Followers): Started<ChainSealer> {
   return { part: sealer, undo: () => sealer.stop() };
 }
 
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
-  { projections, policies, sealer, webhooks }: Followers,
+  { projections, policies, sealer, webhooks, mails }: Followers,
   { log }: Core,
   { config }: ServiceOptions,
 ): Started<undefined> {
@@ -220,6 +255,7 @@ export function startFollowing(
     if (roles.has('worker')) policies.start();
     if (roles.has('worker')) sealer.start();
     if (roles.has('worker')) webhooks.start();
+    if (roles.has('worker')) mails?.sender.start();
   });
   return { part: undefined, undo: () => waiting.abort() };
 }

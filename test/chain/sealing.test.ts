@@ -1,5 +1,8 @@
+import type { Pool } from 'pg';
 import { ChainSealer } from '../../src/chain/chain-sealer.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
+import { sealsIn } from '../../src/chain/chain-seals.js';
+import { AdvisoryLocks } from '../../src/postgres/leadership.js';
 import { beginLogSeal } from '../../src/chain/log-seal.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
@@ -13,6 +16,8 @@ import {
 } from '../support/event-store.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { copyLog, verifyLedger } from '../support/operations.js';
+
+const inPool = (pool: Pool) => ({ locks: new AdvisoryLocks(pool), seals: sealsIn(pool) });
 
 /** Every sealer computes the same chain, in any steps and from any copy of the log. */
 
@@ -48,7 +53,7 @@ test('a chain does not depend on where its seals are', async () => {
   const { pool, log, chains, chainSigner: signer } = ledger;
   await pool.query('truncate ledger.chain_seals, ledger.chain_checkpoints, ledger.log_seals');
   await beginLogSeal(pool, await log.id(), signer);
-  await new ChainSealing({ pool, log, chains, signer }).sealToHead();
+  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead();
   expect(await ledger.verify()).toMatchObject({ ok: true, seals: 1, events: events.length });
   expect(await ledger.digest()).toEqual(digest);
   // Said again it is the same, to the byte.
@@ -135,7 +140,7 @@ test('one sealer leads, another one takes over, and both say how far they are', 
   const { pool, log, sealing } = ledger;
   const warnings: string[] = [];
   const logger = { warn: (_: object, message: string) => void warnings.push(message) };
-  const sealer = () => new ChainSealer({ pool, log, sealing, logger, everyMs: 10 });
+  const sealer = () => new ChainSealer({ ...inPool(pool), log, sealing, logger, everyMs: 10 });
   const [first, second] = [sealer(), sealer()];
   await ledger.happened('a');
   expect(await first.status(Date.now() + 5_000)).toMatchObject({
@@ -181,7 +186,7 @@ test('a sealer stops while the log does not answer', async () => {
   const ledger = await open({ log: silent });
   await ledger.happened('a');
   const sealer = new ChainSealer({
-    pool: ledger.pool,
+    ...inPool(ledger.pool),
     log: silent,
     sealing: ledger.sealing,
     logger: { warn: () => undefined },

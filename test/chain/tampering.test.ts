@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
+import { sealsIn } from '../../src/chain/chain-seals.js';
 import { beginLogSeal } from '../../src/chain/log-seal.js';
 import { acknowledgementText } from '../../src/operations/ledger/loss-acknowledgement.js';
 import { loseTail } from '../support/lost-tail.js';
@@ -180,7 +181,7 @@ async function sealWithAnotherKey(): Promise<void> {
   const signer = new Forger(Buffer.alloc(32, 66));
   await sql('truncate ledger.log_seals');
   await beginLogSeal(pool, await log.id(), signer);
-  await new ChainSealing({ pool, log, chains, signer }).sealToHead();
+  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead();
 }
 
 test('a chain that was made again without the key has foreign seals, and is not continued', async () => {

@@ -14,6 +14,7 @@ import {
   simulatedProjectionStores,
   SimulatedReadModels,
 } from '../../simulator/simulated-read-models.js';
+import { simulatedSeals, SimulatedSealTable } from '../../simulator/simulated-seals.js';
 import { SimulatedStore } from '../../simulator/simulated-store.js';
 import {
   simulatedFollowerStore,
@@ -21,6 +22,9 @@ import {
 } from '../../simulator/simulated-webhooks.js';
 import { Owner } from '../../simulator/virtual-world.js';
 import type { LogLine } from '../../simulator/connection.js';
+import { sealsIn, type SealStore } from '../../src/chain/chain-seals.js';
+import { ChainSigner } from '../../src/chain/chain-signer.js';
+import { sealLog } from '../../src/chain/log-seal.js';
 import type {
   EventLog,
   ExpectedRevision,
@@ -110,8 +114,9 @@ const ended = (call: Promise<unknown>): Promise<unknown> =>
 /** Runs random steps, and names the seed and the step at which the answers differ. */
 async function alike(
   step: () => Promise<readonly [name: string, real: unknown, simulated: unknown]>,
+  steps = STEPS,
 ) {
-  for (let n = 0; n < STEPS; n++) {
+  for (let n = 0; n < steps; n++) {
     const [name, real, simulated] = await step();
     const at = { seed: random.seed, step: n, name };
     expect({ ...at, answer: simulated }).toEqual({ ...at, answer: real });
@@ -543,6 +548,69 @@ it('rows of webhooks, with the checkpoint of their follower', async () => {
     const [one, other] = [await looked(both[0]!), await looked(both[1]!)];
     return ['all rows', { ...one, rows: await storedRows() }, { ...other, rows: simulatedRows() }];
   });
+});
+
+it('seals of the log, with the checkpoint of the sealer', async () => {
+  const table = new SimulatedSealTable();
+  const [logId, signer] = [random.uuid(), new ChainSigner(Buffer.alloc(32, 6))];
+  const both: readonly SealStore[] = [sealsIn(pool)(logId), simulatedSeals(table, line, logId)];
+  const chains = ['live.a', 'live.b', 'test.a'];
+  const hex = (bytes: number) => random.bytes(bytes).toString('hex');
+  let moment = 0;
+  const someSeal = (chain: string) => {
+    const before = table.chains.get(chain)?.at(-1)?.events ?? 0;
+    const ids = Array.from({ length: 1 + random.below(3) }, () => random.uuid());
+    const positions = ids.map(() => `${(moment += 1)}`);
+    return {
+      chain,
+      events: before + ids.length,
+      position: positions.at(-1) ?? '',
+      digest: hex(32),
+      places: hex(32),
+      signature: random.bytes(64).toString('base64'),
+      ids,
+      positions,
+      marks: ids.map(() => hex(8)),
+    };
+  };
+  const read = async <T>(found: AsyncIterable<T>): Promise<T[]> => {
+    const all: T[] = [];
+    for await (const one of found) all.push(one);
+    return all;
+  };
+  const looked = async (store: SealStore) => {
+    const { movedAt: _, ...checkpoint } = await store.checkpoint();
+    const newest = await store.newest(chains);
+    const [last] = newest;
+    return {
+      checkpoint,
+      newest: [...newest].sort((a, b) => (a.chain < b.chain ? -1 : 1)),
+      all: await Promise.all(chains.map((chain) => read(store.all(chain)))),
+      under: last && (await store.eventsUnder({ ...last, chain: 'live.a' })),
+      backwards: (await read(store.eventsBackwards())).map((batch) =>
+        [...batch].sort((a, b) => (a.eventId < b.eventId ? -1 : 1)),
+      ),
+      logSeal: await store.logSeal(),
+      isLossOpen: await store.isLossOpen(),
+      isSealed: await store.isSealed('live.a', table.chains.get('live.a')?.[0]?.ids[0] ?? logId),
+    };
+  };
+  await alike(async () => {
+    if (random.onceIn(5)) for (const store of both) await store.begin(signer);
+    else {
+      const seals = chains.filter(() => random.onceIn(2)).map(someSeal);
+      const stale = random.onceIn(5) ? 1n : 0n;
+      const { version, ...rest } = table.checkpoint;
+      const position = seals.at(-1)?.position ?? null;
+      const link = { events: rest.events + seals.length, position, eventId: null, digest: hex(32) };
+      const after = sealLog(signer, logId, link);
+      const answers = [];
+      for (const store of both)
+        answers.push(await store.add({ ...rest, version: version + stale }, after, seals));
+      expect(answers).toEqual([stale === 0n, stale === 0n]);
+    }
+    return ['all seals', await looked(both[0]!), await looked(both[1]!)];
+  }, 25);
 });
 
 it('jobs by their key', async () => {

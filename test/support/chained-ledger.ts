@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { ChainNames } from '../../src/chain/chain-names.js';
 import { ChainSealing } from '../../src/chain/chain-sealing.js';
+import { sealsIn } from '../../src/chain/chain-seals.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { beginLogSeal } from '../../src/chain/log-seal.js';
 import type { DigestDocument } from '../../src/chain/digest-document.js';
@@ -31,7 +32,7 @@ export class ChainedLedger {
     batchMax: number,
   ) {
     this.sealing = new ChainSealing({
-      pool,
+      seals: sealsIn(pool),
       log,
       chains: this.chains,
       signer: this.chainSigner,

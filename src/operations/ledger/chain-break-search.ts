@@ -8,14 +8,14 @@ import {
   type FoundEvent,
 } from '../../chain/chain-break.js';
 import { markOf, nextLink, type ChainLink } from '../../chain/chain-link.js';
-import type { ChainSeals, StoredSeal } from '../../chain/chain-seals.js';
+import type { SealStore, StoredSeal } from '../../chain/chain-seals.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { LogReader, type Patience } from '../log/log-reader.js';
 
 /** A chain that is searched for its break. */
 export interface SearchedChain {
   readonly log: EventLog;
-  readonly seals: ChainSeals;
+  readonly seals: SealStore;
   readonly chain: string;
   readonly isOwn: (stream: string) => boolean;
   /** The end of the sealed part of the log. */

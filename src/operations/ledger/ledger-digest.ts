@@ -1,6 +1,6 @@
 import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
-import { ChainSeals, sealText } from '../../chain/chain-seals.js';
+import { sealsIn, sealText } from '../../chain/chain-seals.js';
 import { digestText, type DigestDocument } from '../../chain/digest-document.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -25,11 +25,11 @@ export async function ledgerDigest(
   const { pool, log, names, chainSigner: signer } = core;
   const { scope, sign, signal, onProgress } = options;
   const chains = new ChainNames(names);
-  await new ChainSealing({ pool, log, chains, signer }).sealToHead({
+  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead({
     ...(signal && { signal }),
     ...(onProgress && { onProgress }),
   });
-  const seals = new ChainSeals(pool, await log.id());
+  const seals = sealsIn(pool)(await log.id());
   const [seal] = await seals.newest([chains.of(scope)]);
   if (seal === undefined) return new NotDone({ code: 'CHAIN_EMPTY', scope });
   if (!signer.isSigned(sealText(seals.logId, seal), seal.signature))

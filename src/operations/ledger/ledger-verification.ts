@@ -2,7 +2,7 @@ import type { BreakReason, ChainBreak } from '../../chain/chain-break.js';
 import { CHAIN_START, nextLink, type ChainLink } from '../../chain/chain-link.js';
 import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
-import { ChainSeals, sealText, type StoredSeal } from '../../chain/chain-seals.js';
+import { sealsIn, sealText, type SealStore, type SealStores, type StoredSeal } from '../../chain/chain-seals.js';
 import type { ChainSigner } from '../../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../../chain/digest-document.js';
 import {
@@ -52,20 +52,27 @@ export interface Verification extends Scope {
  * first break. Memory: two pages of the log. @throws {EventLogUnavailable}
  */
 export const verifyLedger = (
-  core: VerificationCore,
+  { pool, ...core }: Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>,
   options: VerificationOptions,
-): Promise<Outcome<Verification>> => unlessStopped('VERIFICATION_STOPPED', verify(core, options));
+): Promise<Outcome<Verification>> =>
+  unlessStopped('VERIFICATION_STOPPED', verifyChain({ ...core, seals: sealsIn(pool) }, options));
 
-type VerificationCore = Pick<Core, 'pool' | 'log' | 'names' | 'chainSigner'>;
+/** What a verification reads. */
+export interface SealedLog extends Pick<Core, 'log' | 'names' | 'chainSigner'> {
+  readonly seals: SealStores;
+}
 
-/** @throws {Stopped} */
+/** As `verifyLedger`. @throws {Stopped} */
 // eslint-disable-next-line max-lines-per-function -- one pass over the log, from start to end
-async function verify(core: VerificationCore, options: VerificationOptions): Promise<Verification> {
-  const { pool, log, names, chainSigner: signer } = core;
+export async function verifyChain(
+  core: SealedLog,
+  options: VerificationOptions,
+): Promise<Verification> {
+  const { log, names, chainSigner: signer } = core;
   const { scope, outside, signal, onProgress } = options;
   const chains = new ChainNames(names);
-  const seals = new ChainSeals(pool, await log.id());
-  const sealing = new ChainSealing({ pool, log, chains, signer });
+  const seals = core.seals(await log.id());
+  const sealing = new ChainSealing({ seals: core.seals, log, chains, signer });
   const { checkpoint, stopped } = await sealing.sealToHead({
     signal,
     onProgress: (events) => onProgress?.('sealing', events, undefined),
@@ -161,7 +168,7 @@ class WholeLogCheck {
 
 interface WholeLog {
   readonly log: EventLog;
-  readonly seals: ChainSeals;
+  readonly seals: SealStore;
   readonly stopped: SealingStop | null;
 }
 

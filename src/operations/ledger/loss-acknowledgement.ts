@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { PoolClient } from 'pg';
 import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
-import { ChainSeals } from '../../chain/chain-seals.js';
+import { ChainSeals, sealsIn } from '../../chain/chain-seals.js';
 import type { ChainSigner } from '../../chain/chain-signer.js';
 import {
   isLogSealed,
@@ -87,7 +87,7 @@ export async function acknowledgeLoss(
   const { pool, log, names, chainSigner: signer } = core;
   // Seals what can be sealed first: unsealed events would be taken for lost ones.
   const { stopped } = await new ChainSealing({
-    pool,
+    seals: sealsIn(pool),
     log,
     chains: new ChainNames(names),
     signer,
