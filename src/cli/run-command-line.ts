@@ -17,6 +17,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['release', async () => (await import('./release-cli.js')).addReleaseCommands],
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
+  ['mail', async () => (await import('./mail-cli.js')).addMailCommands],
   ['export', async () => (await import('./export-cli.js')).addExportCommands],
   ['payment', async () => (await import('./payment-cli.js')).addPaymentCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],

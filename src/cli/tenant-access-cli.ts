@@ -4,7 +4,7 @@ import type { TenantCommand } from '../domain/tenant/tenant.decider.js';
 import { memberOfStaff, operatingSystemUser, staffSays } from '../operations/audit.js';
 import { checkAlias, filled, parseMode, scopeOf } from './arguments.js';
 import { note, parseDuration, printJson, withCore, type OutputOptions } from './command-line.js';
-import { accepted, show } from './tenant-document.js';
+import { accepted, show, shownWithMail } from './tenant-document.js';
 
 interface RotationOptions {
   readonly grace: string;
@@ -46,8 +46,11 @@ async function change(
   command: (core: Core) => TenantCommand,
 ): Promise<void> {
   checkAlias(alias);
-  const changed = await withCore((core) => core.tenantCommands.execute(alias, command(core)));
-  show(accepted(changed, alias), json);
+  const facts = await withCore(async (core) => {
+    const changed = accepted(await core.tenantCommands.execute(alias, command(core)), alias);
+    return shownWithMail(core, changed);
+  });
+  show(facts, json);
 }
 
 function addRotation(

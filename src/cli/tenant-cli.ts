@@ -6,6 +6,7 @@ import type {
   OpenTenant,
   ProgramDocument,
 } from '../domain/tenant/tenant.decider.js';
+import { MAIL_TYPES } from '../themes/theme-instance.js';
 import { timeOf } from '../operations/ledger/ledger-selection.js';
 import { parseProgram } from '../operations/tenants/program-schema.js';
 import { checkAlias, parseOrigins, parsePublicUser, parseRateLimits } from './arguments.js';
@@ -20,7 +21,8 @@ import {
 } from './command-line.js';
 import { done } from './outcomes.js';
 import { addAccessCommands } from './tenant-access-cli.js';
-import { accepted, existing, show, shown } from './tenant-document.js';
+import { mailCommand, parseMailChanges } from './tenant-mails.js';
+import { accepted, existing, existingIn, show, shown, shownWithMail } from './tenant-document.js';
 
 interface UpdateOptions {
   readonly openEndpoints?: boolean;
@@ -30,6 +32,8 @@ interface UpdateOptions {
   readonly rateLimit?: readonly string[];
   readonly tokensNotBefore?: string;
   readonly publicUser?: string;
+  readonly mail?: readonly string[];
+  readonly mailTestTo?: readonly string[];
 }
 
 const changedRulesOf = ({
@@ -45,7 +49,7 @@ const changedRulesOf = ({
 });
 
 /** One command for each kind of setting. @throws {CommandError} for a bad value. */
-function changesOf(options: UpdateOptions, now: number): readonly TenantCommand[] {
+function changesOf(options: UpdateOptions, now: number): TenantCommand[] {
   const { openEndpoints, paymentProvider, tokensNotBefore } = options;
   const changes = changedRulesOf(options);
   const commands: TenantCommand[] = [];
@@ -122,7 +126,11 @@ export function addTenantCommands(cli: Command): void {
     .description('the settings of a tenant, without secrets')
     .option('--json', 'one JSON document')
     .action(async (alias: string, { json }: OutputOptions) => {
-      show(await existing(alias), json);
+      checkAlias(alias);
+      show(
+        await withCore(async (core) => shownWithMail(core, await existingIn(core, alias))),
+        json,
+      );
     });
 
   tenant
@@ -150,17 +158,25 @@ export function addTenantCommands(cli: Command): void {
       '--public-user <view>',
       `what GET /open/user shows of the owner of a code: ${PUBLIC_USERS.join(', ')} (without e-mail and last name)`,
     )
+    .option('--mail <type...>', `which mails go out: ${MAIL_TYPES.join(', ')}; none for none`)
+    .option(
+      '--mail-test-to <address...>',
+      'the only addresses that the test mode sends to; none for none',
+    )
     .option('--json', 'one JSON document')
     .action(async (alias: string, { json, ...options }: OutputOptions & UpdateOptions) => {
       checkAlias(alias);
       const commands = changesOf(options, Date.now());
-      if (commands.length === 0)
+      const mails = parseMailChanges(options);
+      if (commands.length === 0 && mails === undefined)
         throw new CommandError('nothing to change was named: see tenant update --help');
-      const tenantAfter = await withCore(async ({ tenantCommands }) => {
+      const tenantAfter = await withCore(async (core) => {
+        const { tenantCommands } = core;
+        if (mails) commands.push(await mailCommand(core, alias, mails));
         let after: OpenTenant | undefined;
         for (const command of commands)
           after = accepted(await tenantCommands.execute(alias, command), alias);
-        return after;
+        return after && shownWithMail(core, after);
       });
       if (tenantAfter) show(tenantAfter, json);
     });

@@ -1,3 +1,4 @@
+import type { Core } from '../core/core.js';
 import type { Refused } from '../domain/refusal.js';
 import { CALL_WINDOWS, COUNTED_CALLS, publicUserOf } from '../domain/tenant/open-rules.js';
 import { programsOf } from '../domain/tenant/program-document.js';
@@ -51,8 +52,19 @@ export function shown(tenant: OpenTenant) {
   };
 }
 
-export function show(tenant: OpenTenant, json: boolean | undefined): void {
-  const facts = shown(tenant);
+/** With the settings of mails, whose addresses are read with the service's key. */
+export const shownWithMail = async (
+  { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
+  tenant: OpenTenant,
+) => ({
+  ...shown(tenant),
+  mail: { types: Object.keys(tenant.mails.types), testTo: await mailTestAddresses.of(tenant) },
+});
+
+export function show(
+  facts: Awaited<ReturnType<typeof shownWithMail>>,
+  json: boolean | undefined,
+): void {
   if (json) return printJson(facts);
   printTable(
     ['setting', 'value'],
@@ -72,6 +84,8 @@ export function show(tenant: OpenTenant, json: boolean | undefined): void {
         `${call}: ${calls}`,
       ]),
       ['public user', facts.publicUser],
+      ['mails', facts.mail.types.join(', ') || 'none'],
+      ['mails of the test mode go to', facts.mail.testTo.join(', ') || 'nobody'],
       ...facts.programs.map(({ id, version, default: isDefault }) => [
         'program',
         `${id}, version ${version}${isDefault ? ', default' : ''}`,
@@ -91,7 +105,15 @@ const withEnd = (id: string, validUntil: string | null): string =>
 /** @throws {CommandError} for an unknown tenant. */
 export async function existing(alias: string): Promise<OpenTenant> {
   checkAlias(alias);
-  const tenant = await withCore(({ tenants }) => tenants.read(alias));
+  return withCore((core) => existingIn(core, alias));
+}
+
+/** @throws {CommandError} for an unknown tenant. */
+export async function existingIn(
+  { tenants }: Pick<Core, 'tenants'>,
+  alias: string,
+): Promise<OpenTenant> {
+  const tenant = await tenants.read(alias);
   if (!tenant) throw new CommandError(`there is no tenant ${alias}`);
   return tenant;
 }

@@ -7,6 +7,8 @@ import {
   parseEventStoreUrl,
   type EventStoreAddress,
 } from '../event-log/event-store-url.js';
+import { isMailAddress } from '../mails/mail-address.js';
+import { parseSmtpUrl, type SmtpAddress } from '../mails/smtp-url.js';
 
 export type Role = 'api' | 'projector' | 'worker';
 export const ROLES: readonly Role[] = ['api', 'projector', 'worker'];
@@ -62,6 +64,10 @@ export interface Config {
   /** How addresses of clients stand in log lines. */
   readonly logAddresses: LoggedAddresses;
   readonly webhookAllowCidrs: readonly Cidr[];
+  /** Undefined: no mail goes out. */
+  readonly smtp: SmtpAddress | undefined;
+  /** The address that mails are from, unless a theme names one; undefined: of the public host. */
+  readonly mailFrom: string | undefined;
   readonly trustedProxies: readonly Cidr[];
   readonly databaseConnectionsMax: number;
   readonly statementTimeoutMs: number;
@@ -71,6 +77,7 @@ export interface Config {
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
   readonly failedCredentialsPerMinute: number;
+  readonly unknownCallersPerSecond: number;
   /** For the cached streams of all kinds together. */
   readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
@@ -159,6 +166,15 @@ function postgresAddress() {
     const url = parseUrl(value);
     return url !== undefined && /^postgres(ql)?:$/.test(url.protocol);
   }, 'must be a Postgres address: postgresql://user:password@host:port/database');
+}
+
+function smtpAddress() {
+  return text.transform((value, context): SmtpAddress => {
+    const address = parseSmtpUrl(value);
+    if (typeof address !== 'string') return address;
+    context.addIssue({ code: 'custom', message: address });
+    return z.NEVER;
+  });
 }
 
 function eventStoreAddress() {
@@ -264,6 +280,18 @@ const VARIABLES = {
     meaning:
       'Private, loopback or link-local ranges to which webhooks may be sent all the same, as a comma list: `10.0.0.0/8,fd00::/8`.',
   },
+  SMTP_URL: {
+    schema: smtpAddress().optional(),
+    default: 'none',
+    meaning:
+      'Server that takes mails: `smtps://user:password@host:465` (TLS), or `smtp://host:587`, which uses TLS where the server offers it, without proof of who that is; with `?requireTLS=true`, or with a user and another host than this one, only TLS with a good certificate. Without it no mail goes out.',
+  },
+  MAIL_FROM: {
+    schema: text.refine(isMailAddress, 'must be an e-mail address').optional(),
+    default: '`no-reply@` and the host of `PUBLIC_URL`',
+    meaning:
+      'Address that mails are from, unless the theme of the tenant names one (`email.configuration.fromAddress`).',
+  },
   TRUSTED_PROXIES: {
     schema: cidrList().default([]),
     default: 'none',
@@ -318,6 +346,12 @@ const VARIABLES = {
     meaning:
       'Wrong keys and tokens of one address in a minute; beyond that they are answered 429 instead of 401. Good ones always pass.',
   },
+  UNKNOWN_CALLERS_PER_SECOND: {
+    schema: wholeNumber(1, 1_000_000).default(300),
+    default: '`300`',
+    meaning:
+      'Requests without valid credentials of one address that are answered in a second, after ten times as many at once; beyond that its connections wait to be read, but for those of known callers. Trusted proxies have no such limit.',
+  },
   POSITION_WAIT_MS: {
     schema: wholeNumber(0, 60_000).default(5_000),
     default: '`5000`',
@@ -360,6 +394,8 @@ const environmentSchema = z.object({
   LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
   LOG_ADDRESSES: VARIABLES.LOG_ADDRESSES.schema,
   WEBHOOK_ALLOW_CIDRS: VARIABLES.WEBHOOK_ALLOW_CIDRS.schema,
+  SMTP_URL: VARIABLES.SMTP_URL.schema,
+  MAIL_FROM: VARIABLES.MAIL_FROM.schema,
   TRUSTED_PROXIES: VARIABLES.TRUSTED_PROXIES.schema,
   DATABASE_CONNECTIONS_MAX: VARIABLES.DATABASE_CONNECTIONS_MAX.schema,
   EXPORTS_STORED_MB: VARIABLES.EXPORTS_STORED_MB.schema,
@@ -369,6 +405,7 @@ const environmentSchema = z.object({
   CONNECTIONS_MAX: VARIABLES.CONNECTIONS_MAX.schema,
   CONNECTIONS_PER_ADDRESS_MAX: VARIABLES.CONNECTIONS_PER_ADDRESS_MAX.schema,
   FAILED_CREDENTIALS_PER_MINUTE: VARIABLES.FAILED_CREDENTIALS_PER_MINUTE.schema,
+  UNKNOWN_CALLERS_PER_SECOND: VARIABLES.UNKNOWN_CALLERS_PER_SECOND.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
   OWN_WRITES_WAIT_MS: VARIABLES.OWN_WRITES_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
@@ -420,6 +457,8 @@ export function loadConfig(
     roles: values.ROLES,
     logLevel: values.LOG_LEVEL,
     logAddresses: values.LOG_ADDRESSES,
+    smtp: values.SMTP_URL,
+    mailFrom: values.MAIL_FROM,
     webhookAllowCidrs: values.WEBHOOK_ALLOW_CIDRS,
     trustedProxies: values.TRUSTED_PROXIES,
     databaseConnectionsMax: values.DATABASE_CONNECTIONS_MAX,
@@ -430,6 +469,7 @@ export function loadConfig(
     connectionsMax: values.CONNECTIONS_MAX,
     connectionsPerAddressMax: values.CONNECTIONS_PER_ADDRESS_MAX,
     failedCredentialsPerMinute: values.FAILED_CREDENTIALS_PER_MINUTE,
+    unknownCallersPerSecond: values.UNKNOWN_CALLERS_PER_SECOND,
     positionWaitMs: values.POSITION_WAIT_MS,
     ownWritesWaitMs: values.OWN_WRITES_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,

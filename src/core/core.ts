@@ -32,6 +32,7 @@ import { isUnavailable } from '../postgres/database.js';
 import { announceErasure } from '../postgres/erasure-announcements.js';
 import { announceTenant } from '../postgres/tenant-announcements.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../privacy/erasure-replay.js';
+import { TestAddresses } from '../mails/settings/test-addresses.js';
 import { type KeyedNames, STREAM_PREFIX } from '../privacy/keyed-names.js';
 import { PaymentConnections } from '../payments/payment-connections.js';
 import { PostgresKeyRows } from '../privacy/key-rows.js';
@@ -67,6 +68,8 @@ export interface Core {
   readonly webhooks: WebhookSubscriptions;
   /** The connections of tenants to payment providers. */
   readonly payments: PaymentConnections;
+  /** Where the test mode of a tenant may send mails. */
+  readonly mailTestAddresses: TestAddresses;
   /** Exports of the tenants' data. */
   readonly exports: Exports;
   /** Their files. */
@@ -260,6 +263,7 @@ function wire({
     ...ofExports(exports, { pool, keys, config }),
     webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
     payments: new PaymentConnections({ commands, tenants, sealer, keys }),
+    mailTestAddresses: new TestAddresses(sealer, names),
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,
     erasures,

@@ -1,3 +1,4 @@
+import { announceByMail } from './announce-by-mail.js';
 import { applyProviderEvents } from './apply-provider-events.js';
 import { finishAbandonedErasures } from './finish-abandoned-erasures.js';
 import { finishAbandonedModerations } from './finish-abandoned-moderations.js';
@@ -13,6 +14,7 @@ export const POLICIES: readonly Policy[] = [
   grantReferrerRewardEarnedByEvent,
   flagReferralsMadeTooFast,
   settleRewardsOnTheirDates,
+  announceByMail,
   listRedeemedRewards,
   applyProviderEvents,
   finishAbandonedModerations,

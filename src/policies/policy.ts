@@ -1,9 +1,11 @@
+import type { PersonId } from '../domain/account/account.events.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import type { DomainEvent } from '../domain/events.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';
+import type { MailType } from '../themes/theme-instance.js';
 
-/** A policy's reaction. Both kinds may be repeated; a repetition changes nothing. */
+/** A policy's reaction. All kinds may be repeated; a repetition changes nothing. */
 export type Reaction =
   | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
   /** The account that has the customer of this stream is brought to what it says. */
@@ -16,6 +18,17 @@ export type Reaction =
       readonly runAt: number;
       /** Jobs of one key replace each other. */
       readonly key: string;
+    }
+  | {
+      readonly kind: 'mail';
+      readonly type: MailType;
+      /** The recipient. */
+      readonly account: AccountRef;
+      readonly person: PersonId;
+      /** The reward that it is about; null: none. */
+      readonly about: string | null;
+      /** Epoch milliseconds; null: at once. */
+      readonly dueAt: number | null;
     };
 
 /**

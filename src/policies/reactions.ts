@@ -2,13 +2,23 @@ import { AccountCommandEnvelope, type Commands } from '../command-handling/comma
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
+import type { DomainEvent } from '../domain/events.js';
 import { reservationOfCustomer } from '../privacy/keyed-names.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { MODES, type Scope } from '../domain/scope.js';
 import { timeNow } from '../foundation/world.js';
+import type { LedgerEvent } from '../projecting/projector.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
-import type { CarryOut } from './policy.js';
+import type { CarryOut, Reaction } from './policy.js';
+
+/** Plans mails. Missing where no mail goes out. */
+export interface PlansMails {
+  plan(
+    event: LedgerEvent<DomainEvent>,
+    reaction: Extract<Reaction, { kind: 'mail' }>,
+  ): Promise<void>;
+}
 
 /**
  * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
@@ -18,9 +28,12 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
+  mails?: PlansMails,
 ): CarryOut {
-  return async ({ eventId, correlationId, tenant, mode }, policy, reaction) => {
+  return async (event, policy, reaction) => {
+    const { eventId, correlationId, tenant, mode } = event;
     if (reaction.kind === 'job') return jobs.add(reaction);
+    if (reaction.kind === 'mail') return mails?.plan(event, reaction);
     const command =
       reaction.kind === 'customer' ? await ofCustomer(reaction.stream, streams) : reaction;
     // It waits for the account that gets the customer's id.

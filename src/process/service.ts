@@ -26,6 +26,7 @@ import {
   startProjecting,
   startReadiness,
   startSealing,
+  startMails,
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
@@ -119,6 +120,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startPolicies(followers));
     await start(startSealing(followers));
     await start(startWebhooks(followers));
+    await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPool, address, resources };
     await start(startExports(exporting, options));
     await start(startFollowing(followers, core, options));

@@ -12,6 +12,7 @@ import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import { Mails } from '../mails/mails.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -30,6 +31,7 @@ import { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
+import { Themes } from '../themes/themes.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { Webhooks } from '../webhooks/webhooks.js';
@@ -53,6 +55,8 @@ export interface Followers {
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
   readonly webhooks: Webhooks;
+  /** Undefined: no mail goes out. */
+  readonly mails: Mails | undefined;
 }
 
 export function startJobsPool(
@@ -85,6 +89,7 @@ export function makeFollowers(
   const { generations, loss } = parts.watched;
   const settle = (): Promise<void> => loss.settle();
   const jobs = jobsOf(parts, { logger });
+  const mails = mailsOf(parts, { config, logger });
   const sealing = new ChainSealing({
     seals: sealsIn(pool),
     log,
@@ -109,7 +114,7 @@ export function makeFollowers(
       policies: POLICIES,
       isUnavailable: isOutage,
       logger,
-      carryOut: carryOutReactions(core.commands, jobs, core.streams),
+      carryOut: carryOutReactions(core.commands, jobs, core.streams, mails?.plans),
       settle,
     }),
     sealer: new ChainSealer({
@@ -131,7 +136,25 @@ export function makeFollowers(
       publicUrl: () => config.publicUrl ?? parts.address.url,
       onAttempt: parts.observeWebhooks,
     }),
+    mails,
   };
+}
+
+function mailsOf(
+  { stores, address }: FollowersParts,
+  { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
+): Mails | undefined {
+  if (config.smtp === undefined) return undefined;
+  return new Mails({
+    core: stores.core,
+    pool: stores.background,
+    presence: stores.presence,
+    themes: new Themes({ ownValues: () => Promise.resolve(new Map()) }),
+    smtp: config.smtp,
+    mailFrom: config.mailFrom,
+    publicUrl: () => config.publicUrl ?? address.url,
+    logger,
+  });
 }
 
 function jobsOf(
@@ -211,13 +234,17 @@ export function startWebhooks({ webhooks }: Followers): Started<Webhooks> {
   return { part: webhooks, undo: () => webhooks.stop() };
 }
 
+export function startMails({ mails }: Followers): Started<Mails | undefined> {
+  return { part: mails, undo: async () => mails?.sender.stop() };
+}
+
 export function startSealing({ sealer }: Followers): Started<ChainSealer> {
   return { part: sealer, undo: () => sealer.stop() };
 }
 
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
-  { projections, policies, sealer, webhooks }: Followers,
+  { projections, policies, sealer, webhooks, mails }: Followers,
   { log }: Core,
   { config }: ServiceOptions,
 ): Started<undefined> {
@@ -228,6 +255,7 @@ export function startFollowing(
     if (roles.has('worker')) policies.start();
     if (roles.has('worker')) sealer.start();
     if (roles.has('worker')) webhooks.start();
+    if (roles.has('worker')) mails?.sender.start();
   });
   return { part: undefined, undo: () => waiting.abort() };
 }

@@ -19,6 +19,7 @@ const open = (openEndpoints: boolean): TenantState => ({
   tokensNotBefore: null,
   programs: {},
   defaultProgramId: 'default',
+  mails: { types: {}, testTo: null },
   webhooks: [],
   payments: [],
 });

@@ -235,6 +235,13 @@ const WHILE_HELD: {
     }),
   ],
   BlockUser: [goesOn('says nothing of a referral', { type: 'BlockUser', userId: 'bob', now: NOW })],
+  UnsubscribeFromMails: [
+    goesOn('says nothing of a referral', {
+      type: 'UnsubscribeFromMails',
+      person: BOB.person,
+      now: NOW,
+    }),
+  ],
   UnblockUser: [
     goesOn('says nothing of a referral', { type: 'UnblockUser', userId: 'bob', now: NOW }),
   ],

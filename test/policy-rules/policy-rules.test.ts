@@ -55,9 +55,17 @@ function given(event: DomainEvent) {
     if (wanted.length > 0) reacted.add(policy);
     return wanted;
   });
-  return { then: (...expected: readonly Reaction[]) => expect(reactions).toStrictEqual(expected) };
+  const [mails, others] = [true, false].map((isMail) =>
+    reactions.filter(({ kind }) => (kind === 'mail') === isMail),
+  );
+  return {
+    then: (...expected: readonly Reaction[]) => expect(others).toStrictEqual(expected),
+    thenMails: (...expected: readonly Mail[]) =>
+      expect(mails).toStrictEqual(expected.map((mail) => ({ kind: 'mail', ...mail }))),
+  };
 }
 
+type Mail = Omit<Extract<Reaction, { kind: 'mail' }>, 'kind'>;
 const reacted = new Set<Policy>();
 afterAll(() =>
   expect(POLICIES.filter((policy) => !reacted.has(policy)).map(({ name }) => name)).toStrictEqual(
@@ -171,6 +179,59 @@ describe('the reward of a referrer', () => {
       account: ANNS.accountRef,
       request: { type: 'GrantEventReward', person: ANN.person, earnedAt: 2_500, ...earned },
     });
+  });
+});
+
+describe('mails', () => {
+  const mail = (type: Mail['type'], to: 'ann' | 'bob', more: Partial<Mail> = {}): Mail => ({
+    type,
+    account: (to === 'ann' ? ANNS : ACME).accountRef,
+    person: (to === 'ann' ? ANN : BOB).person,
+    about: null,
+    dueAt: null,
+    ...more,
+  });
+
+  it('tell both sides of a start, and the referrer of a conversion, unless a side is denied', () => {
+    given(referralStarted('referral', BOB, ANN)).thenMails(
+      mail('REFERRAL_STARTED', 'ann'),
+      mail('WELCOME', 'bob'),
+    );
+    given(
+      referralStarted('referral', BOB, ANN, { referrerStatus: 'DENIED', referredStatus: 'DENIED' }),
+    ).thenMails();
+    given(referralConverted('referral', ANN)).thenMails(mail('REFERRAL_CONVERTED', 'ann'));
+    given(referralConverted('referral', ANN, { referrerStatus: 'DENIED' })).thenMails();
+  });
+
+  it('tell of every reward, and a week before it ends', () => {
+    const soon = 70_000 - 7 * 86_400_000;
+    given(rewardGranted('reward', BOB, credit(100), { dateExpires: 70_000 })).thenMails(
+      mail('REWARD_EARNED', 'bob', { about: 'reward' }),
+      mail('REWARD_EXPIRES_SOON', 'bob', { about: 'reward', dueAt: soon }),
+    );
+    given(rewardGranted('reward', BOB, credit(100), { dateExpires: null })).thenMails(
+      mail('REWARD_EARNED', 'bob', { about: 'reward' }),
+    );
+  });
+
+  it("tell a referrer that a limit held a reward back, of a referral into another's account", () => {
+    const withheld = (referralId: string, reason: 'LIMIT_REACHED' | 'POOL_EMPTY') =>
+      given({
+        type: 'RewardWithheld',
+        at: 1,
+        rewardId: 'reward',
+        referralId,
+        person: BOB.person,
+        programId: 'default',
+        programVersion: 1,
+        rule: 'referrer',
+        reason,
+      });
+    const limit = mail('REFERRER_REWARD_LIMIT_REACHED', 'bob');
+    withheld(`${ANNS.accountRef}0123`, 'LIMIT_REACHED').thenMails(limit);
+    withheld(`${ACME.accountRef}0123`, 'LIMIT_REACHED').thenMails();
+    withheld(`${ANNS.accountRef}0123`, 'POOL_EMPTY').thenMails();
   });
 });
 

@@ -23,6 +23,7 @@ const ANNOUNCED: Readonly<Record<TypeOfAccount, readonly string[]>> = {
   ReferralCodeAssigned: ['coupon.created'],
   UserBlocked: [],
   UserUnblocked: [],
+  MailsUnsubscribed: [],
   ReferralStarted: ['referral.started', 'referral.automoderation.complete'],
   ReferralConverted: ['referral.converted'],
   ReferralEnded: ['referral.ended'],

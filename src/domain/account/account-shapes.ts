@@ -159,6 +159,8 @@ export interface UserState {
   readonly profile: Profile | null;
   readonly dateCreated: number;
   readonly dateBlocked: number | null;
+  /** Whether the person has unsubscribed from mails; missing: no. */
+  readonly wantsNoMails?: true;
   /** Every code the user ever had, by its lower case. */
   readonly codes: Map<
     string,

@@ -32,6 +32,7 @@ import { grantEventReward, type GrantEventReward } from './grant-event-reward.js
 import { grantReferrerReward, type GrantReferrerReward } from './grant-referrer-reward.js';
 import { upsertUser, type UpsertUser } from './identify-user.js';
 import { lapseReservation, type LapseReservation } from './lapse-reservation.js';
+import { unsubscribeFromMails, type UnsubscribeFromMails } from './mail-wishes.js';
 import {
   applyModeration,
   prepareModeration,
@@ -67,6 +68,7 @@ export type AccountCommand =
   | ApplyCode
   | ApplyDiscount
   | BlockUser
+  | UnsubscribeFromMails
   | CreateReward
   | CancelReward
   | RedeemCredit
@@ -107,6 +109,8 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
     case 'BlockUser':
     case 'UnblockUser':
       return blockUser(state, command);
+    case 'UnsubscribeFromMails':
+      return unsubscribeFromMails(state, command);
     case 'CreateReward':
       return createReward(state, command);
     case 'CancelReward':

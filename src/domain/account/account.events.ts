@@ -171,6 +171,8 @@ export type AccountEvent =
   | Fact<'ReferralCodeAssigned', { person: PersonId; code: Personal<string>; programId: string }>
   | Fact<'UserBlocked', { person: PersonId }>
   | Fact<'UserUnblocked', { person: PersonId }>
+  /** The person wants no further mails. */
+  | Fact<'MailsUnsubscribed', { person: PersonId }>
   | Fact<
       'ReferralStarted',
       {

@@ -101,6 +101,8 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
       return withUser(state, event.person, (user) => ({ ...user, dateBlocked: event.at }));
     case 'UserUnblocked':
       return withUser(state, event.person, (user) => ({ ...user, dateBlocked: null }));
+    case 'MailsUnsubscribed':
+      return withUser(state, event.person, (user) => ({ ...user, wantsNoMails: true }));
     case 'ReferralStarted':
       return { ...state, referral: started(event) };
     case 'ReferralConverted':

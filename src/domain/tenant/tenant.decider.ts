@@ -9,6 +9,14 @@ import {
   type KnownRules,
   type ProgramDocument,
 } from './event-rules.js';
+import {
+  changeMailSettings,
+  mailSettingsAfter,
+  NO_MAILS,
+  type ChangeMailSettings,
+  type MailSettings,
+  type MailSettingsChanged,
+} from './mail-settings.js';
 import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.js';
 import {
   decideOnConnection,
@@ -101,6 +109,7 @@ export type TenantEvent =
       /** The names of the rules in `eventRewards`, in their order. */
       readonly eventRules: readonly string[];
     }
+  | MailSettingsChanged
   | WebhookEvent
   | PaymentConnectionEvent;
 
@@ -128,6 +137,7 @@ export interface OpenTenant {
   readonly tokensNotBefore: number | null;
   readonly programs: Readonly<Record<string, AppliedProgram>>;
   readonly defaultProgramId: string;
+  readonly mails: MailSettings;
   /** In the order of their subscription. */
   readonly webhooks: readonly WebhookEndpoint[];
   /** Oldest first, with those whose webhook secret still verifies. */
@@ -156,6 +166,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       tokensNotBefore: null,
       programs: {},
       defaultProgramId: '',
+      mails: NO_MAILS,
       webhooks: [],
       payments: [],
     };
@@ -208,6 +219,8 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, tokensNotBefore: event.tokensNotBefore };
     case 'OpenEndpointsSwitched':
       return { ...state, openEndpoints: event.openEndpoints };
+    case 'MailSettingsChanged':
+      return { ...state, mails: mailSettingsAfter(state.mails, event) };
     case 'OpenRulesChanged':
       return { ...state, openRules: event.rules };
     case 'ProgramTypeChanged':
@@ -282,6 +295,7 @@ export type TenantCommand =
       readonly now: number;
     }
   | { readonly type: 'ApplyProgram'; readonly program: ProgramDocument; readonly now: number }
+  | ChangeMailSettings
   | WebhookCommand
   | PaymentConnectionCommand;
 
@@ -305,6 +319,8 @@ export function decide(state: TenantState, command: TenantCommand): Decision<Ten
             : [{ type: 'OpenRulesChanged', at, rules }],
       };
     }
+    case 'ChangeMailSettings':
+      return { events: [...changeMailSettings(state.mails, command)] };
     case 'ChangeProgramType':
       if (state.programType === command.programType) return { events: [] };
       return { events: [{ type: 'ProgramTypeChanged', at, programType: command.programType }] };

@@ -80,6 +80,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'UserProfileChanged':
     case 'UserBlocked':
     case 'UserUnblocked':
+    case 'MailsUnsubscribed':
       return NOTHING;
     // A moderation is announced by the rewards that it cancels, restores or grants.
     case 'ModerationPrepared':

@@ -151,6 +151,7 @@ export const EVENT_EXAMPLES: Examples = {
   },
   UserBlocked: { type: 'UserBlocked', at: 9, person: BOB_ID },
   UserUnblocked: { type: 'UserUnblocked', at: 10, person: BOB_ID },
+  MailsUnsubscribed: { type: 'MailsUnsubscribed', at: 10, person: BOB_ID },
   ReferralStarted: {
     type: 'ReferralStarted',
     at: 11,
@@ -382,6 +383,12 @@ export const EVENT_EXAMPLES: Examples = {
     by: personal(STAFF_ID, 'Staff Operator'),
   },
   TenantResumed: { type: 'TenantResumed', at: 50 },
+  MailSettingsChanged: {
+    type: 'MailSettingsChanged',
+    at: 51,
+    types: ['REFERRAL_CONVERTED', 'WELCOME'],
+    testTo: { sealed: 'c2VhbGVk', digest: 'd1' },
+  },
   TokensNotBeforeChanged: { type: 'TokensNotBeforeChanged', at: 51, tokensNotBefore: 50 },
   ProviderEventReceived: {
     type: 'ProviderEventReceived',

@@ -148,6 +148,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   ReferralCodeAssigned: { person, code: hidden(text), programId: program.programId },
   UserBlocked: { person },
   UserUnblocked: { person },
+  MailsUnsubscribed: { person },
   ReferralStarted: {
     referralId,
     ...program,

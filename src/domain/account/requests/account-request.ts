@@ -44,6 +44,7 @@ export type AccountRequest =
       readonly paymentProviderId: string;
     }
   | { readonly type: 'BlockUser' | 'UnblockUser'; readonly userId: string }
+  | { readonly type: 'UnsubscribeFromMails'; readonly person: PersonId }
   | {
       readonly type: 'CreateReward';
       readonly userId: string;
@@ -166,6 +167,7 @@ export function decideRequest(
     case 'FlagReferral':
     case 'BlockUser':
     case 'UnblockUser':
+    case 'UnsubscribeFromMails':
     case 'CancelReward':
     case 'SettleReward':
       return decide(state, { ...request, now });

@@ -1,0 +1,50 @@
+import type { Core } from '../core/core.js';
+import type { ChangeMailSettings } from '../domain/tenant/mail-settings.js';
+import { isMailAddress } from '../mails/mail-address.js';
+import { TEST_ADDRESSES_MAX } from '../mails/settings/test-addresses.js';
+import { isMailType, MAIL_TYPES } from '../themes/theme-instance.js';
+import { CommandError } from './command-error.js';
+
+/** `tenant update --mail TYPE… --mail-test-to ADDRESS…`; `none` empties a list. */
+
+interface MailOptions {
+  readonly mail?: readonly string[];
+  readonly mailTestTo?: readonly string[];
+}
+
+/** Undefined: neither was given. @throws {CommandError} for a bad value. */
+export function parseMailChanges({ mail, mailTestTo }: MailOptions): MailOptions | undefined {
+  const types = listOf('--mail', mail);
+  const addresses = listOf('--mail-test-to', mailTestTo);
+  if (types === undefined && addresses === undefined) return undefined;
+  const unknown = types?.find((type) => !isMailType(type));
+  if (unknown !== undefined)
+    throw new CommandError(`--mail takes none or types of ${MAIL_TYPES.join(', ')}`);
+  if (addresses?.some((address) => !isMailAddress(address)))
+    throw new CommandError('--mail-test-to takes none or e-mail addresses');
+  if ((addresses?.length ?? 0) > TEST_ADDRESSES_MAX)
+    throw new CommandError(`--mail-test-to takes at most ${TEST_ADDRESSES_MAX} addresses`);
+  return { ...(types && { mail: types }), ...(addresses && { mailTestTo: addresses }) };
+}
+
+export async function mailCommand(
+  { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
+  alias: string,
+  { mail, mailTestTo }: MailOptions,
+): Promise<ChangeMailSettings> {
+  return {
+    type: 'ChangeMailSettings',
+    ...(mail && { types: mail }),
+    ...(mailTestTo && { testTo: await mailTestAddresses.sealed(alias, mailTestTo) }),
+    now: Date.now(),
+  };
+}
+
+function listOf(
+  option: string,
+  values: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (!values?.includes('none')) return values;
+  if (values.length > 1) throw new CommandError(`${option} takes none alone`);
+  return [];
+}

@@ -1,0 +1,51 @@
+/** Which mails of a tenant go out. */
+export interface MailSettings {
+  /** Since when each type is switched on, epoch milliseconds; types that are off are missing. */
+  readonly types: Readonly<Record<string, number>>;
+  /** Where the test mode may send, encrypted; null: nowhere. */
+  readonly testTo: SealedAddresses | null;
+}
+
+/** A list of addresses, encrypted as a whole. Equal digests mean equal lists. */
+export interface SealedAddresses {
+  readonly sealed: string;
+  readonly digest: string;
+}
+
+/** All settings after the change. */
+export interface MailSettingsChanged {
+  readonly type: 'MailSettingsChanged';
+  readonly at: number;
+  readonly types: readonly string[];
+  readonly testTo: SealedAddresses | null;
+}
+
+/** Missing members stay as they are. */
+export interface ChangeMailSettings {
+  readonly type: 'ChangeMailSettings';
+  readonly types?: readonly string[];
+  readonly testTo?: SealedAddresses | null;
+  readonly now: number;
+}
+
+export const NO_MAILS: MailSettings = { types: {}, testTo: null };
+
+/** A type that stays on keeps its time. */
+export const mailSettingsAfter = (
+  { types: before }: MailSettings,
+  { types, testTo, at }: MailSettingsChanged,
+): MailSettings => ({
+  types: Object.fromEntries(types.map((type) => [type, before[type] ?? at])),
+  testTo,
+});
+
+export function changeMailSettings(
+  settings: MailSettings,
+  { types, testTo, now: at }: ChangeMailSettings,
+): readonly MailSettingsChanged[] {
+  const before = Object.keys(settings.types).sort();
+  const after = types === undefined ? before : [...new Set(types)].sort();
+  const list = testTo === undefined ? settings.testTo : testTo;
+  const isSame = after.join() === before.join() && list?.digest === settings.testTo?.digest;
+  return isSame ? [] : [{ type: 'MailSettingsChanged', at, types: after, testTo: list }];
+}

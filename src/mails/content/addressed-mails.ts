@@ -1,0 +1,229 @@
+import type { AccountEvent } from '../../domain/account/account.events.js';
+import {
+  amountLeft,
+  type AccountState,
+  type UserState,
+} from '../../domain/account/account.state.js';
+import type { RewardState } from '../../domain/account/reward-state.js';
+import type { RewardTerms } from '../../domain/program.js';
+import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
+import type { EventCodec } from '../../event-log/codec.js';
+import type { EventLog } from '../../event-log/event-log.js';
+import { timeNow } from '../../foundation/world.js';
+import { ShareLinks } from '../../http/share-links/share-links.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import type { TemplateValues } from '../../templates/render-template.js';
+import type { Themes } from '../../themes/themes.js';
+import type { PlannedMail } from '../deliveries/mail-rows.js';
+import { isMailAddress, sameAddress } from '../mail-address.js';
+import type { TestAddresses } from '../settings/test-addresses.js';
+import type { Unsubscribing } from '../unsubscribing.js';
+import { renderMail, type RenderedMail } from './rendered-mail.js';
+import { rewardText } from './reward-text.js';
+
+export interface AddressedMailsParts {
+  readonly log: Pick<EventLog, 'readStream'>;
+  readonly codec: Pick<EventCodec, 'decodeAll'>;
+  readonly accounts: { load(stream: string): Promise<{ readonly state: AccountState }> };
+  readonly names: Pick<KeyedNames, 'accountStream' | 'digest'>;
+  readonly themes: Pick<Themes, 'themeFor'>;
+  readonly testAddresses: Pick<TestAddresses, 'of'>;
+  readonly unsubscribing: Pick<Unsubscribing, 'linkOf'>;
+  readonly publicUrl: () => string;
+  /** Unless the theme names an address. */
+  readonly mailFrom: () => string;
+}
+
+/** A mail with everything that is sent. */
+export interface AddressedMail {
+  readonly from: { readonly name: string; readonly address: string };
+  readonly to: string;
+  readonly messageId: string;
+  readonly unsubscribeUrl: string;
+  readonly rendered: RenderedMail;
+}
+
+export type Made =
+  | { readonly kind: 'made'; readonly mail: AddressedMail }
+  /** Nobody is to get it, or nothing is to be told any more. */
+  | { readonly kind: 'not-sent'; readonly reason: string };
+
+/** What a mail tells besides the recipient's own facts. */
+interface Told {
+  readonly friend: UserState | undefined;
+  readonly reward: string;
+}
+
+const notSent = (reason: string): Made => ({ kind: 'not-sent', reason });
+
+/**
+ * Makes mails from the log: to the people as they are now, not to those who are gone, blocked or
+ * unsubscribed meanwhile. Keeps nothing.
+ */
+export class AddressedMails {
+  constructor(private readonly parts: AddressedMailsParts) {}
+
+  /**
+   * @throws {EventLogUnavailable} {UnreadableEvent} {UnrenderableTemplate}; when keys or themes
+   * cannot be read.
+   */
+  async make(tenant: OpenTenant, planned: PlannedMail): Promise<Made> {
+    const { type, account, person } = planned;
+    if (!Object.hasOwn(tenant.mails.types, type)) return notSent('the type is switched off');
+    const event = await this.eventOf(planned);
+    if (event === undefined) return notSent('the log no longer has the event');
+    const state = await this.account(planned, account);
+    const user = state.status === 'open' ? state.users.get(person) : undefined;
+    const refusal = refusalOf(user);
+    if (state.status === 'absent' || !user?.profile || refusal !== undefined)
+      return notSent(refusal ?? 'the person is forgotten');
+    const to = user.profile.email?.trim() ?? '';
+    if (!isMailAddress(to)) return notSent('the person has no usable e-mail address');
+    if (planned.mode === 'test' && !(await this.isListed(tenant, to)))
+      return notSent('the address is not one that the test mode may send to');
+    const told = await this.told(planned, event, state);
+    if (typeof told === 'string') return notSent(told);
+    return { kind: 'made', mail: await this.mail(tenant, planned, { user, to, told }) };
+  }
+
+  /** The same for every attempt and every resend. */
+  messageIdOf({ event, person, type }: PlannedMail, address: string): string {
+    const digest = this.parts.names.digest('mail', event.eventId, person, type);
+    return `${digest.slice(0, 40)}@${address.slice(address.lastIndexOf('@') + 1)}`;
+  }
+
+  private async mail(
+    tenant: OpenTenant,
+    planned: PlannedMail,
+    { user, to, told }: { readonly user: UserState; readonly to: string; readonly told: Told },
+  ): Promise<AddressedMail> {
+    const { type, mode } = planned;
+    const locale = user.profile?.locale ?? null;
+    const theme = await this.parts.themes.themeFor(tenant.alias, mode, locale);
+    const { fromName: name, fromAddress } = theme.email.configuration;
+    const address = isMailAddress(fromAddress ?? '') ? (fromAddress ?? '') : this.parts.mailFrom();
+    const unsubscribeUrl = this.parts.unsubscribing.linkOf(planned);
+    const values = this.valuesOf(tenant, planned, user, told);
+    return {
+      from: { name, address },
+      to,
+      messageId: this.messageIdOf(planned, address),
+      unsubscribeUrl,
+      rendered: renderMail(theme, type, values, { locale, unsubscribeUrl }),
+    };
+  }
+
+  private valuesOf(
+    { alias: tenant, defaultProgramId }: OpenTenant,
+    { mode }: PlannedMail,
+    user: UserState,
+    { friend, reward }: Told,
+  ): TemplateValues {
+    const code = user.primaryCodes.get(defaultProgramId) ?? user.primaryCodes.first() ?? null;
+    const links = new ShareLinks(this.parts.publicUrl(), { tenant, mode });
+    return {
+      'user.firstName': user.profile?.firstName,
+      'user.lastName': user.profile?.lastName,
+      'friend.name': nameOf(friend),
+      'reward.text': reward,
+      code,
+      shareLink: code === null ? null : links.link(code, 'EMAIL', 'EMAIL'),
+    };
+  }
+
+  /** A text: why there is nothing to tell. */
+  private async told(
+    planned: PlannedMail,
+    event: AccountEvent,
+    state: AccountState,
+  ): Promise<Told | string> {
+    const reward =
+      state.status === 'open' && planned.about !== null
+        ? state.rewards.get(planned.about)
+        : undefined;
+    switch (planned.type) {
+      case 'REFERRAL_STARTED':
+      case 'REFERRAL_CONVERTED':
+        return { friend: await this.referred(planned), reward: earnedBy(event, 'referrer') };
+      case 'WELCOME':
+        return {
+          friend: await this.referrer(planned, event),
+          reward: earnedBy(event, 'referred'),
+        };
+      case 'REFERRER_REWARD_LIMIT_REACHED':
+        return { friend: undefined, reward: '' };
+      case 'REWARD_EARNED':
+        return reward === undefined || reward.dateCancelled !== null
+          ? 'the reward is cancelled'
+          : { friend: undefined, reward: rewardText(reward.value) };
+      case 'REWARD_EXPIRES_SOON':
+        return reward === undefined || !isLeft(reward)
+          ? 'nothing is left of the reward'
+          : { friend: undefined, reward: rewardText(reward.value) };
+    }
+  }
+
+  /** Undefined: forgotten, or blocked. */
+  private async referred(planned: PlannedMail): Promise<UserState | undefined> {
+    const { state } = await this.parts.accounts.load(planned.event.stream);
+    if (state.status === 'absent' || !state.referral) return undefined;
+    return state.users.get(state.referral.referred.person);
+  }
+
+  private async referrer(
+    planned: PlannedMail,
+    event: AccountEvent,
+  ): Promise<UserState | undefined> {
+    if (event.type !== 'ReferralStarted') return undefined;
+    const state = await this.account(planned, event.referrer.account);
+    const user = state.status === 'open' ? state.users.get(event.referrer.person) : undefined;
+    return user?.dateBlocked === null ? user : undefined;
+  }
+
+  private async account(scope: PlannedMail, account: string): Promise<AccountState> {
+    const { names, accounts } = this.parts;
+    return (await accounts.load(names.accountStream(scope, account))).state;
+  }
+
+  private async eventOf({ event }: PlannedMail): Promise<AccountEvent | undefined> {
+    const { log, codec } = this.parts;
+    for await (const recorded of log.readStream(event.stream, { from: event.revision, limit: 1 })) {
+      if (recorded.id !== event.eventId) return undefined;
+      const [decoded] = await codec.decodeAll([recorded]);
+      return decoded?.event as AccountEvent | undefined;
+    }
+    return undefined;
+  }
+
+  private async isListed(tenant: OpenTenant, address: string): Promise<boolean> {
+    const listed = await this.parts.testAddresses.of(tenant);
+    return listed.some((known) => sameAddress(known) === sameAddress(address));
+  }
+}
+
+function refusalOf(user: UserState | undefined): string | undefined {
+  if (!user?.profile) return 'the person is forgotten';
+  if (user.dateBlocked !== null) return 'the person is blocked';
+  return user.wantsNoMails === true ? 'the person has unsubscribed' : undefined;
+}
+
+/** `Bob R`: a friend's whole name is nobody else's business. */
+function nameOf(friend: UserState | undefined): string {
+  const { firstName, lastName } = friend?.profile ?? { firstName: null, lastName: null };
+  const initial = [...(lastName ?? '')][0] ?? '';
+  return `${firstName ?? ''} ${initial}`.trim();
+}
+
+/** What an event of a referral promises a side, in words; empty: nothing. */
+function earnedBy(event: AccountEvent, side: 'referrer' | 'referred'): string {
+  if (event.type !== 'ReferralStarted' && event.type !== 'ReferralConverted') return '';
+  const terms: RewardTerms | null =
+    side === 'referrer' ? event.referrerReward : event.referredReward;
+  return terms === null ? '' : rewardText(terms.value);
+}
+
+function isLeft(reward: RewardState): boolean {
+  if (reward.dateCancelled !== null || reward.phase === 'EXPIRED') return false;
+  if (reward.dateExpires !== null && reward.dateExpires <= timeNow()) return false;
+  return reward.value.type !== 'CREDIT' || amountLeft(reward) > 0;
+}

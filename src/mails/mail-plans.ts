@@ -1,0 +1,40 @@
+import type { Pool } from 'pg';
+import { deterministicId } from '../command-handling/deterministic-id.js';
+import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import type { DomainEvent } from '../domain/events.js';
+import { timeNow } from '../foundation/world.js';
+import type { Reaction } from '../policies/policy.js';
+import type { LedgerEvent } from '../projecting/projector.js';
+import { planMail } from './deliveries/mail-rows.js';
+
+type MailReaction = Extract<Reaction, { kind: 'mail' }>;
+
+/** Older events are told to nobody: what was sent because of them may have been forgotten. */
+const TOLD_WITHIN_MS = 7 * 24 * 3_600_000;
+
+/** Writes down the mails that events call for, once for each event, person and type. */
+export class MailPlans {
+  constructor(
+    private readonly parts: {
+      readonly pool: Pool;
+      readonly tenants: Pick<TenantDirectory, 'read'>;
+      /** Called when a mail is due. */
+      readonly onPlanned: () => void;
+    },
+  ) {}
+
+  /** Harmless when repeated. @throws when the database or the log is unavailable. */
+  async plan(event: LedgerEvent<DomainEvent>, reaction: MailReaction): Promise<void> {
+    const { tenant: alias, mode, eventId, recordedAt, stream, revision } = event;
+    if (recordedAt < timeNow() - TOLD_WITHIN_MS) return;
+    const tenant = await this.parts.tenants.read(alias);
+    const since = tenant?.mails.types[reaction.type];
+    if (since === undefined || recordedAt < since) return;
+    const { type, account, person, about, dueAt } = reaction;
+    const id = deterministicId(eventId, `mail ${type} ${person}`);
+    const planned = { id, tenant: alias, mode, type, account, person, about, created: recordedAt };
+    const because = { stream, revision, eventId };
+    await planMail(this.parts.pool, { ...planned, event: because }, dueAt ?? recordedAt);
+    this.parts.onPlanned();
+  }
+}

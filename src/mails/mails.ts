@@ -1,0 +1,61 @@
+import type { Pool } from 'pg';
+import type { Core } from '../core/core.js';
+import type { Logger } from '../foundation/logger.js';
+import type { ProcessPresence } from '../postgres/process-presence.js';
+import type { Themes } from '../themes/themes.js';
+import { AddressedMails } from './content/addressed-mails.js';
+import type { Outcome } from './deliveries/mail-rows.js';
+import { MailSender } from './deliveries/mail-sender.js';
+import { MailPlans } from './mail-plans.js';
+import { SmtpSender } from './sending/smtp-sender.js';
+import type { SmtpAddress } from './smtp-url.js';
+import { Unsubscribing } from './unsubscribing.js';
+
+export interface MailsParts {
+  readonly core: Core;
+  /** For followers. */
+  readonly pool: Pool;
+  readonly presence: Pick<ProcessPresence, 'id'>;
+  readonly themes: Pick<Themes, 'themeFor'>;
+  readonly smtp: SmtpAddress;
+  /** Undefined: an address at the host of `publicUrl`. */
+  readonly mailFrom: string | undefined;
+  readonly publicUrl: () => string;
+  readonly logger: Logger;
+  readonly onOutcome?: (outcome: Outcome['kind']) => void;
+}
+
+/** From reactions to the mail server: what is planned, and who sends it. */
+export class Mails {
+  readonly plans: MailPlans;
+  readonly sender: MailSender;
+
+  constructor({ core, pool, presence, themes, smtp, logger, ...parts }: MailsParts) {
+    const { publicUrl, mailFrom, onOutcome } = parts;
+    const { tenants, log, codec, streams, names, mailTestAddresses } = core;
+    this.sender = new MailSender({
+      pool,
+      tenants,
+      presence,
+      logger,
+      smtp: new SmtpSender(smtp),
+      mails: new AddressedMails({
+        log,
+        codec,
+        accounts: streams.accounts,
+        names,
+        themes,
+        testAddresses: mailTestAddresses,
+        unsubscribing: new Unsubscribing(names, publicUrl),
+        publicUrl,
+        mailFrom: () => mailFrom ?? defaultFrom(publicUrl()),
+      }),
+      ...(onOutcome && { onOutcome }),
+    });
+    this.plans = new MailPlans({ pool, tenants, onPlanned: () => this.sender.look() });
+  }
+}
+
+/** The address that mails are from where nobody named one. */
+export const defaultFrom = (publicUrl: string): string =>
+  `no-reply@${URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost'}`;

@@ -1,0 +1,41 @@
+import MailComposer from 'nodemailer/lib/mail-composer';
+import type { RenderedMail } from '../content/rendered-mail.js';
+
+export interface Envelope {
+  readonly from: { readonly name: string; readonly address: string };
+  readonly to: string;
+  /** Without brackets. */
+  readonly messageId: string;
+  readonly date: Date;
+  /** Where one click ends the mails; null: there is none. */
+  readonly unsubscribeUrl: string | null;
+}
+
+/** The bytes of a mail, with both parts. Reads no file and no address. */
+export function mimeOf(mail: RenderedMail, envelope: Envelope): Promise<Buffer> {
+  const { from, to, messageId, date, unsubscribeUrl } = envelope;
+  const composer = new MailComposer({
+    from,
+    to: { name: '', address: to },
+    subject: mail.subject,
+    text: mail.text,
+    html: mail.html,
+    messageId: `<${messageId}>`,
+    date,
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      ...(unsubscribeUrl !== null && {
+        'List-Unsubscribe': `<${unsubscribeUrl}>`,
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      }),
+    },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return new Promise((resolve, reject) => {
+    composer.compile().build((error, bytes) => {
+      if (error) reject(error);
+      else resolve(bytes);
+    });
+  });
+}

@@ -1,0 +1,61 @@
+import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
+import {
+  listMails,
+  mailExists,
+  resendMail,
+  type KnownMail,
+  type MailFilter,
+  type MailState,
+} from '../../mails/deliveries/shown-mails.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { tenantMissing } from '../tenants/tenant-operation.js';
+
+/** Operations on mails: each returns the document that `--json` prints. Nobody is named. */
+
+export interface ShownMail {
+  readonly id: string;
+  /** The event that it is about. */
+  readonly eventId: string;
+  readonly type: string;
+  readonly state: MailState;
+  readonly attempts: number;
+  readonly nextAttemptAt: string | null;
+  /** Why it was not sent, or what the last attempt met. */
+  readonly reason: string | null;
+  readonly created: string;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+type MailCore = Pick<Core, 'pool' | 'tenants'>;
+
+/** Newest first. */
+export async function showMails(
+  core: MailCore,
+  scope: Scope,
+  filter: MailFilter,
+): Promise<Outcome<readonly ShownMail[]>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  return (await listMails(core.pool, scope, filter)).map(shown);
+}
+
+/** One that has ended, again with the same `Message-ID`. One that waits is not sent twice. */
+export async function resendOneMail(
+  core: MailCore,
+  scope: Scope,
+  id: string,
+): Promise<Outcome<{ readonly resent: number }>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
+    return new NotDone({ code: 'DELIVERY_NOT_FOUND', id });
+  return { resent: (await resendMail(core.pool, scope, id)) ? 1 : 0 };
+}
+
+const shown = ({ nextAttemptAt, created, ...mail }: KnownMail): ShownMail => ({
+  ...mail,
+  nextAttemptAt: mail.state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
+  created: created.toISOString(),
+});

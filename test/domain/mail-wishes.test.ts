@@ -1,0 +1,65 @@
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { emptyProfile } from '../../src/domain/account/identify-user.js';
+import { personal } from '../../src/domain/personal.js';
+import {
+  changeMailSettings,
+  mailSettingsAfter,
+  NO_MAILS,
+  type MailSettings,
+} from '../../src/domain/tenant/mail-settings.js';
+import { accountOpened, personOf, userIdentified } from '../support/account-events.js';
+import { ACME, given, NOW } from './support/account-scenario.js';
+
+const person = personOf(ACME, 'bob');
+const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+const bob = emptyProfile('bob');
+const unsubscribe = { type: 'UnsubscribeFromMails', person, now: NOW } as const;
+const unsubscribed = { type: 'MailsUnsubscribed', at: NOW, person } as const;
+
+it('a person unsubscribes from mails once, and a stranger changes nothing', () => {
+  given(...here)
+    .when(unsubscribe)
+    .then(unsubscribed);
+  given(...here, unsubscribed)
+    .when(unsubscribe)
+    .then();
+  given().when(unsubscribe).then();
+  given(...here)
+    .when({ ...unsubscribe, person: personOf(ACME, 'cat') })
+    .then();
+});
+
+it('a person who is forgotten unsubscribes from nothing', () => {
+  const profile = { ...personal(person, bob), value: null };
+  const nameless: AccountEvent = { type: 'UserIdentified', at: 1, person, profile };
+  given(accountOpened(ACME), nameless).when(unsubscribe).then();
+});
+
+describe('the settings of mails', () => {
+  const testTo = { sealed: 's', digest: 'd' };
+  const after = (settings: MailSettings, now: number, change: object): MailSettings =>
+    changeMailSettings(settings, { type: 'ChangeMailSettings', now, ...change }).reduce(
+      mailSettingsAfter,
+      settings,
+    );
+
+  it('know since when a type is on', () => {
+    const first = after(NO_MAILS, 5, { types: ['WELCOME', 'WELCOME'] });
+    expect(first).toEqual({ types: { WELCOME: 5 }, testTo: null });
+    const second = after(first, 9, { types: ['REWARD_EARNED', 'WELCOME'], testTo });
+    expect(second).toEqual({ types: { WELCOME: 5, REWARD_EARNED: 9 }, testTo });
+    const off = after(second, 11, { types: [] });
+    expect(off).toEqual({ types: {}, testTo });
+    expect(after(off, 12, { types: ['WELCOME'], testTo: null })).toEqual({
+      types: { WELCOME: 12 },
+      testTo: null,
+    });
+  });
+
+  it('record only changes', () => {
+    const set = after(NO_MAILS, 5, { types: ['WELCOME'], testTo });
+    const same = { types: ['WELCOME'], testTo: { sealed: 'other bytes', digest: 'd' } };
+    expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6, ...same })).toEqual([]);
+    expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6 })).toEqual([]);
+  });
+});

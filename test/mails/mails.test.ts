@@ -1,0 +1,246 @@
+import { runCommandLine } from '../../src/cli/run-command-line.js';
+import { eventually } from '../support/embedded.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
+import { MailServer } from './support/mail-server.js';
+
+let server: MailServer;
+let service: RunningService;
+let stores: TestStores;
+let end: () => Promise<void>;
+
+beforeAll(async () => {
+  server = await MailServer.start();
+  ({ service, stores, end } = await startWithStores({
+    SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+    MAIL_FROM: 'refer@ledger.example',
+  }));
+});
+afterAll(async () => {
+  await end();
+  await server.stop();
+});
+
+async function cli(
+  ...words: readonly string[]
+): Promise<{ code: number; json: never; err: string }> {
+  Object.assign(process.env, {
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+  });
+  const [out, err] = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockReturnValue(true),
+  );
+  const written = (spy: typeof out): string =>
+    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
+  try {
+    const code = await runCommandLine([...words, '--json']);
+    const text = written(out);
+    return { code, json: (text === '' ? null : JSON.parse(text)) as never, err: written(err) };
+  } finally {
+    out?.mockRestore();
+    err?.mockRestore();
+  }
+}
+
+const ALL = [
+  'REFERRAL_STARTED',
+  'REFERRAL_CONVERTED',
+  'REFERRER_REWARD_LIMIT_REACHED',
+  'REWARD_EARNED',
+  'REWARD_EXPIRES_SOON',
+  'WELCOME',
+];
+
+async function tenantWith(...types: readonly string[]): Promise<TestTenant> {
+  const tenant = await service.createTenant();
+  const { code } = await cli('tenant', 'update', tenant.alias, '--mail', ...types);
+  expect(code).toBe(0);
+  return tenant;
+}
+
+const addressOf = (id: string): string => `${id}@mail.example`;
+
+/** A user, and its account when it is new. */
+async function user(
+  { live }: Pick<TestTenant, 'live'>,
+  id: string,
+  fields: object = {},
+): Promise<Readonly<Record<string, string>>> {
+  const answer = await live.put(`/open/account/${id}/user/${id}`, {
+    id,
+    accountId: id,
+    firstName: 'Ann',
+    lastName: 'Lee',
+    email: addressOf(id),
+    ...fields,
+  });
+  expect(answer.status).toBe(200);
+  return answer.body as Readonly<Record<string, string>>;
+}
+
+interface Shown {
+  readonly id: string;
+  readonly type: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly attempts: number;
+}
+
+const mailsOf = async ({ alias }: TestTenant, ...words: string[]): Promise<readonly Shown[]> =>
+  (await cli('mail', 'deliveries', alias, ...words)).json;
+
+const ended = (tenant: TestTenant, count: number): Promise<void> =>
+  eventually(async () => {
+    const all = await mailsOf(tenant);
+    return all.length === count && all.every(({ state }) => state !== 'PENDING');
+  }, 40_000);
+
+const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {}) =>
+  live.post(`/rewards/account/${id}/user/${id}`, {
+    type: 'CREDIT',
+    unit: 'USD',
+    assignedCredit: 500,
+    ...more,
+  });
+
+it('the story of a referral reaches both sides, each mail once, with both parts and links', async () => {
+  const tenant = await tenantWith(...ALL);
+  const [ann, bob] = [personal('ann'), personal('bob')];
+  const { referralCode } = await user(tenant, ann);
+  await user(tenant, bob, { firstName: '<b>Bob', referredBy: { code: referralCode } });
+  const started = await server.to(addressOf(ann));
+  expect(started.from).toBe('refer@ledger.example');
+  expect(started.mail.text).toContain('<b>Bob L');
+  expect(started.mail.html).toContain('&#60;b&#62;Bob L');
+  expect(started.mail.html).toContain(`https://share.example/s/${tenant.alias}/${referralCode}`);
+  expect(started.mail.messageId).toMatch(/^<[0-9a-f]{40}@ledger\.example>$/);
+  expect(started.raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
+  const welcome = await server.to(addressOf(bob));
+  expect(welcome.mail.text).toContain('Ann L');
+  await tenant.live.post('/accountsync', {
+    id: bob,
+    subscription: {
+      status: 'PAID',
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+      value: 9,
+    },
+  });
+  await eventually(async () => {
+    const types = (await mailsOf(tenant)).map(({ type }) => type);
+    return types.includes('REFERRAL_CONVERTED') && types.includes('REWARD_EARNED');
+  }, 40_000);
+  const all = await mailsOf(tenant);
+  await ended(tenant, all.length);
+  expect(
+    (await mailsOf(tenant)).every(({ state, attempts }) => state === 'DELIVERED' && attempts === 1),
+  ).toBe(true);
+  const sent = server.received.filter(({ to }) =>
+    to.some((one) => [ann, bob].map(addressOf).includes(one)),
+  );
+  expect(sent).toHaveLength(all.length);
+  expect(new Set(sent.map(({ mail }) => mail.messageId)).size).toBe(all.length);
+});
+
+it('a reward is told of when it is earned, and again before it ends, unless nothing is left', async () => {
+  const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
+  const id = personal('cat');
+  await user(tenant, id);
+  await reward(tenant, id, { dateExpires: Date.now() + 3 * 86_400_000 });
+  await ended(tenant, 2);
+  expect(server.received.filter(({ to }) => to[0] === addressOf(id))).toHaveLength(2);
+  await reward(tenant, id, { dateExpires: Date.now() + 300 * 86_400_000 });
+  await eventually(async () => (await mailsOf(tenant)).length === 4);
+  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 1);
+});
+
+it('nobody is told who is blocked, has no usable address, or is gone; and no type that is off', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [blocked, without] = [personal('blk'), personal('non')];
+  await user(tenant, blocked);
+  await tenant.live.post(`/account/${blocked}/user/${blocked}/block`, {});
+  await user(tenant, without, { email: null });
+  await reward(tenant, blocked);
+  await reward(tenant, without);
+  await ended(tenant, 2);
+  const reasons = (await mailsOf(tenant, '--state', 'DEAD')).map(({ reason }) => reason).sort();
+  expect(reasons).toEqual([
+    'not sent: the person has no usable e-mail address',
+    'not sent: the person is blocked',
+  ]);
+  await cli('tenant', 'update', tenant.alias, '--mail', 'none');
+  await user(tenant, personal('off'));
+  await reward(tenant, without);
+  expect(await mailsOf(tenant)).toHaveLength(2);
+});
+
+it('the test mode sends to listed addresses only', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [listed, other] = [personal('lis'), personal('oth')];
+  const updated = await cli(
+    'tenant',
+    'update',
+    tenant.alias,
+    '--mail-test-to',
+    addressOf(listed).toUpperCase(),
+  );
+  expect(updated.json).toMatchObject({
+    mail: { types: ['REWARD_EARNED'], testTo: [addressOf(listed).toUpperCase()] },
+  });
+  for (const id of [other, listed]) {
+    await user({ live: tenant.test }, id);
+    await reward({ live: tenant.test }, id);
+  }
+  await server.to(addressOf(listed));
+  await eventually(
+    async () => (await mailsOf(tenant, '--mode', 'test', '--state', 'DEAD')).length === 1,
+  );
+  expect(server.offered).not.toContain(addressOf(other));
+});
+
+it('a refused mail is dead, a refusal for now is tried again, a hanging server is unknown', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [never, later] = [personal('nev'), personal('lat')];
+  server.manners.set(addressOf(never), { code: 550 });
+  server.manners.set(addressOf(later), { code: 451 });
+  for (const id of [never, later]) {
+    await user(tenant, id);
+    await reward(tenant, id);
+  }
+  await eventually(async () => (await mailsOf(tenant, '--state', 'DEAD')).length === 1);
+  const [dead] = await mailsOf(tenant, '--state', 'DEAD');
+  expect(dead).toMatchObject({ reason: 'the server answered 550', attempts: 1 });
+  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
+  server.manners.delete(addressOf(later));
+  await server.to(addressOf(later));
+  server.manners.delete(addressOf(never));
+  expect((await cli('mail', 'resend', tenant.alias, dead!.id)).json).toEqual({ resent: 1 });
+  const first = await server.to(addressOf(never));
+  expect((await cli('mail', 'resend', tenant.alias, dead!.id)).code).toBe(0);
+  await eventually(() =>
+    Promise.resolve(server.received.filter(({ to }) => to[0] === addressOf(never)).length === 2),
+  );
+  const again = server.received.findLast(({ to }) => to[0] === addressOf(never));
+  expect(again?.mail.messageId).toBe(first.mail.messageId);
+  expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
+});
+
+it('nothing of a person is in the rows or the log lines', async () => {
+  const { rows } = await service.service.core.pool.query('select * from ledger.mail_deliveries');
+  expect(rows.length).toBeGreaterThan(5);
+  for (const text of [
+    JSON.stringify(rows, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    ),
+    service.logText,
+  ]) {
+    expect(text).not.toContain('mail.example');
+    expect(text).not.toContain('Bob');
+  }
+});
