@@ -8,11 +8,12 @@ import { NotDone, type Outcome } from '../operations/outcome.js';
 import {
   connectPayments,
   disconnectPayments,
+  showPayer,
   showPayments,
+  syncTenantPayments,
   type PaymentWorld,
-  type ShownConnection,
 } from '../operations/payments/payment-commands.js';
-import { scopeOf } from './arguments.js';
+import { filled, scopeOf } from './arguments.js';
 import { note, printJson, readTextFile, withCore, type OutputOptions } from './command-line.js';
 import { done } from './outcomes.js';
 
@@ -42,15 +43,12 @@ export function addPaymentCommands(cli: Command): void {
     .requiredOption('--webhook-secret-file <file>', 'the secret that verifies its events')
     .option('--api-base <url>', 'another server of the same interface')
     .action(connect);
-  command('show <tenant>', 'the connection; secrets are masked').action(
-    async (tenant: string, { mode, json }: ScopeOptions) => {
-      const scope = scopeOf(tenant, mode);
-      const shown = await withCore(async (core) =>
-        done(await showPayments(core, { publicUrl }, scope)),
-      );
-      print(shown, json);
-    },
-  );
+  command('show <tenant>', 'the connection, with masked secrets, or an account')
+    .option('--account <id>', 'its customer at the provider')
+    .action(show);
+  command('sync <tenant>', 'records what the provider has and no event told')
+    .option('--since <time>', 'invoices and subscriptions made from then on; default: 30 days ago')
+    .action(sync);
   command('disconnect <tenant>', 'destroys the secrets; what was recorded stays').action(
     async (tenant: string, { mode, json }: ScopeOptions) => {
       const scope = scopeOf(tenant, mode);
@@ -60,6 +58,30 @@ export function addPaymentCommands(cli: Command): void {
       print(shown, json);
     },
   );
+}
+
+async function show(
+  tenant: string,
+  { mode, json, account }: ScopeOptions & { readonly account?: string },
+): Promise<void> {
+  const scope = scopeOf(tenant, mode);
+  const shown = await withCore<object>(async (core) =>
+    account === undefined
+      ? done(await showPayments(core, { publicUrl }, scope))
+      : done(await showPayer(core, scope, filled('--account', account))),
+  );
+  print(shown, json);
+}
+
+async function sync(
+  tenant: string,
+  { mode, json, since }: ScopeOptions & { readonly since?: string },
+): Promise<void> {
+  const scope = scopeOf(tenant, mode);
+  const synced = await withWorld((world) =>
+    onRecord(scope, 'payment sync', (core) => syncTenantPayments(core, world, scope, since)),
+  );
+  print(synced, json);
 }
 
 async function connect(tenant: string, options: ConnectOptions): Promise<void> {
@@ -100,11 +122,11 @@ function publicUrl(): string {
 }
 
 /** Runs a change with its audit event. */
-function onRecord(
+function onRecord<T extends object>(
   scope: Scope,
   operation: string,
-  work: (core: Core) => Promise<Outcome<ShownConnection>>,
-): Promise<ShownConnection> {
+  work: (core: Core) => Promise<Outcome<T>>,
+): Promise<T> {
   const frame = { scope, by: operatingSystemUser(), operation, warn: note };
   return withCore(async (core) =>
     done(
@@ -120,5 +142,10 @@ function onRecord(
 function print(shown: object, json: boolean | undefined): void {
   if (json) return printJson(shown);
   for (const [name, value] of Object.entries(shown))
-    process.stdout.write(`${name}: ${String(value ?? '')}\n`);
+    process.stdout.write(`${name}: ${textOf(value)}\n`);
 }
+
+const textOf = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  return value === null || value === undefined ? '' : JSON.stringify(value);
+};

@@ -59,6 +59,11 @@ export interface ProviderCalls {
   check(): Promise<void>;
   /** The invoice that this payment, the first of an event's, has paid; null: none. */
   invoicePaidBy(payment: string): Promise<string | null>;
+  /**
+   * Paid invoices and subscriptions that were made from this time on, as events would tell them.
+   * @param since epoch milliseconds.
+   */
+  factsSince(since: number): AsyncIterable<ProviderEvent>;
 }
 
 /** What the adapter of one provider offers. */

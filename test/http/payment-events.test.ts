@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import type { Json } from '../support/api-client.js';
+import { StripeDouble } from '../support/stripe-double.js';
 import {
   errorBody,
   personal,
@@ -15,14 +16,19 @@ const SECRETS = { live: 'whsec_eventslive01', test: 'whsec_eventstest01' } as co
 let service: RunningService;
 let end: () => Promise<void>;
 let tenant: TestTenant;
+let double: StripeDouble;
 let made = 0;
 
 beforeAll(async () => {
-  ({ service, end } = await startWithStores());
+  double = await StripeDouble.start({ secretKey: 'sk_live_events0001' });
+  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
   tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });
   for (const mode of ['live', 'test'] as const) await connect(mode, SECRETS[mode]);
 });
-afterAll(() => end());
+afterAll(async () => {
+  await end();
+  await double.stop();
+});
 
 async function connect(mode: 'live' | 'test', webhookSecret: string): Promise<void> {
   const meta = {
@@ -33,7 +39,7 @@ async function connect(mode: 'live' | 'test', webhookSecret: string): Promise<vo
     actor: { kind: 'operator', id: 'test' },
     idempotency: null,
   } as const;
-  const credentials = { secretKey: `sk_${mode}_events0001`, webhookSecret, apiBase: null };
+  const credentials = { secretKey: `sk_${mode}_events0001`, webhookSecret, apiBase: double.url };
   const connected = await service.service.core.payments.connect(
     meta,
     { provider: 'stripe', ...credentials },
@@ -249,6 +255,25 @@ describe('the end of a customer', () => {
 });
 
 describe('a refund of the first invoice in full', () => {
+  it('is looked up at the provider, where the event does not name it', async () => {
+    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
+    const { bob } = await referred({ paymentProviderId: 'cus_lookup' });
+    await post(paid('cus_lookup'));
+    await reacted();
+    const payment = { type: 'payment_intent', payment_intent: 'pi_lookup' };
+    double.invoicePayments.push({ id: 'inpay_1', invoice: 'in_cus_lookup', payment });
+    const charge = { id: 'ch_2', payment_intent: 'pi_lookup', customer: 'cus_lookup' };
+    const amounts = { amount: 1999, amount_refunded: 1999, currency: 'usd' };
+    const refund = event('charge.refunded', { ...charge, ...amounts });
+    const head = await service.head();
+    double.fail({ kind: 'answer', status: 500 });
+    expect(await post(refund)).toMatchObject({ status: 503 });
+    expect(await service.head()).toBe(head);
+    expect(await post(refund)).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
+  });
+
   it('takes both rewards back within the days of the program', async () => {
     await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
     const { ann, bob } = await referred({ paymentProviderId: 'cus_refund' });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import type { Json } from '../support/api-client.js';
 import {
+  personal,
   startWithStores,
   type RunningService,
   type TestStores,
@@ -114,6 +115,47 @@ describe('payment connect', () => {
       refusedWith(/must be stripe/),
     );
     expect(await show()).toEqual(connected());
+  });
+
+  it('is followed by what the provider has already: payment sync', async () => {
+    const id = personal('payer');
+    const customer = { paymentProviderId: 'cus_sync' };
+    await tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...customer });
+    const created = Math.floor(Date.now() / 1_000) - 60;
+    const invoice = { customer: 'cus_sync', amount_paid: 1250, currency: 'eur', status: 'paid' };
+    double.invoices.push(
+      { ...invoice, id: 'in_1', created },
+      { ...invoice, id: 'in_old', created: created - 40 * 24 * 3_600 },
+      { ...invoice, id: 'in_open', created, status: 'open' },
+    );
+    double.subscription('sub_1', 'cus_sync');
+    const sync = async (): Promise<unknown> => {
+      const { code, out } = await cli('payment', 'sync', tenant.alias, '--json');
+      return [code, code === 0 ? (JSON.parse(out) as Json) : out];
+    };
+    expect(await sync()).toEqual([0, { invoices: 1, applied: 1 }]);
+    expect(await sync()).toEqual([0, { invoices: 1, applied: 0 }]);
+    // As an event would tell it, at another time.
+    double.invoices.splice(0, 1, {
+      ...invoice,
+      id: 'in_1',
+      created,
+      status_transitions: { paid_at: created + 9 },
+    });
+    expect(await sync()).toEqual([0, { invoices: 1, applied: 0 }]);
+    await service.service.policies.waitFor((await service.head()) ?? '', 60_000);
+    const shown = await cli('payment', 'show', tenant.alias, '--account', id, '--json');
+    expect(JSON.parse(shown.out)).toEqual({
+      accountId: id,
+      ...customer,
+      gone: false,
+      subscription: { status: 'PAID', value: 12.5 },
+    });
+    double.fail({ kind: 'answer', status: 500 });
+    expect(await cli('payment', 'sync', tenant.alias)).toEqual(refusedWith(/answered 500/));
+    expect(await cli('payment', 'sync', tenant.alias, '--since', 'soon')).toEqual(
+      refusedWith(/--since takes a time/),
+    );
   });
 
   it('leaves no secret readable in the log, and destroys its key at the end', async () => {

@@ -66,6 +66,15 @@ describe('a key', () => {
   });
 });
 
+describe('the invoice of a payment', () => {
+  it('is the one that the provider names, or none', async () => {
+    const payment = { type: 'payment_intent', payment_intent: 'pi_1' };
+    double.invoicePayments.push({ id: 'inpay_1', invoice: 'in_1', payment });
+    expect(await calls().invoicePaidBy('pi_1')).toBe('in_1');
+    expect(await calls().invoicePaidBy('pi_2')).toBeNull();
+  });
+});
+
 describe('a call', () => {
   it.each([
     [429, 'unavailable'],

@@ -154,7 +154,12 @@ export class StripeDouble {
       return this.balance(method, id, body);
     if (collection === 'coupons') return this.coupon(method, id, body);
     if (collection === 'subscriptions') return this.subscribed(method, id, body);
-    if (collection === 'invoices') return list(this.invoices.filter(since(body)));
+    if (collection === 'invoices')
+      return list(
+        this.invoices.filter(
+          (invoice) => since(body)(invoice) && invoice['status'] === body['status'],
+        ),
+      );
     if (collection === 'invoice_payments') {
       const payment = body['payment'] as Fields | undefined;
       const wanted = payment?.['payment_intent'];

@@ -1,11 +1,17 @@
 import type { Core } from '../../core/core.js';
+import type { Subscription } from '../../domain/account/account.events.js';
+import { pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { PaymentProviderName } from '../../domain/tenant/payment-provider-name.js';
 import type { Actor } from '../../event-log/envelope.js';
+import { timeNow } from '../../foundation/world.js';
+import { recorderOf } from '../../payments/incoming/payment-events.js';
+import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
+import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf } from '../tenants/tenant-operation.js';
 
@@ -78,6 +84,60 @@ export async function disconnectPayments(
   const changed = await core.payments.disconnect(metaOf(scope, actor, 'payment disconnect'));
   if ('refused' in changed) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: scope.tenant });
   return shown(undefined, world, scope);
+}
+
+/** Records what the provider has and no event told; `since`: ISO 8601, default 30 days ago. */
+export async function syncTenantPayments(
+  core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names'>,
+  { provider }: Pick<PaymentWorld, 'provider'>,
+  scope: Scope,
+  since: string | undefined,
+): Promise<Outcome<Synced>> {
+  const tenant = await providerTenant(core, scope);
+  if (tenant instanceof NotDone) return tenant;
+  const from = timeOf('since', since, timeNow());
+  if (from instanceof NotDone) return from;
+  const connection = await core.payments.current(tenant, scope.mode);
+  if (connection === undefined) return notDone('no payment provider is connected');
+  const { streams, names } = core;
+  const parts = { streams, names, record: recorderOf(core.commands) };
+  try {
+    const calls = provider.calls(connection);
+    return await syncPayments(parts, scope, calls, from ?? timeNow() - WAITS_MS);
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error;
+    return notDone(`stopped: ${error.message}; what was recorded until then stays`);
+  }
+}
+
+/** An account as it is linked to the provider's customer. */
+export interface ShownPayer {
+  readonly accountId: string;
+  readonly paymentProviderId: string | null;
+  /** The provider deleted the customer. */
+  readonly gone: boolean;
+  readonly subscription: Subscription | null;
+}
+
+export async function showPayer(
+  core: PaymentCore & Pick<Core, 'streams' | 'names'>,
+  scope: Scope,
+  accountId: string,
+): Promise<Outcome<ShownPayer>> {
+  const tenant = await providerTenant(core, scope);
+  if (tenant instanceof NotDone) return tenant;
+  const { streams, names } = core;
+  const account = names.accountRef(scope, accountId);
+  const { state } = await streams.accounts.load(names.accountStream(scope, account));
+  if (state.status === 'absent')
+    return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
+  const { paymentProviderId, paymentProviderIdSince: since, subscription } = state;
+  const customer =
+    paymentProviderId === null
+      ? undefined
+      : await streams.customers.load(names.customerStream(scope, paymentProviderId));
+  const gone = customer !== undefined && pictureOf(customer.state, since ?? 0).isGone;
+  return { accountId, paymentProviderId, gone, subscription };
 }
 
 /** A tenant that may be connected. */

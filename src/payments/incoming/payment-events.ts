@@ -1,6 +1,6 @@
 import { ProviderEventEnvelope, type Commands } from '../../command-handling/commands.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
-import type { Mode } from '../../domain/scope.js';
+import type { Mode, Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import type { PaymentConnections } from '../payment-connections.js';
@@ -12,7 +12,8 @@ export type Received = 'recorded' | 'not-connected' | 'not-signed' | 'no-event' 
 interface PaymentEventsParts {
   readonly commands: Commands;
   readonly connections: PaymentConnections;
-  readonly provider: PaymentProvider;
+  /** Loaded when it is first needed. */
+  readonly provider: () => Promise<PaymentProvider>;
 }
 
 /** Calls to the provider that incoming events wait for, in this process. */
@@ -33,9 +34,9 @@ export class PaymentEvents {
     body: Buffer,
     signature: string | undefined,
   ): Promise<Received> {
-    const { connections, provider } = this.parts;
-    const secrets = await connections.webhookSecrets(tenant);
+    const secrets = await this.parts.connections.webhookSecrets(tenant);
     if (secrets.length === 0) return 'not-connected';
+    const provider = await this.parts.provider();
     const now = timeNow();
     const signedBy = secrets.find(({ secret }) =>
       provider.isSigned(body, { signature, secret, now }),
@@ -45,7 +46,7 @@ export class PaymentEvents {
     if (event === undefined) return 'no-event';
     const whole = await this.withInvoice(tenant, signedBy.mode, event);
     if (whole === undefined) return 'unavailable';
-    await this.record({ tenant: tenant.alias, mode: signedBy.mode }, whole);
+    await recorderOf(this.parts.commands)({ tenant: tenant.alias, mode: signedBy.mode }, whole);
     return 'recorded';
   }
 
@@ -55,14 +56,15 @@ export class PaymentEvents {
     mode: Mode,
     event: ProviderEvent,
   ): Promise<ProviderEvent | undefined> {
-    const payment = this.parts.provider.paymentWithoutInvoice(event);
+    const provider = await this.parts.provider();
+    const payment = provider.paymentWithoutInvoice(event);
     if (payment === undefined) return event;
     const connection = await this.parts.connections.current(tenant, mode);
     if (connection === undefined) return event;
     if (this.lookups >= LOOKUPS_MAX) return undefined;
     this.lookups += 1;
     try {
-      const invoice = await this.parts.provider.calls(connection).invoicePaidBy(payment);
+      const invoice = await provider.calls(connection).invoicePaidBy(payment);
       return { ...event, invoice };
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
@@ -72,21 +74,23 @@ export class PaymentEvents {
       this.lookups -= 1;
     }
   }
+}
 
-  private async record(
-    scope: { readonly tenant: string; readonly mode: Mode },
-    { id, type, created, customer, invoice, payments, fact }: ProviderEvent,
-  ): Promise<void> {
-    const cause = `provider event ${scope.tenant} ${scope.mode}`;
+/** Records an event durably. @returns whether it is new. */
+export type RecordProviderEvent = (scope: Scope, event: ProviderEvent) => Promise<boolean>;
+
+export const recorderOf =
+  (commands: Commands): RecordProviderEvent =>
+  (scope, { id, type, created, customer, invoice, payments, fact }) => {
     const meta = {
       scope,
       commandId: newId(),
-      correlationId: deterministicId(cause, id),
+      correlationId: deterministicId(`provider event ${scope.tenant} ${scope.mode}`, id),
       causationId: 'payment provider',
       actor: { kind: 'system' as const, id: 'payment-provider' },
       idempotency: null,
     };
-    await this.parts.commands.execute(
+    return commands.execute(
       new ProviderEventEnvelope(meta, customer, id, {
         provider: 'stripe',
         eventType: type,
@@ -95,5 +99,4 @@ export class PaymentEvents {
         fact,
       }),
     );
-  }
-}
+  };

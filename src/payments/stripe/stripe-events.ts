@@ -50,8 +50,7 @@ const about = (object: unknown, fact: ProviderFact): ReturnType<Reading> => ({
   fact,
 });
 
-/** Of an event, or of a list of invoices. */
-export function paidInvoice(invoice: unknown): ReturnType<Reading> {
+function paidInvoice(invoice: unknown): ReturnType<Reading> {
   const amountPaid = numberIn(invoice, 'amount_paid');
   const currency = currencyIn(invoice);
   if (amountPaid === null || amountPaid < 0 || currency === null) return ignored('MALFORMED');
@@ -72,10 +71,36 @@ export function paidInvoice(invoice: unknown): ReturnType<Reading> {
   };
 }
 
+/** Of a list: as the event would tell it, at the time of the payment. */
+export function* invoiceFact(invoice: unknown): Iterable<ProviderEvent> {
+  const paidAt = numberIn(memberOf(invoice, 'status_transitions'), 'paid_at');
+  yield* factAt(invoice, 'invoice.paid', paidAt, paidInvoice(invoice));
+}
+
+/** Of a list: its present status, at the time that it began where the provider says it. */
+export function* subscriptionFact(object: unknown): Iterable<ProviderEvent> {
+  const isTrial = textIn(object, 'status') === 'trialing';
+  const since = isTrial
+    ? numberIn(object, 'trial_start')
+    : (numberIn(object, 'ended_at') ?? numberIn(object, 'canceled_at'));
+  yield* factAt(object, 'customer.subscription.updated', since, subscription(object));
+}
+
+function* factAt(
+  object: unknown,
+  type: string,
+  time: number | null,
+  kept: ReturnType<Reading>,
+): Iterable<ProviderEvent> {
+  const id = textIn(object, 'id');
+  const created = time ?? numberIn(object, 'created');
+  if (id === null || created === null) return;
+  yield { id: `sync ${id} ${kept.fact.kind} ${created}`, type, created: created * 1_000, ...kept };
+}
+
 const ENDED: ReadonlySet<string | null> = new Set(['canceled', 'unpaid', 'incomplete_expired']);
 
-/** Of an event, or of a list of subscriptions. */
-export function subscription(object: unknown): ReturnType<Reading> {
+function subscription(object: unknown): ReturnType<Reading> {
   const status = textIn(object, 'status');
   if (status === 'trialing') return about(object, { kind: 'TRIAL' });
   return ENDED.has(status) ? about(object, { kind: 'CANCELLED' }) : ignored('STATUS');

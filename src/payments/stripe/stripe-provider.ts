@@ -9,7 +9,7 @@ import {
   type ProviderEvent,
   type SignatureCheck,
 } from '../payment-provider.js';
-import { eventOf } from './stripe-events.js';
+import { eventOf, invoiceFact, subscriptionFact } from './stripe-events.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
 
 /** Answers have the shapes of this version, whatever the tenant's account is set to. */
@@ -78,12 +78,28 @@ export class StripeProvider implements PaymentProvider {
         const [{ invoice } = { invoice: null }] = found.data;
         return typeof invoice === 'string' ? invoice : (invoice?.id ?? null);
       },
+      factsSince: (since) => factsSince(stripe, Math.floor(since / 1_000)),
       check: async () => void (await called(stripe.balance.retrieve())),
     };
   }
 
   close(): Promise<void> {
     return this.http.close();
+  }
+}
+
+const PAGE = 100;
+
+/** @param since epoch seconds. @throws {ProviderFailure} */
+async function* factsSince(stripe: Stripe, since: number): AsyncIterable<ProviderEvent> {
+  const made = { created: { gte: since }, limit: PAGE };
+  try {
+    for await (const invoice of stripe.invoices.list({ ...made, status: 'paid' }))
+      yield* invoiceFact(invoice);
+    for await (const subscription of stripe.subscriptions.list({ ...made, status: 'all' }))
+      yield* subscriptionFact(subscription);
+  } catch (error) {
+    throw failureOf(error);
   }
 }
 
