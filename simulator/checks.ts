@@ -158,8 +158,12 @@ async function brokenInProcesses(
     const { owner, streams, handling, commands } = service;
     await inProcess(owner, async () => {
       for (const { account, state } of accounts.values()) {
-        // Refused, by a decision: whatever waits for the account for ever is noticed here.
-        await commands.execute(new AccountCommandEnvelope(someMeta(scope), account, NO_CHANGE));
+        // Refused, by a decision, also the one that waits for the other: whatever is in the way for
+        // ever is noticed here.
+        const asks = [1, 2].map(
+          () => new AccountCommandEnvelope(someMeta(scope), account, NO_CHANGE),
+        );
+        await Promise.all(asks.map((asked) => commands.execute(asked)));
         const stream = names.accountStream(scope, account);
         const loaded = await streams.accounts.load(stream);
         const bytes = HEAP_PER_STREAM + bytesOf(shared.log.stream(stream));

@@ -5,13 +5,29 @@ import type { Pool, PoolClient } from 'pg';
  * and its transaction ends with it, whatever state it was in.
  * @throws the errors of the work and of the database.
  */
-export async function inTransaction<T>(
+export function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return begunBy('begin', pool, work);
+}
+
+/**
+ * The same without waiting for the disk: a crash of the database may undo what the last second
+ * committed. For what may be done again.
+ */
+export function inTransactionThatMayBeLost<T>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  return begunBy('begin; set local synchronous_commit = off', pool, work);
+}
+
+async function begunBy<T>(
+  begin: string,
   pool: Pool,
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
   try {
-    await client.query('begin');
+    await client.query(begin);
     const result = await work(client);
     await client.query('commit');
     client.release();

@@ -156,6 +156,18 @@ describe('requests that one connection sends without the answers to earlier ones
     expect(await ended(started, 'pipelined')).toBe(1);
   });
 
+  test('are not even made into requests behind the one that ends the connection', async () => {
+    const started = await start({});
+    const looked = jest.spyOn(Exchanges.prototype, 'isDropped');
+    const flood = await hold(started, address(3), head('GET', '/no').repeat(500));
+    flood.resume();
+    await eventually(async () => (await ended(started, 'pipelined')) === 1);
+    const ofFlood = looked.mock.calls.filter(([{ url }]) => url === '/no');
+    looked.mockRestore();
+    expect(ofFlood).toHaveLength(17);
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+  });
+
   test('are not limited when their answers are taken', async () => {
     const started = await start({});
     const socket = await hold(started, address(2), '');
@@ -183,6 +195,72 @@ describe('requests that one connection sends without the answers to earlier ones
     await eventually(async () => started.edge.inFlight === 0);
     open();
     expect(await metric(started, 'http_refusals_total{code="BAD_REQUEST"}')).toBe(0);
+  });
+});
+
+describe('an address with many requests of unknown callers', () => {
+  const limits = { unknownPerSecond: 0.001, unknownBurst: 5 };
+  const nothing = '/no';
+
+  test('is read slowly, but for connections of known callers', async () => {
+    const started = await start(limits);
+    const known = await hold(started, address(2), '');
+    const answers = counted(known, 'HTTP/1.1 200');
+    const whoami = head('GET', `${API}/whoami`);
+    known.write(whoami);
+    await eventually(async () => answers() === 1);
+    for (let n = 0; n < 5; n++)
+      expect(await statusOf(started, nothing, { from: address(2) })).toBe(404);
+    const waiting = await hold(started, address(2), head('GET', nothing));
+    const unanswered = counted(waiting, 'HTTP/1.1');
+    for (let n = 2; n < 8; n++) {
+      known.write(whoami);
+      await eventually(async () => answers() === n);
+    }
+    expect(await statusOf(started, nothing, { from: address(3) })).toBe(404);
+    expect(unanswered()).toBe(0);
+    // A known caller that asks as an unknown one waits from then on.
+    known.write(head('GET', nothing));
+    const refusals = counted(known, 'HTTP/1.1 404');
+    await eventually(async () => refusals() === 1);
+    known.write(whoami);
+    expect(await statusOf(started, nothing, { from: address(3) })).toBe(404);
+    expect(answers()).toBe(7);
+  });
+
+  test('goes on when time has passed, the newest connection first', async () => {
+    const started = await start({ unknownPerSecond: 20, unknownBurst: 1 });
+    const asked = Array.from({ length: 8 }, () => statusOf(started, nothing));
+    expect(await Promise.all(asked)).toEqual(asked.map(() => 404));
+    expect(await ended(started, 'flood')).toBe(0);
+  });
+
+  test('has a connection ended that sends a second request before the first answer', async () => {
+    const started = await start({ unknownPerSecond: 20, unknownBurst: 1 });
+    for (let n = 0; n < 2; n++) await statusOf(started, nothing, { from: address(2) });
+    const pipelining = await hold(started, address(2), head('GET', nothing).repeat(3));
+    await eventually(async () => pipelining.closed);
+    expect(await ended(started, 'pipelined')).toBe(1);
+    // A good client's new connection passes.
+    expect(await statusOf(started, `${API}/whoami`, { from: address(2) })).toBe(200);
+  });
+
+  test('loses the connections that wait longest when too many do', async () => {
+    const started = await start(limits);
+    for (let n = 0; n < 5; n++) await statusOf(started, nothing, { from: address(2) });
+    const waiting = await Promise.all(
+      Array.from({ length: 70 }, () => hold(started, address(2), head('GET', nothing))),
+    );
+    await eventually(async () => waiting.filter(({ closed }) => closed).length === 6);
+    expect(await ended(started, 'flood')).toBeGreaterThanOrEqual(6);
+  });
+
+  test('has none where a store is missing', async () => {
+    const started = await start(limits);
+    started.sample.tenantsAway = true;
+    for (let n = 0; n < 8; n++) expect(await statusOf(started, `${API}/whoami`)).toBe(503);
+    started.sample.tenantsAway = false;
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
   });
 });
 

@@ -166,6 +166,8 @@ describe('nothing is shown, in the same bytes,', () => {
     await isNothing(await get('/r/nobody/X'));
     const { status, headers } = await nothing();
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(headers.get('cache-control')).toBe('public, max-age=60');
+    expect(headers.get('ratelimit')).toBeNull();
     expect((await get(at('NOBODYHASIT'), { method: 'HEAD' })).status).toBe(404);
     expect((await get(at('a/b/c'))).headers.get('content-type')).toMatch('json');
     expect((await get(at('X'), { method: 'POST' })).status).toBe(405);

@@ -10,7 +10,11 @@ import {
   type NewDelivery,
 } from '../../src/webhooks/deliveries/delivery-rows.js';
 import { ClaimsOfTheDead } from '../../src/webhooks/deliveries/claims-of-the-dead.js';
-import { claimDue, type ClaimedDelivery } from '../../src/webhooks/deliveries/due-deliveries.js';
+import {
+  claimDue,
+  lanesThatAreDue,
+  type ClaimedDelivery,
+} from '../../src/webhooks/deliveries/due-deliveries.js';
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
 import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -302,6 +306,49 @@ test('what could be sent and is not counts, unless its endpoint or tenant makes 
   expect(await unsent()).toBe(false);
 });
 
+test('the lanes that are due are those in which something can be claimed', async () => {
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+  await endpoint('a');
+  await put(1, 'a');
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: true, slow: false });
+  await newEndpoint('new');
+  await put(1, 'new');
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: true, slow: true });
+  await claim();
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: true });
+  await record(await claim({ areSlow: true }), 500);
+  expect(await claim({ areSlow: true })).toEqual([]);
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+});
+
+test('claims and outcomes do not wait for the disk; a resend does', async () => {
+  await pool.query('create table public.commits (waits text)');
+  await pool.query(
+    `create function public.note_commit() returns trigger language plpgsql as
+     $$ begin insert into public.commits values (current_setting('synchronous_commit')); return null; end $$`,
+  );
+  await pool.query(
+    `create trigger note after update on ledger.webhook_deliveries
+     for each statement execute function public.note_commit()`,
+  );
+  const noted = async (): Promise<readonly string[]> => {
+    const { rows } = await pool.query<{ waits: string }>(
+      'select distinct waits from public.commits',
+    );
+    await pool.query('delete from public.commits');
+    return rows.map(({ waits }) => waits);
+  };
+  await endpoint('a');
+  await put(1, 'a');
+  const claims = await claim();
+  expect(await noted()).toEqual(['off']);
+  await record(claims, 200);
+  expect(await noted()).toEqual(['off']);
+  const scope = { tenant: 'acme', mode: 'live' } as const;
+  expect(await resend(pool, scope, { endpointId: 'a', since: new Date(0) })).toBe(1);
+  expect(await noted()).toEqual(['on']);
+});
+
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {
   await endpoint('a');
   await put(1, 'a');
@@ -464,6 +511,8 @@ test('among many waiting deliveries the due ones are found by an index', async (
       return Number(rows[0]?.rows);
     };
     const before = await read();
+    expect(await new ClaimsOfTheDead(single, 1).free(0)).toBe(0);
+    expect(await lanesThatAreDue(single)).toEqual({ fast: true, slow: false });
     const room = { deliveries: 100, areSlow: false, fullTenants: [], hanging: [] };
     const claims = await claimDue(single, { ...room, take: () => true });
     expect(byEndpoint(claims)).toEqual({ fine: 3 });

@@ -1,23 +1,38 @@
 import type { KnownExport } from '../../domain/export/export.decider.js';
 
-const LENGTH_MAX = 100;
+/** Bytes of a file's name on common systems, in UTF-8; its ending included. */
+const NAME_BYTES_MAX = 255;
 /** Separators of paths, wildcards, quotes, and what is not seen: controls, marks of direction. */
 const UNSAFE = /[\p{C}\p{Zl}\p{Zp}<>:"/\\|?*%;]+/gu;
+/** Windows opens a device for these, whatever follows a dot. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])\s*(?:\.|$)/i;
+/** Systems drop these at the end of a name, or hide a name that begins with them. */
+const EDGES = /^[.\s]+|[.\s]+$/g;
 
 /** The name of the downloaded file, from the export's own: safe on every system. */
 export function fileNameOf({ texts, exportType, exportId, format }: KnownExport): string {
-  const name = [...(texts?.name ?? '').normalize('NFC')]
-    .slice(0, LENGTH_MAX)
-    .join('')
-    .replace(UNSAFE, '_')
-    .replace(/^[.\s]+|[.\s]+$/g, '');
-  const base = name === '' ? `${exportType.toLowerCase()}-${exportId}` : name;
-  return `${base}.${format === 'CSV' ? 'csv' : 'zip'}`;
+  const ending = format === 'CSV' ? '.csv' : '.zip';
+  const given = (texts?.name ?? '').normalize('NFC').replace(UNSAFE, '_').replace(EDGES, '');
+  const named = DEVICE.test(given) ? `_${given}` : given;
+  const name = firstBytes(named, NAME_BYTES_MAX - ending.length).replace(EDGES, '');
+  return `${name === '' ? `${exportType.toLowerCase()}-${exportId}` : name}${ending}`;
+}
+
+/** As many whole characters, marks upon them included, as fit. */
+function firstBytes(text: string, bytesMax: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const { segment, index } of new Intl.Segmenter().segment(text)) {
+    bytes += Buffer.byteLength(segment);
+    if (bytes > bytesMax) break;
+    end = index + segment.length;
+  }
+  return text.slice(0, end);
 }
 
 /** RFC 6266: the name as it is, and in ASCII for clients that know no other. */
 export function attachmentNamed(name: string): string {
-  const ascii = name.replace(/[^\x20-\x7e]/g, '_');
+  const ascii = name.replace(/[^\x20-\x7e]/gu, '_');
   const encoded = encodeURIComponent(name).replace(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,

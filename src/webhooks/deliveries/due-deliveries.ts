@@ -1,7 +1,14 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
-import { fetchRows, run } from '../../postgres/statements.js';
-import { inTransaction } from '../../postgres/transaction.js';
+import {
+  compiledOnce,
+  fetchRow,
+  fetchRows,
+  run,
+  tables,
+  type Connection,
+} from '../../postgres/statements.js';
+import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
 import { nameOf, type EndpointName } from './delivery-rows.js';
 import { FAILING_FROM, type Retried } from './retry-times.js';
@@ -79,7 +86,8 @@ export async function claimDue(
   room: Room,
   process: number | null = null,
 ): Promise<readonly ClaimedDelivery[]> {
-  return inTransaction(pool, async (client) => {
+  // A claim that a crash undoes is made again: the delivery is sent once more.
+  return inTransactionThatMayBeLost(pool, async (client) => {
     const endpoints = await dueEndpoints(client, room);
     if (endpoints.length === 0) return [];
     const shares = sharesOf(endpoints, room);
@@ -89,6 +97,23 @@ export async function claimDue(
     return rows.map((row) => claimedOf(row, room.areSlow, heldMs.get(nameOf(row)) ?? null));
   });
 }
+
+/** In which lanes there may be something to claim: to ask costs less than an empty claim. */
+export async function lanesThatAreDue(
+  db: Connection,
+): Promise<{ readonly fast: boolean; readonly slow: boolean }> {
+  const row = await fetchRow(db, DUE_LANES({}));
+  return row ?? { fast: false, slow: false };
+}
+
+const DUE_LANES = compiledOnce('webhook_endpoints.due_lanes', () => {
+  const isDue = (areSlow: boolean) => sql<boolean>`exists (
+    select from ledger.webhook_endpoints
+    where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
+      and (is_slow or last_success is null) = ${areSlow}
+  )`;
+  return tables.selectNoFrom([isDue(false).as('fast'), isDue(true).as('slow')]);
+});
 
 interface DueEndpoint extends EndpointName {
   /** How many further ones may be under way to it. */

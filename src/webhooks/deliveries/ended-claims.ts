@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { run } from '../../postgres/statements.js';
-import { inTransaction } from '../../postgres/transaction.js';
+import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import { SLOW_MS } from './attempt-places.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
 import type { ClaimedDelivery } from './due-deliveries.js';
@@ -55,7 +55,8 @@ export type EndedClaim = { readonly delivery: ClaimedDelivery } & (
  */
 export async function recordEnded(pool: Pool, ended: readonly EndedClaim[]): Promise<void> {
   const endpoints = endpointsAfter(ended);
-  await inTransaction(pool, async (client) => {
+  // An outcome that a crash undoes is found out again: the delivery is sent once more.
+  await inTransactionThatMayBeLost(pool, async (client) => {
     await lockEndpoints(client, endpoints);
     await storeDeliveries(client, ended);
     await storeEndpoints(client, endpoints);

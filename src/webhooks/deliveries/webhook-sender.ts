@@ -18,7 +18,13 @@ import type { Subscription, WebhookSubscriptions } from '../subscriptions/webhoo
 import { AttemptPlaces, type Place } from './attempt-places.js';
 import { isFor } from './test-deliveries.js';
 import { ClaimsOfTheDead } from './claims-of-the-dead.js';
-import { claimDue, LEASE_MS, purgeDeliveries, type ClaimedDelivery } from './due-deliveries.js';
+import {
+  claimDue,
+  lanesThatAreDue,
+  LEASE_MS,
+  purgeDeliveries,
+  type ClaimedDelivery,
+} from './due-deliveries.js';
 import {
   outcomeOf,
   recordEnded,
@@ -175,7 +181,9 @@ export class WebhookSender {
         this.hasNews = false;
         await this.record();
         let claimed = 0;
-        for (const areSlow of [false, true]) claimed += await this.claim(areSlow);
+        const due = await lanesThatAreDue(this.parts.pool);
+        if (due.fast) claimed += await this.claim(false);
+        if (due.slow) claimed += await this.claim(true);
         failures = 0;
         this.readAt = elapsed();
         if (this.notMade === undefined || this.readAt - this.notMade.last > FAILURE_COUNTS_MS)
