@@ -14,6 +14,9 @@ export interface ReceivedAnswer {
 
 const DOCUMENT_ID = 'openapi.json';
 
+/** Of bodies that are JSON. */
+const JSON_TYPES = ['application/json', 'application/schema+json'];
+
 /** Holds real answers against the description of the interface. */
 export class OpenApiValidator {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
@@ -48,9 +51,9 @@ export class OpenApiValidator {
     const operation: unknown = Reflect.get(this.document.paths[template] ?? {}, verb);
     const response = member(member(operation, 'responses'), String(status));
     if (response === undefined) return [`${where}: the status is not described`];
-    const schema = member(member(member(response, 'content'), 'application/json'), 'schema');
-    if (schema === undefined)
-      return body === undefined ? [] : [`${where}: a body is not described`];
+    const content = member(response, 'content');
+    const type = JSON_TYPES.find((one) => member(member(content, one), 'schema') !== undefined);
+    if (type === undefined) return body === undefined ? [] : [`${where}: a body is not described`];
     const pointer = [
       'paths',
       template,
@@ -58,7 +61,7 @@ export class OpenApiValidator {
       'responses',
       String(status),
       'content',
-      'application/json',
+      type,
       'schema',
     ]
       .map(escaped)

@@ -8,9 +8,11 @@ import type { ModerationAction } from '../domain/moderation/moderation.decider.j
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
 import type { ProposalEvent, ProposeCorrection } from '../domain/proposal/proposal.decider.js';
+import type { Personal } from '../domain/personal.js';
 import type { Refusal, Refused } from '../domain/refusal.js';
 import type { AccountRef } from '../domain/scope.js';
 import type { CountedVisits } from '../domain/share-link/share-link.decider.js';
+import type { ThemesState, ThemeValues } from '../domain/theme/theme.decider.js';
 import type { OpenTenant, TenantCommand } from '../domain/tenant/tenant.decider.js';
 import type { WebhookCommand } from '../domain/tenant/webhook-endpoints.js';
 import type { CommandMeta } from '../event-log/envelope.js';
@@ -182,6 +184,54 @@ export class ProposalCommandEnvelope extends CommandOf<ProposalOutcome> {
   constructor(
     readonly meta: CommandMeta,
     readonly correction: Omit<ProposeCorrection, 'proposalId' | 'account' | 'now'>,
+  ) {
+    super();
+  }
+}
+
+/** A change of a locale's own values. */
+export interface ThemeEdit {
+  /** Null: the default. */
+  readonly locale: string | null;
+  /** The version whose values are to be current again. */
+  readonly restores?: number;
+  /**
+   * The values wanted (null: none), from the current ones, or from those of the version `restores`.
+   * May be called several times.
+   */
+  readonly apply: (values: ThemeValues | null) => EditedTheme | Refused;
+  /** The member of staff; default: the caller of the command. */
+  readonly by?: Personal<string>;
+}
+
+export interface EditedTheme {
+  readonly values: ThemeValues | null;
+  /** UTF-8 bytes of the values as JSON. */
+  readonly bytes: number;
+}
+
+export type ThemeOutcome =
+  | {
+      /** Right after the change. */
+      readonly state: ThemesState;
+      /** The own values of the locale; null: none. */
+      readonly before: ThemeValues | null;
+      readonly after: ThemeValues | null;
+      /** False: the values were these before. */
+      readonly changed: boolean;
+      readonly position: Position | null;
+      readonly replayed: boolean;
+    }
+  | (Refused & {
+      /** Of a change that a day does not allow: milliseconds until it is taken. */
+      readonly waitMs?: number;
+    });
+
+/** Changes a theme of a tenant and mode. */
+export class ThemeCommandEnvelope extends CommandOf<ThemeOutcome> {
+  constructor(
+    readonly meta: CommandMeta,
+    readonly edit: ThemeEdit,
   ) {
     super();
   }

@@ -19,6 +19,8 @@ import {
 import { ModerationProcess } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 import { TenantDirectory } from './tenant-directory.js';
+import { ThemeCommands } from './theme-commands.js';
+import { ThemeJournal } from './theme-journal.js';
 
 export interface CommandHandlingParts {
   readonly log: EventLog;
@@ -39,6 +41,7 @@ export interface CommandHandlingParts {
 export interface CommandHandlingCore extends CommandBusParts {
   readonly owners: CodeOwners;
   readonly tenants: TenantDirectory;
+  readonly themeJournal: ThemeJournal;
 }
 
 export function openCommandHandling(parts: CommandHandlingParts): CommandHandlingCore {
@@ -70,6 +73,7 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     parts.forgetInFiles ?? (() => Promise.resolve()),
   );
   const accounts = new AccountCommands({ streams, sources, tenants, moderations, erasures });
+  const themeJournal = new ThemeJournal(log, codec, streams, names);
   const announceTenant = (alias: string): Promise<void> => {
     tenants.forget(alias);
     return parts.announceTenant(alias);
@@ -82,6 +86,8 @@ export function openCommandHandling(parts: CommandHandlingParts): CommandHandlin
     accounts,
     moderations,
     erasures,
+    themes: new ThemeCommands(streams, themeJournal),
+    themeJournal,
     announceTenant,
   };
 }

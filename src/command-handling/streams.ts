@@ -78,6 +78,12 @@ import {
   type TenantEvent,
   type TenantState,
 } from '../domain/tenant/tenant.decider.js';
+import {
+  evolve as evolveThemes,
+  initialState as noThemes,
+  type ThemeEvent,
+  type ThemesState,
+} from '../domain/theme/theme.decider.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { CommandHandling, type StreamKind } from './handle-command.js';
@@ -97,6 +103,7 @@ export interface Streams {
   readonly operations: CommandHandling<OperationsState, OperationEvent>;
   readonly exports: CommandHandling<ExportState, ExportEvent>;
   readonly proposals: CommandHandling<ProposalsState, ProposalEvent>;
+  readonly themes: CommandHandling<ThemesState, ThemeEvent>;
   readonly customers: CommandHandling<CustomerState, CustomerEvent>;
 }
 
@@ -155,6 +162,7 @@ export function openStreams(
       evolve: evolveProposals,
       subjectsOf: subjectsOfProposals,
     }),
+    themes: of({ initialState: noThemes, evolve: evolveThemes }),
   };
 }
 

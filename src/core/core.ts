@@ -6,13 +6,17 @@ import type { CodeOwners } from '../command-handling/needs/code-owners.js';
 import { TooBusy } from '../command-handling/one-at-a-time.js';
 import type { ErasureProcess } from '../command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../command-handling/processes/moderation-process.js';
-import { openCommandHandling } from '../command-handling/open-command-handling.js';
+import {
+  openCommandHandling,
+  type CommandHandlingCore,
+} from '../command-handling/open-command-handling.js';
 import type { ReadableStreams } from '../command-handling/readable-streams.js';
 import { RememberedStreams } from '../command-handling/stream-cache.js';
 import { forgetSubjects, openStreams } from '../command-handling/streams.js';
 import { TenantCommands } from '../command-handling/tenant-commands.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { tracedCommands } from '../command-handling/traced-commands.js';
+import type { ThemeJournal } from '../command-handling/theme-journal.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
@@ -41,6 +45,7 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
 import type { Projector } from '../projecting/projector.js';
+import { ThemeChanges } from '../themes/theme-changes.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
@@ -78,6 +83,9 @@ export interface Core {
   readonly exportsStoredBytesMax: number;
   /** Encrypts what is kept of receivers' answers. */
   readonly webhookAnswerSealer: Sealer;
+  /** The changes of the tenants' themes. */
+  readonly themeJournal: ThemeJournal;
+  readonly themeChanges: ThemeChanges;
   /** Signs and verifies user tokens. */
   readonly tokenSecrets: TokenSecrets;
   readonly moderations: ModerationProcess;
@@ -224,8 +232,7 @@ function wire({
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
-  const remembered = new RememberedStreams(config.rememberedStreamsMb * 1024 * 1024);
-  const streams = openStreams(log, codec, remembered);
+  const streams = openStreams(log, codec, rememberedIn(config));
   const forget = (subjects?: readonly SubjectId[]): void => {
     keys.forget(subjects);
     forgetSubjects(streams, subjects);
@@ -262,6 +269,7 @@ function wire({
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
     webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
+    ...ofThemes(commands, handling),
     payments: new PaymentConnections({ commands, tenants, sealer, keys }),
     mailTestAddresses: new TestAddresses(sealer, names),
     tokenSecrets: new TokenSecrets(tenants, sealer),
@@ -270,9 +278,11 @@ function wire({
     forget,
     keyring,
     ...sealers(keyring),
-    chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
   };
 }
+
+const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): RememberedStreams =>
+  new RememberedStreams(mb * 1024 * 1024);
 
 const ofExports = (
   exports: Exports,
@@ -283,14 +293,23 @@ const ofExports = (
   exportsStoredBytesMax: config.exportsStoredBytesMax,
 });
 
+const ofThemes = (
+  commands: Commands,
+  { themeJournal }: Pick<CommandHandlingCore, 'themeJournal'>,
+): Pick<Core, 'themeJournal' | 'themeChanges'> => ({
+  themeJournal,
+  themeChanges: new ThemeChanges(commands, themeJournal),
+});
+
 const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') });
 
 const sealers = (
   keyring: Keyring,
-): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'webhookAnswerSealer'> => ({
+): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'webhookAnswerSealer' | 'chainSigner'> => ({
   answerSealer: keyring.sealer('idempotency'),
   webhookKeysSealer: keyring.sealer('webhook-signing'),
   webhookAnswerSealer: keyring.sealer('webhook-answers'),
+  chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
 });
 
 /** @throws the announcement's error, after it was logged. */

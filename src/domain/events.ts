@@ -9,6 +9,7 @@ import type { PeriodEvent } from './period/period.decider.js';
 import type { ProposalEvent } from './proposal/proposal.decider.js';
 import type { ReservationEvent } from './reservation/reservation.decider.js';
 import type { ShareLinkEvent } from './share-link/share-link.decider.js';
+import type { ThemeEvent } from './theme/theme.decider.js';
 import type { TenantRegisterEvent } from './tenant/tenant-register.decider.js';
 import type { TenantEvent } from './tenant/tenant.decider.js';
 
@@ -26,4 +27,5 @@ export type DomainEvent =
   | OperationEvent
   | ExportEvent
   | ProposalEvent
+  | ThemeEvent
   | CustomerEvent;

@@ -46,6 +46,13 @@ export type Refusal =
   | 'EXPORT_IS_OVER'
   | 'TOO_MANY_EXPORTS'
   | 'TOO_MANY_PROPOSALS'
+  /** The locale has no values of its own. */
+  | 'THEME_NOT_FOUND'
+  | 'THEME_VERSION_NOT_FOUND'
+  | 'THEME_INVALID'
+  | 'THEME_TOO_LARGE'
+  /** More bytes than a day allows: later the same change is taken. */
+  | 'THEME_CHANGED_TOO_MUCH'
   /** Texts and lists, each within its limit, exceed the limit of one append together. */
   | 'RECORD_TOO_LARGE';
 

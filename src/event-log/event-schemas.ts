@@ -85,6 +85,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ExportExpired: 1,
   ExportDownloaded: 1,
   CorrectionProposed: 1,
+  ThemePublished: 1,
+  ThemeRemoved: 1,
 };
 
 /** The stored data of an event, as parsed JSON. */

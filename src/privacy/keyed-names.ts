@@ -87,6 +87,15 @@ export class KeyedNames {
     return this.stream('export', scope, exportId);
   }
 
+  /** @param chapter of the changes of a tenant's themes, from 0. */
+  themeStream(scope: Scope, chapter: number): string {
+    return this.stream(
+      'theme',
+      scope,
+      this.hash('theme', scope.tenant, scope.mode, String(chapter)),
+    );
+  }
+
   /**
    * The corrections that were proposed on one day (UTC). Named as a stream of operators' actions,
    * which earlier releases know as their own.
@@ -127,7 +136,7 @@ export class KeyedNames {
 export const STREAM_PREFIX = 'referral-';
 
 const OWN =
-  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export|customer)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
+  /^referral-(?:(?:account|audit|code|payment|moderation|tank|share|periods|operations|export|theme|customer)-(?:live|test)\.[^.]+\.[^.]+|tenant-[^.]+|tenants)$/;
 
 /**
  * Whether a name has the form of this service's names. In a shared store others may use our prefix.
@@ -151,6 +160,10 @@ export const reservationOfCustomer = (stream: string): string =>
 /** Whether it is the stream of an export. */
 export const isExportStream = (stream: string): boolean =>
   stream.startsWith(`${STREAM_PREFIX}export-`);
+
+/** Whether it is a stream of themes. */
+export const isThemeStream = (stream: string): boolean =>
+  stream.startsWith(`${STREAM_PREFIX}theme-`);
 
 /** The tenant and mode of a stream; undefined for tenants' settings and for foreign streams. */
 export function scopeOfStream(stream: string): Scope | undefined {

@@ -16,6 +16,7 @@ import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../projections/rewards/queries.js';
+import { ThemeQueries } from '../../projections/themes/queries.js';
 import { UserQueries } from '../../projections/users/queries.js';
 import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
@@ -77,6 +78,7 @@ import { SharePagesController } from '../http/share-pages/share-pages.controller
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
 import { UnsubscribeController } from '../http/mails/unsubscribe.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
+import { ThemesController } from '../http/themes/themes.controller.js';
 import { UserEventsController } from '../http/user-events/user-events.controller.js';
 import { CookieUsersController } from '../http/users/cookie-users.controller.js';
 import { OpenUsersController } from '../http/users/open-users.controller.js';
@@ -87,9 +89,10 @@ import { Writes } from '../http/writing/writes.js';
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
-import { Themes } from '../themes/themes.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
+import { ThemeChanges } from '../themes/theme-changes.js';
+import { Themes } from '../themes/themes.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
@@ -138,6 +141,7 @@ const TENANT_CONTROLLERS = [
   RewardsController,
   DiscountsController,
   ExportsController,
+  ThemesController,
   SubscriptionsController,
   KeySetController,
   PaymentEventsController,
@@ -188,6 +192,8 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
     value(RewardQueries, new RewardQueries(reads('rewards'))),
     value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
     value(ExportQueries, new ExportQueries(reads('exports'))),
+    value(ThemeQueries, new ThemeQueries(reads('themes'))),
+    made(Themes, [ThemeQueries], (stored: ThemeQueries) => new Themes(stored)),
   ];
 }
 
@@ -207,6 +213,7 @@ function http(parts: ModuleParts): Provider[] {
     value(KeyedNames, core.names),
     value(Exports, core.exports),
     value(ExportDownloads, core.downloads),
+    value(ThemeChanges, core.themeChanges),
     value(DownloadPlaces, new DownloadPlaces()),
     value(DownloadRecords, parts.downloads),
     value(WebhookSubscriptions, core.webhooks),
@@ -240,11 +247,6 @@ function http(parts: ModuleParts): Provider[] {
   ];
 }
 
-const NO_THEMES = {
-  versions: () => Promise.resolve(new Map<string | null, number>()),
-  ownValues: () => Promise.resolve(new Map<string | null, never>()),
-};
-
 /** What shows facts of several read models together. */
 function shown({ core, publicUrl }: ModuleParts): Provider[] {
   return [
@@ -254,15 +256,17 @@ function shown({ core, publicUrl }: ModuleParts): Provider[] {
       (users: UserQueries, rewards: RewardQueries) =>
         new Presentation(core.tenants, users, rewards, publicUrl),
     ),
-    value(
+    made(
       SharePages,
-      new SharePages(
-        core.owners,
-        core.tenants,
-        new PageThemes(NO_THEMES, new Themes(NO_THEMES)),
-        new PageSkeletons(),
-        publicUrl,
-      ),
+      [ThemeQueries, Themes],
+      (published: ThemeQueries, themes: Themes) =>
+        new SharePages(
+          core.owners,
+          core.tenants,
+          new PageThemes(published, themes),
+          new PageSkeletons(),
+          publicUrl,
+        ),
     ),
     made(
       CodeLookUps,

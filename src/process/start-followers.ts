@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
+import { ThemeQueries } from '../../projections/themes/queries.js';
 import { ChainNames } from '../chain/chain-names.js';
 import { ChainSealer } from '../chain/chain-sealer.js';
 import { ChainSealing } from '../chain/chain-sealing.js';
@@ -29,6 +30,7 @@ import { scrubIfNeeded } from '../privacy/scrub.js';
 import { decodeAny, decodeForProjectors } from '../projecting/decode-events.js';
 import { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
+import { LiveReads } from '../projecting/following/live-reads.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import { Themes } from '../themes/themes.js';
@@ -141,7 +143,7 @@ export function makeFollowers(
 }
 
 function mailsOf(
-  { stores, address }: FollowersParts,
+  { stores, watched, address }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
 ): Mails | undefined {
   if (config.smtp === undefined) return undefined;
@@ -149,7 +151,9 @@ function mailsOf(
     core: stores.core,
     pool: stores.background,
     presence: stores.presence,
-    themes: new Themes({ ownValues: () => Promise.resolve(new Map()) }),
+    themes: new Themes(
+      new ThemeQueries(new LiveReads(stores.background, watched.generations, 'themes')),
+    ),
     smtp: config.smtp,
     mailFrom: config.mailFrom,
     publicUrl: () => config.publicUrl ?? address.url,

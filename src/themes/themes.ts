@@ -1,5 +1,6 @@
 import type { Mode, Scope } from '../domain/scope.js';
-import { resolveTheme, type OwnValues } from './resolve-theme.js';
+import type { Members } from './merge-members.js';
+import { resolveTheme, shownTheme, type OwnValues } from './resolve-theme.js';
 import type { ThemeInstance } from './theme-instance.js';
 import { fallbacksOf } from './theme-locale.js';
 
@@ -23,5 +24,12 @@ export class Themes {
     const fallbacks = fallbacksOf(locale);
     const own = await this.stored.ownValues({ tenant, mode }, fallbacks);
     return resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
+  }
+
+  /**
+   * What a tenant is shown of a locale: without built-in values for what its default leaves out.
+   */
+  async shown(scope: Scope, locale: string | null): Promise<Members> {
+    return shownTheme(await this.stored.ownValues(scope, fallbacksOf(locale)), locale);
   }
 }

@@ -26,6 +26,13 @@ import {
   decide as decideTenant,
   initialState as noTenant,
 } from '../../src/domain/tenant/tenant.decider.js';
+import {
+  CHANGED_BYTES_PER_DAY,
+  decide as decideTheme,
+  initialState as noThemes,
+  THEME_BYTES_MAX,
+  type ChangeTheme,
+} from '../../src/domain/theme/theme.decider.js';
 import { decideOnEndpoint, ENDPOINTS_MAX } from '../../src/domain/tenant/webhook-endpoints.js';
 import { USERS_MAX } from '../../src/domain/account/identify-user.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
@@ -64,6 +71,7 @@ const code = async (outcome: Promise<object>): Promise<unknown> => {
   return 'refused' in result ? result.refused : result;
 };
 const send = (accountId: string, request: AccountRequest) => code(process.send(accountId, request));
+const NO_VALUES = { values: null, bytes: 0 };
 type CreateReward = Extract<AccountRequest, { type: 'CreateReward' }>;
 const reward = (over: Partial<CreateReward>): CreateReward => ({
   type: 'CreateReward',
@@ -365,6 +373,31 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
       Array.from({ length: 1000 }, (_, index) => [`field_${index}`, text]),
     );
     return code(process.upsert('acme', 'bob', { changes: { customFields } }));
+  },
+  THEME_NOT_FOUND: () => code(process.theme({ locale: 'fr', apply: () => NO_VALUES })),
+  THEME_VERSION_NOT_FOUND: () =>
+    code(process.theme({ locale: 'fr', restores: 1, apply: () => NO_VALUES })),
+  THEME_INVALID: () =>
+    code(process.theme({ locale: 'fr', apply: () => ({ refused: 'THEME_INVALID' }) })),
+  THEME_TOO_LARGE: () =>
+    code(
+      process.theme({
+        locale: 'fr',
+        apply: () => ({ values: { a: 1 }, bytes: THEME_BYTES_MAX + 1 }),
+      }),
+    ),
+  THEME_CHANGED_TOO_MUCH: () => {
+    const state = { ...noThemes, usedBytes: CHANGED_BYTES_PER_DAY, usedAt: 1 };
+    const change: ChangeTheme = {
+      locale: null,
+      current: null,
+      values: { a: 1 },
+      bytes: 7,
+      restores: null,
+      by: null,
+      now: 1,
+    };
+    return code(Promise.resolve(decideTheme(state, change, false)));
   },
 };
 

@@ -50,6 +50,10 @@ READS.push('/reward', '/reward/balance', '/reward/x/', '/reward/x', '/account/a/
 READS.push('/account/a/user/u/sharelinks', '/account/a/user/u/shareurls', '/subscription');
 READS.push('/discount/c', '/account/a/discount');
 READS.push('/export/x', '/export/x/download', '/export/history/list');
+const THEMES = ['/theme/variables/instance', '/theme/fr/variables/instance'];
+const SHOWN = ['/users', '/referrals', '/subscription', '/export/history/list', ...THEMES];
+READS.push('/theme/variables/schema', ...THEMES);
+SHOWN.push('/theme/variables/schema');
 READS.push(
   '/open/account/a/user/u',
   '/open/account/a/user/u/shareurls',
@@ -63,6 +67,7 @@ const [PUT_USER = '', POST_USER = '', PUT_VISITOR = ''] = MADE;
 /** For everybody, as long as the open endpoints are on. */
 const ANYBODY = ['/open/user', '/open/code/c'];
 const DELETES = ['/open/account/a/user/u', '/open/account/a', '/subscription/x'];
+DELETES.push('/theme/fr/variables/instance');
 const ROUTES: readonly (readonly [string, string])[] = [
   ...[...BODIES, ...EMPTY_BODIES, APPLY].map((to) => ['POST', to] as const),
   ...READS.map((to) => ['GET', to] as const),
@@ -72,6 +77,7 @@ const ROUTES: readonly (readonly [string, string])[] = [
     ['POST', POST_USER],
     ['PUT', PUT_VISITOR],
   ] as const),
+  ...THEMES.flatMap((to) => [['PUT', to] as const, ['PATCH', to] as const]),
 ];
 
 const TOO_LARGE = `"${'x'.repeat(1024 * 1024)}"`;
@@ -102,7 +108,7 @@ describe('the description of the interface', () => {
     // The tests of this file leave none out.
     const tested = ROUTES.map(
       ([method, to]) =>
-        `${method} /api/v1/{}${to.replace(/\/(a|u|c|x|n|m)(?=\/|$)/g, '/{}').replace(/\/$/, '')}`,
+        `${method} /api/v1/{}${to.replace(/\/(a|u|c|x|n|m|fr)(?=\/|$)/g, '/{}').replace(/\/$/, '')}`,
     );
     const ofTenants = known
       .filter((route) => route.includes('/api/v1/{tenantAlias}'))
@@ -196,7 +202,8 @@ describe.each(ROUTES)('%s %s', (method, to) => {
 
   test('is checked in order: method, tenant, credentials, switches, type, size, body', async () => {
     const nobody = running.service.client('nobody', undefined);
-    const wrongMethod = await nobody.call('PATCH', to, undefined, worst);
+    const wrong = THEMES.includes(to) ? 'POST' : 'PATCH';
+    const wrongMethod = await nobody.call(wrong, to, undefined, worst);
     expect(outcome(wrongMethod)).toStrictEqual(refusal(405, 'METHOD_NOT_ALLOWED'));
     expect(wrongMethod.headers.get('allow')?.split(', ')).toContain(method);
     expect(outcome(await call(nobody, worst))).toStrictEqual(
@@ -266,7 +273,9 @@ describe.each(ROUTES)('%s %s', (method, to) => {
       expect({ status, body }).toStrictEqual(
         refusal(400, 'BAD_REQUEST', to === '/accountsync' ? 'RS022' : null),
       );
-    } else if (!['/users', '/referrals', '/subscription', '/export/history/list'].includes(to)) {
+    } else if (method === 'PUT' || method === 'PATCH') {
+      expect({ status, body }).toStrictEqual(refusal(400, 'VALIDATION_FAILED'));
+    } else if (method === 'DELETE' || !SHOWN.includes(to)) {
       expect([status, body['statusCode']]).toStrictEqual([404, 404]);
     }
     const slash = await tenant.live.call(

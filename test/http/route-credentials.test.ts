@@ -80,6 +80,7 @@ type Row = readonly [Access, number, string?];
 const T = '/api/v1/{tenantAlias}';
 const USER = `${T}/account/{accountId}/user/{userId}`;
 const OPEN_USER = `${T}/open/account/{accountId}/user/{userId}`;
+const THEME = `${T}/theme/{locale}/variables/instance`;
 const ROWS: Readonly<Record<string, Row>> = {
   [`POST ${T}/accountsync`]: ['key', 400],
   [`GET ${T}/account/{accountId}`]: ['key', 200],
@@ -115,6 +116,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`GET ${T}/subscription`]: ['key', 200],
   [`DELETE ${T}/subscription/{url}`]: ['key', 404, '/subscription/nobodys'],
   [`POST ${T}/subscription/{url}/test`]: ['key', 404, '/subscription/nobodys/test'],
+  [`GET ${T}/theme/variables/schema`]: ['key', 200],
+  [`GET ${T}/theme/variables/instance`]: ['key', 200],
+  [`PUT ${T}/theme/variables/instance`]: ['key', 400],
+  [`PATCH ${T}/theme/variables/instance`]: ['key', 400],
+  [`GET ${THEME}`]: ['key', 200, '/theme/fr/variables/instance'],
+  [`PUT ${THEME}`]: ['key', 400, '/theme/fr/variables/instance'],
+  [`PATCH ${THEME}`]: ['key', 400, '/theme/fr/variables/instance'],
+  [`DELETE ${THEME}`]: ['key', 404, '/theme/fr/variables/instance'],
   [`PUT ${OPEN_USER}`]: ['writing', 200],
   [`POST ${OPEN_USER}`]: ['writing', 400],
   [`GET ${OPEN_USER}`]: ['reading', 200],

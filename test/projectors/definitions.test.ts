@@ -18,5 +18,6 @@ test('the definitions of the read models are those of the last release', () => {
     rewards: 'a5eecb1c21d05efca31a3e15c10fff5f9058c017bb5fefae48b6352f13b9aa3d',
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',
+    themes: 'db6f6422783f36caf3691d117deaaf70a9964aaadb4247a1f94a749b4ff18344',
   });
 });

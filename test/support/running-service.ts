@@ -284,7 +284,9 @@ export async function startWithStores(environment: Readonly<Record<string, strin
 
 /** The body of an error, every member of it. */
 export function errorBody(statusCode: number, apiErrorCode: string, rsCode: string | null = null) {
-  const listsReasons = apiErrorCode === 'BAD_REQUEST' || apiErrorCode === 'MODERATION_NOT_POSSIBLE';
+  const listsReasons = ['BAD_REQUEST', 'VALIDATION_FAILED', 'MODERATION_NOT_POSSIBLE'].includes(
+    apiErrorCode,
+  );
   return {
     statusCode,
     apiErrorCode,

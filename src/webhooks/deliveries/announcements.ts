@@ -2,24 +2,35 @@ import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { DomainEvent } from '../../domain/events.js';
 import type { ExportEvent } from '../../domain/export/export.decider.js';
-import { accountRefOf, isExportStream } from '../../privacy/keyed-names.js';
+import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
+import { accountRefOf, isExportStream, isThemeStream } from '../../privacy/keyed-names.js';
 import type { LedgerEvent, UndecodableEvent } from '../../projecting/projector.js';
 import {
   announcedBy,
   announcedByEach,
   announcedByExport,
+  announcedByTheme,
   type Announced,
 } from '../payloads/announced.js';
 
-/** Only events of accounts and exports announce something. */
+/** Only events of accounts, exports and themes announce something. */
 export const isAnnouncing = (stream: string): boolean =>
-  accountRefOf(stream) !== undefined || isExportStream(stream);
+  accountRefOf(stream) !== undefined || isExportStream(stream) || isThemeStream(stream);
 
 const isOfAccount = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<AccountEvent> =>
   decoded.accountRef !== '';
 
 const isOfExport = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<ExportEvent> =>
   isExportStream(decoded.stream);
+
+const isOfTheme = (decoded: LedgerEvent<DomainEvent>): decoded is LedgerEvent<ThemeEvent> =>
+  isThemeStream(decoded.stream);
+
+/** Of an event that is not an account's. */
+function announcedBeside(decoded: LedgerEvent<DomainEvent>): readonly Announced[] {
+  if (isOfExport(decoded)) return announcedByExport(decoded.event);
+  return isOfTheme(decoded) ? announcedByTheme(decoded.event) : [];
+}
 
 /** What the events announce, by event. */
 export function announcements(
@@ -34,8 +45,8 @@ export function announcements(
     ofAccounts.map((decoded, index) => [decoded, each[index] ?? []]),
   );
   for (const decoded of all)
-    if (!('undecodable' in decoded) && isOfExport(decoded))
-      told.set(decoded, announcedByExport(decoded.event));
+    if (!('undecodable' in decoded) && !isOfAccount(decoded))
+      told.set(decoded, announcedBeside(decoded));
   return told;
 }
 
@@ -44,11 +55,7 @@ export function announcements(
  * have ids made from it.
  */
 export function webhookIdOf(decoded: LedgerEvent<DomainEvent>, announced: Announced): string {
-  const [first] = isOfAccount(decoded)
-    ? announcedBy(decoded.event)
-    : isOfExport(decoded)
-      ? announcedByExport(decoded.event)
-      : [];
+  const [first] = isOfAccount(decoded) ? announcedBy(decoded.event) : announcedBeside(decoded);
   const name = JSON.stringify(announced);
   return JSON.stringify(first) === name
     ? decoded.eventId

@@ -12,6 +12,7 @@ import {
   type ExportState,
 } from '../../domain/export/export.decider.js';
 import type { Scope } from '../../domain/scope.js';
+import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { statsOf, statusOf } from '../../exports/shown-export.js';
@@ -30,6 +31,7 @@ import {
   exportData,
   referralData,
   rewardCreatedData,
+  themePublishFinishedData,
   userCreatedData,
   type WebhookData,
 } from './presented.js';
@@ -101,6 +103,7 @@ export class Payloads {
   async data({ tenant, mode, stream, ...of }: Announcement): Promise<PayloadData> {
     const { type, subject } = of.announced;
     if (type === 'export.created' || type === 'export.completed') return this.ofExport(stream, of);
+    if (type === 'theme.publish.finished') return this.ofTheme(stream, of);
     const append = await this.opened.append(stream, of.revision, of.eventId);
     const [event] = append ? await this.opened.open([append.event]) : [];
     if (!append || !event) return NOTHING;
@@ -120,9 +123,8 @@ export class Payloads {
       case 'referral.ended':
       case 'referral.automoderation.complete':
         return this.referral(told);
-      case 'theme.publish.finished':
       case 'test':
-        throw new Error(`${type} is not about an event of an account or export`);
+        throw new Error(`${type} is not about an event`);
     }
   }
 
@@ -158,6 +160,21 @@ export class Payloads {
         fileRef: null,
       }),
     );
+  }
+
+  private async ofTheme(
+    stream: string,
+    { revision, eventId }: Pick<Announcement, 'revision' | 'eventId'>,
+  ): Promise<PayloadData> {
+    const { log, codec } = this.parts;
+    for await (const recorded of log.readStream(stream, { from: revision, limit: 1 })) {
+      if (recorded.id !== eventId || recorded.revision !== revision) return NOTHING;
+      const [decoded] = await codec.decodeAll([recorded]);
+      return decoded
+        ? made(themePublishFinishedData((decoded.event as ThemeEvent).locale))
+        : NOTHING;
+    }
+    return NOTHING;
   }
 
   private async userCreated(

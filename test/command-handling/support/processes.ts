@@ -8,13 +8,17 @@ import {
   type AccountOutcome,
   AccountCommandEnvelope,
   ModerationCommandEnvelope,
+  ThemeCommandEnvelope,
   type Commands,
   type ModerationOutcome,
+  type ThemeEdit,
+  type ThemeOutcome,
 } from '../../../src/command-handling/commands.js';
 import type { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
 import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
 import type { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
+import type { ThemeJournal } from '../../../src/command-handling/theme-journal.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
 import type { AccountEvent } from '../../../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../../../src/domain/account/account.state.js';
@@ -112,6 +116,7 @@ export class TestProcess {
   readonly erasures: ErasureProcess;
   readonly commands: Commands;
   readonly tenants: TenantDirectory;
+  readonly themeJournal: ThemeJournal;
   /** Tells the other processes that a tenant has changed. */
   announceTenant: (alias: string) => Promise<void> = () => Promise.resolve();
 
@@ -141,6 +146,7 @@ export class TestProcess {
       clock,
     });
     this.tenants = handling.tenants;
+    this.themeJournal = handling.themeJournal;
     this.owners = handling.owners;
     this.moderations = handling.moderations;
     this.erasures = handling.erasures;
@@ -242,6 +248,10 @@ export class TestProcess {
         Object.entries(actions).map(([referralId, action]) => ({ referralId, action })),
       ),
     );
+  }
+
+  theme(edit: ThemeEdit, meta: CommandMeta = aRequest()): Promise<ThemeOutcome> {
+    return this.commands.execute(new ThemeCommandEnvelope(meta, edit));
   }
 
   async account(accountId: string): Promise<OpenAccount> {

@@ -1,0 +1,183 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Put } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { ThemeOutcome } from '../../command-handling/commands.js';
+import type { CommandMeta } from '../../event-log/envelope.js';
+import { ThemeChanges } from '../../themes/theme-changes.js';
+import { isLocale } from '../../themes/theme-locale.js';
+import { THEME_SCHEMA } from '../../themes/theme-schema.js';
+import { Themes } from '../../themes/themes.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
+import { ApiError } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { CommandGateway } from '../writing/command-gateway.js';
+import { refusalAnswer } from '../writing/refusal-answers.js';
+
+const READ_MODELS = ['themes'];
+
+/** As `/theme/variables/schema` describes it; members beside those are kept. */
+const INSTANCE = { type: 'object', additionalProperties: true } as const;
+const DOCUMENT = {
+  ...INSTANCE,
+  required: [...THEME_SCHEMA.required],
+  description: 'What `/theme/variables/schema` describes, at most 256 KiB',
+};
+const MERGE_PATCH = {
+  ...INSTANCE,
+  description: 'A JSON merge patch on the own values: null removes a member',
+};
+
+type Accepted = Exclude<ThemeOutcome, { readonly refused: unknown }>;
+
+/** Words and colours of widgets, mails and of the page behind a share link. */
+@ApiTags('Theme')
+@Controller(TENANT_PATH)
+export class ThemesController {
+  constructor(
+    private readonly gateway: CommandGateway,
+    private readonly themes: Themes,
+    private readonly changes: ThemeChanges,
+  ) {}
+
+  @ApiOperation({ summary: 'The JSON Schema (2020-12) of theme variables' })
+  @Get('theme/variables/schema')
+  @Access('key')
+  @Header('Content-Type', 'application/schema+json; charset=utf-8')
+  @ApiOkResponse({ content: { 'application/schema+json': { schema: { type: 'object' } } } })
+  schema() {
+    return THEME_SCHEMA;
+  }
+
+  @ApiOperation({ summary: 'The default theme variables' })
+  @Get('theme/variables/instance')
+  @Access('key')
+  @ApiOkResponse({ schema: INSTANCE })
+  async default(@Call() call: Call) {
+    return this.shown(call, null);
+  }
+
+  @ApiOperation({ summary: 'Replace the default theme variables' })
+  @Put('theme/variables/instance')
+  @HttpCode(204)
+  @Access('key')
+  @ApiBody({ schema: DOCUMENT })
+  @ApiNoContentResponse({ description: 'They are published' })
+  @Fails('VALIDATION_FAILED')
+  replaceDefault(@Call() call: Call, @Body() body: unknown) {
+    return this.put(call, null, body);
+  }
+
+  @ApiOperation({ summary: 'Change members of the default theme variables' })
+  @Patch('theme/variables/instance')
+  @HttpCode(200)
+  @Access('key')
+  @ApiBody({ schema: MERGE_PATCH })
+  @ApiOkResponse({ schema: INSTANCE })
+  @Fails('VALIDATION_FAILED')
+  changeDefault(@Call() call: Call, @Body() body: unknown) {
+    return this.patch(call, null, body);
+  }
+
+  @ApiOperation({
+    summary:
+      'The theme variables of a locale: each member is its own, or that of its language, or the default',
+  })
+  @Get('theme/:locale/variables/instance')
+  @Access('key')
+  @ApiOkResponse({ schema: INSTANCE })
+  async ofLocale(@Call() call: Call, @Param('locale') locale: string) {
+    return this.shown(call, localeIn(locale));
+  }
+
+  @ApiOperation({ summary: 'Replace the own theme variables of a locale' })
+  @Put('theme/:locale/variables/instance')
+  @HttpCode(204)
+  @Access('key')
+  @ApiBody({ schema: DOCUMENT })
+  @ApiNoContentResponse({ description: 'They are published' })
+  @Fails('VALIDATION_FAILED')
+  replace(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
+    return this.put(call, localeIn(locale), body);
+  }
+
+  @ApiOperation({ summary: 'Change members of the own theme variables of a locale' })
+  @Patch('theme/:locale/variables/instance')
+  @HttpCode(200)
+  @Access('key')
+  @ApiBody({ schema: MERGE_PATCH })
+  @ApiOkResponse({ schema: INSTANCE, description: 'The variables of the locale after the change' })
+  @Fails('VALIDATION_FAILED')
+  change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
+    return this.patch(call, localeIn(locale), body);
+  }
+
+  @ApiOperation({ summary: 'Remove the own theme variables of a locale' })
+  @Delete('theme/:locale/variables/instance')
+  @HttpCode(200)
+  @Access('key')
+  @ApiOkResponse({ schema: INSTANCE, description: 'The values that were removed' })
+  @Fails('THEME_NOT_FOUND')
+  remove(@Call() call: Call, @Param('locale') asked: string) {
+    const locale = localeIn(asked);
+    return this.write(call, 200, async (meta) => {
+      const removed = accepted(await this.changes.remove(meta, locale));
+      return { ...removed, body: removed.before };
+    });
+  }
+
+  private async shown(call: Call, locale: string | null) {
+    await this.gateway.readable(call, READ_MODELS);
+    return this.themes.shown(call.scope, locale);
+  }
+
+  private put(call: Call, locale: string | null, body: unknown) {
+    return this.write(call, 204, async (meta) => {
+      const put = accepted(await this.changes.put(meta, locale, body));
+      return { ...put, body: undefined };
+    });
+  }
+
+  private patch(call: Call, locale: string | null, body: unknown) {
+    return this.write(call, 200, async (meta) => {
+      const patched = accepted(await this.changes.patch(meta, locale, body));
+      return { ...patched, body: await this.changes.shown(call.scope, locale, patched.state) };
+    });
+  }
+
+  private write(
+    call: Call,
+    status: number,
+    change: (meta: CommandMeta) => Promise<Accepted & { readonly body: unknown }>,
+  ) {
+    return this.gateway.answer(call, async (meta) => {
+      const { body, position, replayed } = await change(meta);
+      return { status, body, position, triggersPolicy: false, replayed };
+    });
+  }
+}
+
+/** @throws {ApiError} for a refusal. */
+function accepted(outcome: ThemeOutcome): Accepted {
+  if (!('refused' in outcome)) return outcome;
+  const { refused, details, waitMs } = outcome;
+  if (waitMs === undefined) throw refusalAnswer(refused, details);
+  throw new ApiError('RATE_LIMITED', {
+    message: 'More of the themes was changed than a day allows',
+    headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
+  });
+}
+
+/** @throws {ApiError} BAD_REQUEST with `RS039`. */
+function localeIn(text: string): string {
+  if (isLocale(text)) return text;
+  throw new ApiError('BAD_REQUEST', {
+    rsCode: 'RS039',
+    validationErrors: ['locale must be like en or en_US'],
+  });
+}

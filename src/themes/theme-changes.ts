@@ -1,0 +1,120 @@
+import {
+  ThemeCommandEnvelope,
+  type Commands,
+  type EditedTheme,
+  type ThemeEdit,
+  type ThemeOutcome,
+} from '../command-handling/commands.js';
+import type { ThemeJournal } from '../command-handling/theme-journal.js';
+import type { Personal } from '../domain/personal.js';
+import { refused, type Refused } from '../domain/refusal.js';
+import type { Scope } from '../domain/scope.js';
+import { THEME_BYTES_MAX, type ThemesState } from '../domain/theme/theme.decider.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import { BUILT_IN_THEME } from './built-in-theme.js';
+import { isMembers, mergePatch, type Members } from './merge-members.js';
+import { shownTheme } from './resolve-theme.js';
+import { fallbacksOf } from './theme-locale.js';
+
+/**
+ * Changes of the tenants' themes, decided in the log. Refusals: `THEME_TOO_LARGE`; `THEME_INVALID`
+ * with a line for each fault; `THEME_NOT_FOUND`, `THEME_VERSION_NOT_FOUND`;
+ * `THEME_CHANGED_TOO_MUCH` with the time to wait.
+ */
+export class ThemeChanges {
+  constructor(
+    private readonly commands: Commands,
+    private readonly journal: ThemeJournal,
+  ) {}
+
+  /** Replaces the own values of a locale (null: the default). */
+  async put(
+    meta: CommandMeta,
+    locale: string | null,
+    values: unknown,
+    by?: Personal<string>,
+  ): Promise<ThemeOutcome> {
+    const check = await loadCheck();
+    return this.send(meta, { locale, ...byOf(by), apply: () => check(values, true) });
+  }
+
+  /**
+   * A JSON merge patch on the own values of a locale. Those of a default without any are the
+   * built-in ones: so it is shown.
+   */
+  async patch(meta: CommandMeta, locale: string | null, patch: unknown): Promise<ThemeOutcome> {
+    const check = await loadCheck();
+    return this.send(meta, {
+      locale,
+      apply: (values) => {
+        if (!isMembers(patch)) return check(patch, false);
+        const base = values ?? (locale === null ? { ...BUILT_IN_THEME } : {});
+        return check(mergePatch(base, patch), false);
+      },
+    });
+  }
+
+  /** Removes the own values of a locale. */
+  remove(meta: CommandMeta, locale: string): Promise<ThemeOutcome> {
+    return this.send(meta, { locale, apply: () => ({ values: null, bytes: 0 }) });
+  }
+
+  /** Makes the values of a version current again, as a new version. */
+  async restore(
+    meta: CommandMeta,
+    {
+      locale,
+      version,
+      by,
+    }: {
+      readonly locale: string | null;
+      readonly version: number;
+      readonly by: Personal<string>;
+    },
+  ): Promise<ThemeOutcome> {
+    const check = await loadCheck();
+    return this.send(meta, {
+      locale,
+      by,
+      restores: version,
+      apply: (values) => (values === null ? { values, bytes: 0 } : check(values, false)),
+    });
+  }
+
+  /** What is shown of a locale, after all changes or those of a state. */
+  async shown(
+    scope: Scope,
+    locale: string | null,
+    state?: Pick<ThemesState, 'locales'>,
+  ): Promise<Members> {
+    const of = state ?? (await this.journal.state(scope));
+    const own = new Map<string | null, Members>();
+    for (const one of fallbacksOf(locale)) {
+      const values = await this.journal.valuesOf(scope, of, one);
+      if (values !== null) own.set(one, values);
+    }
+    return shownTheme(own, locale);
+  }
+
+  private send(meta: CommandMeta, edit: ThemeEdit): Promise<ThemeOutcome> {
+    return this.commands.execute(new ThemeCommandEnvelope(meta, edit));
+  }
+}
+
+const byOf = (by: Personal<string> | undefined): Pick<ThemeEdit, 'by'> =>
+  by === undefined ? {} : { by };
+
+type Check = (values: unknown, isWhole: boolean) => EditedTheme | Refused;
+
+/** Loaded with the first change: most commands of operators need neither schema nor templates. */
+async function loadCheck(): Promise<Check> {
+  const { themeFaults } = await import('./theme-faults.js');
+  return (values, isWhole) => {
+    const bytes = Buffer.byteLength(JSON.stringify(values ?? null));
+    if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
+    const faults = themeFaults(values, { isWhole });
+    if (faults.length > 0) return refused('THEME_INVALID', ...faults);
+    if (!isMembers(values)) throw new Error('the schema takes nothing but objects');
+    return { values, bytes };
+  };
+}

@@ -1,0 +1,157 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { templateFaults } from '../templates/template-faults.js';
+import { isMembers } from './merge-members.js';
+import { THEME_VARIABLES } from './theme-instance.js';
+import { THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
+
+const FAULTS_MAX = 100;
+const DEPTH_MAX = 32;
+
+/**
+ * What is wrong with a theme's values: one line for each fault, beginning with the path of the
+ * member (`/email/WELCOME/configuration/subject`), at most 100. Empty: nothing.
+ * @param isWhole whether the three members that a whole document has are required.
+ */
+export function themeFaults(values: unknown, { isWhole }: { readonly isWhole: boolean }): string[] {
+  const unstorable = unstorableFault(values);
+  if (unstorable !== undefined) return [unstorable];
+  const validate = isWhole ? validators().whole : validators().part;
+  validate(values);
+  const faults = new Set((validate.errors ?? []).map(lineOf));
+  for (const fault of faultsWithin(THEME_SCHEMA, values, '')) {
+    if (faults.size >= FAULTS_MAX) break;
+    faults.add(fault);
+  }
+  return [...faults].slice(0, FAULTS_MAX);
+}
+
+interface Validators {
+  readonly whole: ValidateFunction;
+  readonly part: ValidateFunction;
+}
+let compiled: Validators | undefined;
+
+/** Compiled on first use. */
+function validators(): Validators {
+  const { required: _, ...part } = THEME_SCHEMA;
+  const ajv = addFormats.default(new Ajv2020({ allErrors: true }));
+  return (compiled ??= { whole: ajv.compile(THEME_SCHEMA), part: ajv.compile(part) });
+}
+
+const DEFINED = /\/\$defs\/([A-Za-z]+)\/pattern$/;
+
+function lineOf({
+  instancePath,
+  schemaPath,
+  params,
+  message = 'is not valid',
+}: ErrorObject): string {
+  const path = instancePath === '' ? '/' : instancePath;
+  if ('missingProperty' in params) return `${path} lacks ${String(params['missingProperty'])}`;
+  if ('allowedValues' in params && Array.isArray(params['allowedValues']))
+    return `${path} must be one of ${params['allowedValues'].join(', ')}`;
+  const defined = DEFINED.exec(schemaPath)?.[1];
+  if (isDefined(defined)) return `${path} is none: ${THEME_SCHEMA.$defs[defined].description}`;
+  return `${path} ${message}`;
+}
+
+const isDefined = (name: string | undefined): name is DefinedKind =>
+  name !== undefined && Object.hasOwn(THEME_SCHEMA.$defs, name);
+
+/** Faults that the schema cannot express, of the members that it names. */
+function* faultsWithin(schema: object, value: unknown, path: string): Generator<string> {
+  if ('$ref' in schema) {
+    const kind = String(schema.$ref).split('/').at(-1);
+    if (isDefined(kind) && typeof value === 'string')
+      for (const fault of FAULTS[kind](value)) yield `${path} ${fault}`;
+  } else if ('properties' in schema && isMembers(value)) {
+    for (const [name, member] of Object.entries(schema.properties as Record<string, object>))
+      if (Object.hasOwn(value, name)) yield* faultsWithin(member, value[name], `${path}/${name}`);
+  } else if ('items' in schema && Array.isArray(value)) {
+    for (const [index, item] of value.entries())
+      yield* faultsWithin(schema.items as object, item, `${path}/${index}`);
+  }
+}
+
+type Faults = (text: string) => readonly string[];
+
+const template: Faults = (text) => templateFaults(text, THEME_VARIABLES);
+const markdown: Faults = (text) => {
+  const faults = template(text);
+  return faults.length === 0 && hasScriptLink(text)
+    ? ['has a link that is no link to a page']
+    : faults;
+};
+const oneLine: Faults = (text) => (CONTROL.test(text) ? ['must be one line'] : []);
+const none: Faults = () => [];
+
+/** By the kinds of members that the schema defines. */
+const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
+  color: none,
+  font: none,
+  label: oneLine,
+  markdown,
+  markdownText: markdown,
+  line: (text) => [...oneLine(text), ...template(text)],
+  message: template,
+  image: (text) =>
+    text === '' || isAddress(text, IMAGE) ? [] : ['must be an absolute http(s) address'],
+  site: (text) =>
+    text === '' || isAddress(text, SITE) ? [] : ['must be an absolute http(s) address'],
+  addressPattern: (text) =>
+    CONTROL.test(text) || SCRIPT.test(bare(text)) ? ['must be a pattern of http(s) addresses'] : [],
+};
+
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+const SITE = /^https?:\/\/[^\s<>"'`\\{}|^]+$/i;
+const IMAGE = /^(?:https?:)?\/\/[^\s<>"'`\\{}|^]+$/i;
+
+function isAddress(text: string, form: RegExp): boolean {
+  const base = 'https://example.com';
+  if (CONTROL.test(text) || !form.test(text) || !URL.canParse(text, base)) return false;
+  const { hostname, username, password } = new URL(text, base);
+  return hostname !== '' && username === '' && password === '';
+}
+
+const SCRIPT = /^[<("']*(?:javascript|vbscript|data):/;
+/** Where an address begins: a link, a definition, an autolink, an attribute, a style. */
+const SCRIPT_LINK =
+  /(?:\]\(|\]:|<|=["'`]|(?:href|src|action|background|poster|cite)=|url\()[<"'`]*(?:javascript|vbscript|data):/;
+
+/** @param text a good template: its tags are few. */
+const hasScriptLink = (text: string): boolean =>
+  SCRIPT_LINK.test(bare(text.replace(/\{\{[^}]*\}\}/g, '')));
+
+/** As a browser reads an address: without what it ignores or decodes. */
+const bare = (text: string): string =>
+  text
+    .replace(/&#x0*([0-9a-f]{1,6});?/gi, (_, code: string) => character(parseInt(code, 16)))
+    .replace(/&#0*(\d{1,7});?/g, (_, code: string) => character(Number(code)))
+    .replace(/&(?:tab|newline);/gi, '')
+    .replace(/&colon;/gi, ':')
+    .replace(/&lpar;/gi, '(')
+    .replace(/[\s\p{C}\\]/gu, '')
+    .toLowerCase();
+
+const character = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '');
+
+/** Half a surrogate pair, or NUL. */
+const UNSTORABLE = /[\p{Surrogate}\0]/u;
+
+/** Of a document that did not come over HTTP, where this is checked before. */
+function unstorableFault(root: unknown): string | undefined {
+  const open = [{ node: root, depth: 0 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, depth } = next;
+    if (typeof node === 'string' && UNSTORABLE.test(node))
+      return '/ holds a NUL character or half a surrogate pair';
+    if (typeof node !== 'object' || node === null) continue;
+    if (depth >= DEPTH_MAX) return `/ is nested deeper than ${DEPTH_MAX}`;
+    for (const [name, child] of Object.entries(node)) {
+      if (name === '__proto__') return '/ holds a forbidden member (__proto__)';
+      open.push({ node: name, depth: depth + 1 }, { node: child, depth: depth + 1 });
+    }
+  }
+  return undefined;
+}

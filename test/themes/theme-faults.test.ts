@@ -1,0 +1,270 @@
+import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
+import { mergePatch } from '../../src/themes/merge-members.js';
+import { themeFaults } from '../../src/themes/theme-faults.js';
+import { MAIL_TYPES, THEME_VARIABLES } from '../../src/themes/theme-instance.js';
+
+const BUILT_IN = { ...BUILT_IN_THEME };
+const part = (values: unknown): string[] => themeFaults(values, { isWhole: false });
+/** The members on a path, the value at its end. */
+const at = (path: string, value: unknown): Record<string, unknown> =>
+  path
+    .split('/')
+    .slice(1)
+    .reduceRight<unknown>((inside, name) => ({ [name]: inside }), value) as Record<string, unknown>;
+
+const WIDGET = '/widget/REFERRER_WIDGET/content';
+const BODY = '/email/WELCOME/content/bodyContent';
+const SUBJECT = '/email/REWARD_EARNED/configuration/subject';
+const COLOR = `${WIDGET}/widgetCustomization/headerColor`;
+const IMAGE = '/email/WELCOME/content/headerImageUrl';
+
+test('the built-in theme is without fault, whole and in each of its parts', () => {
+  expect(themeFaults(BUILT_IN, { isWhole: true })).toEqual([]);
+  for (const [name, member] of Object.entries(BUILT_IN))
+    expect(part({ [name]: member })).toEqual([]);
+});
+
+test('a whole document has its three members, a part need not', () => {
+  expect(themeFaults({ widget: {} }, { isWhole: true })).toEqual([
+    '/ lacks jsOptions',
+    '/ lacks email',
+  ]);
+  expect(themeFaults({ jsOptions: {}, widget: {}, email: {} }, { isWhole: true })).toEqual([]);
+  expect(part({})).toEqual([]);
+});
+
+test.each([
+  [SUBJECT, 'You earned {{reward.text}}, {{user.firstName}}'],
+  [BODY, THEME_VARIABLES.map((name) => `{{${name}}}`).join('\n')],
+  [BODY, '{{#if friend.name}}{{friend.name}}{{else}}A friend{{/if}} {{#unless code}}-{{/unless}}'],
+  [BODY, 'Our data: safe. JavaScript: a language. [Terms](https://acme.example/terms?a=data:1)'],
+  [BODY, '[Go]({{shareLink}}) <mailto:help@acme.example>'],
+  [COLOR, '#abc'],
+  [COLOR, '#A1b2C3'],
+  [IMAGE, ''],
+  [IMAGE, 'https://cdn.acme.example/a.png?b=1'],
+  [IMAGE, '//cdn.acme.example/a.png'],
+  ['/page/siteUrl', 'https://acme.example/'],
+  ['/jsOptions/conversionUrls', ['/thanks', 'https://*.acme.example/.*']],
+  [`${WIDGET}/widgetCustomization/widgetFont`, '"Helvetica Neue", Helvetica, Arial, sans-serif'],
+  [`${WIDGET}/widgetCustomization/widgetFont`, 'Times New Roman'],
+  ['/email/configuration/fromAddress', 'marketing@acme.example'],
+  ['/ours/nothing/knows', { it: ['{{', 'javascript:x', null] }],
+])('%s takes %j', (path, value) => {
+  expect(part(at(path, value))).toEqual([]);
+});
+
+const HOSTILE: readonly (readonly [string, unknown])[] = [
+  // Templates.
+  ...[
+    '{{',
+    '{{user.firstName',
+    '{{#if code}}',
+    '{{/if}}',
+    '{{#each code}}{{/each}}',
+    '{{{code}}}',
+    '{{&code}}',
+    '{{> partial}}',
+    '{{#> layout}}{{/layout}}',
+    '{{* decorator}}',
+    '{{#*inline "a"}}{{/inline}}',
+    '{{constructor}}',
+    '{{user.constructor}}',
+    '{{user.constructor.constructor}}',
+    '{{user.__proto__}}',
+    '{{__proto__.polluted}}',
+    '{{user.[__proto__]}}',
+    '{{lookup user "constructor"}}',
+    '{{#with user}}{{firstName}}{{/with}}',
+    '{{log code}}',
+    '{{helper code}}',
+    '{{code arg=1}}',
+    '{{#if (helper code)}}{{/if}}',
+    '{{process.env}}',
+    '{{@root.constructor}}',
+    '{{../code}}',
+    '{{user.email}}',
+    '{{password}}',
+    '{{toString}}',
+    '{{7}}',
+    '{{"text"}}',
+    '{{user}}',
+    '{{code}}'.repeat(5_000),
+    '{{#if code}}'.repeat(10_000),
+    `${'{{#if code}}'.repeat(10_000)}${'{{/if}}'.repeat(10_000)}`,
+    '{'.repeat(100_000),
+    '\u0000{{code}}',
+    '> '.repeat(2_000),
+    '['.repeat(15_000),
+  ].map((text) => [BODY, text] as const),
+  // Links.
+  ...[
+    '[a](javascript:alert(1))',
+    '[a](JaVaScRiPt:alert(1))',
+    '[a]( javascript:alert(1))',
+    '[a](<javascript:alert(1)>)',
+    '[a](java\tscript:alert(1))',
+    '[a](java\nscript:alert(1))',
+    '[a](&#106;avascript:alert(1))',
+    '[a](&#x6A;avascript:alert(1))',
+    '[a](&#0000106avascript:alert(1))',
+    '[a](javascript&colon;alert(1))',
+    '[a](java&Tab;script:alert(1))',
+    '[a](java{{! }}script:alert(1))',
+    '[a](data:text/html,<script>)',
+    '[a](vbscript:msgbox)',
+    '![a](data:image/svg+xml;base64,AAAA)',
+    '<javascript:alert(1)>',
+    '[a]: javascript:alert(1)',
+    '[a]:\n  data:text/html,x',
+    '<a href="javascript:alert(1)">a</a>',
+    "<a href='javascript:alert(1)'>a</a>",
+    '<a href=javascript:alert(1)>a</a>',
+    '<a href=" javascript:alert(1)">a</a>',
+    '<img src="data:image/png;base64,AA">',
+    '<div style="background:url(javascript:alert(1))">',
+    '<div style="background:url(\'data:x\')">',
+  ].map((text) => [BODY, text] as const),
+  // Lines.
+  ...[
+    'a\r\nBcc: all@acme.example',
+    'a\nb',
+    'a\rb',
+    'a\u2028b',
+    'a\u0000b',
+    'a\u001bb',
+    '',
+    '{{#if code}}a',
+    '{{unknown}}',
+    'x'.repeat(1_001),
+  ].map((text) => [SUBJECT, text] as const),
+  ...['a\r\nBcc: b', 'a\u0085b', 'x'.repeat(256), 7, null].map(
+    (name) => ['/email/configuration/fromName', name] as const,
+  ),
+  ...[
+    'a@b.c\r\nBcc: d@e.f',
+    'a@b\n',
+    'nobody',
+    'a@',
+    '@b.example',
+    'a b@c.example',
+    'a@b',
+    '',
+    7,
+    null,
+  ].map((address) => ['/email/configuration/fromAddress', address] as const),
+  // Addresses.
+  ...[
+    'javascript:alert(1)',
+    'JAVASCRIPT:alert(1)',
+    'data:text/html,x',
+    ' https://acme.example/',
+    'https://acme.example/\n',
+    'ftp://acme.example/',
+    'file:///etc/passwd',
+    'https://',
+    'https://user:password@acme.example/',
+    'https://acme.example/{{code}}',
+    'https://acme.example/"onload="x',
+    'acme.example',
+    '/relative',
+    'https:\\\\acme.example',
+    `https://acme.example/${'x'.repeat(2_000)}`,
+    7,
+    ['https://acme.example/'],
+  ].flatMap((url) => [['/page/siteUrl', url] as const, [IMAGE, url] as const]),
+  ['/page/siteUrl', '//acme.example/'],
+  ['/jsOptions/conversionUrls', ['javascript:x']],
+  ['/jsOptions/conversionUrls', ['java\tscript:x']],
+  ['/jsOptions/conversionUrls', '/thanks'],
+  ['/jsOptions/conversionUrls', [7]],
+  ['/jsOptions/conversionUrls', Array.from({ length: 1_001 }, () => '/')],
+  ['/jsOptions/widgetUrlMappings', [{ url: 'data:x' }]],
+  ['/jsOptions/widgetUrlMappings', [{ showAsCTA: 'true' }]],
+  ['/jsOptions/widgetUrlMappings', [{ widgetType: 'OTHER' }]],
+  // Colours, fonts and the like.
+  ...[
+    'red',
+    '#12',
+    '#12345',
+    '#1234567',
+    '123456',
+    '#ggg',
+    'rgb(1,2,3)',
+    '#abc;}',
+    '#abc\n',
+    '',
+    0,
+  ].map((color) => [COLOR, color] as const),
+  ...['Comic Sans', 'Arial;}', 'Lato, url(x)', 'Lato, "', 'expression(x)', '', 7].map(
+    (font) => [`${WIDGET}/widgetCustomization/widgetFont`, font] as const,
+  ),
+  [`${WIDGET}/widgetCustomization/heading`, ''],
+  [`${WIDGET}/shareMessaging/smsShareBody`, 'abc'],
+  [`${WIDGET}/shareMessaging/emailShareSubject`, 'many\nlines'],
+  ['/widget/CONVERSION_WIDGET/content/widgetCustomization/widgetHeaderImage', ''],
+  ['/widget/CONVERSION_WIDGET/content/widgetCustomization/buttonCopy', ''],
+  ['/widget/CONVERSION_WIDGET/cta/content/buttonSide', 'up'],
+  ['/widget/CONVERSION_WIDGET/cta/content/buttonPosition', 'left'],
+  ['/widget/CONVERSION_WIDGET/cta/content/buttonWidth', 1.5],
+  ['/widget/CONVERSION_WIDGET/cta/content/buttonWidth', '160'],
+  ['/widget/CONVERSION_WIDGET/cta/content/buttonText', '{{nothing}}'],
+  ['/jsOptions/widget/defaultWidgetType', 'OTHER_WIDGET'],
+  ['/email/WELCOME/content/hasShareLink', 'yes'],
+  ['/page/heading', 'two\nlines'],
+  ['/page/color', 'blue'],
+  ['/page', []],
+  ['/email', 'text'],
+  ['/widget', null],
+];
+
+test.each(
+  HOSTILE.map(([path, value]) => [path, JSON.stringify(value).slice(0, 60), value] as const),
+)('%s refuses %s', (path, _, value) => {
+  const faults = part(at(path, value));
+  expect(faults).not.toEqual([]);
+  // Each line names the member, or one inside it.
+  for (const fault of faults)
+    expect([path, fault]).toEqual([path, expect.stringMatching(`^(${path}|/ )`)]);
+});
+
+test('a template is checked in every text, with the path of each', () => {
+  const texts = MAIL_TYPES.flatMap((type) =>
+    ['headerContent', 'bodyContent', 'footer', 'shareCTA', 'shareButtonHeader'].map(
+      (name) => `/email/${type}/content/${name}`,
+    ),
+  );
+  texts.push(...MAIL_TYPES.map((type) => `/email/${type}/configuration/subject`));
+  texts.push('/page/heading', '/page/text', '/page/buttonText');
+  texts.push(
+    ...['heading', 'headerDetails'].map((name) => `${WIDGET}/widgetCustomization/${name}`),
+  );
+  texts.push(`${WIDGET}/shareMessaging/twitterShareBody`);
+  const values = texts.reduce<Record<string, unknown>>(
+    (before, path) => ({ ...mergePatch(before, at(path, 'not {{known}}')) }),
+    {},
+  );
+  expect(
+    part(values)
+      .map((fault) => fault.split(' ')[0])
+      .sort(),
+  ).toEqual(texts.sort());
+});
+
+test('what is no object, or nested too deep, or cannot be stored, is refused', () => {
+  for (const values of [null, [], 'text', 7, true])
+    expect(part(values)).toEqual(['/ must be object']);
+  let deep: unknown = 1;
+  for (let depth = 0; depth < 10_000; depth++) deep = { deep };
+  expect(part(deep)).toEqual(['/ is nested deeper than 32']);
+  expect(part({ ours: '\ud800' })).toEqual(['/ holds a NUL character or half a surrogate pair']);
+  expect(part({ '\u0000': 1 })).toEqual(['/ holds a NUL character or half a surrogate pair']);
+  expect(part(JSON.parse('{"a":{"__proto__":{"b":1}}}'))).toEqual([
+    '/ holds a forbidden member (__proto__)',
+  ]);
+});
+
+test('there is an end to the lines', () => {
+  const widgetUrlMappings = Array.from({ length: 1_000 }, () => ({ url: 7, showAsCTA: 7 }));
+  expect(part({ jsOptions: { widgetUrlMappings } })).toHaveLength(100);
+});
