@@ -24,7 +24,7 @@ export class Unsubscribing {
 
   linkOf({ tenant, mode, account, person }: MailRecipient): string {
     const ids = Buffer.from(JSON.stringify([tenant, mode, account, person])).toString('base64url');
-    return `${this.publicUrl().replace(/\/+$/, '')}/mail/unsubscribe/${ids}.${this.signatureOf(ids)}`;
+    return `${this.publicUrl().replace(/\/+$/, '')}/mail/unsubscribe/${encodeURIComponent(tenant)}/${ids}.${this.signatureOf(ids)}`;
   }
 
   /** Undefined: not one of ours. */

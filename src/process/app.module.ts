@@ -76,6 +76,7 @@ import { PageThemes } from '../http/share-pages/page-themes.js';
 import { SharePages } from '../http/share-pages/share-pages.js';
 import { SharePagesController } from '../http/share-pages/share-pages.controller.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
+import { UnsubscribeController } from '../http/mails/unsubscribe.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
 import { ThemesController } from '../http/themes/themes.controller.js';
 import { UserEventsController } from '../http/user-events/user-events.controller.js';
@@ -131,6 +132,7 @@ const TENANT_CONTROLLERS = [
   CookieUsersController,
   ShareLinksController,
   ShortLinksController,
+  UnsubscribeController,
   SharePagesController,
   UserEventsController,
   PersonalDataController,

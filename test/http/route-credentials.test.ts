@@ -143,6 +143,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /integrations/stripe/{tenantAlias}': ['open', 404],
   'GET /s/{tenantAlias}/{code}': ['open', 404],
   'GET /s/{tenantAlias}/test/{code}': ['open', 404],
+  'GET /mail/unsubscribe/{tenantAlias}/{token}': ['open', 404],
+  'POST /mail/unsubscribe/{tenantAlias}/{token}': ['open', 404],
   'GET /r/{tenantAlias}/{code}': ['open', 404],
   'GET /r/{tenantAlias}/test/{code}': ['open', 404],
   'GET /operations': ['operator', 200],

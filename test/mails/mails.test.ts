@@ -231,6 +231,43 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
 });
 
+it('one click ends the mails to a person: a page asks, the button counts', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const id = personal('uns');
+  await user(tenant, id);
+  await reward(tenant, id);
+  const { mail } = await server.to(addressOf(id));
+  const list = mail.headers.get('list') as { unsubscribe?: { url?: string } } | undefined;
+  const url = list?.unsubscribe?.url ?? '';
+  expect(url).toMatch(/^https:\/\/share\.example\/mail\/unsubscribe\//);
+  expect(mail.text).toContain(url);
+  const { pathname } = new URL(url);
+  for (const part of pathname.split(/[/.]/))
+    expect(Buffer.from(part, 'base64url').toString()).not.toContain(id);
+  const call = (path: string, method: string) =>
+    fetch(`${service.origin}${path}`, {
+      method,
+      ...(method === 'POST' && { body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) }),
+    });
+  const page = await call(pathname, 'GET');
+  expect([page.status, page.headers.get('content-type')]).toEqual([
+    200,
+    'text/html; charset=utf-8',
+  ]);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(await page.text()).toContain('<form method="post">');
+  for (const forged of [`${pathname}x`, pathname.replace(/\.[0-9a-f]/, '.g'), `${pathname}.y`])
+    for (const method of ['GET', 'POST']) expect((await call(forged, method)).status).toBe(404);
+  await reward(tenant, id);
+  await eventually(async () => (await mailsOf(tenant, '--state', 'DELIVERED')).length === 2);
+  for (let times = 0; times < 2; times += 1)
+    expect((await call(pathname, 'POST')).status).toBe(200);
+  await reward(tenant, id);
+  await ended(tenant, 3);
+  const [last] = await mailsOf(tenant);
+  expect(last).toMatchObject({ state: 'DEAD', reason: 'not sent: the person has unsubscribed' });
+});
+
 it('nothing of a person is in the rows or the log lines', async () => {
   const { rows } = await service.service.core.pool.query('select * from ledger.mail_deliveries');
   expect(rows.length).toBeGreaterThan(5);

@@ -9,7 +9,7 @@ import type { AccountRequest } from '../../domain/account/requests/account-reque
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import type { OpenAccount } from '../../domain/account/account.state.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
-import type { AccountRef } from '../../domain/scope.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { newId } from '../../foundation/world.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
@@ -145,6 +145,21 @@ export class CommandGateway {
         person,
       ),
     );
+  }
+
+  /** Ends the mails to a person; changes nothing for somebody who is gone. */
+  async unsubscribe(scope: Scope, account: AccountRef, person: PersonId): Promise<void> {
+    const commandId = newId();
+    const meta: CommandMeta = {
+      scope,
+      commandId,
+      correlationId: commandId,
+      causationId: 'a link in a mail',
+      actor: { kind: 'anyone', id: 'anyone' },
+      idempotency: null,
+    };
+    const request = { type: 'UnsubscribeFromMails', person } as const;
+    await this.commands.execute(new AccountCommandEnvelope(meta, account, request));
   }
 
   /** All or nothing. @throws {ApiError} MODERATION_NOT_POSSIBLE with a reason per line. */
