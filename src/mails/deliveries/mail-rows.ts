@@ -205,18 +205,3 @@ export async function purgeMails(pool: Pool, before: Date, limit: number): Promi
       )`,
   );
 }
-
-/** How many are due, up to a bound, and since when, epoch milliseconds. */
-export async function waitingMails(
-  pool: Pool,
-): Promise<{ readonly waiting: number; readonly oldest: number | undefined }> {
-  const [row] = await fetchRows(
-    pool,
-    sql<{ waiting: number; oldest: Date | null }>`
-      select count(*)::integer as waiting, min(next_attempt_at) as oldest from (
-        select next_attempt_at from ledger.mail_deliveries
-        where state = 'PENDING' and next_attempt_at <= now() limit 10000
-      ) due`,
-  );
-  return { waiting: row?.waiting ?? 0, oldest: row?.oldest?.getTime() };
-}
