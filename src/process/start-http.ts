@@ -101,8 +101,6 @@ export async function startApplication(
       connectionsMax: await connectionsMax(config, logger),
       connectionsPerAddressMax: config.connectionsPerAddressMax,
       failedCredentialsPerMinute: config.failedCredentialsPerMinute,
-      unknownPerSecond: config.unknownCallersPerSecond,
-      unknownBurst: 10 * config.unknownCallersPerSecond,
     },
     trustedProxies: config.trustedProxies,
     logAddresses: config.logAddresses,
