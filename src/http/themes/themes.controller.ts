@@ -9,7 +9,6 @@ import {
 import type { ThemeOutcome } from '../../command-handling/commands.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { ThemeChanges } from '../../themes/theme-changes.js';
-import { isLocale } from '../../themes/theme-locale.js';
 import { THEME_SCHEMA } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
@@ -18,6 +17,7 @@ import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
+import { localeIn } from './locale-in.js';
 
 const READ_MODELS = ['themes'];
 
@@ -170,14 +170,5 @@ function accepted(outcome: ThemeOutcome): Accepted {
   throw new ApiError('RATE_LIMITED', {
     message: 'More of the themes was changed than a day allows',
     headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
-  });
-}
-
-/** @throws {ApiError} BAD_REQUEST with `RS039`. */
-function localeIn(text: string): string {
-  if (isLocale(text)) return text;
-  throw new ApiError('BAD_REQUEST', {
-    rsCode: 'RS039',
-    validationErrors: ['locale must be like en or en_US'],
   });
 }
