@@ -57,7 +57,7 @@ export const simulatedSeals = (table: SimulatedSealTable, line: Line, logId: str
     checkpoint: () => ask(() => table.checkpoint),
     newest: (chains) =>
       ask(() => chains.flatMap((chain) => stored(table.chains.get(chain)?.at(-1)))),
-    async *all (chain) {
+    async *all(chain) {
       yield* await ask(() => (table.chains.get(chain) ?? []).flatMap(stored));
     },
     eventsUnder: ({ chain, events }) =>
@@ -69,7 +69,7 @@ export const simulatedSeals = (table: SimulatedSealTable, line: Line, logId: str
     isSealed: (chain, eventId) =>
       ask(() => (table.chains.get(chain) ?? []).some(({ ids }) => ids.includes(eventId))),
     isLossOpen: () => ask(() => table.isLossOpen),
-    async *eventsBackwards () {
+    async *eventsBackwards() {
       for (const batch of await ask(() => table.batches.toReversed()))
         yield batch.flatMap(eventsOf);
     },

@@ -4,6 +4,7 @@ import { erasedSubjects, erasesKeys } from '../event-log/codec.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import type { EventData } from '../event-log/event-schemas.js';
 import { anyOf, fetchRow, run, tables } from '../postgres/statements.js';
+import { unusedFileKeys } from './file-keys.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 export interface ReplayedErasures {
@@ -16,10 +17,10 @@ export interface ReplayedErasures {
 const PAGE = 1_000;
 
 /**
- * Destroys the keys of all people whose erasure is in the log. The vault stores up to which
- * position that is done, so a vault restored from a backup has that time's mark, and later erasures
- * are repeated. Usually there is little behind the mark. Nothing is decrypted; safe at any time and
- * in several processes at once.
+ * Destroys the keys of all people whose erasure is in the log, and those of export files that are
+ * gone. The vault stores up to which position the former is done, so a vault restored from a backup
+ * has that time's mark, and later erasures are repeated. Usually there is little behind the mark.
+ * Nothing is decrypted; safe at any time and in several processes at once.
  * @throws errors of the log and the database while they are unavailable; then no mark is written.
  */
 export async function replayErasures(
@@ -46,6 +47,10 @@ export async function replayErasures(
     events += page.length;
     at = page.at(-1)?.position;
   }
+  // No event names the keys of files.
+  const unused = await unusedFileKeys(pool);
+  if (unused.length > 0) await keys.destroy(unused);
+  destroyed += unused.length;
   await writeMark(pool, logId, at);
   return { events, destroyed };
 }

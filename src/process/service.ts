@@ -76,10 +76,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
-  const resources = new ResourceMetrics(registry, {
-    version: options.version,
-    node: process.version,
-  });
+  const { version } = options;
+  const resources = new ResourceMetrics(registry, { version, node: process.version });
   return startInOrder(async (start) => {
     await start(startTracing({ logger, environment: process.env }));
     const { stores, watched } = await startStores(start, options, { metrics, resources });

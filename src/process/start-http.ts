@@ -76,14 +76,7 @@ export function startDownloadRecords(
 }
 
 type OfOptions =
-  | 'logger'
-  | 'waitLimits'
-  | 'api'
-  | 'progress'
-  | 'publicUrl'
-  | 'webhooks'
-  | 'smtp'
-  | 'mailFrom';
+  'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl' | 'webhooks' | 'smtp' | 'mailFrom';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { NewEvent } from '../../src/event-log/event-log.js';
 import { openPool } from '../../src/postgres/database.js';
 import { replayErasures } from '../../src/privacy/erasure-replay.js';
+import { newFileKeyId } from '../../src/privacy/file-keys.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../../src/privacy/subject-keys.js';
@@ -49,6 +50,19 @@ it('the keys of erasures behind the mark are destroyed, and the mark moves behin
   expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 0, destroyed: 0 });
 });
 
+it.each([
+  ['an account with its customer', 'ErasureRequested', 'customer'],
+  ['a connection that another replaced', 'PaymentProviderConnected', 'ended'],
+  ['a connection', 'PaymentProviderDisconnected', 'ended'],
+])('the end of %s destroys its keys in a restored vault, too', async (_what, type, member) => {
+  const log = new InMemoryEventLog();
+  const gone = await aPersonWithKey();
+  const data = { persons: [], account: null, [member]: member === 'ended' ? [gone] : gone };
+  await log.append('stream', 'no-stream', [anEvent(type, data)]);
+  expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 1, destroyed: 1 });
+  expect(await isGone(gone)).toBe(true);
+});
+
 it('a mark beyond the end of the log belongs to a log that was restored: all of it is checked again', async () => {
   const before = new InMemoryEventLog();
   await before.append(
@@ -66,4 +80,49 @@ it('a mark beyond the end of the log belongs to a log that was restored: all of 
     destroyed: 1,
   });
   expect(await isGone(gone)).toBe(true);
+});
+
+describe('keys of files', () => {
+  const aFile = async (state: string, attempt: string): Promise<string> => {
+    await pool.query(
+      `insert into ledger.export_files (export_id, tenant, mode, state, owner, attempt)
+       values (gen_random_uuid(), 't', gen_random_uuid()::text, $1::text,
+         case when $1::text in ('RUNNING', 'WRITTEN') then 1 end, $2)`,
+      [state, attempt],
+    );
+    return attempt;
+  };
+
+  it('are destroyed when no file has them, wherever the mark stands, and no other key is', async () => {
+    const log = new InMemoryEventLog();
+    await log.append('account', 'no-stream', [anEvent('AccountOpened')]);
+    await replayErasures(pool, log, keysOfProcess());
+    const used = await Promise.all(
+      ['RUNNING', 'WRITTEN', 'STORED'].map((state) => aFile(state, newFileKeyId())),
+    );
+    const unused = [newFileKeyId(), await aFile('GONE', newFileKeyId())];
+    const id = newFileKeyId();
+    const neighbour = `${id.slice(0, 14)}4${id.slice(15)}`;
+    const person = await aPersonWithKey();
+    await keysOfProcess().loadOrCreate([...used, ...unused, neighbour]);
+    const areGone = (ids: readonly string[]) => Promise.all(ids.map(isGone));
+
+    expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 0, destroyed: 2 });
+    expect(await areGone(unused)).toEqual([true, true]);
+    expect(await areGone([...used, neighbour, person])).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 0, destroyed: 0 });
+  });
+
+  it('have ids that no person has', () => {
+    const ids = Array.from({ length: 50 }, newFileKeyId);
+    expect(new Set(ids).size).toBe(50);
+    for (const id of ids)
+      expect(id).toMatch(/^65787066-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
 });

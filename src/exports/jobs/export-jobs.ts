@@ -7,9 +7,10 @@ import {
 import type { EventLog } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { elapsed, newId, timeNow } from '../../foundation/world.js';
+import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
+import { newFileKeyId } from '../../privacy/file-keys.js';
 import { metaOf, type Exports } from '../exports.js';
 import {
   claimExport,
@@ -141,7 +142,7 @@ export class ExportJobs {
     if (state.status !== 'requested') return this.parts.sweep.settle(row);
     if (row.state === 'WRITTEN') return this.complete(row);
     const claimed = await claimExport(pool, name, {
-      attempt: newId(),
+      attempt: newFileKeyId(),
       owner: presence.id,
       expiresAt: state.expiresAt,
       destroyKey: (attempt) => exports.destroyKey(attempt),

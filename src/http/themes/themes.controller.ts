@@ -12,12 +12,11 @@ import { ThemeChanges } from '../../themes/theme-changes.js';
 import { THEME_SCHEMA } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { refusalAnswer } from '../writing/refusal-answers.js';
 import { localeIn } from './locale-in.js';
+import { themeRefused } from './theme-refused.js';
 
 const READ_MODELS = ['themes'];
 
@@ -165,10 +164,5 @@ export class ThemesController {
 /** @throws {ApiError} for a refusal. */
 function accepted(outcome: ThemeOutcome): Accepted {
   if (!('refused' in outcome)) return outcome;
-  const { refused, details, waitMs } = outcome;
-  if (waitMs === undefined) throw refusalAnswer(refused, details);
-  throw new ApiError('RATE_LIMITED', {
-    message: 'More of the themes was changed than a day allows',
-    headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
-  });
+  throw themeRefused(outcome);
 }

@@ -2,7 +2,13 @@ import type { BreakReason, ChainBreak } from '../../chain/chain-break.js';
 import { CHAIN_START, nextLink, type ChainLink } from '../../chain/chain-link.js';
 import { ChainNames } from '../../chain/chain-names.js';
 import { ChainSealing } from '../../chain/chain-sealing.js';
-import { sealsIn, sealText, type SealStore, type SealStores, type StoredSeal } from '../../chain/chain-seals.js';
+import {
+  sealsIn,
+  sealText,
+  type SealStore,
+  type SealStores,
+  type StoredSeal,
+} from '../../chain/chain-seals.js';
 import type { ChainSigner } from '../../chain/chain-signer.js';
 import { isAuthentic, type DigestDocument } from '../../chain/digest-document.js';
 import {

@@ -89,7 +89,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ReferralModerated':
     case 'ReferrerSideModerated':
       return NOTHING;
-    // Steps on the way to what is announced, and the client's own events.
+    // Steps on the way to what is announced, the client's own events, and forgotten people.
     case 'ReferralAnnounced':
     case 'ReferralWithdrawn':
     case 'ReservationLapsed':
@@ -97,8 +97,6 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'UserEventReceived':
     case 'ReferrerRewardEarnedByEvent':
     case 'RewardWithheld':
-      return NOTHING;
-    // Nobody is told anything about forgotten people.
     case 'ErasureRequested':
     case 'ErasureCompleted':
       return NOTHING;
