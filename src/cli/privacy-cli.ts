@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { RepeatErasureEnvelope } from '../command-handling/commands.js';
-import type { ListedErasure } from '../command-handling/processes/erasure-process.js';
+import { subjectsOf, type ListedErasure } from '../command-handling/processes/erasure-process.js';
 import type { Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
 import { CommandError } from './command-error.js';
@@ -91,16 +91,13 @@ export function addPrivacyCommands(cli: Command): void {
           const requested = page.filter(({ type }) => type === 'ErasureRequested');
           for (const { event, envelope, recorded } of await codec.decodeAll(requested)) {
             if (event.type !== 'ErasureRequested' || envelope.mode === null) continue;
-            const { erasureId, persons, account, suppressed } = event;
+            const { type: _type, at: _at, ...erasure } = event;
             const { tenant, mode } = envelope;
             const listed = {
               tenant,
               mode,
               accountRef: accountRefOf(recorded.stream) ?? '',
-              erasureId,
-              persons,
-              account,
-              suppressed,
+              ...erasure,
             };
             process.stdout.write(`${JSON.stringify(listed satisfies ListedErasure)}\n`);
           }
@@ -118,6 +115,7 @@ const LISTED = z.object({
   erasureId: z.uuid(),
   persons: z.array(z.uuid()),
   account: z.uuid().nullable(),
+  customer: z.uuid().exactOptional(),
   suppressed: z.array(z.string().regex(/^[0-9a-f]{32}$/)),
 });
 
@@ -139,9 +137,7 @@ async function readErasures(path: string): Promise<readonly ListedErasure[]> {
 }
 
 async function aliveOf({ keys }: Core, listed: readonly ListedErasure[]): Promise<number> {
-  const subjects = listed.flatMap(({ persons, account }) =>
-    account === null ? persons : [...persons, account],
-  );
+  const subjects = listed.flatMap(subjectsOf);
   return [...(await keys.load(new Set(subjects))).values()].filter((key) => key !== null).length;
 }
 

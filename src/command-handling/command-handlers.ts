@@ -8,6 +8,7 @@ import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.de
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
 import { propose } from '../domain/proposal/proposal.decider.js';
+import { personal } from '../domain/personal.js';
 import type { Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
@@ -325,7 +326,8 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
         ...event,
         at: timeNow(),
         eventRef: names.digest('provider event', tenant, mode, eventId).slice(0, 32),
-        ids: { subject: deterministicId(stream, 'ids'), value: event.ids },
+        // After an erasure the customer, who may get another account, has another key.
+        ids: personal(state.subject ?? newId(), event.ids),
       }),
     );
     if (outcome.kind !== 'accepted') throw new Error('an event of the provider was not recorded');

@@ -156,7 +156,11 @@ export function openStreams(
     periods: of({ initialState: allOpen, evolve: evolvePeriods }),
     operations: of({ initialState: noOperations, evolve: evolveOperations }),
     exports: of({ initialState: initialExport, evolve: evolveExport }),
-    customers: of({ initialState: initialCustomer, evolve: evolveCustomer }),
+    customers: of({
+      initialState: initialCustomer,
+      evolve: evolveCustomer,
+      subjectsOf: ({ subject }) => (subject === null ? [] : [subject]),
+    }),
     proposals: of({
       initialState: noProposals,
       evolve: evolveProposals,
@@ -171,11 +175,12 @@ export function openStreams(
  * contain any.
  */
 export function forgetSubjects(
-  { accounts, reservations, proposals }: Pick<Streams, 'accounts' | 'reservations' | 'proposals'>,
+  streams: Pick<Streams, 'accounts' | 'reservations' | 'proposals' | 'customers'>,
   subjects?: readonly SubjectId[],
 ): void {
   const known = subjects && new Set(subjects);
-  accounts.forgetSubjects(known);
-  reservations.forgetSubjects(known);
-  proposals.forgetSubjects(known);
+  streams.accounts.forgetSubjects(known);
+  streams.reservations.forgetSubjects(known);
+  streams.proposals.forgetSubjects(known);
+  streams.customers.forgetSubjects(known);
 }

@@ -113,12 +113,12 @@ export class EventCodec {
 /** Whose keys an event erases or has erased; from its stored data. */
 export function erasedSubjects(
   type: string,
-  { persons, account, ended }: EventData,
+  { persons, account, customer, ended }: EventData,
 ): readonly SubjectId[] {
   if (type === 'PaymentProviderConnected' || type === 'PaymentProviderDisconnected')
     return textsIn(ended);
   if (type !== 'ErasureRequested' && type !== 'ErasureCompleted') return [];
-  return [...textsIn(persons), ...textsIn([account])];
+  return [...textsIn(persons), ...textsIn([account, customer])];
 }
 
 /** Whether events of the type erase keys. */

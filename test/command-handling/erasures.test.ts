@@ -1,4 +1,7 @@
-import { RepeatErasureEnvelope } from '../../src/command-handling/commands.js';
+import {
+  ProviderEventEnvelope,
+  RepeatErasureEnvelope,
+} from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
@@ -142,6 +145,41 @@ test('a user whose referrer is forgotten shows no code, even from a cache', asyn
   });
   accepted(await one.sync('is-referred', 'PAID'));
   expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
+});
+
+/** What the provider tells about a customer, and the ids that its stream shows. */
+const tell = (id: string, event: string) =>
+  one.commands.execute(
+    new ProviderEventEnvelope(aRequest(), id, event, {
+      provider: 'stripe',
+      eventType: 'customer.subscription.deleted',
+      created: 1,
+      ids: { event, invoice: null, payments: [] },
+      fact: { kind: 'CANCELLED' },
+    }),
+  );
+const idsOf = async (process: TestProcess, id: string) =>
+  (await process.recordedOf(process.names.customerStream(aRequest().scope, id))).flatMap(
+    ({ event }) => (event.type === 'ProviderEventReceived' ? [event.ids] : []),
+  );
+
+test.each([
+  ['the account', { type: 'ForgetAccount', doNotTrack: false }],
+  ['its last user', { ...forget('bob'), preserveEmptyAccount: false }],
+] as const)("forgetting %s destroys the key of its customer's ids", async (what, request) => {
+  const id = `cus ${what}`;
+  accepted(await one.sync(id));
+  accepted(await one.upsert(id, 'bob', { paymentProviderId: id }));
+  await tell(id, 'before');
+  const subject = (await idsOf(one, id))[0]?.subject;
+  accepted(await one.send(id, request));
+  expect(await idsOf(one, id)).toStrictEqual([{ subject, value: null }]);
+  const { streams, names } = one;
+  const customer = await streams.customers.load(names.customerStream(aRequest().scope, id));
+  expect(customer.state.facts.map(({ ids }) => ids).toArray()).toStrictEqual([null]);
+  // The customer may get another account: later ids have another key.
+  await tell(id, 'after');
+  expect((await idsOf(one, id))[1]?.value).toMatchObject({ event: 'after' });
 });
 
 test('a referrer who is deleted just before the referral starts has no referral', async () => {

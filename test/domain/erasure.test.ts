@@ -31,16 +31,20 @@ const bobAndCat = [accountOpened(ACME), userIdentified(ACME, 'bob'), userIdentif
 const forgetBob = ({
   suppressed = null,
   preserveEmptyAccount = true,
+  customer = null,
 }: Partial<ForgetUser> = {}): ForgetUser => ({
   type: 'ForgetUser',
   userId: 'bob',
   erasureId: 'erasure',
   suppressed,
   preserveEmptyAccount,
+  customer,
   now: NOW,
 });
-const forgetAccount = (suppressed: Readonly<Record<string, string>> = {}) =>
-  ({ type: 'ForgetAccount', erasureId: 'erasure', suppressed, now: NOW }) as const;
+const forgetAccount = (
+  suppressed: Readonly<Record<string, string>> = {},
+  customer: string | null = null,
+) => ({ type: 'ForgetAccount', erasureId: 'erasure', suppressed, customer, now: NOW }) as const;
 const requested = (
   over: Partial<Extract<AccountEvent, { type: 'ErasureRequested' }>> = {},
 ): AccountEvent => ({
@@ -90,6 +94,15 @@ describe('forgetting a user', () => {
       .when(forgetBob({ preserveEmptyAccount: false }))
       .then(requested());
   });
+  test("takes the customer's ids along with the account only", () => {
+    const last = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+    given(...last)
+      .when(forgetBob({ preserveEmptyAccount: false, customer: 'customer' }))
+      .then(requested({ account, customer: 'customer' }));
+    given(...last)
+      .when(forgetBob({ customer: 'customer' }))
+      .then(requested());
+  });
   test('waits for a moderation that holds something here', () =>
     given(...bobAndCat, {
       type: 'ModerationPrepared',
@@ -102,6 +115,15 @@ describe('forgetting a user', () => {
 });
 
 describe('forgetting an account', () => {
+  test("forgets the customer's ids, and the completion says so", () => {
+    const all = requested({ persons: [BOB.person, CAT], account, customer: 'customer' });
+    given(...bobAndCat)
+      .when(forgetAccount({}, 'customer'))
+      .then(all);
+    given(...bobAndCat, all)
+      .when({ type: 'CompleteErasure', erasureId: 'erasure', now: NOW })
+      .then({ ...completed, persons: [BOB.person, CAT], account, customer: 'customer' });
+  });
   test('forgets all its users', () =>
     given(...bobAndCat)
       .when(forgetAccount({ [BOB.person]: 'b', [CAT]: 'c' }))

@@ -401,11 +401,18 @@ const WHILE_HELD: {
       erasureId: 'e',
       suppressed: null,
       preserveEmptyAccount: true,
+      customer: null,
       now: NOW,
     }),
   ],
   ForgetAccount: [
-    waits('everybody', { type: 'ForgetAccount', erasureId: 'e', suppressed: {}, now: NOW }),
+    waits('everybody', {
+      type: 'ForgetAccount',
+      erasureId: 'e',
+      suppressed: {},
+      customer: null,
+      now: NOW,
+    }),
   ],
   // A restored log: the keys are destroyed already, and nobody is asked.
   RepeatErasure: [

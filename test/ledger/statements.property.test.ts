@@ -267,6 +267,7 @@ class RandomAccount {
             erasureId: randomUUID(),
             suppressed: null,
             preserveEmptyAccount: true,
+            customer: null,
             now,
           },
         ];

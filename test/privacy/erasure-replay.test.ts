@@ -50,6 +50,19 @@ it('the keys of erasures behind the mark are destroyed, and the mark moves behin
   expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 0, destroyed: 0 });
 });
 
+it.each([
+  ['an account with its customer', 'ErasureRequested', 'customer'],
+  ['a connection that another replaced', 'PaymentProviderConnected', 'ended'],
+  ['a connection', 'PaymentProviderDisconnected', 'ended'],
+])('the end of %s destroys its keys in a restored vault, too', async (_what, type, member) => {
+  const log = new InMemoryEventLog();
+  const gone = await aPersonWithKey();
+  const data = { persons: [], account: null, [member]: member === 'ended' ? [gone] : gone };
+  await log.append('stream', 'no-stream', [anEvent(type, data)]);
+  expect(await replayErasures(pool, log, keysOfProcess())).toEqual({ events: 1, destroyed: 1 });
+  expect(await isGone(gone)).toBe(true);
+});
+
 it('a mark beyond the end of the log belongs to a log that was restored: all of it is checked again', async () => {
   const before = new InMemoryEventLog();
   await before.append(

@@ -38,8 +38,8 @@ export class ErasureProcess {
     cause: ErasureCause,
   ): Promise<void> {
     const scope = { tenant, mode };
-    const { erasureId, persons, account } = erased;
-    await this.keys.destroy(subjectsOf({ erasureId, persons, account }));
+    const { erasureId } = erased;
+    await this.keys.destroy(subjectsOf(erased));
     const meta: CommandMeta = {
       ...cause,
       scope,
@@ -49,7 +49,7 @@ export class ErasureProcess {
     await this.streams.accounts.handle(this.names.accountStream(scope, accountRef), meta, (state) =>
       decide(state, {
         type: 'RepeatErasure',
-        erased: { erasureId, persons, account },
+        erased,
         suppressed,
         now: timeNow(),
       }),
@@ -96,5 +96,9 @@ export interface ListedErasure extends Erased {
   readonly suppressed: readonly string[];
 }
 
-const subjectsOf = ({ persons, account }: Erased): readonly SubjectId[] =>
-  account === null ? persons : [...persons, account];
+/** Whose keys an erasure destroys. */
+export const subjectsOf = ({ persons, account, customer }: Erased): readonly SubjectId[] => [
+  ...persons,
+  ...(account === null ? [] : [account]),
+  ...(customer === undefined ? [] : [customer]),
+];

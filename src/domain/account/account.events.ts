@@ -388,6 +388,8 @@ export interface Erased {
   readonly persons: readonly PersonId[];
   /** The name of the account's key when the account is deleted; null: it stays. */
   readonly account: SubjectId | null;
+  /** The key of the ids of the account's customer at a payment provider. Absent: there is none. */
+  readonly customer?: SubjectId;
 }
 
 export type AccountEventOf<T extends AccountEvent['type']> = Extract<AccountEvent, { type: T }>;

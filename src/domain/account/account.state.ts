@@ -257,13 +257,14 @@ function identify(state: OpenAccount, event: AccountEventOf<'UserIdentified'>): 
 
 function erase(
   state: AccountState,
-  { erasureId, persons, account, suppressed }: AccountEventOf<'ErasureRequested'>,
+  { type: _type, at: _at, suppressed, ...erased }: AccountEventOf<'ErasureRequested'>,
 ): AccountState {
+  const { erasureId, persons, account } = erased;
   const { remains } = state;
   const after: Remains = {
     forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
     suppressed: remains.suppressed.union(suppressed),
-    erasures: remains.erasures.set(erasureId, { erasureId, persons, account }),
+    erasures: remains.erasures.set(erasureId, erased),
     assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,

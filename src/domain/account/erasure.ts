@@ -1,4 +1,5 @@
 import type { Decision } from '../decision.js';
+import type { SubjectId } from '../personal.js';
 import { refused } from '../refusal.js';
 import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
@@ -18,6 +19,8 @@ export interface ForgetUser {
   readonly suppressed: string | null;
   /** False: the account is deleted with its last user. */
   readonly preserveEmptyAccount: boolean;
+  /** Of the account's customer; null: it has none, or no ids of it are stored. */
+  readonly customer: SubjectId | null;
   readonly now: number;
 }
 
@@ -27,6 +30,8 @@ export interface ForgetAccount {
   readonly erasureId: string;
   /** As for a user, by person; empty: every id may be used again. */
   readonly suppressed: Readonly<Record<PersonId, string>>;
+  /** Of the account's customer; null: it has none, or no ids of it are stored. */
+  readonly customer: SubjectId | null;
   readonly now: number;
 }
 
@@ -50,18 +55,25 @@ export function forgetUser(state: AccountState, command: ForgetUser): Decision<A
   const { erasureId, suppressed, preserveEmptyAccount, now } = command;
   const hold = anyHold(state);
   if (hold !== undefined) return { heldBy: hold };
-  const account = !preserveEmptyAccount && state.users.size === 1 ? state.account : null;
-  const ids = suppressed === null ? [] : [suppressed];
+  const isLast = !preserveEmptyAccount && state.users.size === 1;
   return {
     events: [
-      { type: 'ErasureRequested', at: now, erasureId, persons: [person], account, suppressed: ids },
+      {
+        type: 'ErasureRequested',
+        at: now,
+        erasureId,
+        persons: [person],
+        account: isLast ? state.account : null,
+        ...(isLast ? ofCustomer(command.customer) : {}),
+        suppressed: suppressed === null ? [] : [suppressed],
+      },
     ],
   };
 }
 
 export function forgetAccount(
   state: AccountState,
-  { erasureId, suppressed, now }: ForgetAccount,
+  { erasureId, suppressed, customer, now }: ForgetAccount,
 ): Decision<AccountEvent> {
   if (state.status === 'absent') return refused('ACCOUNT_NOT_FOUND');
   const hold = anyHold(state);
@@ -76,11 +88,14 @@ export function forgetAccount(
         erasureId,
         persons,
         account: state.account,
+        ...ofCustomer(customer),
         suppressed: ids,
       },
     ],
   };
 }
+
+const ofCustomer = (customer: SubjectId | null) => (customer === null ? {} : { customer });
 
 /**
  * No events when all are gone already. A newer account under the same id is another one, and stays.
@@ -89,7 +104,7 @@ export function repeatErasure(
   state: AccountState,
   { erased, suppressed, now }: RepeatErasure,
 ): Decision<AccountEvent> {
-  const { erasureId, persons } = erased;
+  const { persons } = erased;
   const account =
     state.status === 'open' && state.account === erased.account ? erased.account : null;
   const subjects = account === null ? persons : [...persons, account];
@@ -97,9 +112,7 @@ export function repeatErasure(
     subjects.every((subject) => state.remains.forgotten.has(subject)) &&
     suppressed.every((ref) => isSuppressed(state, ref));
   return {
-    events: isDone
-      ? []
-      : [{ type: 'ErasureRequested', at: now, erasureId, persons, account, suppressed }],
+    events: isDone ? [] : [{ type: 'ErasureRequested', at: now, ...erased, account, suppressed }],
   };
 }
 

@@ -1,6 +1,6 @@
 import { List, Set } from 'immutable';
 import type { BillingInterval } from '../account/account.events.js';
-import type { Personal } from '../personal.js';
+import type { Personal, SubjectId } from '../personal.js';
 import type { PaymentProviderName } from '../tenant/payment-provider-name.js';
 
 /**
@@ -61,9 +61,11 @@ export interface CustomerState {
   readonly seen: Set<string>;
   /** In the order of their recording, those without an effect left out. */
   readonly facts: List<KnownFact>;
+  /** The key of the newest ids; null: there are none, or the key is destroyed. */
+  readonly subject: SubjectId | null;
 }
 
-export const initialState: CustomerState = { seen: Set(), facts: List() };
+export const initialState: CustomerState = { seen: Set(), facts: List(), subject: null };
 
 export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
   const { at, created, fact, ids } = event;
@@ -74,6 +76,7 @@ export function evolve(state: CustomerState, event: CustomerEvent): CustomerStat
       fact.kind === 'IGNORED'
         ? state.facts
         : state.facts.push({ at, created, fact, ids: ids.value }),
+    subject: ids.value === null ? null : ids.subject,
   };
 }
 

@@ -16,7 +16,11 @@ import {
 } from '../../../src/command-handling/commands.js';
 import type { ErasureProcess } from '../../../src/command-handling/processes/erasure-process.js';
 import type { ModerationProcess } from '../../../src/command-handling/processes/moderation-process.js';
-import { openStreams, type Streams } from '../../../src/command-handling/streams.js';
+import {
+  forgetSubjects,
+  openStreams,
+  type Streams,
+} from '../../../src/command-handling/streams.js';
 import type { TenantDirectory } from '../../../src/command-handling/tenant-directory.js';
 import type { ThemeJournal } from '../../../src/command-handling/theme-journal.js';
 import { TenantCommands } from '../../../src/command-handling/tenant-commands.js';
@@ -139,7 +143,7 @@ export class TestProcess {
       streams: this.streams,
       announceErasure: (subjects) => {
         keys.forget(subjects);
-        this.streams.accounts.forgetSubjects(new Set(subjects));
+        forgetSubjects(this.streams, subjects);
         return Promise.resolve();
       },
       announceTenant: (alias) => this.announceTenant(alias),

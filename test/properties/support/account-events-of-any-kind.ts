@@ -124,6 +124,7 @@ const erased = {
   erasureId: id('erasure'),
   persons: fc.array(person, { maxLength: 2 }),
   account: orNull(person),
+  customer: person,
 };
 
 type Members<T extends AccountEvent['type']> = AnyOf<Omit<AccountEventOf<T>, 'type' | 'at'>>;

@@ -1,6 +1,7 @@
 import { pictureOf } from '../../customer/customer.state.js';
 import type { Decision } from '../../decision.js';
-import type { Personal } from '../../personal.js';
+import type { InNeed } from '../../need.js';
+import type { Personal, SubjectId } from '../../personal.js';
 import type { GrantTerms, RewardTerms, RewardValue } from '../../program.js';
 import { programOf } from '../../tenant/program-document.js';
 import { decide } from '../account.decider.js';
@@ -220,23 +221,40 @@ function applyDiscount(
 function forgetUser(
   state: AccountState,
   { type, userId, preserveEmptyAccount, doNotTrack }: Request<'ForgetUser'>,
-  { now, commandId, ids }: Circumstances,
+  given: Circumstances,
 ): Decision<AccountEvent> {
+  const { now, commandId, ids } = given;
+  const isLast = state.status === 'open' && !preserveEmptyAccount && state.users.size === 1;
+  const customer = isLast ? customerOf(state, given) : null;
+  if (typeof customer === 'object' && customer !== null) return customer;
   const suppressed = doNotTrack ? ids.userRef(userId) : null;
   const erasureId = ids.uuid(commandId, 'erasure');
-  return decide(state, { type, userId, preserveEmptyAccount, suppressed, erasureId, now });
+  const asked = { type, userId, preserveEmptyAccount, suppressed, erasureId, customer, now };
+  return decide(state, asked);
 }
 
 function forgetAccount(
   state: AccountState,
   { type, doNotTrack }: Request<'ForgetAccount'>,
-  { now, commandId, ids }: Circumstances,
+  given: Circumstances,
 ): Decision<AccountEvent> {
+  const { now, commandId, ids } = given;
+  const customer = customerOf(state, given);
+  if (typeof customer === 'object' && customer !== null) return customer;
   const users = doNotTrack && state.status === 'open' ? [...state.personsByUserId] : [];
   const suppressed = Object.fromEntries(
     users.map(([userId, person]) => [person, ids.userRef(userId)]),
   );
-  return decide(state, { type, suppressed, erasureId: ids.uuid(commandId, 'erasure'), now });
+  const erasureId = ids.uuid(commandId, 'erasure');
+  return decide(state, { type, suppressed, erasureId, customer, now });
+}
+
+/** The key of the ids of the account's customer; null: no ids are stored. */
+function customerOf(state: AccountState, { provided }: Circumstances): SubjectId | null | InNeed {
+  const id = state.status === 'open' ? state.paymentProviderId : null;
+  if (id === null) return null;
+  const customer = Object.hasOwn(provided.customers, id) ? provided.customers[id] : undefined;
+  return customer ? customer.subject : { needs: [{ kind: 'customer', id }] };
 }
 
 function createReward(
