@@ -18,6 +18,7 @@ const GROUPS = new Map<string, () => Promise<AddCommands>>([
   ['policy', async () => (await import('./policy-cli.js')).addPolicyCommands],
   ['webhook', async () => (await import('./webhook-cli.js')).addWebhookCommands],
   ['mail', async () => (await import('./mail-cli.js')).addMailCommands],
+  ['theme', async () => (await import('./theme-cli.js')).addThemeCommands],
   ['export', async () => (await import('./export-cli.js')).addExportCommands],
   ['payment', async () => (await import('./payment-cli.js')).addPaymentCommands],
   ['log', async () => (await import('./log-cli.js')).addLogCommands],

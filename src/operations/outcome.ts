@@ -23,6 +23,7 @@ export type OperationRefusal =
   | ReactionRefusal
   | WebhookRefusal
   | ExportRefusal
+  | ThemeRefusal
   | PaymentRefusal
   | ProjectionRefusal
   | ReleaseRefusal
@@ -103,6 +104,17 @@ type ExportRefusal =
   /** One line for each reason. */
   | { readonly code: 'EXPORT_NOT_ASKED_FOR'; readonly reasons: readonly string[] }
   | { readonly code: 'EXPORT_NOT_COMPLETED'; readonly reason: string };
+
+type ThemeRefusal =
+  | { readonly code: 'LOCALE_MALFORMED'; readonly argument: Argument }
+  | {
+      readonly code: 'THEME_REFUSED';
+      readonly refused: Refusal;
+      /** One line for each fault. */
+      readonly details: readonly string[];
+      /** Until a change of this size is taken; undefined: that is not the reason. */
+      readonly waitMs: number | undefined;
+    };
 
 /** `reason` quotes no secret. */
 type PaymentRefusal = { readonly code: 'PAYMENT_NOT_DONE'; readonly reason: string };

@@ -92,6 +92,9 @@ const TEXTS: Texts = {
   EXPORT_IS_OVER: () => 'the export is over: there is nothing to cancel',
   EXPORT_NOT_ASKED_FOR: ({ reasons }) => reasons.join('; '),
   EXPORT_NOT_COMPLETED: ({ reason }) => `the export was aborted: ${reason}`,
+  LOCALE_MALFORMED: ({ argument }, wordFor) =>
+    `${wordFor(argument)} takes a locale such as en or en_US`,
+  THEME_REFUSED: (refusal) => themeText(refusal),
   PAYMENT_NOT_DONE: ({ reason }) => reason,
 
   PROJECTION_NOT_NAMED: (_, wordFor) => `name one projection, or say ${wordFor('all')}`,
@@ -155,5 +158,34 @@ function adjustmentText({
       return 'the amount is more than the ledger can ever hold for an account';
     default:
       return details.length > 0 ? details.join('; ') : `refused: ${refused}`;
+  }
+}
+
+/** Faults of a document are shown up to this number, in one line. */
+const FAULTS_SHOWN = 5;
+
+function themeText({
+  refused,
+  details,
+  waitMs,
+}: OperationRefusal & { readonly code: 'THEME_REFUSED' }): string {
+  switch (refused) {
+    case 'THEME_NOT_FOUND':
+      return 'the locale has no values of its own';
+    case 'THEME_VERSION_NOT_FOUND':
+      return 'there is no such version, or it is too far back';
+    case 'THEME_TOO_LARGE':
+      return 'the values exceed 256 KiB as compact JSON';
+    case 'THEME_CHANGED_TOO_MUCH':
+      return `more of the themes was changed than a day allows: try again in ${Math.ceil((waitMs ?? 0) / 60_000)} minutes`;
+    default: {
+      const more = details.length - FAULTS_SHOWN;
+      const shown = details.slice(0, FAULTS_SHOWN).join('; ');
+      return details.length === 0
+        ? `refused: ${refused}`
+        : more > 0
+          ? `${shown}; and ${more} more`
+          : shown;
+    }
   }
 }

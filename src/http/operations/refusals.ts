@@ -1,20 +1,24 @@
 import { NotDone, type OperationRefusalCode, type Outcome } from '../../operations/outcome.js';
 import { plainText } from '../../operations/refusal-text.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
+import { themeRefused } from '../themes/theme-refused.js';
 
 /** The result of an operation. @throws {ApiError} for a refused one. */
 export function done<T>(outcome: Outcome<T>): T {
   if (!(outcome instanceof NotDone)) return outcome;
-  const answer = ANSWERS[outcome.because.code];
-  if (answer === 'BAD_REQUEST') throw badRequest(plainText(outcome.because));
+  const { because } = outcome;
+  if (because.code === 'THEME_REFUSED') throw themeRefused(because);
+  const answer = ANSWERS[because.code];
+  if (answer === 'BAD_REQUEST') throw badRequest(plainText(because));
   const isOfPath = answer === 'FORBIDDEN' || answer === 'NOT_FOUND';
-  throw new ApiError(answer, isOfPath ? { message: plainText(outcome.because) } : {});
+  throw new ApiError(answer, isOfPath ? { message: plainText(because) } : {});
 }
 
 /** A refusal without its own code for clients is a bad request, with its reason. */
 const ANSWERS: Readonly<
   Record<
-    OperationRefusalCode,
+    // The answer depends on why a theme was refused.
+    Exclude<OperationRefusalCode, 'THEME_REFUSED'>,
     | 'BAD_REQUEST'
     | 'EXPORT_NOT_FOUND'
     | 'FORBIDDEN'
@@ -65,6 +69,7 @@ const ANSWERS: Readonly<
   EXPORT_IS_OVER: 'BAD_REQUEST',
   EXPORT_NOT_ASKED_FOR: 'BAD_REQUEST',
   EXPORT_NOT_COMPLETED: 'BAD_REQUEST',
+  LOCALE_MALFORMED: 'BAD_REQUEST',
   PAYMENT_NOT_DONE: 'BAD_REQUEST',
   PROJECTION_NOT_NAMED: 'BAD_REQUEST',
   PROJECTION_UNKNOWN: 'BAD_REQUEST',

@@ -17,7 +17,7 @@ import { ApiError } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
-import { refusalAnswer } from '../writing/refusal-answers.js';
+import { themeRefused } from './theme-refused.js';
 
 const READ_MODELS = ['themes'];
 
@@ -165,12 +165,7 @@ export class ThemesController {
 /** @throws {ApiError} for a refusal. */
 function accepted(outcome: ThemeOutcome): Accepted {
   if (!('refused' in outcome)) return outcome;
-  const { refused, details, waitMs } = outcome;
-  if (waitMs === undefined) throw refusalAnswer(refused, details);
-  throw new ApiError('RATE_LIMITED', {
-    message: 'More of the themes was changed than a day allows',
-    headers: { 'Retry-After': String(Math.ceil(waitMs / 1000)) },
-  });
+  throw themeRefused(outcome);
 }
 
 /** @throws {ApiError} BAD_REQUEST with `RS039`. */

@@ -1,0 +1,107 @@
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query as QueryParameters,
+} from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import {
+  putTheme,
+  rollBackTheme,
+  showTheme,
+  showThemeHistory,
+} from '../../operations/themes/theme-commands.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { OperationsCore } from './operations-core.js';
+import { answered } from './operator-answers.js';
+import { parsed } from './operator-request.js';
+import {
+  shownThemeRequest,
+  themeHistoryRequest,
+  themeRequest,
+  themeRollbackRequest,
+} from './themes.request.js';
+
+/** For support: the themes of a tenant, and their versions. */
+@ApiTags('Operations: themes')
+@Controller('operations/themes/:tenant')
+export class OperatedThemesController {
+  constructor(
+    private readonly operations: OperationsCore,
+    private readonly ledger: LedgerOperations,
+  ) {}
+
+  @ApiOperation({
+    summary: 'The theme of a `locale` as it is shown, or the own values of a `version`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Get()
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND', 'THEME_NOT_FOUND')
+  async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
+    const { mode, locale, version } = parsed(shownThemeRequest, query);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    return answered(showTheme(this.operations.core, scope, { locale, version }));
+  }
+
+  @ApiOperation({
+    summary: 'Replaces the own values of a `locale`; `mode` and `locale` are in the query',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Put()
+  @ApiBody({ schema: { type: 'object', additionalProperties: true } })
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND', 'VALIDATION_FAILED')
+  async put(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @QueryParameters() query: unknown,
+    @Body() values: unknown,
+  ) {
+    const { mode, locale } = parsed(themeRequest, query);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    const by = call.operator.name;
+    return this.ledger.onRecord({ operation: 'theme put', call, scope }, (core) =>
+      putTheme(core, scope, { locale, values, by }),
+    );
+  }
+
+  @ApiOperation({ summary: 'The versions of a `locale`, newest first' })
+  @ApiOkResponse({ schema: DOCUMENTS })
+  @Get('history')
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND')
+  async history(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
+    const { mode, locale, limit } = parsed(themeHistoryRequest, query);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    return answered(showThemeHistory(this.operations.core, scope, { locale, limit }));
+  }
+
+  @ApiOperation({ summary: 'The values of a `version` are current again, as a new version' })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post('rollback')
+  @ApiRequest(themeRollbackRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND', 'THEME_NOT_FOUND', 'VALIDATION_FAILED')
+  async rollBack(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode, locale, version } = parsed(themeRollbackRequest, body);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    const by = call.operator.name;
+    return this.ledger.onRecord({ operation: 'theme rollback', call, scope }, (core) =>
+      rollBackTheme(core, scope, { locale, version, by }),
+    );
+  }
+}

@@ -1,0 +1,150 @@
+import type { ThemeOutcome } from '../../command-handling/commands.js';
+import { VERSIONS_MAX, type RecordedThemeChange } from '../../command-handling/theme-journal.js';
+import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
+import { isLocale } from '../../themes/theme-locale.js';
+import type { Members } from '../../themes/merge-members.js';
+import { memberOfStaff, operatorMeta } from '../audit.js';
+import type { Done } from '../audited.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { tenantMissing } from '../tenants/tenant-operation.js';
+
+/** Operations on the themes of a tenant: each returns the document that `--json` prints. */
+
+type ThemeCore = Pick<Core, 'names' | 'tenants' | 'themeChanges' | 'themeJournal'>;
+
+/** Versions of a locale that a history shows at most. */
+export const HISTORY_MAX = VERSIONS_MAX;
+
+/** A version of a locale's own values. */
+export interface ShownThemeVersion {
+  /** Of the locale, from 1. */
+  readonly version: number;
+  readonly created: string;
+  /** A member of staff; `<kind>:<id>` of a caller with a key; null: somebody who was forgotten. */
+  readonly by: string | null;
+  /** Whether the locale has no values of its own in it. */
+  readonly removed: boolean;
+  /** The version whose values these are; null: they were given. */
+  readonly restores: number | null;
+}
+
+/** What a change did. */
+export interface ChangedTheme {
+  readonly locale: string | null;
+  /** Of the values that are current now. */
+  readonly version: number;
+  /** False: the values were current already. */
+  readonly changed: boolean;
+}
+
+/** The locale of a theme; null: the default. */
+export interface NamedTheme {
+  readonly locale: string | null;
+}
+
+/**
+ * What is shown of a locale now, as to the tenant.
+ * @param version the own values of that version instead.
+ */
+export async function showTheme(
+  core: ThemeCore,
+  scope: Scope,
+  { locale, version }: NamedTheme & { readonly version: number | undefined },
+): Promise<Outcome<Members>> {
+  const wrong = await refusalOf(core, scope, locale);
+  if (wrong) return wrong;
+  if (version === undefined) return core.themeChanges.shown(scope, locale);
+  const state = await core.themeJournal.state(scope);
+  const found = await core.themeJournal.version(scope, state, locale, version);
+  if (found === undefined) return notChanged({ refused: 'THEME_VERSION_NOT_FOUND' });
+  const { event } = found;
+  return event.type === 'ThemePublished'
+    ? event.values
+    : notChanged({ refused: 'THEME_NOT_FOUND' });
+}
+
+/** Replaces the own values of a locale. @param by a member of staff. */
+export async function putTheme(
+  core: ThemeCore,
+  scope: Scope,
+  { locale, values, by }: NamedTheme & { readonly values: unknown; readonly by: string },
+): Promise<Outcome<Done<ChangedTheme>>> {
+  const wrong = await refusalOf(core, scope, locale);
+  if (wrong) return wrong;
+  const meta = operatorMeta(scope, 'theme put');
+  const staff = memberOfStaff(core.names, scope, by);
+  const result = changedBy(await core.themeChanges.put(meta, locale, values, staff), locale);
+  if (result instanceof NotDone) return result;
+  const parameters = { locale: locale ?? undefined, version: result.version };
+  return { result, parameters, completed: `version ${result.version} is published` };
+}
+
+/** Makes the values of a version current, as a new version. @param by a member of staff. */
+export async function rollBackTheme(
+  core: ThemeCore,
+  scope: Scope,
+  { locale, version, by }: NamedTheme & { readonly version: number; readonly by: string },
+): Promise<Outcome<Done<ChangedTheme>>> {
+  const wrong = await refusalOf(core, scope, locale);
+  if (wrong) return wrong;
+  const meta = operatorMeta(scope, 'theme rollback');
+  const staff = memberOfStaff(core.names, scope, by);
+  const outcome = await core.themeChanges.restore(meta, { locale, version, by: staff });
+  const result = changedBy(outcome, locale);
+  if (result instanceof NotDone) return result;
+  const parameters = { locale: locale ?? undefined, restores: version };
+  return { result, parameters, completed: `the values of version ${version} are current` };
+}
+
+/** Newest first. @param limit at most `HISTORY_MAX`. */
+export async function showThemeHistory(
+  core: ThemeCore,
+  scope: Scope,
+  { locale, limit }: NamedTheme & { readonly limit: number },
+): Promise<Outcome<readonly ShownThemeVersion[]>> {
+  const wrong = await refusalOf(core, scope, locale);
+  if (wrong) return wrong;
+  const { locales } = await core.themeJournal.state(scope);
+  const newest = locales.get(locale);
+  const versions: ShownThemeVersion[] = [];
+  if (newest === undefined) return versions;
+  for await (const change of core.themeJournal.history(scope, newest.change)) {
+    versions.push(shownVersion(change));
+    if (versions.length >= limit) break;
+  }
+  return versions;
+}
+
+function shownVersion({ event, envelope: { actor } }: RecordedThemeChange): ShownThemeVersion {
+  return {
+    version: event.version,
+    created: new Date(event.at).toISOString(),
+    by: event.by === null ? `${actor.kind}:${actor.id}` : event.by.value,
+    removed: event.type === 'ThemeRemoved',
+    restores: event.type === 'ThemePublished' ? event.restores : null,
+  };
+}
+
+async function refusalOf(
+  core: ThemeCore,
+  scope: Scope,
+  locale: string | null,
+): Promise<NotDone | undefined> {
+  if (locale !== null && !isLocale(locale))
+    return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
+  return tenantMissing(core, scope);
+}
+
+function changedBy(outcome: ThemeOutcome, locale: string | null): Outcome<ChangedTheme> {
+  if ('refused' in outcome) return notChanged(outcome);
+  const { state, changed } = outcome;
+  return { locale, version: state.locales.get(locale)?.version ?? 0, changed };
+}
+
+const notChanged = ({
+  refused,
+  details = [],
+  waitMs,
+}: Extract<ThemeOutcome, { readonly refused: unknown }>): NotDone =>
+  new NotDone({ code: 'THEME_REFUSED', refused, details, waitMs });
