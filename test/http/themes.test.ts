@@ -70,6 +70,11 @@ test('the schema is JSON Schema, and what is shown fits it', async () => {
   }
 });
 
+test('without a mail server no preview goes out', async () => {
+  const sent = await api.post('/theme/email/WELCOME/preview?sendTo=ann@mail.example');
+  expect(outcome(sent)).toEqual(refusal(503, 'UNAVAILABLE'));
+});
+
 test('PUT replaces the default, and locales without values show it', async () => {
   const values = { ...WHOLE, ...page({ heading: 'Hi {{user.firstName}}' }), ours: { kept: [1] } };
   const { status, headers } = await api.put(DEFAULT, values);
