@@ -51,6 +51,7 @@ it('the default program pays ten percent at the start and a thousand cents at co
     moderation: { referred: 'APPROVED', referrer: 'APPROVED' },
     fraud: { name: 'ignore', email: 'ignore', ip: 'ignore', rate: 'ignore' },
     rateLimit: { referrals: 3, minutes: 30 },
+    refundDays: null,
     automaticRedemption: [],
   });
 });

@@ -24,7 +24,7 @@ it('a head that the log has lost is no longer waited for', async () => {
     liveGenerations: () => Promise.resolve('accounts 2'),
     markRebuilt: () => Promise.resolve(void (isShown = true)),
   };
-  const follower = { waitFor: reaches };
+  const follower = { waitFor: reaches, checkpoint: () => Promise.resolve('5') };
   const generations = {
     refresh: () => Promise.resolve(),
     get areShown() {
