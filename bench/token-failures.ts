@@ -71,11 +71,7 @@ const median = (times: readonly number[]): number =>
 async function main(): Promise<void> {
   const dataDir = await makeDataDir();
   const service = await startServiceProcess({
-    env: {
-      DATA_DIR: dataDir,
-      FAILED_CREDENTIALS_PER_MINUTE: '1000000',
-      UNKNOWN_CALLERS_PER_SECOND: '1000000',
-    },
+    env: { DATA_DIR: dataDir, FAILED_CREDENTIALS_PER_MINUTE: '1000000' },
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {

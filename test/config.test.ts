@@ -34,7 +34,6 @@ test('no variable is required', () => {
     connectionsMax: 4096,
     connectionsPerAddressMax: 1024,
     failedCredentialsPerMinute: 300,
-    unknownCallersPerSecond: 300,
     positionWaitMs: 5_000,
     ownWritesWaitMs: 2_000,
     shutdownGraceMs: 10_000,
@@ -63,7 +62,6 @@ test('every variable has its effect', () => {
     CONNECTIONS_MAX: '500',
     CONNECTIONS_PER_ADDRESS_MAX: '20',
     FAILED_CREDENTIALS_PER_MINUTE: '30',
-    UNKNOWN_CALLERS_PER_SECOND: '20',
   });
   expect(config).toMatchObject({
     dataDir: '/srv/ledger',
@@ -78,7 +76,6 @@ test('every variable has its effect', () => {
     connectionsMax: 500,
     connectionsPerAddressMax: 20,
     failedCredentialsPerMinute: 30,
-    unknownCallersPerSecond: 20,
   });
   expect(config.webhookAllowCidrs).toEqual([
     { address: '10.0.0.0', prefix: 8, family: 'ipv4' },

@@ -42,10 +42,10 @@ export class Oracle {
 
   private misfits({ method, target }: FuzzRequest, answer: FuzzAnswer): readonly string[] {
     const { status, headers, text, body } = answer;
-    const isJson = headers['content-type'] === 'application/json; charset=utf-8';
+    const isJson = JSON_TYPES.has(headers['content-type'] ?? '');
     const template = this.validator.templateOf(method, target);
     const found: string[] = [];
-    if (isPage(template, headers['content-type']) && text !== '') return found;
+    if (isPage(template ?? target, headers['content-type']) && text !== '') return found;
     if (isJson !== (text !== '' && template !== '/metrics') && status !== 204)
       found.push(`a body of the type ${headers['content-type'] ?? 'none'}`);
     if (isJson && body === undefined) found.push('the body is no JSON');
@@ -80,11 +80,18 @@ export class Oracle {
   }
 }
 
-/** Codes are made of names, in capital letters. */
-/** The page behind a share link, or that of an error. */
-const isPage = (template: string | undefined, type: string | undefined): boolean =>
-  template?.startsWith('/r/') === true && type === 'text/html; charset=utf-8';
+const JSON_TYPES: ReadonlySet<string> = new Set([
+  'application/json; charset=utf-8',
+  'application/schema+json; charset=utf-8',
+]);
 
+/** Behind a share link, of an unsubscription, of an error there; a mail that is previewed. */
+const PAGES = /^\/r\/|^\/mail\/unsubscribe\/|\/theme\/email\/[^/]+\/preview$/;
+
+const isPage = (path: string, type: string | undefined): boolean =>
+  PAGES.test(path) && type === 'text/html; charset=utf-8';
+
+/** Codes are made of names, in capital letters. */
 const holds = (text: string, mark: string): boolean => text.toLowerCase().includes(mark);
 
 function withoutTexts(value: string, texts: ReadonlySet<string>): string {

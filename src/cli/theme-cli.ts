@@ -23,6 +23,7 @@ import {
   type OutputOptions,
 } from './command-line.js';
 import { done } from './outcomes.js';
+import { addThemePreviewCommand } from './theme-preview-cli.js';
 
 interface ThemeOptions extends OutputOptions {
   readonly mode: string;
@@ -51,6 +52,7 @@ export function addThemeCommands(cli: Command): void {
   command('rollback <tenant>', "makes a version's values current again, as a new version")
     .requiredOption('--version <number>', 'as `theme history` shows it')
     .action(rollBack);
+  addThemePreviewCommand(group);
 }
 
 async function get(

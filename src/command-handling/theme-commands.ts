@@ -10,6 +10,7 @@ import {
   type ThemesState,
 } from '../domain/theme/theme.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
+import type { Position } from '../event-log/event-log.js';
 import { timeNow } from '../foundation/world.js';
 import type { ThemeCommandEnvelope, ThemeEdit, ThemeOutcome } from './commands.js';
 import type { Outcome } from './handle-command.js';
@@ -36,8 +37,19 @@ export class ThemeCommands implements ICommandHandler<ThemeCommandEnvelope> {
     const earlier = await this.journal.chapterOfEarlier(meta);
     for (let chapter = earlier ?? (await this.journal.head(meta.scope)); ; chapter++) {
       const tried = await this.tryIn(chapter, meta, edit);
-      if (!tried.isFull) return this.outcomeOf(tried, meta.scope, edit);
+      if (!tried.isFull) {
+        const outcome = await this.outcomeOf(tried, meta.scope, edit);
+        if ('refused' in outcome || outcome.position !== null || chapter === 0) return outcome;
+        return { ...outcome, position: await this.endOf(chapter - 1, meta) };
+      }
     }
+  }
+
+  /** Where a full chapter ends: what a change that changed nothing rests on. */
+  private async endOf(chapter: number, meta: CommandMeta): Promise<Position | null> {
+    const stream = this.journal.streamOf(meta.scope, chapter);
+    const ended = await this.streams.themes.handle(stream, meta, () => ({ events: [] }));
+    return ended.kind === 'accepted' ? ended.position : null;
   }
 
   private async tryIn(chapter: number, meta: CommandMeta, edit: ThemeEdit): Promise<Tried> {

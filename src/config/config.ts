@@ -77,7 +77,6 @@ export interface Config {
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
   readonly failedCredentialsPerMinute: number;
-  readonly unknownCallersPerSecond: number;
   /** For the cached streams of all kinds together. */
   readonly rememberedStreamsMb: number;
   readonly positionWaitMs: number;
@@ -346,12 +345,6 @@ const VARIABLES = {
     meaning:
       'Wrong keys and tokens of one address in a minute; beyond that they are answered 429 instead of 401. Good ones always pass.',
   },
-  UNKNOWN_CALLERS_PER_SECOND: {
-    schema: wholeNumber(1, 1_000_000).default(300),
-    default: '`300`',
-    meaning:
-      'Requests without valid credentials of one address that are answered in a second, after ten times as many at once; beyond that its connections wait to be read, but for those of known callers. Trusted proxies have no such limit.',
-  },
   POSITION_WAIT_MS: {
     schema: wholeNumber(0, 60_000).default(5_000),
     default: '`5000`',
@@ -405,7 +398,6 @@ const environmentSchema = z.object({
   CONNECTIONS_MAX: VARIABLES.CONNECTIONS_MAX.schema,
   CONNECTIONS_PER_ADDRESS_MAX: VARIABLES.CONNECTIONS_PER_ADDRESS_MAX.schema,
   FAILED_CREDENTIALS_PER_MINUTE: VARIABLES.FAILED_CREDENTIALS_PER_MINUTE.schema,
-  UNKNOWN_CALLERS_PER_SECOND: VARIABLES.UNKNOWN_CALLERS_PER_SECOND.schema,
   POSITION_WAIT_MS: VARIABLES.POSITION_WAIT_MS.schema,
   OWN_WRITES_WAIT_MS: VARIABLES.OWN_WRITES_WAIT_MS.schema,
   SHUTDOWN_GRACE_MS: VARIABLES.SHUTDOWN_GRACE_MS.schema,
@@ -469,7 +461,6 @@ export function loadConfig(
     connectionsMax: values.CONNECTIONS_MAX,
     connectionsPerAddressMax: values.CONNECTIONS_PER_ADDRESS_MAX,
     failedCredentialsPerMinute: values.FAILED_CREDENTIALS_PER_MINUTE,
-    unknownCallersPerSecond: values.UNKNOWN_CALLERS_PER_SECOND,
     positionWaitMs: values.POSITION_WAIT_MS,
     ownWritesWaitMs: values.OWN_WRITES_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,

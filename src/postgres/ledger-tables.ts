@@ -24,6 +24,7 @@ export interface LedgerTables {
   'ledger.log_copies': LogCopies;
   'ledger.log_losses': LogLosses;
   'ledger.log_seals': LogSeals;
+  'ledger.mail_deliveries': MailDeliveries;
   'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
@@ -158,6 +159,28 @@ interface LogSeals {
   digest: string;
   signature: string;
   sealed_at: Generated<Date>;
+}
+
+interface MailDeliveries {
+  id: string;
+  tenant: string;
+  mode: string;
+  type: string;
+  account: string;
+  person: string;
+  about: string | null;
+  stream: string;
+  revision: bigint;
+  event_id: string;
+  created: Date;
+  state: Generated<'PENDING' | 'SENDING' | 'DELIVERED' | 'DEAD' | 'UNKNOWN'>;
+  attempts: Generated<number>;
+  next_attempt_at: Date | null;
+  retried_until: Date | null;
+  leased_until: Date | null;
+  claimed_by: number | null;
+  reason: string | null;
+  ended_at: Date | null;
 }
 
 interface ParkedEvents {

@@ -77,6 +77,7 @@ import { PageThemes } from '../http/share-pages/page-themes.js';
 import { SharePages } from '../http/share-pages/share-pages.js';
 import { SharePagesController } from '../http/share-pages/share-pages.controller.js';
 import { ShareLinksController } from '../http/share-links/share-links.controller.js';
+import { MailPreviewsController } from '../http/mails/mail-previews.controller.js';
 import { UnsubscribeController } from '../http/mails/unsubscribe.controller.js';
 import { ShortLinksController } from '../http/share-links/short-links.controller.js';
 import { ThemesController } from '../http/themes/themes.controller.js';
@@ -92,6 +93,8 @@ import { POLICIES } from '../policies/policies.js';
 import { KeyedNames } from '../privacy/keyed-names.js';
 import { SigningKeys } from '../webhooks/signing/signing-keys.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
+import { MailPreviews } from '../mails/mail-previews.js';
+import type { SmtpSender } from '../mails/sending/smtp-sender.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
 import { Themes } from '../themes/themes.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
@@ -122,6 +125,9 @@ export interface ModuleParts {
   readonly publicUrl: () => string;
   readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
   readonly paymentEvents: PaymentEvents;
+  /** Who sends previews; undefined: no mail goes out. */
+  readonly smtp: Pick<SmtpSender, 'send'> | undefined;
+  readonly mailFrom: () => string;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
 }
@@ -143,6 +149,7 @@ const TENANT_CONTROLLERS = [
   DiscountsController,
   ExportsController,
   ThemesController,
+  MailPreviewsController,
   SubscriptionsController,
   KeySetController,
   PaymentEventsController,
@@ -250,7 +257,7 @@ function http(parts: ModuleParts): Provider[] {
 }
 
 /** What shows facts of several read models together. */
-function shown({ core, publicUrl }: ModuleParts): Provider[] {
+function shown({ core, publicUrl, smtp, mailFrom }: ModuleParts): Provider[] {
   return [
     made(
       Presentation,
@@ -269,6 +276,20 @@ function shown({ core, publicUrl }: ModuleParts): Provider[] {
           new PageSkeletons(),
           publicUrl,
         ),
+    ),
+    made(
+      MailPreviews,
+      [Themes],
+      (themes: Themes) =>
+        new MailPreviews({
+          themes,
+          tenants: core.tenants,
+          testAddresses: core.mailTestAddresses,
+          names: core.names,
+          smtp,
+          publicUrl,
+          mailFrom,
+        }),
     ),
     made(
       CodeLookUps,

@@ -11,6 +11,7 @@ import type { ProjectionRunner } from '../projecting/following/projection-runner
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
+import { ReactionsAwaited } from './reactions-awaited.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
@@ -45,12 +46,13 @@ export class ServiceReadiness implements ReadinessProbe {
 
   /**
    * After a start a client must find its earlier writes: the read models must reach the head of the
-   * start, policies' reactions included.
+   * start, policies' reactions included while these move on.
    */
   async catchUp(): Promise<void> {
     const { signal } = this.stopping;
     let head: string | null | undefined;
     let live: string | undefined;
+    const reactions = new ReactionsAwaited(this.followers.policies);
     while (!this.caughtUp && !signal.aborted) {
       const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
       // Others are live by now, maybe of a log with another head.
@@ -59,7 +61,7 @@ export class ServiceReadiness implements ReadinessProbe {
       head = await this.notBeyondLog(head);
       this.caughtUp =
         live !== undefined &&
-        (head === null || (head !== undefined && (await this.reached(head)))) &&
+        (head === null || (head !== undefined && (await this.reached(head, reactions)))) &&
         (await this.shown(live));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
     }
@@ -91,9 +93,9 @@ export class ServiceReadiness implements ReadinessProbe {
     void this.catchUp();
   }
 
-  private async reached(head: string): Promise<boolean> {
+  private async reached(head: string, reactions: ReactionsAwaited): Promise<boolean> {
     const waits = [
-      this.followers.policies.waitFor(head, ANSWER_WITHIN_MS),
+      reactions.areOver(head, ANSWER_WITHIN_MS),
       this.followers.projections.waitFor(head, this.names, ANSWER_WITHIN_MS),
     ];
     return (await Promise.all(waits)).every((reached) => reached);

@@ -12,6 +12,8 @@ import { DownloadRecords } from '../http/exports/download-records.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
 import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
+import { defaultFrom } from '../mails/mails.js';
+import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
 import { openPool } from '../postgres/database.js';
 import { SlowReads } from '../projecting/following/slow-reads.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
@@ -73,7 +75,8 @@ export function startDownloadRecords(
   return { part: records, undo: () => records.stop() };
 }
 
-type OfOptions = 'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl' | 'webhooks';
+type OfOptions =
+  'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl' | 'webhooks' | 'smtp' | 'mailFrom';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
@@ -81,6 +84,14 @@ export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly registry: Registry;
   readonly address: Address;
 }
+
+/** Shorter than of other mails: somebody waits. */
+const PREVIEW_TIMES: SmtpTimes = {
+  connectMs: 5_000,
+  greetingMs: 5_000,
+  silenceMs: 10_000,
+  totalMs: 20_000,
+};
 
 interface Application {
   readonly app: NestFastifyApplication;
@@ -92,6 +103,7 @@ export async function startApplication(
   { config, logger }: ServiceOptions,
 ): Promise<Started<Application>> {
   const { projections, policies } = parts.followers;
+  const publicUrl = (): string => config.publicUrl ?? parts.address.url;
   const edge = new HttpEdge({
     logger,
     limits: {
@@ -101,8 +113,6 @@ export async function startApplication(
       connectionsMax: await connectionsMax(config, logger),
       connectionsPerAddressMax: config.connectionsPerAddressMax,
       failedCredentialsPerMinute: config.failedCredentialsPerMinute,
-      unknownPerSecond: config.unknownCallersPerSecond,
-      unknownBurst: 10 * config.unknownCallersPerSecond,
     },
     trustedProxies: config.trustedProxies,
     logAddresses: config.logAddresses,
@@ -126,7 +136,9 @@ export async function startApplication(
         projectionsAt: (names) => projections.appliedPositions(names),
         policiesAt: (scope) => policies.reachedPosition(scope),
       },
-      publicUrl: () => config.publicUrl ?? parts.address.url,
+      publicUrl,
+      smtp: config.smtp && new SmtpSender(config.smtp, PREVIEW_TIMES),
+      mailFrom: () => config.mailFrom ?? defaultFrom(publicUrl()),
     }),
     edge.adapter,
     { ...edge.applicationOptions, logger: false },

@@ -13,7 +13,7 @@ import { THEME_BYTES_MAX, type ThemesState } from '../domain/theme/theme.decider
 import type { CommandMeta } from '../event-log/envelope.js';
 import { BUILT_IN_THEME } from './built-in-theme.js';
 import { isMembers, mergePatch, type Members } from './merge-members.js';
-import { shownTheme } from './resolve-theme.js';
+import { shownTheme, type OwnValues } from './resolve-theme.js';
 import { fallbacksOf } from './theme-locale.js';
 
 /**
@@ -87,13 +87,22 @@ export class ThemeChanges {
     locale: string | null,
     state?: Pick<ThemesState, 'locales'>,
   ): Promise<Members> {
+    return shownTheme(await this.ownValues(scope, fallbacksOf(locale), state), locale);
+  }
+
+  /** The own values of these locales, after all changes or those of a state. */
+  async ownValues(
+    scope: Scope,
+    locales: readonly (string | null)[],
+    state?: Pick<ThemesState, 'locales'>,
+  ): Promise<OwnValues> {
     const of = state ?? (await this.journal.state(scope));
     const own = new Map<string | null, Members>();
-    for (const one of fallbacksOf(locale)) {
+    for (const one of locales) {
       const values = await this.journal.valuesOf(scope, of, one);
       if (values !== null) own.set(one, values);
     }
-    return shownTheme(own, locale);
+    return own;
   }
 
   private send(meta: CommandMeta, edit: ThemeEdit): Promise<ThemeOutcome> {

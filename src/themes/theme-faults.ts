@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { templateFaults } from '../templates/template-faults.js';
+import { faultsInAnyVariables, templateFaults } from '../templates/template-faults.js';
 import { isMembers } from './merge-members.js';
 import { THEME_VARIABLES } from './theme-instance.js';
 import { THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
@@ -64,7 +64,7 @@ function* faultsWithin(schema: object, value: unknown, path: string): Generator<
   if ('$ref' in schema) {
     const kind = String(schema.$ref).split('/').at(-1);
     if (isDefined(kind) && typeof value === 'string')
-      for (const fault of FAULTS[kind](value)) yield `${path} ${fault}`;
+      for (const fault of FAULTS[kind](value, variablesOf(path))) yield `${path} ${fault}`;
   } else if ('properties' in schema && isMembers(value)) {
     for (const [name, member] of Object.entries(schema.properties as Record<string, object>))
       if (Object.hasOwn(value, name)) yield* faultsWithin(member, value[name], `${path}/${name}`);
@@ -74,16 +74,23 @@ function* faultsWithin(schema: object, value: unknown, path: string): Generator<
   }
 }
 
-type Faults = (text: string) => readonly string[];
+/** @param variables undefined: any. */
+type Faults = (text: string, variables: readonly string[] | undefined) => readonly string[];
 
-const template: Faults = (text) => templateFaults(text, THEME_VARIABLES);
-const markdown: Faults = (text) => {
-  const faults = template(text);
+/** What fills in the texts of widgets is the tenants' own: only its form is known here. */
+const variablesOf = (path: string): readonly string[] | undefined =>
+  path.startsWith('/widget/') ? undefined : THEME_VARIABLES;
+
+const template: Faults = (text, variables) =>
+  variables === undefined ? faultsInAnyVariables(text) : templateFaults(text, variables);
+const markdown: Faults = (text, variables) => {
+  const faults = template(text, variables);
   return faults.length === 0 && hasScriptLink(text)
     ? ['has a link that is no link to a page']
     : faults;
 };
-const oneLine: Faults = (text) => (CONTROL.test(text) ? ['must be one line'] : []);
+const oneLine = (text: string): readonly string[] =>
+  CONTROL.test(text) ? ['must be one line'] : [];
 const none: Faults = () => [];
 
 /** By the kinds of members that the schema defines. */
@@ -93,7 +100,7 @@ const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
   label: oneLine,
   markdown,
   markdownText: markdown,
-  line: (text) => [...oneLine(text), ...template(text)],
+  line: (text, variables) => [...oneLine(text), ...template(text, variables)],
   message: template,
   image: (text) =>
     text === '' || isAddress(text, IMAGE) ? [] : ['must be an absolute http(s) address'],

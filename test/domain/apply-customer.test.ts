@@ -132,6 +132,18 @@ describe('a first invoice that was refunded in full', () => {
       .then();
   });
 
+  it('of a program that converts on an event: its conversion earns nothing any more', () => {
+    const program = aProgram({ refundDays: 30 });
+    const before = [...REFERRED, ...taken, userIdentified(ACME, 'cat')];
+    given(...before)
+      .when(apply(PAID, annStands({ program })))
+      .then(
+        euros,
+        subscriptionChanged(PAID_SUBSCRIPTION, NOW),
+        referralConverted('referral', ANN, { at: NOW }),
+      );
+  });
+
   it.each([29, null])('changes nothing with days of %p', (days) => {
     given(...converted)
       .when(apply(refunded, within(days)))

@@ -70,6 +70,21 @@ it('the status is that of the newest event by the time of the provider', () => {
   });
 });
 
+it('in one second the end of the subscription counts most, then a payment, then a trial', () => {
+  const [paid, ended] = [told('a', 1, invoice(10)), told('b', 1, { kind: 'CANCELLED' })];
+  const trial = told('c', 1, { kind: 'TRIAL' });
+  for (const told of [
+    [paid, trial],
+    [trial, paid],
+  ])
+    expect(picture(...told).status).toBe('PAID');
+  for (const told of [
+    [paid, trial, ended],
+    [ended, trial, paid],
+  ])
+    expect(picture(...told)).toMatchObject({ status: 'CANCELLED', firstPaid: { amountPaid: 10 } });
+});
+
 it('an invoice of nothing is a trial, unless one was paid', () => {
   expect(picture(told('a', 1, invoice(0)))).toMatchObject({ status: 'TRIAL', firstPaid: null });
   expect(picture(told('b', 2, invoice(0)), told('a', 1, invoice(5))).status).toBe('PAID');
@@ -107,9 +122,13 @@ const anyFact: fc.Arbitrary<ProviderFact> = fc.oneof(
 
 it('the picture does not depend on order and repetition', () => {
   const events = fc
-    .array(fc.tuple(anyFact, fc.constantFrom('in_1', 'in_2')), { maxLength: 8 })
+    .array(fc.tuple(anyFact, fc.constantFrom('in_1', 'in_2'), fc.constantFrom(1, 2, 3)), {
+      maxLength: 8,
+    })
     .map((facts) =>
-      facts.map(([fact, invoiceId], index) => told(`e${index}`, index, fact, ids(invoiceId))),
+      facts.map(([fact, invoiceId, created], index) =>
+        told(`e${index}`, created, fact, ids(invoiceId)),
+      ),
     );
   const mixed = events.chain((all) =>
     fc.tuple(

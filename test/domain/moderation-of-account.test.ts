@@ -93,6 +93,38 @@ const referred = [
 ];
 const referrer = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 
+describe('approving a side of a referral that was refunded', () => {
+  const refunded: AccountEvent = {
+    type: 'ReferralRefunded',
+    at: NOW,
+    referralId: 'referral',
+    referrer: ANN,
+  };
+
+  it('grants neither side its reward', () => {
+    given(...referred.slice(0, -1), started({ referrerReward: TEN_DOLLARS }), refunded, held())
+      .when(apply('referred', change({ referred: 'APPROVED', referrer: 'APPROVED' })))
+      .then(moderated({ referrerReward: null }));
+  });
+
+  it.each([
+    ['referred', referred, BOB],
+    ['referrer', referrer, ANN],
+  ] as const)('leaves cancelled what a moderation cancelled: %s', (side, account, owner) => {
+    const granted = ofReferral(owner);
+    const cancelled = rewardCancelled(granted, 500, NOW, 'MODERATION');
+    const history = [...account, granted, cancelled, ...(side === 'referred' ? [refunded] : [])];
+    const sideIs = { type: 'ReferrerSideModerated', moderationId: 'm', at: NOW } as const;
+    given(...history, held())
+      .when({ ...apply(side, change({ [side]: 'APPROVED' })), refunded: ['referral'] })
+      .then(
+        side === 'referred'
+          ? moderated({})
+          : { ...sideIs, referralId: 'referral', status: 'APPROVED' },
+      );
+  });
+});
+
 describe('preparing the referred account', () => {
   it('holds the referral', () => {
     given(...referred, ofReferral(BOB))

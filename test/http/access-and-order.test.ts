@@ -34,7 +34,7 @@ const BODIES = [
 const EMPTY_BODIES = ['/account/a/user/u/block', '/account/a/user/u/unblock', '/reward/x/cancel'];
 const EVENTS = '/open/account/a/user/u/events';
 BODIES.push(EVENTS, '/subscription', '/export', '/discount');
-EMPTY_BODIES.push('/subscription/x/test');
+EMPTY_BODIES.push('/subscription/x/test', '/theme/email/x/preview');
 const APPLY = '/open/code/c/account/a/user/u';
 const READS = [
   '/account/a',

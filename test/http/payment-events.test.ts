@@ -290,4 +290,31 @@ describe('a refund of the first invoice in full', () => {
       expect(body).toEqual([expect.objectContaining({ dateCancelled: expect.any(Number) })]);
     }
   });
+
+  it('stays so for both sides, though a moderation denies them before and approves them after', async () => {
+    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
+    const { ann, bob } = await referred({ paymentProviderId: 'cus_denied' });
+    await post(paid('cus_denied', { charge: 'ch_denied' }));
+    await reacted();
+    const referralId = (await referralOf(bob))['id'];
+    const moderate = async (action: string) => {
+      const body = { actions: [{ referralId, action }] };
+      expect(await tenant.live.post('/referrals/moderate', body)).toMatchObject({ status: 200 });
+      await reacted();
+    };
+    const rewards = async () => {
+      const lists = [];
+      for (const account of [ann, bob])
+        lists.push((await tenant.live.get<readonly Json[]>(`/reward?accountId=${account}`)).body);
+      return lists.flat();
+    };
+    await moderate('DENIED');
+    const charge = { id: 'ch_denied', customer: 'cus_denied', amount: 1999, currency: 'usd' };
+    await post(event('charge.refunded', { ...charge, amount_refunded: 1999, invoice: null }));
+    await reacted();
+    const denied = await rewards();
+    expect(denied).toHaveLength(2);
+    await moderate('APPROVED');
+    expect(await rewards()).toEqual(denied);
+  });
 });

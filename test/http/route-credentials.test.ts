@@ -124,6 +124,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   [`PUT ${THEME}`]: ['key', 400, '/theme/fr/variables/instance'],
   [`PATCH ${THEME}`]: ['key', 400, '/theme/fr/variables/instance'],
   [`DELETE ${THEME}`]: ['key', 404, '/theme/fr/variables/instance'],
+  [`POST ${T}/theme/email/{type}/preview`]: ['key', 404, '/theme/email/none/preview'],
   [`PUT ${OPEN_USER}`]: ['writing', 200],
   [`POST ${OPEN_USER}`]: ['writing', 400],
   [`GET ${OPEN_USER}`]: ['reading', 200],

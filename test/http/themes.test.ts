@@ -3,7 +3,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { showDeliveries } from '../../src/operations/webhooks/webhook-commands.js';
-import { CHANGED_BYTES_PER_DAY, THEME_BYTES_MAX } from '../../src/domain/theme/theme.decider.js';
+import {
+  CHANGED_BYTES_PER_DAY,
+  CHANGES_PER_CHAPTER,
+  THEME_BYTES_MAX,
+} from '../../src/domain/theme/theme.decider.js';
 import type { ApiClient, Json } from '../support/api-client.js';
 import {
   errorBody,
@@ -64,6 +68,11 @@ test('the schema is JSON Schema, and what is shown fits it', async () => {
     expect([validate(shown), validate.errors]).toEqual([true, null]);
     expect(shown).toEqual(BUILT_IN_THEME);
   }
+});
+
+test('without a mail server no preview goes out', async () => {
+  const sent = await api.post('/theme/email/WELCOME/preview?sendTo=ann@mail.example');
+  expect(outcome(sent)).toEqual(refusal(503, 'UNAVAILABLE'));
 });
 
 test('PUT replaces the default, and locales without values show it', async () => {
@@ -195,10 +204,36 @@ test('a repeated write has the first answer, and no second effect', async () => 
   expect(outcome(await patch(of('fr'), page({ heading: 'g' }), { key }))).toEqual(
     refusal(422, 'IDEMPOTENCY_KEY_REUSED'),
   );
-  // A refusal is kept, too.
-  const bad = () => patch(DEFAULT, page({ color: 'red' }), { key: 'bad' });
-  expect(outcome(await bad())).toEqual(refusal(400, 'VALIDATION_FAILED'));
-  expect((await bad()).headers.get('idempotency-replayed')).toBe('true');
+  // A refusal is kept, too; that of a faulty document is not: it is mended and sent again.
+  const absent = () => api.call('DELETE', of('pt'), undefined, { key: 'absent' });
+  expect(outcome(await absent())).toEqual(refusal(404, 'THEME_NOT_FOUND'));
+  expect((await absent()).headers.get('idempotency-replayed')).toBe('true');
+  const bad = await patch(DEFAULT, page({ color: 'red' }), { key: 'mended' });
+  expect(outcome(bad)).toEqual(refusal(400, 'VALIDATION_FAILED'));
+  expect((await patch(DEFAULT, page({ color: '#f00' }), { key: 'mended' })).status).toBe(200);
+});
+
+test('a change that changes nothing has a position, also behind a full chapter', async () => {
+  for (let change = 0; change < CHANGES_PER_CHAPTER; change++) {
+    const made = await patch(of('it'), { ours: change });
+    const again = await patch(of('it'), { ours: change });
+    expect(again.headers.get('ledger-position')).toBe(made.headers.get('ledger-position'));
+  }
+  const nothing = await patch(of('da'), { page: null });
+  expect(nothing.status).toBe(200);
+  expect(outcome(await api.call('DELETE', of('da')))).toEqual(refusal(404, 'THEME_NOT_FOUND'));
+});
+
+test('texts of widgets may hold the placeholders of those who fill them in', async () => {
+  const text = 'Hi {{user.email}}, {{#if program.name}}{{referralCode}}{{/if}}';
+  const widget = (heading: string) => ({
+    widget: { REFERRER_WIDGET: { content: { widgetCustomization: { heading } } } },
+  });
+  expect((await patch(of('sv'), widget(text))).status).toBe(200);
+  for (const faulty of ['{{open', '{{{raw}}}', '{{i18n "x"}}', '{{constructor}}'])
+    expect(outcome(await patch(of('sv'), widget(faulty)))).toEqual(
+      refusal(400, 'VALIDATION_FAILED'),
+    );
 });
 
 test('what a day does not allow is refused until there is room again', async () => {

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { eventually } from '../support/embedded.js';
 import {
@@ -26,9 +29,19 @@ afterAll(async () => {
   await server.stop();
 });
 
+/** @returns the exit code. */
+const run = async (...words: readonly string[]): Promise<number> => (await output(...words)).code;
+
 async function cli(
   ...words: readonly string[]
 ): Promise<{ code: number; json: never; err: string }> {
+  const { code, out, err } = await output(...words, '--json');
+  return { code, json: (out === '' ? null : JSON.parse(out)) as never, err };
+}
+
+async function output(
+  ...words: readonly string[]
+): Promise<{ code: number; out: string; err: string }> {
   Object.assign(process.env, {
     DATABASE_URL: stores.databaseUrl,
     MASTER_KEY_FILE: stores.masterKeyFile,
@@ -39,9 +52,8 @@ async function cli(
   const written = (spy: typeof out): string =>
     (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
   try {
-    const code = await runCommandLine([...words, '--json']);
-    const text = written(out);
-    return { code, json: (text === '' ? null : JSON.parse(text)) as never, err: written(err) };
+    const code = await runCommandLine(words);
+    return { code, out: written(out), err: written(err) };
   } finally {
     out?.mockRestore();
     err?.mockRestore();
@@ -146,6 +158,54 @@ it('the story of a referral reaches both sides, each mail once, with both parts 
   );
   expect(sent).toHaveLength(all.length);
   expect(new Set(sent.map(({ mail }) => mail.messageId)).size).toBe(all.length);
+});
+
+it('a mail has the words of the stored theme in the language of the person', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const subject = (text: string) => ({
+    jsOptions: {},
+    widget: {},
+    email: { REWARD_EARNED: { configuration: { subject: text } } },
+  });
+  await tenant.live.put('/theme/variables/instance', subject('You have {{reward.text}}'));
+  const stored = await tenant.live.put(
+    '/theme/fr/variables/instance',
+    subject('{{user.firstName}}, voici {{reward.text}}'),
+  );
+  expect(stored.status).toBe(204);
+  // The mails read the read model.
+  await eventually(async () => {
+    const { body } = await tenant.live.get('/theme/fr/variables/instance');
+    return JSON.stringify(body).includes('voici');
+  }, 40_000);
+  const id = personal('thm');
+  await user(tenant, id, { locale: 'fr_CA' });
+  await reward(tenant, id);
+  expect((await server.to(addressOf(id))).mail.subject).toBe('Ann, voici 500 USD');
+});
+
+it('a preview on the command line is the page of the stored theme', async () => {
+  const tenant = await service.createTenant();
+  await tenant.test.put('/theme/fr/variables/instance', {
+    jsOptions: {},
+    widget: {},
+    email: { WELCOME: { configuration: { subject: 'Salut {{user.firstName}}' } } },
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-preview-'));
+  const out = join(folder, 'mail.html');
+  const preview = (...words: readonly string[]) =>
+    run('theme', 'preview', tenant.alias, '--mode', 'test', '--out', out, ...words);
+  try {
+    expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
+    expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
+    for (const wrong of [
+      ['--type', 'NONE'],
+      ['--type', 'WELCOME', '--locale', 'FR'],
+    ])
+      expect(await preview(...wrong)).toBe(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 it('a reward is told of when it is earned, and again before it ends, unless nothing is left', async () => {

@@ -54,7 +54,9 @@ interface Ran {
   readonly err: string;
 }
 
-async function theme(...words: readonly string[]): Promise<Ran> {
+const theme = (...words: readonly string[]): Promise<Ran> => cli('theme', ...words);
+
+async function cli(...words: readonly string[]): Promise<Ran> {
   process.env = {
     ...environment,
     DATABASE_URL: stores.databaseUrl,
@@ -66,7 +68,7 @@ async function theme(...words: readonly string[]): Promise<Ran> {
   const written = (spy: typeof out): string =>
     (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
   try {
-    const code = await runCommandLine(['theme', ...words]);
+    const code = await runCommandLine(words);
     return { code, out: written(out), err: written(err) };
   } finally {
     out?.mockRestore();
@@ -256,4 +258,31 @@ test('operators of support do the same over HTTP, under their names', async () =
     { operation: 'theme put', by: { value: 'sam' }, parameters: { locale: 'fr', version: '2' } },
     { operation: 'theme rollback', by: { value: 'sam' }, parameters: { restores: '1' } },
   ]);
+});
+
+test('a rebuild of the read model finds the same themes', async () => {
+  const { alias } = tenant;
+  await put(heading('One'));
+  await put(heading('Deux'), '--locale', 'fr');
+  await put(heading('Zwei'), '--locale', 'de');
+  expect((await tenant.live.call('DELETE', '/theme/de/variables/instance')).status).toBe(200);
+  await document('rollback', alias, '--locale', 'de', '--version', '1');
+  await isShown('Zwei', 'de');
+
+  const projection = async (...words: readonly string[]): Promise<unknown> => {
+    const { code, out } = await cli('projection', ...words, '--json');
+    expect([words, code]).toEqual([words, 0]);
+    return JSON.parse(out) as unknown;
+  };
+  expect(await projection('status')).toContainEqual(
+    expect.objectContaining({ name: 'themes', generation: 1, parked: 0, lastError: null }),
+  );
+  const [built] = ((await projection('rebuild', 'themes')) as { projections: Json[] }).projections;
+  expect(built).toMatchObject({ projection: 'themes', generation: 2, parked: 0, differences: 0 });
+  expect(built?.['rows']).toBeGreaterThanOrEqual(3);
+  expect(await projection('diff', 'themes')).toMatchObject({ count: 0, differences: [] });
+  await projection('swap', 'themes');
+  await isShown('One');
+  await isShown('Deux', 'fr');
+  await isShown('Zwei', 'de');
 });

@@ -179,7 +179,6 @@ export class RunningService {
       DATABASE_CONNECTIONS_MAX: '23',
       // Tests of refusals refuse more in a minute than a client may.
       FAILED_CREDENTIALS_PER_MINUTE: '100000',
-      UNKNOWN_CALLERS_PER_SECOND: '100000',
       POSITION_WAIT_MS: '20000',
       OWN_WRITES_WAIT_MS: '20000',
       SHUTDOWN_GRACE_MS: '2000',

@@ -208,7 +208,7 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
   ['/widget/CONVERSION_WIDGET/cta/content/buttonPosition', 'left'],
   ['/widget/CONVERSION_WIDGET/cta/content/buttonWidth', 1.5],
   ['/widget/CONVERSION_WIDGET/cta/content/buttonWidth', '160'],
-  ['/widget/CONVERSION_WIDGET/cta/content/buttonText', '{{nothing}}'],
+  ['/widget/CONVERSION_WIDGET/cta/content/buttonText', '{{nothing'],
   ['/jsOptions/widget/defaultWidgetType', 'OTHER_WIDGET'],
   ['/email/WELCOME/content/hasShareLink', 'yes'],
   ['/page/heading', 'two\nlines'],
@@ -241,7 +241,7 @@ test('a template is checked in every text, with the path of each', () => {
   );
   texts.push(`${WIDGET}/shareMessaging/twitterShareBody`);
   const values = texts.reduce<Record<string, unknown>>(
-    (before, path) => ({ ...mergePatch(before, at(path, 'not {{known}}')) }),
+    (before, path) => ({ ...mergePatch(before, at(path, 'not {{open')) }),
     {},
   );
   expect(

@@ -1,6 +1,7 @@
 import { decide as decideAccount } from '../../domain/account/account.decider.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountState } from '../../domain/account/account.state.js';
+import { referralOf } from '../../domain/account/former-referrals.js';
 import type {
   ApplyModeration,
   PrepareModeration,
@@ -19,7 +20,7 @@ import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { LogWentBack, type Position } from '../../event-log/event-log.js';
 import { newId, timeNow } from '../../foundation/world.js';
-import { idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
+import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../handle-command.js';
 import { REPLAYED_MS } from '../handled-commands.js';
@@ -230,7 +231,7 @@ export class ModerationProcess {
     return reasons;
   }
 
-  private apply(
+  private async apply(
     run: Run,
     { account, side, changes }: Part,
   ): Promise<Outcome<AccountState, AccountEvent>> {
@@ -247,8 +248,25 @@ export class ModerationProcess {
       side,
       changes,
       rewardIds,
+      refunded: side === 'referrer' ? await this.refundedOf(run, changes) : [],
       now,
     });
+  }
+
+  /** Referrers come first: the holds keep a refund from being recorded in the meantime. */
+  private async refundedOf(
+    { meta }: Run,
+    changes: readonly SideChanges[],
+  ): Promise<readonly string[]> {
+    const refunded: string[] = [];
+    for (const { referralId, referrer } of changes) {
+      const account = referrer === 'APPROVED' ? accountOfId(referralId) : undefined;
+      if (account === undefined) continue;
+      const stream = this.names.accountStream(meta.scope, account);
+      const { state } = await this.streams.accounts.load(stream);
+      if (referralOf(state, referralId)?.dateRefunded !== undefined) refunded.push(referralId);
+    }
+    return refunded;
   }
 
   /** Sends one command to one account; a moderation that holds the account is completed first. */

@@ -96,6 +96,8 @@ export interface ApplyModeration {
    * by referral.
    */
   readonly rewardIds: Readonly<Record<string, string>>;
+  /** For a referrer's account: the referrals that were refunded. Their rewards stay cancelled. */
+  readonly refunded?: readonly string[];
   readonly provided: Provided;
   readonly now: number;
 }
@@ -137,7 +139,8 @@ function moderated(
     referredStatus: referred ?? referral.referredStatus,
     referrerStatus: referrer ?? referral.referrerStatus,
     referrer: referral.referrer,
-    referrerReward: referral.referrerEarned,
+    // A refunded referral pays nothing anew, whatever its moderation says.
+    referrerReward: referral.dateRefunded === undefined ? referral.referrerEarned : null,
     programId: referral.programId,
     programVersion: referral.programVersion,
   };
@@ -149,6 +152,7 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
   if (referral?.referralId !== change.referralId) return;
   draft.emit(moderated(referral, change, command));
   if (change.referred === undefined) return;
+  if (change.referred === 'APPROVED' && referral.dateRefunded !== undefined) return;
   moderateRewards(draft, change.referralId, change.referred, now);
   const rewardId = rewardIds[change.referralId];
   const neverGiven = rewardsOf(draft.state, change.referralId).length === 0;
@@ -176,7 +180,7 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
 function applyToReferrer(
   draft: Draft,
   change: SideChanges,
-  { moderationId, now }: ApplyModeration,
+  { moderationId, refunded = [], now }: ApplyModeration,
 ): void {
   if (change.referrer === undefined) return;
   draft.emit({
@@ -186,6 +190,7 @@ function applyToReferrer(
     referralId: change.referralId,
     status: change.referrer,
   });
+  if (change.referrer === 'APPROVED' && refunded.includes(change.referralId)) return;
   moderateRewards(draft, change.referralId, change.referrer, now);
 }
 

@@ -140,10 +140,16 @@ function convertWhenPaid(draft: Draft, context: ReferralContext): void {
     convert(draft, context.program, context);
 }
 
-/** Converts the referral under the program's current terms. Once. */
+/**
+ * Converts the referral under the program's current terms. Once; a referral whose first invoice was
+ * refunded earns nothing by it.
+ */
 export function convert(draft: Draft, program: Program, context: ReferralContext): void {
   const { referral } = draft.state;
   if (!referral || referral.datePaid !== null) return;
+  const isRefunded = referral.dateRefunded !== undefined;
+  const earned = (terms: RewardTerms | null, before: RewardTerms | null): RewardTerms | null =>
+    before || isRefunded ? null : earnedBy(terms, 'CONVERTED');
   draft.emit({
     type: 'ReferralConverted',
     at: context.now,
@@ -156,10 +162,10 @@ export function convert(draft: Draft, program: Program, context: ReferralContext
     // start stay.
     referrerStatus: context.referrer?.blocked ? 'DENIED' : referral.referrerStatus,
     // A side earns once: a program that has changed the moment of earning does not pay twice.
-    referredReward: referral.referredEarned ? null : earnedBy(program.referredReward, 'CONVERTED'),
-    referrerReward: referral.referrerEarned ? null : earnedBy(program.referrerReward, 'CONVERTED'),
+    referredReward: earned(program.referredReward, referral.referredEarned),
+    referrerReward: earned(program.referrerReward, referral.referrerEarned),
   });
-  if (!referral.referredEarned) grantReferred(draft, program, 'CONVERTED', context);
+  if (!referral.referredEarned && !isRefunded) grantReferred(draft, program, 'CONVERTED', context);
 }
 
 const earnedBy = (terms: RewardTerms | null, moment: RewardTerms['when']): RewardTerms | null =>

@@ -52,7 +52,7 @@ export interface CustomerEvent {
   readonly fact: ProviderFact;
 }
 
-export type KnownFact = Pick<CustomerEvent, 'at' | 'created' | 'fact'> & {
+export type KnownFact = Pick<CustomerEvent, 'at' | 'eventRef' | 'created' | 'fact'> & {
   /** Null: erased. */
   readonly ids: ProviderIds | null;
 };
@@ -68,14 +68,14 @@ export interface CustomerState {
 export const initialState: CustomerState = { seen: Set(), facts: List(), subject: null };
 
 export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
-  const { at, created, fact, ids } = event;
-  if (state.seen.has(event.eventRef)) return state;
+  const { at, eventRef, created, fact, ids } = event;
+  if (state.seen.has(eventRef)) return state;
   return {
-    seen: state.seen.add(event.eventRef),
+    seen: state.seen.add(eventRef),
     facts:
       fact.kind === 'IGNORED'
         ? state.facts
-        : state.facts.push({ at, created, fact, ids: ids.value }),
+        : state.facts.push({ at, eventRef, created, fact, ids: ids.value }),
     subject: ids.value === null ? null : ids.subject,
   };
 }
@@ -108,7 +108,7 @@ export const WAITS_MS = 30 * 24 * 3_600_000;
 export function pictureOf({ facts }: CustomerState, linkedAt: number): CustomerPicture {
   const known = facts
     .filter(({ at }) => at >= linkedAt - WAITS_MS)
-    .sortBy(({ created }) => created)
+    .sort(byTime)
     .toArray();
   const paid = known.filter((one) => paidIn(one) !== undefined);
   const [first] = paid;
@@ -123,6 +123,21 @@ export function pictureOf({ facts }: CustomerState, linkedAt: number): CustomerP
     refundedAt: known.find((one) => first !== undefined && refunds(one, first))?.created ?? null,
     isGone: known.some(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
   };
+}
+
+/**
+ * A provider's times are seconds. In the same second a payment comes after the trial, since it ends
+ * it, and the end of a subscription after its last invoice: nothing is paid after the end. The last
+ * resort is arbitrary, and the same for every order of arrival.
+ */
+function byTime(a: KnownFact, b: KnownFact): number {
+  const difference = a.created - b.created || rankOf(a.fact) - rankOf(b.fact);
+  return difference || (a.eventRef < b.eventRef ? -1 : 1);
+}
+
+function rankOf(fact: ProviderFact): number {
+  if (fact.kind === 'INVOICE_PAID') return fact.amountPaid > 0 ? 2 : 0;
+  return fact.kind === 'CANCELLED' ? 3 : 1;
 }
 
 function paidIn(known: KnownFact | undefined): PaidInvoice | undefined {

@@ -1,8 +1,9 @@
 /** A tenant's settings of its open endpoints, besides the switch. */
 
 /**
- * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` per
- * tenant, `change-webhooks` per tenant and mode, by their name in `RateLimit-Policy`.
+ * Client calls that are limited per tenant and address, `post-events` per user, `test-webhook` and
+ * `preview-mail` per tenant, `change-webhooks` per tenant and mode, by their name in
+ * `RateLimit-Policy`.
  */
 export const COUNTED_CALLS = [
   'create-user',
@@ -15,6 +16,7 @@ export const COUNTED_CALLS = [
   'short-link',
   'test-webhook',
   'change-webhooks',
+  'preview-mail',
 ] as const;
 export type CountedCall = (typeof COUNTED_CALLS)[number];
 
@@ -53,6 +55,7 @@ export const CALL_WINDOWS: Readonly<
   'short-link': { calls: 300, windowSeconds: 60 },
   'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
   'change-webhooks': { calls: 1_000, windowSeconds: 3_600 },
+  'preview-mail': { calls: 20, windowSeconds: 3_600 },
 };
 
 export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;

@@ -75,9 +75,9 @@ export const THEME_BYTES_MAX = 256 * 1024;
 /** Of the values of all locales together. */
 export const ALL_THEMES_BYTES_MAX = 4 * 1024 * 1024;
 /** What may be changed at once, and within a day. */
-export const CHANGED_BYTES_PER_DAY = 8 * 1024 * 1024;
+export const CHANGED_BYTES_PER_DAY = 16 * 1024 * 1024;
 /** A small change counts as this many bytes, which limits their number, too. */
-const CHANGE_BYTES_MIN = 16 * 1024;
+const CHANGE_BYTES_MIN = 1024;
 /** The versions of locales that were removed long ago are no longer counted on. */
 const KNOWN_LOCALES_MAX = 2 * LOCALES_MAX;
 
@@ -172,7 +172,9 @@ export function decide(
   const { locale, values, bytes, restores, by, current, now: at } = command;
   const known = state.locales.get(locale);
   if (values === null && current === null) return refused('THEME_NOT_FOUND');
-  if (JSON.stringify(values) === JSON.stringify(current)) return { events: [] };
+  // A locale without values of its own, and nothing to remember of it, stays one.
+  const isUnchanged = values !== null && JSON.stringify(values) === JSON.stringify(current ?? {});
+  if (isUnchanged) return { events: [] };
   const problem = values === null ? undefined : refusalOfSize(state, locale, bytes);
   if (problem) return problem;
   if (waitForChange(state, values === null ? null : bytes, at) > 0)

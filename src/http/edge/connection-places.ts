@@ -17,10 +17,9 @@ export type ConnectionWork = 'idle' | 'unread' | 'working';
 /**
  * Why the server ended a connection: `unread`, its client took no answer; `replaced`, another
  * client got its place; `turned-away`, there was no place for it; `pipelined`, its client sent too
- * many requests without the answers to earlier ones; `flood`, too many connections of its address
- * waited to be read.
+ * many requests without the answers to earlier ones.
  */
-export type EndOfConnection = 'unread' | 'replaced' | 'turned-away' | 'pipelined' | 'flood';
+export type EndOfConnection = 'unread' | 'replaced' | 'turned-away' | 'pipelined';
 
 /** The connections of an address by what they do, each set in the order in which that began. */
 interface Held {

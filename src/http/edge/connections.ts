@@ -75,11 +75,6 @@ export class Connections {
       this.exchanges.connected(socket);
       this.closeOnceRead(socket);
     });
-    const close = server.close.bind(server);
-    server.close = (...given) => {
-      this.exchanges.close();
-      return close(...given);
-    };
     const { timeoutCheckMs } = this.limits;
     const search = setInterval(() => this.exchanges.endStalled(), timeoutCheckMs).unref();
     server.once('close', () => clearInterval(search));
@@ -162,7 +157,6 @@ export class Connections {
       socket.destroy();
       return;
     }
-    this.exchanges.brokenOn(socket);
     const requestId = this.requestIdOf(body, socket);
     const text = JSON.stringify(body);
     const head = [

@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConnectionPlaces, type EndOfConnection } from './connection-places.js';
 import { FairSlots, type Party, type Turn } from '../../foundation/fair-slots.js';
 import { departed } from './departures.js';
 import type { HttpLimits } from './http-limits.js';
 import { hasTurn } from './turns.js';
-import { UnknownCallers } from './unknown-callers.js';
 import { UnreadAnswers } from './unread-answers.js';
 
 /** A request and its answer. */
@@ -17,8 +16,6 @@ export interface Exchange {
   isAnswered: boolean;
   /** Counted among the requests that were taken up and are not answered. */
   isTakenUp: boolean;
-  /** Its credentials were valid. */
-  isKnown: boolean;
   /** Among the requests that are worked on. */
   turn?: Turn;
 }
@@ -59,7 +56,6 @@ export class Exchanges {
   private readonly slots: FairSlots;
   private readonly places: ConnectionPlaces;
   private readonly unread: UnreadAnswers;
-  private readonly unknown: UnknownCallers;
   private open = 0;
   private takenUp = 0;
 
@@ -70,7 +66,6 @@ export class Exchanges {
   ) {
     this.places = new ConnectionPlaces(limits, isProxy, (why) => this.onEnd(why));
     this.unread = new UnreadAnswers(limits, (socket) => this.endUnread(socket));
-    this.unknown = new UnknownCallers(limits, isProxy, () => this.onEnd('flood'));
     const slots = Math.min(limits.atWorkMax, limits.inFlightMax);
     this.slots = new FairSlots({
       slots,
@@ -95,23 +90,6 @@ export class Exchanges {
   /** Call it for every new connection. */
   connected(socket: Socket): void {
     this.places.take(socket);
-    this.unknown.connected(socket);
-  }
-
-  /** The server closes. */
-  close(): void {
-    this.unknown.close();
-  }
-
-  /** The request has valid credentials. */
-  isOfKnownCaller(request: IncomingMessage): void {
-    const exchange = this.byRequest.get(request);
-    if (exchange) exchange.isKnown = true;
-  }
-
-  /** A message that never became a request was answered. */
-  brokenOn(socket: Duplex): void {
-    if (socket instanceof Socket) this.unknown.answered(socket, false);
   }
 
   /** The connection has no place: only health is answered there. */
@@ -158,8 +136,7 @@ export class Exchanges {
   isDropped({ socket }: IncomingMessage): boolean {
     if (socket.destroyed) return true;
     const { size } = this.bySocket.get(socket)?.exchanges ?? NONE;
-    // One of a flood has no more than the request that its wait has paid for.
-    if (size < (size > 0 && this.unknown.isCrowded(socket) ? 1 : PIPELINED_MAX)) return false;
+    if (size < PIPELINED_MAX) return false;
     this.onEnd('pipelined');
     socket.destroy();
     dropRest(socket);
@@ -175,13 +152,7 @@ export class Exchanges {
   /** The head of a request has arrived. */
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const { socket } = request;
-    const exchange: Exchange = {
-      request,
-      response,
-      isAnswered: false,
-      isTakenUp: false,
-      isKnown: false,
-    };
+    const exchange: Exchange = { request, response, isAnswered: false, isTakenUp: false };
     const open = this.openOn(socket);
     open.exchanges.add(exchange);
     open.unanswered += 1;
@@ -236,9 +207,6 @@ export class Exchanges {
     exchange.isAnswered = true;
     open.unanswered -= 1;
     this.leaveWork(exchange);
-    // A refusal for want of room, or of a store, says nothing of the caller.
-    if (exchange.isKnown || exchange.response.statusCode < 500)
-      this.unknown.answered(exchange.request.socket, exchange.isKnown);
   }
 
   private leaveWork(exchange: Exchange): void {

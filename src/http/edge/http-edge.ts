@@ -383,7 +383,7 @@ export class HttpEdge {
   }
 
   /**
-   * Counts failed credentials; a call without any has not failed. Notes valid ones.
+   * Counts failed credentials; a call without any has not failed.
    * @throws {ApiError} RATE_LIMITED in place of UNAUTHORIZED when its address has failed too often.
    */
   private async counted<T>(request: FastifyRequest, authenticating: Promise<T>): Promise<T> {
@@ -394,9 +394,6 @@ export class HttpEdge {
         error instanceof ApiError && error.code === 'UNAUTHORIZED' && hasCredentials(request);
       const limited = hasFailed && this.failures.count(countedAddress(clientAddress(request)));
       throw limited || error;
-    } finally {
-      const { actor = 'anyone' } = factsOf(request);
-      if (actor !== 'anyone') this.exchangesOf(request).isOfKnownCaller(request.raw);
     }
   }
 }

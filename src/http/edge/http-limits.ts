@@ -1,8 +1,7 @@
 import type { PlaceLimits } from './connection-places.js';
-import type { UnknownLimits } from './unknown-callers.js';
 
 /** Limits of the service towards its clients. Times in milliseconds. */
-export interface HttpLimits extends PlaceLimits, UnknownLimits {
+export interface HttpLimits extends PlaceLimits {
   /**
    * Requests that are worked on or wait for their turn, from the arrival of their bodies until
    * their answers are made; more are answered with 503, so that the accepted ones finish in time.
@@ -67,6 +66,4 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   connectionsMax: 4_096,
   connectionsPerAddressMax: 1_024,
   failedCredentialsPerMinute: 300,
-  unknownPerSecond: 300,
-  unknownBurst: 3_000,
 };

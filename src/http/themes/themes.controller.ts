@@ -9,14 +9,13 @@ import {
 import type { ThemeOutcome } from '../../command-handling/commands.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { ThemeChanges } from '../../themes/theme-changes.js';
-import { isLocale } from '../../themes/theme-locale.js';
 import { THEME_SCHEMA } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { ApiError } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
+import { localeIn } from './locale-in.js';
 import { themeRefused } from './theme-refused.js';
 
 const READ_MODELS = ['themes'];
@@ -166,13 +165,4 @@ export class ThemesController {
 function accepted(outcome: ThemeOutcome): Accepted {
   if (!('refused' in outcome)) return outcome;
   throw themeRefused(outcome);
-}
-
-/** @throws {ApiError} BAD_REQUEST with `RS039`. */
-function localeIn(text: string): string {
-  if (isLocale(text)) return text;
-  throw new ApiError('BAD_REQUEST', {
-    rsCode: 'RS039',
-    validationErrors: ['locale must be like en or en_US'],
-  });
 }

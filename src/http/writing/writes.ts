@@ -35,6 +35,12 @@ export interface WriteAnswer {
 /** Refusals are part of the answer and are kept with the key; outages and faults are not. */
 const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
 
+const FREES_KEY: ReadonlySet<string> = new Set(['IDEMPOTENCY_KEY_REUSED', 'VALIDATION_FAILED']);
+
+/** A document of a faulty form decided nothing: it may be mended and sent again with its key. */
+const isKept = (error: unknown): error is ApiError =>
+  error instanceof ApiError && KEPT_ERRORS.has(error.getStatus()) && !FREES_KEY.has(error.code);
+
 /** The frame of every write: command envelope, idempotency key, position, read-your-writes. */
 export class Writes {
   constructor(
@@ -93,10 +99,10 @@ export class Writes {
    * request, executed again, might have another outcome than the client received.
    */
   private async keepRefusal(keyed: KeyedRequest, error: unknown): Promise<void> {
-    if (error instanceof ApiError && KEPT_ERRORS.has(error.getStatus())) {
+    if (isKept(error)) {
       const refusal = { status: error.getStatus(), body: error.body, position: null };
       if (!(await this.keep(keyed, refusal))) throw unavailable();
-    } else if (error instanceof ApiError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
+    } else if (error instanceof ApiError && FREES_KEY.has(error.code)) {
       await this.answers.drop(keyed);
     } else {
       this.answers.abandon(keyed);

@@ -1,0 +1,96 @@
+import { Controller, HttpCode, Param, Post, Query as Parameters } from '@nestjs/common';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { PreviewedMail } from '../../mails/content/mail-preview.js';
+import { MailPreviews } from '../../mails/mail-previews.js';
+import { UnrenderableTemplate } from '../../templates/render-template.js';
+import { isMailType } from '../../themes/theme-instance.js';
+import { Access, TENANT_PATH } from '../edge/access.js';
+import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import { Call } from '../edge/call.js';
+import { limitCallsOfTenant } from '../edge/call-limit.js';
+import { RateLimits } from '../edge/rate-limits.js';
+import { ApiTextQuery } from '../shapes/described-queries.js';
+import { Fails } from '../shapes/openapi.js';
+import { textQuery, type Query } from '../shapes/parameters.js';
+import { localeIn } from '../themes/locale-in.js';
+import { CommandGateway } from '../writing/command-gateway.js';
+
+const READ_MODELS = ['themes'];
+const RETRY_SECONDS = 30;
+
+/** Inline styles and images of a mail, and nothing that acts. */
+const CSP =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; sandbox allow-popups";
+
+/** Mails as the tenant's theme makes them, with sample values. */
+@ApiTags('Theme')
+@Controller(TENANT_PATH)
+export class MailPreviewsController {
+  constructor(
+    private readonly gateway: CommandGateway,
+    private readonly previews: MailPreviews,
+    private readonly limits: RateLimits,
+  ) {}
+
+  @ApiOperation({
+    summary: 'Show a mail with sample values, or send it to one address',
+    description: 'Without `sendTo` it is a read: an `Idempotency-Key` changes nothing.',
+  })
+  @Post('theme/email/:type/preview')
+  @HttpCode(200)
+  @Access('key', { emptyBody: true })
+  @ApiTextQuery('locale', { description: 'Such as `fr` or `fr_CA`; default: the default theme' })
+  @ApiTextQuery('sendTo', {
+    description: 'An e-mail address; in test mode one of those that the tenant has listed',
+  })
+  @ApiOkResponse({
+    description: 'The mail; its title is the subject',
+    content: { 'text/html': { schema: { type: 'string' } } },
+  })
+  @ApiNoContentResponse({ description: 'The mail server has taken the mail' })
+  @Fails('THEME_NOT_FOUND', 'VALIDATION_FAILED')
+  async preview(@Call() call: Call, @Param('type') type: string, @Parameters() query: Query) {
+    if (!isMailType(type)) throw new ApiError('THEME_NOT_FOUND');
+    const asked = textQuery(query, 'locale');
+    const locale = asked === undefined ? null : localeIn(asked);
+    const to = textQuery(query, 'sendTo');
+    const preview = { scope: call.scope, type, locale };
+    await this.gateway.readable(call, READ_MODELS);
+    return to === undefined ? this.shown(call, preview) : this.sent(call, preview, to);
+  }
+
+  private async shown({ reply }: Call, preview: PreviewedMail): Promise<string> {
+    const { html } = await this.previews.rendered(preview).catch(refuseUnrenderable);
+    void reply
+      .header('Content-Type', 'text/html; charset=utf-8')
+      .header('Content-Security-Policy', CSP)
+      .header('Cache-Control', 'no-store')
+      .header('Referrer-Policy', 'no-referrer');
+    return html;
+  }
+
+  private sent(call: Call, preview: PreviewedMail, to: string): Promise<unknown> {
+    return this.gateway.answer(call, async ({ scope, commandId }) => {
+      const refusal = await this.previews.refusalOf(scope, to);
+      if (refusal !== undefined) throw badRequest(`sendTo ${refusal}`);
+      if (!this.previews.canSend) throw unavailable(RETRY_SECONDS);
+      await limitCallsOfTenant(call, 'preview-mail', this.limits);
+      const sent = await call
+        .aside(() => this.previews.send(preview, to, commandId))
+        .catch(refuseUnrenderable);
+      if (sent.kind === 'refused') throw badRequest('sendTo was refused by the mail server');
+      if (sent.kind !== 'taken') throw unavailable(RETRY_SECONDS);
+      const done = { position: null, triggersPolicy: false, replayed: false };
+      return { status: 204, body: undefined, ...done };
+    });
+  }
+}
+
+/** @throws {ApiError} for a theme that was stored under other rules. */
+function refuseUnrenderable(error: unknown): never {
+  if (!(error instanceof UnrenderableTemplate)) throw error;
+  throw new ApiError('VALIDATION_FAILED', {
+    validationErrors: ['email has a text that cannot be rendered'],
+  });
+}

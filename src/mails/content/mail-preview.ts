@@ -1,0 +1,27 @@
+import type { Scope } from '../../domain/scope.js';
+import { ShareLinks } from '../../http/share-links/share-links.js';
+import type { MailType, ThemeInstance } from '../../themes/theme-instance.js';
+import { renderMail, type RenderedMail } from './rendered-mail.js';
+import { sampleValues } from './sample-values.js';
+
+export interface PreviewedMail {
+  readonly scope: Scope;
+  readonly type: MailType;
+  /** `language` or `language_COUNTRY`; null: the default. */
+  readonly locale: string | null;
+}
+
+/**
+ * A mail with sample values, which has nobody to unsubscribe.
+ *
+ * @throws UnrenderableTemplate when a text of the theme was stored under other rules.
+ */
+export function previewMail(
+  theme: ThemeInstance,
+  { scope, type, locale }: PreviewedMail,
+  publicUrl: string,
+): RenderedMail {
+  const links = new ShareLinks(publicUrl, scope);
+  const values = sampleValues((code) => links.link(code, 'EMAIL', 'EMAIL'));
+  return renderMail(theme, type, values, { locale, unsubscribeUrl: null });
+}

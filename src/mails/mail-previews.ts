@@ -1,0 +1,73 @@
+import type { TenantDirectory } from '../command-handling/tenant-directory.js';
+import { timeNow } from '../foundation/world.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
+import type { Themes } from '../themes/themes.js';
+import { previewMail, type PreviewedMail } from './content/mail-preview.js';
+import type { RenderedMail } from './content/rendered-mail.js';
+import { isMailAddress, sameAddress } from './mail-address.js';
+import { mimeOf } from './sending/mime.js';
+import type { Sent, SmtpSender } from './sending/smtp-sender.js';
+import type { TestAddresses } from './settings/test-addresses.js';
+
+export interface MailPreviewsParts {
+  readonly themes: Pick<Themes, 'themeFor'>;
+  readonly tenants: Pick<TenantDirectory, 'read'>;
+  readonly testAddresses: Pick<TestAddresses, 'of'>;
+  readonly names: Pick<KeyedNames, 'digest'>;
+  /** Undefined: no mail goes out. */
+  readonly smtp: Pick<SmtpSender, 'send'> | undefined;
+  readonly publicUrl: () => string;
+  /** Unless the theme names an address. */
+  readonly mailFrom: () => string;
+}
+
+/** Mails with sample values, shown or sent to one address. Keeps nothing. */
+export class MailPreviews {
+  constructor(private readonly parts: MailPreviewsParts) {}
+
+  /** Whether mails can be sent at all. */
+  get canSend(): boolean {
+    return this.parts.smtp !== undefined;
+  }
+
+  /** @throws UnrenderableTemplate; when themes cannot be read. */
+  async rendered(preview: PreviewedMail): Promise<RenderedMail> {
+    const { tenant, mode } = preview.scope;
+    const theme = await this.parts.themes.themeFor(tenant, mode, preview.locale);
+    return previewMail(theme, preview, this.parts.publicUrl());
+  }
+
+  /** Why a preview cannot go to the address; undefined: it can. */
+  async refusalOf({ tenant, mode }: PreviewedMail['scope'], to: string) {
+    if (!isMailAddress(to)) return 'must be one e-mail address, such as ann@example.com';
+    if (mode === 'live') return undefined;
+    const known = await this.parts.tenants.read(tenant);
+    const listed = known ? await this.parts.testAddresses.of(known) : [];
+    return listed.some((one) => sameAddress(one) === sameAddress(to))
+      ? undefined
+      : 'must be an address that the test mode may send to (`tenant update --mail-test-to`)';
+  }
+
+  /**
+   * @param to an address that `refusalOf` takes.
+   * @param id of the request; makes the `Message-ID`.
+   * @throws UnrenderableTemplate; when themes cannot be read.
+   */
+  async send(preview: PreviewedMail, to: string, id: string): Promise<Sent> {
+    const { themes, names, smtp, mailFrom, publicUrl } = this.parts;
+    if (smtp === undefined) return { kind: 'failed', reason: 'there is no mail server' };
+    const { tenant, mode } = preview.scope;
+    const theme = await themes.themeFor(tenant, mode, preview.locale);
+    const { fromName: name, fromAddress } = theme.email.configuration;
+    const address = isMailAddress(fromAddress ?? '') ? (fromAddress ?? '') : mailFrom();
+    const host = address.slice(address.lastIndexOf('@') + 1);
+    const bytes = await mimeOf(previewMail(theme, preview, publicUrl()), {
+      from: { name, address },
+      to,
+      messageId: `${names.digest('mail preview', id).slice(0, 40)}@${host}`,
+      unsubscribeUrl: null,
+      date: new Date(timeNow()),
+    });
+    return smtp.send({ from: address, to, bytes });
+  }
+}

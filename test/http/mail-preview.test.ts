@@ -1,0 +1,173 @@
+import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
+import { MailServer } from '../mails/support/mail-server.js';
+import { basic, query, type ApiClient } from '../support/api-client.js';
+import {
+  outcome,
+  personal,
+  refusal,
+  startWithStores,
+  type TestTenant,
+} from '../support/running-service.js';
+
+/** Previews of mails, shown and sent to a real SMTP server. */
+
+let server: MailServer;
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let tenant: TestTenant;
+let api: ApiClient;
+
+beforeAll(async () => {
+  server = await MailServer.start();
+  running = await startWithStores({
+    SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+    MAIL_FROM: 'refer@ledger.example',
+  });
+});
+beforeEach(async () => {
+  tenant = await running.service.createTenant();
+  api = tenant.live;
+});
+afterAll(async () => {
+  await running.end();
+  await server.stop();
+});
+jest.setTimeout(180_000);
+
+const at = (type: string, parameters = {}): string =>
+  `/theme/email/${type}/preview${query(parameters)}`;
+const someone = (): string => `${personal('to')}@mail.example`;
+
+const shown = (type: string, parameters = {}): Promise<Response> =>
+  fetch(`${running.service.origin}/api/v1/${tenant.alias}${at(type, parameters)}`, {
+    method: 'POST',
+    headers: { authorization: basic(`:${tenant.liveKey}`) },
+  });
+
+const subject = (text: string) => ({
+  jsOptions: {},
+  widget: {},
+  email: { WELCOME: { configuration: { subject: text } } },
+});
+
+const sentTo = (address: string) => server.received.filter(({ to }) => to.includes(address));
+
+test.each(MAIL_TYPES)('%s is a page whose title is the subject', async (type) => {
+  const response = await shown(type);
+  const { headers } = response;
+  expect([response.status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+    200,
+    'text/html; charset=utf-8',
+    'no-store',
+  ]);
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'; style-src 'unsafe-inline'");
+  expect(policy).not.toContain('script');
+  const html = await response.text();
+  expect(html).toMatch(/<title>[^<{]+<\/title>/);
+  expect(html).not.toContain('Unsubscribe');
+});
+
+test('it shows the stored theme of the locale at once, with sample values', async () => {
+  await api.put('/theme/variables/instance', subject('Hi {{user.firstName}}'));
+  await api.put('/theme/fr/variables/instance', subject('Salut {{user.firstName}} & co'));
+  expect(await (await shown('WELCOME')).text()).toContain('<title>Hi Ann</title>');
+  const french = await (await shown('WELCOME', { locale: 'fr_CA' })).text();
+  expect(french).toMatch(/<html lang="fr-CA">[^]*<title>Salut Ann &(amp|#38); co<\/title>/);
+});
+
+test('with sendTo the mail goes out, once for an idempotency key', async () => {
+  await api.put('/theme/fr/variables/instance', subject('Salut {{user.firstName}}'));
+  const sendTo = someone();
+  const path = at('WELCOME', { sendTo, locale: 'fr' });
+  const first = await api.post(path, undefined, { key: 'k' });
+  expect(outcome(first)).toEqual({ status: 204, body: undefined });
+  const repeated = await api.post(path, undefined, { key: 'k' });
+  expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([204, 'true']);
+  const received = sentTo(sendTo);
+  expect(received).toHaveLength(1);
+  expect(received[0]).toMatchObject({
+    from: 'refer@ledger.example',
+    mail: { subject: 'Salut Ann', text: expect.any(String), html: expect.any(String) },
+  });
+  expect(running.service.logText).not.toContain(sendTo);
+});
+
+test('an unknown type, a bad locale and a bad address change nothing', async () => {
+  const sendTo = someone();
+  for (const type of ['NONE', 'welcome', 'constructor'])
+    expect(outcome(await api.post(at(type, { sendTo })))).toEqual(refusal(404, 'THEME_NOT_FOUND'));
+  for (const locale of ['xx-YY', 'FR', 'fr_ca', '../fr'])
+    expect(outcome(await api.post(at('WELCOME', { sendTo, locale })))).toEqual(
+      refusal(400, 'BAD_REQUEST', 'RS039'),
+    );
+  const offered = server.offered.length;
+  for (const bad of [
+    'nobody',
+    'a@mail.example,b@mail.example',
+    '<a@mail.example>',
+    'a@mail.example\r\nBcc: b@mail.example',
+    '"a b"@mail.example',
+    `${'a'.repeat(250)}@mail.example`,
+  ])
+    expect(outcome(await api.post(at('WELCOME', { sendTo: bad })))).toEqual(
+      refusal(400, 'BAD_REQUEST'),
+    );
+  expect(server.offered).toHaveLength(offered);
+  expect(sentTo(sendTo)).toEqual([]);
+});
+
+test('the test mode sends to listed addresses only', async () => {
+  const [listed, other] = [someone(), someone()];
+  const { tenantCommands, mailTestAddresses } = running.service.service.core;
+  await tenantCommands.execute(tenant.alias, {
+    type: 'ChangeMailSettings',
+    testTo: await mailTestAddresses.sealed(tenant.alias, [listed]),
+    now: Date.now(),
+  });
+  const send = (sendTo: string) => tenant.test.post(at('WELCOME', { sendTo }));
+  const refused = await send(other);
+  expect(outcome(refused)).toEqual(refusal(400, 'BAD_REQUEST'));
+  expect(refused.body['validationErrors']).toEqual([expect.stringContaining('--mail-test-to')]);
+  expect((await send(listed.toUpperCase())).status).toBe(204);
+  expect(server.offered).not.toContain(other);
+});
+
+test('what the server does not take now is 503 and sent with the next try; a refusal is 400', async () => {
+  const [later, never] = [someone(), someone()];
+  server.manners.set(later, { code: 451 });
+  server.manners.set(never, { code: 550 });
+  const send = () => api.post(at('WELCOME', { sendTo: later }), undefined, { key: 'k' });
+  const away = await send();
+  expect(outcome(away)).toEqual(refusal(503, 'UNAVAILABLE'));
+  expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
+  server.manners.delete(later);
+  expect((await send()).status).toBe(204);
+  expect(sentTo(later)).toHaveLength(1);
+  expect(outcome(await api.post(at('WELCOME', { sendTo: never })))).toEqual(
+    refusal(400, 'BAD_REQUEST'),
+  );
+});
+
+test('a tenant sends so many an hour, in both modes together; others are not held up', async () => {
+  const sendTo = someone();
+  const { tenantCommands } = running.service.service.core;
+  await tenantCommands.execute(tenant.alias, {
+    type: 'ChangeOpenRules',
+    changes: { rateLimits: { 'preview-mail': 2 } },
+    now: Date.now(),
+  });
+  const send = (client = api) => client.post(at('WELCOME', { sendTo }));
+  const first = await send();
+  expect([first.status, first.headers.get('ratelimit-policy')]).toEqual([
+    204,
+    '"preview-mail";q=2;w=3600',
+  ]);
+  expect((await send()).status).toBe(204);
+  const over = await send();
+  expect(outcome(over)).toEqual(refusal(429, 'RATE_LIMITED', 'RS033'));
+  expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(sentTo(sendTo)).toHaveLength(2);
+  expect((await shown('WELCOME')).status).toBe(200);
+  const other = await running.service.createTenant();
+  expect((await send(other.live)).status).toBe(204);
+});
