@@ -67,8 +67,8 @@ export async function planMail(
 }
 
 /**
- * Claims due mails of the tenants in turn, beginning behind `after`: so many of each at
- * once, those under way included, and so many in all. A claim ends with its time, or with its process.
+ * Claims due mails of the tenants in turn, beginning behind `after`: so many of each at once, those
+ * under way included, and so many in all. A claim ends with its time, or with its process.
  */
 export async function claimDue(
   pool: Connection,
