@@ -120,7 +120,7 @@ it('an account is referred, converted and ended once, and each side is paid once
 const ELSEWHERE: readonly AccountEvent['type'][] = [
   ...(['ErasureRequested', 'ErasureCompleted'] as const),
   ...(['AccountCreditRedeemed', 'RedeemedRewardsListed'] as const),
-  'ReferralRefunded' as const,
+  ...(['ReferralRefunded', 'MailsUnsubscribed'] as const),
 ];
 
 it('the random histories contain every type of event', async () => {
