@@ -13,3 +13,7 @@ export const isMailAddress = (text: string): boolean =>
 
 /** Two spellings of an address are one. */
 export const sameAddress = (address: string): string => address.trim().toLowerCase();
+
+/** The host of the service's public address, which mails name as theirs. */
+export const hostOf = (publicUrl: string): string =>
+  URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost';

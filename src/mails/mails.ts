@@ -6,6 +6,7 @@ import type { Themes } from '../themes/themes.js';
 import { AddressedMails } from './content/addressed-mails.js';
 import type { Outcome } from './deliveries/mail-rows.js';
 import { MailSender } from './deliveries/mail-sender.js';
+import { hostOf } from './mail-address.js';
 import { MailPlans } from './mail-plans.js';
 import { SmtpSender } from './sending/smtp-sender.js';
 import type { SmtpAddress } from './smtp-url.js';
@@ -57,5 +58,4 @@ export class Mails {
 }
 
 /** The address that mails are from where nobody named one. */
-export const defaultFrom = (publicUrl: string): string =>
-  `no-reply@${URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost'}`;
+export const defaultFrom = (publicUrl: string): string => `no-reply@${hostOf(publicUrl)}`;

@@ -35,7 +35,6 @@ const BLOCK_TAGS = [
   'pre',
   'code',
 ];
-const TABLE_TAGS = ['table', 'thead', 'tbody', 'tr', 'th', 'td'];
 const NESTING_MAX = 40;
 
 /**
@@ -45,12 +44,10 @@ const NESTING_MAX = 40;
  */
 export function cleanHtml(html: string, placeholders: Placeholders): string {
   return sanitize(html, {
-    allowedTags: [...TEXT_TAGS, ...BLOCK_TAGS, ...TABLE_TAGS, 'a', 'img'],
+    allowedTags: [...TEXT_TAGS, ...BLOCK_TAGS, 'a', 'img'],
     allowedAttributes: {
       a: ['href'],
       img: ['src', 'alt'],
-      th: ['align'],
-      td: ['align'],
       ol: ['start'],
     },
     allowedSchemes: ['http', 'https', 'mailto'],

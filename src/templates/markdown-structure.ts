@@ -1,40 +1,70 @@
 /**
  * What makes markdown slow: marks that may open something, each compared with those before it
- * (10 000 of them took more than a second), and containers in containers, which are recursive.
+ * (10 000 of them took more than a second), and containers in containers, which are recursive. What
+ * it becomes costs as well: the styles of a mail are matched with each element.
  */
-const MARKS_MAX = 1_000;
-const LINES_MAX = 1_000;
+const MARKS_MAX = 500;
+const LINES_MAX = 300;
 /** An address is looked for from each letter of a word on. */
 const WORD_CHARACTERS_MAX = 1_000;
-const CONTAINERS_MAX = 6;
+/** Marks of lists and quotes at the beginning of a line, of all lines, and behind variables. */
+const CONTAINERS_OF_LINE_MAX = 6;
+const CONTAINERS_MAX = 150;
+const CONTAINERS_BEHIND_TAGS_MAX = 20;
 const INDENTATION_MAX = 24;
+const ELEMENTS_MAX = 400;
 
 /** A run of spaces counts once, so that these patterns are linear in the text. */
 const MARK = /[[\]*_~`<>&|\\"#(!@]/g;
+/** Where an address without marks becomes a link. */
+const ADDRESS = /www\.|:\/\/|@/gi;
 const LEADING = /^[ \t]*((?:>|[-*+]|\d{1,9}[.)])[ \t]*)*/;
 const CONTAINER = />|[-*+]|\d{1,9}[.)]/g;
+/** A line of dashes or stars is a rule, however long it is. */
+const RULE = /^[ \t]*([-*_])(?:[ \t]*\1)*[ \t]*$/;
+const EACH = /\{\{~?#\s*each\b/;
 
 /** Why a text is too intricate to be rendered in bounded time, one line for each reason. */
 export function structureFaults(text: string): string[] {
   const faults: string[] = [];
-  if ((text.match(MARK)?.length ?? 0) > MARKS_MAX) {
-    faults.push(`has more than ${MARKS_MAX} marks of markdown`);
-  }
+  const lines = text.split(/\r\n|\r|\n/);
+  // What is in `each` is there for each of the two values of a group.
+  const times = EACH.test(text) ? 2 : 1;
+  const marks = times * (countOf(MARK, text) + 2 * countOf(ADDRESS, text));
+  if (marks > MARKS_MAX) faults.push(`has more than ${MARKS_MAX} marks of markdown`);
   if (text.split(/\s/).some((word) => word.length > WORD_CHARACTERS_MAX)) {
     faults.push(`has a word of more than ${WORD_CHARACTERS_MAX} characters`);
   }
-  const lines = text.split(/\r\n|\r|\n/);
-  if (lines.length > LINES_MAX) return [...faults, `has more than ${LINES_MAX} lines`];
-  const deep = lines.findIndex(isDeep);
+  if (times * lines.length > LINES_MAX) return [...faults, `has more than ${LINES_MAX} lines`];
+  // What is behind a tag may be the beginning of a line.
+  const pieces = lines.map((line) => line.split('}}'));
+  // `{{~` appends what follows to the line before, which is no rule then.
+  const isRule = (line: string): boolean => !text.includes('{{~') && RULE.test(line);
+  const deep = pieces.findIndex((line) => line.some((piece) => isDeep(piece, isRule(piece))));
   if (deep >= 0) faults.push(`lists and quotes are nested too deep (line ${deep + 1})`);
+  const behind = sum(pieces.flatMap((line) => line.slice(1)).map(containersOf));
+  const ofLines = lines.map((line) => (isRule(line) ? 1 : containersOf(line)));
+  const containers = times * (sum(ofLines) + behind);
+  if (containers > CONTAINERS_MAX || behind > CONTAINERS_BEHIND_TAGS_MAX) {
+    faults.push(`has more than ${CONTAINERS_MAX} marks of lists and quotes`);
+  }
+  // Two marks or a line make one element, a container two: a list and its item.
+  const filled = lines.filter((line) => line.trim() !== '').length;
+  if (times * filled + marks / 2 + 2 * containers > ELEMENTS_MAX) {
+    faults.push(`becomes more than ${ELEMENTS_MAX} elements`);
+  }
   return faults;
 }
 
-function isDeep(line: string): boolean {
-  const leading = LEADING.exec(line)?.[0] ?? '';
+const countOf = (pattern: RegExp, text: string): number => text.match(pattern)?.length ?? 0;
+const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0);
+const leadingOf = (line: string): string => LEADING.exec(line)?.[0] ?? '';
+
+const containersOf = (line: string): number => countOf(CONTAINER, leadingOf(line));
+
+function isDeep(line: string, isRule: boolean): boolean {
+  if (isRule) return line.trim().length > 100;
+  const leading = leadingOf(line);
   const blanks = leading.replaceAll('\t', '    ').length - leading.trim().length;
-  const marks = leading.match(CONTAINER)?.length ?? 0;
-  // A line of dashes or stars is a rule, however long it is.
-  if (/^[ \t]*([-*_])(?:[ \t]*\1)*[ \t]*$/.test(line)) return line.trim().length > 100;
-  return marks > CONTAINERS_MAX || blanks > INDENTATION_MAX;
+  return containersOf(line) > CONTAINERS_OF_LINE_MAX || blanks > INDENTATION_MAX;
 }

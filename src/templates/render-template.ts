@@ -25,7 +25,13 @@ handlebars.unregisterHelper('lookup');
 handlebars.unregisterHelper('log');
 handlebars.unregisterHelper('with');
 
-const markdown = new Marked({ gfm: true, breaks: false, async: false });
+/** Without tables: a short line in one becomes a row of as many cells as its head has. */
+const markdown = new Marked({
+  gfm: true,
+  breaks: false,
+  async: false,
+  tokenizer: { table: () => undefined },
+});
 
 const compiledTemplates = new LRUCache<string, Compiled>({
   maxSize: CACHE_BYTES_MAX,

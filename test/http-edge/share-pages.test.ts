@@ -14,6 +14,7 @@ const theme = (over: Partial<PageTheme> = {}): PageTheme => ({ ...BUILT_IN_THEME
 const skeletons = new PageSkeletons();
 const page = (over: Partial<PageFacts> = {}) =>
   skeletons.page({
+    tenant: 'acme',
     theme: theme(),
     locale: 'en',
     name: 'Ann L',
@@ -134,6 +135,7 @@ describe('whatever people are called and themes hold', () => {
   test('one theme takes one place in memory, whoever shares it, and the memory is bounded', () => {
     const own = new PageSkeletons();
     const facts: PageFacts = {
+      tenant: 'acme',
       theme: theme({ text: 'x'.repeat(19_000) }),
       locale: 'en',
       name: 'Ann L',
@@ -147,9 +149,34 @@ describe('whatever people are called and themes hold', () => {
     expect(bytes).toBeGreaterThan(38_000);
     expect(own.page({ ...facts, name: 'Bob M', code: 'BOB' }).html).toContain('BOB');
     expect(own.bytes).toBe(bytes);
-    for (let n = 0; n < 300; n++) own.page({ ...facts, reward: `${n} %` });
-    expect(own.bytes).toBeLessThanOrEqual(8 * 1024 * 1024);
-    expect(own.bytes).toBeGreaterThan(100 * bytes);
+    const quarter = 2 * 1024 * 1024;
+    for (let n = 0; n < 100; n++) own.page({ ...facts, tenant: 'other', reward: `${n} %` });
+    expect(own.bytes).toBeLessThanOrEqual(quarter + bytes + 1024);
+    expect(own.bytes).toBeGreaterThan(20 * bytes);
+    // That of the first is there still: it is not made again.
+    const before = own.bytes;
+    own.page(facts);
+    expect(own.bytes).toBe(before);
+    for (let n = 0; n < 300; n++)
+      own.page({ ...facts, tenant: `t${n % 10}`, reward: `${Math.floor(n / 10)} %` });
+    expect(own.bytes).toBeLessThanOrEqual(4 * quarter);
+    expect(own.bytes).toBeGreaterThan(2 * quarter);
+  });
+
+  test('a visit in any of sixteen languages finds the page that the last one left', () => {
+    const own = new PageSkeletons();
+    const facts: PageFacts = {
+      tenant: 'acme',
+      theme: theme({ text: '*a* '.repeat(120) + 'x '.repeat(9_000) }),
+      locale: 'en',
+      name: null,
+      code: 'ANNLEE',
+      reward: null,
+      pagePrefix: 'https://share.example/r/acme/',
+      linkPrefix: 'https://share.example/s/acme/',
+    };
+    for (let n = 0; n < 16; n++) own.page({ ...facts, locale: `a${n}` });
+    expect(own.bytes).toBeGreaterThan(16 * 2 * 2 * 18_000);
   });
 });
 

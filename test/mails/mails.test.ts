@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
+import { claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
 import { eventually } from '../support/embedded.js';
 import {
   personal,
@@ -76,6 +78,15 @@ async function tenantWith(...types: readonly string[]): Promise<TestTenant> {
   return tenant;
 }
 
+const PLANNED = {
+  mode: 'live',
+  type: 'WELCOME',
+  account: 'a',
+  person: '00000000-0000-4000-8000-000000000001',
+  event: { stream: 's', revision: 0n, eventId: '00000000-0000-4000-8000-000000000000' },
+  created: 0,
+} as const;
+
 const addressOf = (id: string): string => `${id}@mail.example`;
 
 /** A user, and its account when it is new. */
@@ -131,7 +142,7 @@ it('the story of a referral reaches both sides, each mail once, with both parts 
   expect(started.mail.text).toContain('<b>Bob L');
   expect(started.mail.html).toContain('&#60;b&#62;Bob L');
   expect(started.mail.html).toContain(`https://share.example/s/${tenant.alias}/${referralCode}`);
-  expect(started.mail.messageId).toMatch(/^<[0-9a-f]{40}@ledger\.example>$/);
+  expect(started.mail.messageId).toMatch(/^<[0-9a-f]{40}@share\.example>$/);
   expect(started.raw).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
   const welcome = await server.to(addressOf(bob), /^Welcome/);
   expect(welcome.mail.text).toContain('Ann L');
@@ -291,6 +302,45 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   const again = server.received.findLast(({ to }) => to[0] === addressOf(never));
   expect(again?.mail.messageId).toBe(first.mail.messageId);
   expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
+});
+
+it('a mail of before the type was switched off is not sent once it is on again', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const id = personal('onf');
+  server.manners.set(addressOf(id), { code: 451 });
+  await user(tenant, id);
+  await reward(tenant, id);
+  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
+  for (const types of ['none', 'REWARD_EARNED'])
+    expect((await cli('tenant', 'update', tenant.alias, '--mail', types)).code).toBe(0);
+  server.manners.delete(addressOf(id));
+  await ended(tenant, 1);
+  expect((await mailsOf(tenant))[0]).toMatchObject({
+    state: 'DEAD',
+    reason: 'not sent: the type was switched off since',
+  });
+});
+
+it('a tenant with its share under way gets no more, and another one is next', async () => {
+  const client = await service.service.core.pool.connect();
+  try {
+    await client.query('begin');
+    const plan = (tenant: string, n: number) =>
+      planMail(client, { ...PLANNED, tenant, id: randomUUID(), about: String(n) }, 0);
+    for (let n = 0; n < 6; n += 1) await plan('aa-busy', n);
+    await plan('zz-other', 0);
+    const claim = async (underWay: readonly string[]) =>
+      (await claimDue(client, { mails: 8, ofTenant: 4, underWay, after: '', process: 1 })).map(
+        ({ tenant }) => tenant,
+      );
+    const busy = (count: number) => Array.from({ length: count }, () => 'aa-busy');
+    expect(await claim(busy(4))).toEqual(['zz-other']);
+    expect(await claim(busy(3))).toEqual(busy(1));
+    expect(await claim(['zz-other'])).toEqual(busy(4));
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
 });
 
 it('one click ends the mails to a person: a page asks, the button counts', async () => {

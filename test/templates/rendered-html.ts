@@ -4,16 +4,14 @@ const CLOSING = /^<\/([a-z][a-z0-9]*)>$/;
 const OPENING = /^<([a-z][a-z0-9]*)((?: [a-z]+="[^"<>]*")*)(?: \/)?>$/;
 const ATTRIBUTE = / ([a-z]+)="([^"]*)"/g;
 const HARMLESS_TAGS = new Set(
-  (
-    'p br hr strong b em i u s del small sub sup h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code table ' +
-    'thead tbody tr th td a img'
-  ).split(' '),
+  'p br hr strong b em i u s del small sub sup h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code a img'.split(
+    ' ',
+  ),
 );
 const HARMLESS_ATTRIBUTES: Readonly<Record<string, RegExp>> = {
   href: /^(https?|mailto):/,
   src: /^https?:/,
   alt: /^/,
-  align: /^(left|right|center)$/,
   start: /^\d+$/,
 };
 

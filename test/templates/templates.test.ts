@@ -76,6 +76,31 @@ describe('a template', () => {
     expect(renderLines('Hi *{{code}}*\n\nbye', { code: 'a\nb' })).toBe('Hi *a b*\n\nbye');
   });
 
+  it('makes no table: a line of one letter would be a row of many cells', () => {
+    const table = `${'|a'.repeat(30)}\n${'|-'.repeat(30)}\n${'a\n'.repeat(200)}`;
+    expect(faultsOf(table)).toEqual([]);
+    expect(renderMarkdown(table, ANN)).toContain('|-|-');
+    for (const template of [table, '<table><tr><td>a</td></tr></table>'])
+      expect(renderMarkdown(template, ANN)).not.toMatch(/<t[a-z]/);
+  });
+
+  it('becomes few elements, counted before it is rendered', () => {
+    const accepted = INTRICATE.map((piece) => {
+      const texts = Array.from({ length: 40 }, (_, at) => piece.repeat(25 * at + 25));
+      const text = texts.findLast((one) => faultsOf(one).length === 0)!;
+      return { piece, elements: renderMarkdown(text, ANN).match(/<[a-z]/g)?.length ?? 0 };
+    });
+    expect(accepted.filter(({ elements }) => elements > 400)).toEqual([]);
+    expect(accepted.filter(({ elements }) => elements > 100).length).toBeGreaterThan(5);
+    const each = (text: string) => `{{#each user}}\n${text}\n{{/each}}`;
+    expect(faultsOf('*a* '.repeat(200))).toEqual([]);
+    expect(faultsOf(each('*a* '.repeat(200)))).toContain('has more than 500 marks of markdown');
+    expect(faultsOf('- a\n'.repeat(151))).toContain('has more than 150 marks of lists and quotes');
+    expect(faultsOf('a\n\n'.repeat(90) + '- a\n'.repeat(110))).toEqual([
+      'becomes more than 400 elements',
+    ]);
+  });
+
   it('that was stored under other rules is not rendered', () => {
     expect(() => renderText('{{#with code}}{{this}}{{/with}}', ANN)).toThrow('unknown helper');
     expect(() => renderMarkdown('{{{code}}}', ANN)).toThrow('not allowed');
@@ -148,38 +173,61 @@ describe('a value of a person', () => {
   });
 });
 
+/** Pieces that become many elements when they are repeated. */
+const INTRICATE: readonly string[] = [
+  '- - - - - - a\n',
+  '> > > > > > a\n\n',
+  '- *a*\n\n',
+  '# a\n',
+  'a\n\n',
+  'a  \n',
+  'a\\\n',
+  '---\n\n',
+  '*a* ',
+  '`a` ',
+  'a@b.co ',
+  'www.a.co ',
+  'http://a.co ',
+  '<br>',
+  '[a](b) ',
+];
+
 /** Accepted texts that are as slow as the limits allow. */
 const SLOWEST: readonly string[] = [
   ...['_a*', '*a', '[', '![', '<', '`a``', '~~a', '&', '[a](', '[a][', '\\', '**a *'].map((text) =>
     manyMarks(text),
   ),
-  '- \n'.repeat(333),
-  '-\n'.repeat(900),
-  '|a|b\n'.repeat(300),
-  '> > > > > a\n'.repeat(190),
-  '- - - - - a\n'.repeat(400),
+  '- \n'.repeat(130),
+  '-\n'.repeat(130),
+  '|a|b\n'.repeat(200),
+  '> > > > > a\n'.repeat(25),
+  '- - - - - - a\n'.repeat(25),
   'a '.repeat(9_999),
   `x${' '.repeat(19_998)}x`,
   '1. '.repeat(6) + 'a '.repeat(9_000),
   '{{code}}'.repeat(100),
   `{{#each user}}${'{{this}}'.repeat(98)}{{/each}}`,
+  `{{#each user}}\n${'*a* '.repeat(123)}{{/each}}`,
+  '{{code}}- - - - - - a\n'.repeat(3),
   '\t'.repeat(6) + 'x '.repeat(9_000),
-  '*a '.repeat(990),
-  '_a_ '.repeat(495),
-  `${'a_'.repeat(490)} `.repeat(2),
-  '<b> '.repeat(490),
-  '<table><tr><td> '.repeat(150),
-  '# '.repeat(900),
-  '#\n'.repeat(900),
-  '<!-- '.repeat(490),
-  '- a\n\n\n  '.repeat(240),
+  '*a '.repeat(490),
+  '_a_ '.repeat(245),
+  `${'a_'.repeat(245)} `.repeat(2),
+  '<b> '.repeat(245),
+  '<table><tr><td> '.repeat(80),
+  '# '.repeat(490),
+  '#\n'.repeat(250),
+  '<!-- '.repeat(240),
+  'a  \n'.repeat(298),
+  '- a\n\n\n  '.repeat(95),
   Array.from({ length: 24 }, (_, at) => `${' '.repeat(at)}- a`)
     .join('\n')
     .concat('\n')
     .repeat(5),
-  `${'www.a.'.repeat(160)} `.repeat(20),
+  `${'www.a.'.repeat(60)} `.repeat(4),
+  'a@b.co '.repeat(160),
   `${'a.'.repeat(499)} `.repeat(20),
-  `${'(http://a'.repeat(100)} `.repeat(4),
+  `${'(http://a'.repeat(80)} `.repeat(2),
   `${'x'.repeat(998)}@ `.repeat(19),
   `${'x.'.repeat(450)}@a `.repeat(20),
 ];
@@ -202,7 +250,7 @@ describe('the slowest texts that are accepted', () => {
 /** As often as the limit on marks allows, in words. */
 function manyMarks(text: string): string {
   const marks = text.match(/[[\]*_~`<>&|\\"#(!@]/g)?.length ?? 1;
-  return text.repeat(Math.floor(990 / marks)).replace(/.{900}/g, '$& ');
+  return text.repeat(Math.floor(490 / marks)).replace(/.{900}/g, '$& ');
 }
 
 /** About one millisecond on the machine of the builds. */

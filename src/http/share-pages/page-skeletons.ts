@@ -6,6 +6,7 @@ import type { HtmlPage } from './page-document.js';
 import { sharePage, type SharePageContent } from './share-page.js';
 
 const CACHE_BYTES_MAX = 8 * 1024 * 1024;
+const TENANT_BYTES_MAX = CACHE_BYTES_MAX / 4;
 const BYTES_PER_ENTRY = 1024;
 const BYTES_PER_CHARACTER = 2;
 const NAME_CHARACTERS_MAX = 100;
@@ -17,6 +18,8 @@ const MARKS = /\ue000|\ue001|%EE%80%80|%EE%80%81/g;
 
 /** What a page shows. */
 export interface PageFacts extends Pick<SharePageContent, 'theme' | 'locale'> {
+  /** Whose share of the memory the page counts to. */
+  readonly tenant: string;
   /** Of the person who shared the link; null: unknown. */
   readonly name: string | null;
   readonly code: string;
@@ -30,14 +33,12 @@ export interface PageFacts extends Pick<SharePageContent, 'theme' | 'locale'> {
 /**
  * Pages, made once for all codes of a theme and filled in for each: a visit costs no template, and
  * nothing about a person is kept. What is cached is known by its content, so it is never out of
- * date.
+ * date. A tenant has a quarter of the memory at most: its pages do not drive out all others.
  */
 export class PageSkeletons {
-  private readonly skeletons = new LRUCache<string, HtmlPage>({
+  private readonly tenants = new LRUCache<string, LRUCache<string, HtmlPage>>({
     maxSize: CACHE_BYTES_MAX,
-    maxEntrySize: CACHE_BYTES_MAX / 8,
-    sizeCalculation: ({ html }, key) =>
-      BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (html.length + key.length),
+    sizeCalculation: ({ calculatedSize }) => BYTES_PER_ENTRY + calculatedSize,
   });
 
   page({ name: fullName, code, ...facts }: PageFacts): HtmlPage {
@@ -54,13 +55,14 @@ export class PageSkeletons {
 
   /** The estimated memory in use. */
   get bytes(): number {
-    return this.skeletons.calculatedSize;
+    return this.tenants.calculatedSize;
   }
 
   private skeleton(facts: Omit<PageFacts, 'name' | 'code'>, isNamed: boolean): HtmlPage {
-    const { theme, locale, reward, pagePrefix, linkPrefix } = facts;
+    const { tenant, theme, locale, reward, pagePrefix, linkPrefix } = facts;
     const key = JSON.stringify([theme, locale, reward, pagePrefix, linkPrefix, isNamed]);
-    const cached = this.skeletons.get(key);
+    const skeletons = this.tenants.get(tenant) ?? skeletonsOfTenant();
+    const cached = skeletons.get(key);
     if (cached !== undefined) return cached;
     const content = {
       locale,
@@ -74,10 +76,21 @@ export class PageSkeletons {
       url: pagePrefix + CODE,
     };
     const made = renderable({ theme, ...content });
-    this.skeletons.set(key, made);
+    skeletons.set(key, made);
+    // Its size has changed, which only a new entry counts.
+    this.tenants.delete(tenant);
+    this.tenants.set(tenant, skeletons);
     return made;
   }
 }
+
+const skeletonsOfTenant = (): LRUCache<string, HtmlPage> =>
+  new LRUCache({
+    maxSize: TENANT_BYTES_MAX,
+    maxEntrySize: CACHE_BYTES_MAX / 8,
+    sizeCalculation: ({ html }, key) =>
+      BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (html.length + key.length),
+  });
 
 /** Texts that were stored under other rules, or that render to too much, give way to our own. */
 function renderable(content: SharePageContent): HtmlPage {

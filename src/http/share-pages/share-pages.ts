@@ -41,6 +41,7 @@ export class SharePages {
     const { firstName = null, lastName = null } = owner.user.profile ?? {};
     const links = new ShareLinks(this.publicUrl(), scope);
     return this.skeletons.page({
+      tenant: scope.tenant,
       theme: page,
       locale,
       name: nameOfOwner({ firstName, lastName }),

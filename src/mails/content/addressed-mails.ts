@@ -15,7 +15,7 @@ import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { TemplateValues } from '../../templates/render-template.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
-import { isMailAddress, sameAddress } from '../mail-address.js';
+import { hostOf, isMailAddress, sameAddress } from '../mail-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
 import { renderMail, type RenderedMail } from './rendered-mail.js';
@@ -69,7 +69,9 @@ export class AddressedMails {
    */
   async make(tenant: OpenTenant, planned: PlannedMail): Promise<Made> {
     const { type, account, person } = planned;
-    if (!Object.hasOwn(tenant.mails.types, type)) return notSent('the type is switched off');
+    const since = tenant.mails.types[type];
+    if (since === undefined) return notSent('the type is switched off');
+    if (planned.created < since) return notSent('the type was switched off since');
     const event = await this.eventOf(planned);
     if (event === undefined) return notSent('the log no longer has the event');
     const state = await this.account(planned, account);
@@ -86,10 +88,10 @@ export class AddressedMails {
     return { kind: 'made', mail: await this.mail(tenant, planned, { user, to, told }) };
   }
 
-  /** The same for every attempt and every resend. */
-  messageIdOf({ event, person, type }: PlannedMail, address: string): string {
+  /** The same for every attempt and every resend, whatever the theme says by then. */
+  messageIdOf({ event, person, type }: PlannedMail): string {
     const digest = this.parts.names.digest('mail', event.eventId, person, type);
-    return `${digest.slice(0, 40)}@${address.slice(address.lastIndexOf('@') + 1)}`;
+    return `${digest.slice(0, 40)}@${hostOf(this.parts.publicUrl())}`;
   }
 
   private async mail(
@@ -107,7 +109,7 @@ export class AddressedMails {
     return {
       from: { name, address },
       to,
-      messageId: this.messageIdOf(planned, address),
+      messageId: this.messageIdOf(planned),
       unsubscribeUrl,
       rendered: renderMail(theme, type, values, { locale, unsubscribeUrl }),
     };

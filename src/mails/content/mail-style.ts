@@ -15,8 +15,6 @@ body { margin: 0; padding: 0; background-color: #f2f4f7; }
 .card .image { display: block; width: 100%; margin: 0 0 16px; border-radius: 4px; }
 .card h1 { font-size: 24px; line-height: 1.25; margin: 0 0 16px; }
 .card h2 { font-size: 20px; line-height: 1.3; margin: 16px 0 8px; }
-.card table { border-collapse: collapse; }
-.card th, .card td { border: 1px solid #8a94a6; padding: 4px 8px; }
 .card pre, .card code { font-size: 15px; white-space: pre-wrap; }
 .card blockquote { margin: 0 0 16px; padding-left: 12px; border-left: 3px solid #8a94a6; }
 .card .header { font-size: 20px; font-weight: bold; }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { Mode } from '../../domain/scope.js';
 import { ProcessPresence } from '../../postgres/process-presence.js';
-import { fetchRows, run } from '../../postgres/statements.js';
+import { fetchRows, run, type Connection } from '../../postgres/statements.js';
 import type { MailType } from '../../themes/theme-instance.js';
 import { RETRIED_FOR_MS } from './mail-retries.js';
 
@@ -49,7 +49,7 @@ const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
 /** Nothing, when the mail is there already. @param dueAt epoch milliseconds. */
 export async function planMail(
-  pool: Pool,
+  pool: Connection,
   { event, created, ...mail }: PlannedMail,
   dueAt: number,
 ): Promise<boolean> {
@@ -67,14 +67,16 @@ export async function planMail(
 }
 
 /**
- * Claims due mails of the tenants in turn, beginning behind `after`: so many of each, so many in
- * all. A claim ends with its time, or with its process.
+ * Claims due mails of the tenants in turn, beginning behind `after`: so many of each at once, those
+ * under way included, and so many in all. A claim ends with its time, or with its process.
  */
 export async function claimDue(
-  pool: Pool,
+  pool: Connection,
   room: {
     readonly mails: number;
     readonly ofTenant: number;
+    /** The tenant of each mail that this process sends already. */
+    readonly underWay: readonly string[];
     readonly after: string;
     readonly process: number;
   },
@@ -96,7 +98,9 @@ export async function claimDue(
             and (leased_until is null or leased_until < now()
               or (claimed_by is not null and claimed_by <> ${room.process}
                 and ${ProcessPresence.isGone(sql`claimed_by`)}))
-          order by next_attempt_at limit ${room.ofTenant}
+          order by next_attempt_at
+          limit greatest(0, ${room.ofTenant} - (
+            select count(*) from unnest(${room.underWay}::text[]) as one where one = t.tenant))
           for update skip locked
         ) d
         where t.tenant is not null

@@ -109,8 +109,8 @@ export class MailSender {
     const { pool, presence } = this.parts;
     const claimed = await claimDue(pool, {
       mails: room,
-      // Of a tenant that is slow to end, the next claims wait.
-      ofTenant: Math.max(1, AT_ONCE_OF_TENANT - this.mostOfOneTenant()),
+      ofTenant: AT_ONCE_OF_TENANT,
+      underWay: [...this.underWay.values()],
       after: this.lastTenant,
       process: presence.id,
     });
@@ -123,12 +123,6 @@ export class MailSender {
       this.underWay.set(attempt, mail.tenant);
     }
     return claimed.length;
-  }
-
-  private mostOfOneTenant(): number {
-    const counts = new Map<string, number>();
-    for (const tenant of this.underWay.values()) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
-    return Math.max(0, ...counts.values());
   }
 
   /** Never rejects: what cannot be recorded is settled when its claim lapses. */
