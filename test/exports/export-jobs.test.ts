@@ -1,6 +1,9 @@
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { exportJobsOn } from '../../src/core/export-jobs-on.js';
+import { loadConfig } from '../../src/config/config.js';
+import { exportJobsOn, type ExportProcess } from '../../src/core/export-jobs-on.js';
+import type { ExportJobs } from '../../src/exports/jobs/export-jobs.js';
+import { startExportsPools } from '../../src/process/start-exports.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
@@ -111,6 +114,23 @@ async function abandon(id: string, failures: number, attempt: string): Promise<v
     [attempt],
   );
 }
+
+/** What writes exports, one at a time. */
+const jobsOn = (
+  jobsPool: typeof pool,
+  presence: ProcessPresence,
+  over: Pick<ExportProcess, 'readModels' | 'stalledAfterMs'>,
+): ExportJobs =>
+  exportJobsOn(api.service.core, {
+    pool: jobsPool,
+    snapshots: jobsPool,
+    presence,
+    logger: { warn: () => undefined },
+    generations: new LiveGenerations(jobsPool, accountProjectors),
+    publicUrl: () => api.origin,
+    atOnce: 1,
+    ...over,
+  });
 
 async function chunksOf(attempt: string): Promise<number> {
   const { rows } = await pool.query('select from ledger.export_chunks where attempt = $1', [
@@ -301,14 +321,8 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
   const applicationName = 'exports-that-hang';
   const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName });
   const presence = new ProcessPresence(jobsPool);
-  const jobs = exportJobsOn(api.service.core, {
-    pool: jobsPool,
-    presence,
-    logger: { warn: () => undefined },
-    generations: new LiveGenerations(jobsPool, accountProjectors),
+  const jobs = jobsOn(jobsPool, presence, {
     readModels: { waitFor: () => Promise.resolve(true) },
-    publicUrl: () => api.origin,
-    atOnce: 1,
     stalledAfterMs: 500,
   });
   const hanging = async () => {
@@ -341,6 +355,55 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     await jobs.stop();
     await presence.stop();
     await jobsPool.end();
+  }
+});
+
+test('an export that waits for its read model leaves its place to others, and is written later', async () => {
+  const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName: 'exports-aside' });
+  const presence = new ProcessPresence(jobsPool);
+  let include: () => void = () => undefined;
+  const included = new Promise<void>((resolve) => (include = resolve));
+  let waits = 0;
+  // The first wait is a short one, in place.
+  const waitFor = async (_position: string, [name]: readonly string[]): Promise<boolean> => {
+    if (name !== 'users') return true;
+    waits += 1;
+    if (waits > 1) await included;
+    return waits > 1;
+  };
+  const jobs = jobsOn(jobsPool, presence, { readModels: { waitFor } });
+  try {
+    const users = await ask();
+    const other = await api.createTenant();
+    await presence.start();
+    jobs.start();
+    await until(() => waits > 1, WITHIN_MS);
+    const { body } = await other.live.post<Shown>('/export', { type: 'REWARD' });
+    const status = async () =>
+      (await other.live.get<Shown>(`/export/${body.id}`)).body.status === 'COMPLETED';
+    await until(status, WITHIN_MS);
+    expect(await show(users)).toMatchObject({ status: 'PENDING', stats: null });
+    include();
+    expect(await ended(users)).toMatchObject({ status: 'COMPLETED', stats: { rows: 1 } });
+  } finally {
+    include();
+    await jobs.stop();
+    await presence.stop();
+    await jobsPool.end();
+  }
+});
+
+test('what is done beside the writing is limited in time, a snapshot is not', async () => {
+  const config = loadConfig({});
+  const { core } = api.service;
+  const { part, undo } = startExportsPools(core, { config }, pool);
+  const limitOf = async (of: typeof pool) =>
+    (await of.query<{ limit: string }>(`select current_setting('statement_timeout') as limit`))
+      .rows[0]?.limit;
+  try {
+    expect([await limitOf(part.pool), await limitOf(part.snapshots)]).toEqual(['30s', '0']);
+  } finally {
+    await undo();
   }
 });
 
