@@ -506,6 +506,10 @@ it('one click ends the mails to a person: a page asks, the button counts', async
   ]);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(await page.text()).toContain('<form method="post">');
+  const german = await fetch(`${service.origin}${pathname}`, {
+    headers: { 'accept-language': 'xx, de-CH;q=0.9, en;q=0.8' },
+  });
+  expect(await german.text()).toMatch(/<html lang="de-CH">[^]*<h1>Abmelden<\/h1>/);
   for (const forged of [`${pathname}x`, pathname.replace(/\.[0-9a-f]/, '.g'), `${pathname}.y`])
     for (const method of ['GET', 'POST']) expect((await call(forged, method)).status).toBe(404);
   await reward(tenant, id);
