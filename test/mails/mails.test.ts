@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
 import { claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import {
+  errorBody,
   personal,
   startWithStores,
   type RunningService,
@@ -18,17 +22,24 @@ let server: MailServer;
 let service: RunningService;
 let stores: TestStores;
 let end: () => Promise<void>;
+let folder: string;
+const operator = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-mails-'));
+  const operators = join(folder, 'operators.json');
+  await writeFile(operators, JSON.stringify([operator.entry]));
   server = await MailServer.start();
   ({ service, stores, end } = await startWithStores({
     SMTP_URL: `smtp://127.0.0.1:${server.port}`,
     MAIL_FROM: 'refer@ledger.example',
+    OPERATORS_FILE: operators,
   }));
 });
 afterAll(async () => {
   await end();
   await server.stop();
+  await rm(folder, { recursive: true });
 });
 
 /** @returns the exit code. */
@@ -202,21 +213,16 @@ it('a preview on the command line is the page of the stored theme', async () => 
     widget: {},
     email: { WELCOME: { configuration: { subject: 'Salut {{user.firstName}}' } } },
   });
-  const folder = await mkdtemp(join(tmpdir(), 'ledger-preview-'));
   const out = join(folder, 'mail.html');
   const preview = (...words: readonly string[]) =>
     run('theme', 'preview', tenant.alias, '--mode', 'test', '--out', out, ...words);
-  try {
-    expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
-    expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
-    for (const wrong of [
-      ['--type', 'NONE'],
-      ['--type', 'WELCOME', '--locale', 'FR'],
-    ])
-      expect(await preview(...wrong)).toBe(1);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
+  expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
+  for (const wrong of [
+    ['--type', 'NONE'],
+    ['--type', 'WELCOME', '--locale', 'FR'],
+  ])
+    expect(await preview(...wrong)).toBe(1);
 });
 
 it('a reward is told of when it is earned, and again before it ends, unless nothing is left', async () => {
@@ -302,6 +308,52 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   const again = server.received.findLast(({ to }) => to[0] === addressOf(never));
   expect(again?.mail.messageId).toBe(first.mail.messageId);
   expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
+});
+
+it('an operator of support sees and resends mails over HTTP as on the command line, on record', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const id = personal('ops');
+  await user(tenant, id);
+  await reward(tenant, id);
+  const first = await server.to(addressOf(id));
+  await ended(tenant, 1);
+  const call = async (path: string, body?: object, alias = tenant.alias) => {
+    const response = await fetch(`${service.origin}/operations/mails/${alias}${path}`, {
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: {
+        authorization: basic(`:${operator.key}`),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+    });
+    const answer: unknown = await response.json();
+    return { status: response.status, body: answer };
+  };
+  const shown = await mailsOf(tenant);
+  expect(shown).toHaveLength(1);
+  expect(await call('/deliveries')).toEqual({ status: 200, body: shown });
+  for (const none of ['?mode=test', '?state=PENDING', '?state=DEAD&limit=1'])
+    expect(await call(`/deliveries${none}`)).toEqual({ status: 200, body: [] });
+  const delivery = String(shown[0]?.id);
+  expect(await call('/resend', { delivery })).toEqual({ status: 200, body: { resent: 1 } });
+  await eventually(() =>
+    Promise.resolve(server.received.filter(({ to }) => to[0] === addressOf(id)).length === 2),
+  );
+  const again = server.received.findLast(({ to }) => to[0] === addressOf(id));
+  expect(again?.mail.messageId).toBe(first.mail.messageId);
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const operations = await recordedOperations(service.service.core, scope);
+  expect(
+    operations.filter((event) => 'operation' in event && event.operation === 'mail resend'),
+  ).toMatchObject([{ by: { value: 'sam' }, parameters: { id: delivery } }]);
+  const refused = { status: 400, body: errorBody(400, 'BAD_REQUEST') };
+  for (const bad of ['?state=GONE', '?limit=0', '?limit=10001', '?mode=both', '?shoe=5'])
+    expect(await call(`/deliveries${bad}`)).toEqual(refused);
+  for (const bad of [{}, { delivery: 'x' }, { delivery: randomUUID() }, { delivery, shoe: 5 }])
+    expect(await call('/resend', bad)).toEqual(refused);
+  expect(await call('/resend', { delivery, mode: 'test' })).toEqual(refused);
+  const missing = { status: 404, body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015') };
+  expect(await call('/deliveries', undefined, 'nobody')).toEqual(missing);
+  expect(await call('/resend', { delivery }, 'nobody')).toEqual(missing);
 });
 
 it('a mail of before the type was switched off is not sent once it is on again', async () => {
