@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { beginSending, claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { waitingMails } from '../../src/mails/deliveries/shown-mails.js';
 import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { parseMetrics } from '../support/metrics-text.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
   errorBody,
@@ -295,6 +297,7 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   expect(dead).toMatchObject({ reason: 'the server answered 550', attempts: 1 });
   await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
   server.manners.delete(addressOf(later));
+  await makeDue(tenant);
   await server.to(addressOf(later));
   server.manners.delete(addressOf(never));
   expect((await cli('mail', 'resend', tenant.alias, dead!.id)).json).toEqual({ resent: 1 });
@@ -356,6 +359,13 @@ it('an operator of support sees and resends mails over HTTP as on the command li
   expect(await call('/resend', { delivery }, 'nobody')).toEqual(missing);
 });
 
+/** Instead of waiting for the delay behind a failure. */
+const makeDue = ({ alias }: TestTenant) =>
+  service.service.core.pool.query(
+    "update ledger.mail_deliveries set next_attempt_at = now() where tenant = $1 and state = 'PENDING'",
+    [alias],
+  );
+
 it('a mail of before the type was switched off is not sent once it is on again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const id = personal('onf');
@@ -366,6 +376,7 @@ it('a mail of before the type was switched off is not sent once it is on again',
   for (const types of ['none', 'REWARD_EARNED'])
     expect((await cli('tenant', 'update', tenant.alias, '--mail', types)).code).toBe(0);
   server.manners.delete(addressOf(id));
+  await makeDue(tenant);
   await ended(tenant, 1);
   expect((await mailsOf(tenant))[0]).toMatchObject({
     state: 'DEAD',
@@ -389,6 +400,81 @@ it('a tenant with its share under way gets no more, and another one is next', as
     expect(await claim(busy(4))).toEqual(['zz-other']);
     expect(await claim(busy(3))).toEqual(busy(1));
     expect(await claim(['zz-other'])).toEqual(busy(4));
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
+it('health and metrics show what came of mails, what waits, and a sender that cannot read what is due', async () => {
+  const scrape = async () => {
+    const metrics = parseMetrics(await (await fetch(`${service.origin}/metrics`)).text());
+    const counted = (outcome: string) =>
+      metrics.value('ledger_mail_attempts_total', { outcome }) ?? NaN;
+    return {
+      counts: ['delivered', 'failed', 'refused', 'not-sent'].map(counted),
+      waiting: metrics.value('ledger_mails_waiting') ?? NaN,
+      oldest: metrics.value('ledger_mails_waiting_oldest_seconds') ?? NaN,
+      still: metrics.value('ledger_mail_sender_still_seconds') ?? NaN,
+    };
+  };
+  const check = async () => {
+    const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+      checks: Record<string, Readonly<Record<string, unknown>>>;
+    };
+    return checks['mails'];
+  };
+  const before = await scrape();
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [never, later, without] = [personal('nvr'), personal('ltr'), personal('wth')];
+  const all = [personal('tak'), never, later, without];
+  server.manners.set(addressOf(never), { code: 550 });
+  server.manners.set(addressOf(later), { code: 451 });
+  for (const id of all) await user(tenant, id, id === without ? { email: null } : {});
+  for (const id of all) await reward(tenant, id);
+  await eventually(async () => {
+    const { counts, waiting, oldest } = await scrape();
+    const areCounted = counts.every((count, n) => count > (before.counts[n] ?? NaN));
+    return areCounted && waiting === 1 && oldest > 0;
+  }, 40_000);
+  expect(await check()).toMatchObject({ ok: true, sends: true, waiting: 1, lastError: null });
+  const { pool } = service.service.core;
+  await pool.query('alter table ledger.mail_deliveries rename to mails_away');
+  try {
+    await eventually(async () => (await scrape()).still > 1, 40_000);
+    expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
+  } finally {
+    await pool.query('alter table ledger.mails_away rename to mail_deliveries');
+  }
+  await eventually(
+    async () => (await check())?.['ok'] === true && (await scrape()).still < 1,
+    40_000,
+  );
+});
+
+it('what is due while nobody sends is said to be unsent, and what is due later does not wait', async () => {
+  const client = await service.service.core.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('delete from ledger.mail_deliveries');
+    const none = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
+    expect(await waitingMails(client)).toEqual(none);
+    const plan = (id: string, dueAt: number) =>
+      planMail(client, { ...PLANNED, tenant: 'aa', id, about: id }, dueAt);
+    await plan(randomUUID(), Date.now() + 86_400_000);
+    expect(await waitingMails(client)).toEqual(none);
+    const [first, second] = [randomUUID(), randomUUID()];
+    for (const id of [first, second]) await plan(id, Date.now() - 60_000);
+    const unsent = await waitingMails(client);
+    expect(unsent.waiting).toBe(2);
+    expect(unsent.oldestWaitingSeconds).toBeGreaterThan(50);
+    expect(unsent.unsentSeconds).toBeGreaterThan(50);
+    await claimDue(client, { mails: 1, ofTenant: 1, underWay: [], after: '', process: 1 });
+    const { rows } = await client.query<{ id: string }>(
+      'select id from ledger.mail_deliveries where claimed_by = 1',
+    );
+    expect(await beginSending(client, String(rows[0]?.id), 1)).toBe(true);
+    expect(await waitingMails(client)).toMatchObject({ waiting: 2, unsentSeconds: 0 });
   } finally {
     await client.query('rollback');
     client.release();
