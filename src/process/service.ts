@@ -93,10 +93,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
     const downloads = await start(startDownloadRecords(core, options));
-    const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
+    const { jobs: observeJobs, webhooks: observeWebhooks, mails: observeMails } = resources;
+    const observers = { observeJobs, observeWebhooks, observeMails };
     const address = { url: '' };
     const followers = makeFollowers(
-      { rateLimits, stores, watched, jobsPool, observeJobs, observeWebhooks, address },
+      { rateLimits, stores, watched, jobsPool, address, ...observers },
       options,
     );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
