@@ -12,7 +12,14 @@ import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 type PoolName =
-  'requests' | 'background' | 'jobs' | 'operations' | 'exports' | 'log-readers' | 'slow-reads';
+  | 'requests'
+  | 'background'
+  | 'jobs'
+  | 'operations'
+  | 'exports'
+  | 'export-snapshots'
+  | 'log-readers'
+  | 'slow-reads';
 
 interface WatchedRunners {
   readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;
