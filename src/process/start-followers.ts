@@ -13,7 +13,9 @@ import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import { Mails } from '../mails/mails.js';
+import { PaymentNotes } from '../payments/incoming/payment-notes.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -80,6 +82,7 @@ interface FollowersParts {
   readonly address: Address;
   readonly observeJobs: JobsObserver;
   readonly observeWebhooks: (seen: SeenAttempt) => void;
+  readonly observeMails: (outcome: MailOutcome) => void;
 }
 
 export function makeFollowers(
@@ -109,16 +112,7 @@ export function makeFollowers(
       settle,
     }),
     jobs,
-    policies: new PolicyRunner({
-      stores: postgresPolicyStores(pool),
-      log,
-      decode: decodeAny(codec),
-      policies: POLICIES,
-      isUnavailable: isOutage,
-      logger,
-      carryOut: carryOutReactions(core.commands, jobs, core.streams, mails?.plans),
-      settle,
-    }),
+    policies: policiesOf(parts, { jobs, mails, logger }),
     sealer: new ChainSealer({
       locks: new AdvisoryLocks(pool),
       seals: sealsIn(pool),
@@ -142,8 +136,28 @@ export function makeFollowers(
   };
 }
 
+function policiesOf(
+  { stores, watched }: FollowersParts,
+  { jobs, mails, logger }: Pick<Followers, 'jobs' | 'mails'> & Pick<ServiceOptions, 'logger'>,
+): PolicyRunner {
+  const { core, background: pool } = stores;
+  return new PolicyRunner({
+    stores: postgresPolicyStores(pool),
+    log: core.log,
+    decode: decodeAny(core.codec),
+    policies: POLICIES,
+    isUnavailable: isOutage,
+    logger,
+    carryOut: carryOutReactions(core.commands, jobs, core.streams, {
+      mails: mails?.plans,
+      providers: new PaymentNotes(pool, core.names),
+    }),
+    settle: () => watched.loss.settle(),
+  });
+}
+
 function mailsOf(
-  { stores, watched, address }: FollowersParts,
+  { stores, watched, address, observeMails }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
 ): Mails | undefined {
   if (config.smtp === undefined) return undefined;
@@ -158,6 +172,7 @@ function mailsOf(
     mailFrom: config.mailFrom,
     publicUrl: () => config.publicUrl ?? address.url,
     logger,
+    onOutcome: observeMails,
   });
 }
 

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { beginSending, claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { waitingMails } from '../../src/mails/deliveries/shown-mails.js';
 import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { parseMetrics } from '../support/metrics-text.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
   errorBody,
@@ -124,6 +126,7 @@ interface Shown {
   readonly state: string;
   readonly reason: string | null;
   readonly attempts: number;
+  readonly nextAttemptAt: string | null;
 }
 
 const mailsOf = async ({ alias }: TestTenant, ...words: string[]): Promise<readonly Shown[]> =>
@@ -142,6 +145,13 @@ const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {
     assignedCredit: 500,
     ...more,
   });
+
+/** Instead of waiting for the delay behind a failure. */
+const makeDue = ({ alias }: TestTenant) =>
+  service.service.core.pool.query(
+    "update ledger.mail_deliveries set next_attempt_at = now() where tenant = $1 and state = 'PENDING'",
+    [alias],
+  );
 
 it('the story of a referral reaches both sides, each mail once, with both parts and links', async () => {
   const tenant = await tenantWith(...ALL);
@@ -225,16 +235,190 @@ it('a preview on the command line is the page of the stored theme', async () => 
     expect(await preview(...wrong)).toBe(1);
 });
 
-it('a reward is told of when it is earned, and again before it ends, unless nothing is left', async () => {
+it('a reward is told of when it is earned, and a week before it ends, at once when that is nearer', async () => {
   const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
   const id = personal('cat');
   await user(tenant, id);
   await reward(tenant, id, { dateExpires: Date.now() + 3 * 86_400_000 });
   await ended(tenant, 2);
-  expect(server.received.filter(({ to }) => to[0] === addressOf(id))).toHaveLength(2);
-  await reward(tenant, id, { dateExpires: Date.now() + 300 * 86_400_000 });
+  const subjects = server.takenFor(addressOf(id)).map(({ mail }) => mail.subject);
+  expect(subjects.sort()).toEqual([
+    expect.stringMatching(/^You earned /),
+    'Your reward expires soon',
+  ]);
+  const dateExpires = Date.now() + 300 * 86_400_000;
+  await reward(tenant, id, { dateExpires });
   await eventually(async () => (await mailsOf(tenant)).length === 4);
   await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 1);
+  const [later] = await mailsOf(tenant, '--state', 'PENDING');
+  expect(later).toMatchObject({
+    type: 'REWARD_EXPIRES_SOON',
+    attempts: 0,
+    nextAttemptAt: new Date(dateExpires - 7 * 86_400_000).toISOString(),
+  });
+});
+
+it('a reward of which nothing is left, or that was cancelled, is not said to expire', async () => {
+  const tenant = await tenantWith('REWARD_EXPIRES_SOON');
+  const [spent, cancelled] = [personal('spe'), personal('can')];
+  const dateExpires = Date.now() + 300 * 86_400_000;
+  for (const id of [spent, cancelled]) await user(tenant, id);
+  await reward(tenant, spent, { dateExpires });
+  const { body } = await reward(tenant, cancelled, { dateExpires, cancellable: true });
+  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 2);
+  const redeemed = await tenant.live.post('/credit/bulkredeem', {
+    accountId: spent,
+    unit: 'USD',
+    amount: 500,
+  });
+  expect(redeemed.status).toBe(200);
+  const cancelling = await tenant.live.post(`/reward/${String(body['id'])}/cancel`, {});
+  expect(cancelling.status).toBe(200);
+  await makeDue(tenant);
+  await ended(tenant, 2);
+  for (const shown of await mailsOf(tenant))
+    expect(shown).toMatchObject({
+      state: 'DEAD',
+      reason: 'not sent: nothing is left of the reward',
+    });
+  expect([spent, cancelled].map((id) => server.offers(addressOf(id)))).toEqual([0, 0]);
+});
+
+it('who is forgotten, or asks not to be tracked, gets no mail that was decided or tried before', async () => {
+  const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
+  const [decided, tried, untracked] = [personal('dec'), personal('tri'), personal('dnt')];
+  for (const id of [decided, tried, untracked]) await user(tenant, id);
+  const dateExpires = Date.now() + 300 * 86_400_000;
+  for (const id of [tried, untracked]) server.manners.set(addressOf(id), { code: 451 });
+  await reward(tenant, decided, { dateExpires });
+  for (const id of [tried, untracked]) await reward(tenant, id);
+  await server.to(addressOf(decided));
+  await eventually(async () => {
+    const pending = await mailsOf(tenant, '--state', 'PENDING');
+    return (
+      pending
+        .map(({ attempts }) => attempts)
+        .sort()
+        .join() === '0,1,1'
+    );
+  }, 40_000);
+  for (const [id, query] of [
+    [decided, ''],
+    [tried, ''],
+    [untracked, '?doNotTrack=true'],
+  ] as const)
+    expect(
+      (await tenant.live.call('DELETE', `/open/account/${id}/user/${id}${query}`)).status,
+    ).toBe(204);
+  for (const id of [tried, untracked]) server.manners.delete(addressOf(id));
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await mailsOf(tenant, '--state', 'DEAD')).length === 3;
+  }, 40_000);
+  expect((await mailsOf(tenant, '--state', 'DEAD')).map(({ reason }) => reason)).toEqual(
+    Array.from({ length: 3 }, () => 'not sent: the person is forgotten'),
+  );
+  expect([decided, tried, untracked].map((id) => server.takenFor(addressOf(id)).length)).toEqual([
+    1, 0, 0,
+  ]);
+});
+
+it('nothing is sent while the tenant is suspended, and what is no news any more not later either', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [soon, late] = [personal('sus'), personal('old')];
+  for (const id of [soon, late]) {
+    server.manners.set(addressOf(id), { code: 451 });
+    await user(tenant, id);
+    await reward(tenant, id);
+  }
+  await eventually(
+    async () =>
+      (await mailsOf(tenant, '--state', 'PENDING')).filter(({ attempts }) => attempts === 1)
+        .length === 2,
+    40_000,
+  );
+  const made = await mailsOf(tenant);
+  expect(await run('tenant', 'suspend', tenant.alias, '--reason', 'unpaid')).toBe(0);
+  for (const id of [soon, late]) server.manners.delete(addressOf(id));
+  const suspended = async () =>
+    (await mailsOf(tenant)).filter(({ reason }) => reason === 'the tenant is suspended').length;
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await suspended()) === 2;
+  }, 40_000);
+  await service.service.core.pool.query(
+    "update ledger.mail_deliveries set created = created - interval '8 days' where id = $1",
+    [made[0]?.id],
+  );
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await mailsOf(tenant, '--state', 'DEAD')).length === 1;
+  }, 40_000);
+  expect(await mailsOf(tenant, '--state', 'DEAD')).toMatchObject([
+    { id: made[0]?.id, attempts: 1, reason: 'not sent: for a week the tenant is suspended' },
+  ]);
+  expect([soon, late].map((id) => server.takenFor(addressOf(id)).length)).toEqual([0, 0]);
+  expect(await run('tenant', 'resume', tenant.alias)).toBe(0);
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await mailsOf(tenant, '--state', 'DELIVERED')).length === 1;
+  }, 40_000);
+  const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
+  expect(taken.sort()).toEqual([0, 1]);
+});
+
+it('a referrer whose reward a limit held back is told that, and not of a reward', async () => {
+  const tenant = await service.createTenant({
+    program: {
+      id: 'limited',
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit: 1000,
+        when: 'STARTED',
+        limit: { total: 1 },
+      },
+      referredReward: null,
+    },
+  });
+  const types = ['REFERRER_REWARD_LIMIT_REACHED', 'REWARD_EARNED'];
+  expect((await cli('tenant', 'update', tenant.alias, '--mail', ...types)).code).toBe(0);
+  const referrer = personal('lim');
+  const { referralCode } = await user(tenant, referrer);
+  for (const friend of [personal('fr1'), personal('fr2')])
+    await user(tenant, friend, { referredBy: { code: referralCode } });
+  await ended(tenant, 2);
+  expect((await mailsOf(tenant)).map(({ type, state }) => `${type} ${state}`).sort()).toEqual([
+    'REFERRER_REWARD_LIMIT_REACHED DELIVERED',
+    'REWARD_EARNED DELIVERED',
+  ]);
+  const taken = server.takenFor(addressOf(referrer));
+  expect(taken).toHaveLength(2);
+  expect(taken.filter(({ mail }) => /limit/i.test(mail.subject ?? ''))).toHaveLength(1);
+});
+
+it('a line that is cut behind the mail leaves it unknown: it is not sent again by itself', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const id = personal('cut');
+  server.manners.set(addressOf(id), 'cut');
+  await user(tenant, id);
+  await reward(tenant, id);
+  await ended(tenant, 1);
+  const [unknown] = await mailsOf(tenant);
+  expect(unknown).toMatchObject({
+    state: 'UNKNOWN',
+    attempts: 1,
+    nextAttemptAt: null,
+    reason: 'the connection to the server failed after it was sent the mail',
+  });
+  server.manners.delete(addressOf(id));
+  await makeDue(tenant);
+  expect((await cli('mail', 'resend', tenant.alias, String(unknown?.id))).json).toEqual({
+    resent: 1,
+  });
+  await server.to(addressOf(id));
+  await ended(tenant, 1);
+  expect([server.offers(addressOf(id)), server.takenFor(addressOf(id)).length]).toEqual([2, 1]);
 });
 
 it('nobody is told who is blocked, has no usable address, or is gone; and no type that is off', async () => {
@@ -281,7 +465,7 @@ it('the test mode sends to listed addresses only', async () => {
   expect(server.offered).not.toContain(addressOf(other));
 });
 
-it('a refused mail is dead, a refusal for now is tried again, a hanging server is unknown', async () => {
+it('a refused mail is dead, a refusal for now is tried again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [never, later] = [personal('nev'), personal('lat')];
   server.manners.set(addressOf(never), { code: 550 });
@@ -295,6 +479,7 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   expect(dead).toMatchObject({ reason: 'the server answered 550', attempts: 1 });
   await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
   server.manners.delete(addressOf(later));
+  await makeDue(tenant);
   await server.to(addressOf(later));
   server.manners.delete(addressOf(never));
   expect((await cli('mail', 'resend', tenant.alias, dead!.id)).json).toEqual({ resent: 1 });
@@ -366,6 +551,7 @@ it('a mail of before the type was switched off is not sent once it is on again',
   for (const types of ['none', 'REWARD_EARNED'])
     expect((await cli('tenant', 'update', tenant.alias, '--mail', types)).code).toBe(0);
   server.manners.delete(addressOf(id));
+  await makeDue(tenant);
   await ended(tenant, 1);
   expect((await mailsOf(tenant))[0]).toMatchObject({
     state: 'DEAD',
@@ -389,6 +575,81 @@ it('a tenant with its share under way gets no more, and another one is next', as
     expect(await claim(busy(4))).toEqual(['zz-other']);
     expect(await claim(busy(3))).toEqual(busy(1));
     expect(await claim(['zz-other'])).toEqual(busy(4));
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
+it('health and metrics show what came of mails, what waits, and a sender that cannot read what is due', async () => {
+  const scrape = async () => {
+    const metrics = parseMetrics(await (await fetch(`${service.origin}/metrics`)).text());
+    const counted = (outcome: string) =>
+      metrics.value('ledger_mail_attempts_total', { outcome }) ?? NaN;
+    return {
+      counts: ['delivered', 'failed', 'refused', 'not-sent'].map(counted),
+      waiting: metrics.value('ledger_mails_waiting') ?? NaN,
+      oldest: metrics.value('ledger_mails_waiting_oldest_seconds') ?? NaN,
+      still: metrics.value('ledger_mail_sender_still_seconds') ?? NaN,
+    };
+  };
+  const check = async () => {
+    const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+      checks: Record<string, Readonly<Record<string, unknown>>>;
+    };
+    return checks['mails'];
+  };
+  const before = await scrape();
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [never, later, without] = [personal('nvr'), personal('ltr'), personal('wth')];
+  const all = [personal('tak'), never, later, without];
+  server.manners.set(addressOf(never), { code: 550 });
+  server.manners.set(addressOf(later), { code: 451 });
+  for (const id of all) await user(tenant, id, id === without ? { email: null } : {});
+  for (const id of all) await reward(tenant, id);
+  await eventually(async () => {
+    const { counts, waiting, oldest } = await scrape();
+    const areCounted = counts.every((count, n) => count > (before.counts[n] ?? NaN));
+    return areCounted && waiting === 1 && oldest > 0;
+  }, 40_000);
+  expect(await check()).toMatchObject({ ok: true, sends: true, waiting: 1, lastError: null });
+  const { pool } = service.service.core;
+  await pool.query('alter table ledger.mail_deliveries rename to mails_away');
+  try {
+    await eventually(async () => (await scrape()).still > 1, 40_000);
+    expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
+  } finally {
+    await pool.query('alter table ledger.mails_away rename to mail_deliveries');
+  }
+  await eventually(
+    async () => (await check())?.['ok'] === true && (await scrape()).still < 1,
+    40_000,
+  );
+});
+
+it('what is due while nobody sends is said to be unsent, and what is due later does not wait', async () => {
+  const client = await service.service.core.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('delete from ledger.mail_deliveries');
+    const none = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
+    expect(await waitingMails(client)).toEqual(none);
+    const plan = (id: string, dueAt: number) =>
+      planMail(client, { ...PLANNED, tenant: 'aa', id, about: id }, dueAt);
+    await plan(randomUUID(), Date.now() + 86_400_000);
+    expect(await waitingMails(client)).toEqual(none);
+    const [first, second] = [randomUUID(), randomUUID()];
+    for (const id of [first, second]) await plan(id, Date.now() - 60_000);
+    const unsent = await waitingMails(client);
+    expect(unsent.waiting).toBe(2);
+    expect(unsent.oldestWaitingSeconds).toBeGreaterThan(50);
+    expect(unsent.unsentSeconds).toBeGreaterThan(50);
+    await claimDue(client, { mails: 1, ofTenant: 1, underWay: [], after: '', process: 1 });
+    const { rows } = await client.query<{ id: string }>(
+      'select id from ledger.mail_deliveries where claimed_by = 1',
+    );
+    expect(await beginSending(client, String(rows[0]?.id), 1)).toBe(true);
+    expect(await waitingMails(client)).toMatchObject({ waiting: 2, unsentSeconds: 0 });
   } finally {
     await client.query('rollback');
     client.release();
@@ -420,6 +681,10 @@ it('one click ends the mails to a person: a page asks, the button counts', async
   ]);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(await page.text()).toContain('<form method="post">');
+  const german = await fetch(`${service.origin}${pathname}`, {
+    headers: { 'accept-language': 'xx, de-CH;q=0.9, en;q=0.8' },
+  });
+  expect(await german.text()).toMatch(/<html lang="de-CH">[^]*<h1>Abmelden<\/h1>/);
   for (const forged of [`${pathname}x`, pathname.replace(/\.[0-9a-f]/, '.g'), `${pathname}.y`])
     for (const method of ['GET', 'POST']) expect((await call(forged, method)).status).toBe(404);
   await reward(tenant, id);
