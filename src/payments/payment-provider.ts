@@ -1,3 +1,5 @@
+import type { ProviderCall } from '../domain/account/account.events.js';
+import type { ProviderSubscription } from '../domain/account/reward-push.js';
 import type { ProviderFact } from '../domain/customer/customer.state.js';
 import type { Mode } from '../domain/scope.js';
 
@@ -27,6 +29,8 @@ export class ProviderFailure extends Error {
   constructor(
     readonly kind: ProviderFailureKind,
     message: string,
+    /** The answer was kept for the idempotency key: the same call gets it again. */
+    readonly isKept = false,
   ) {
     super(message);
   }
@@ -64,6 +68,18 @@ export interface ProviderCalls {
    * @param since epoch milliseconds.
    */
   factsSince(since: number): AsyncIterable<ProviderEvent>;
+  /** Those that are not over, with their discounts. */
+  subscriptionsOf(customer: string): Promise<readonly ProviderSubscription[]>;
+  /**
+   * Pays a reward, once for each key.
+   * @returns the provider's id of what it made.
+   */
+  pay(call: ProviderCall, rewardId: string): Promise<string>;
+  /**
+   * What an earlier call made for the reward; undefined: nothing.
+   * @param since epoch milliseconds: no call was made before.
+   */
+  made(call: ProviderCall, rewardId: string, since: number): Promise<string | undefined>;
 }
 
 /** What the adapter of one provider offers. */

@@ -20,6 +20,20 @@ export interface PlansMails {
   ): Promise<void>;
 }
 
+/** Asks for accounts that the payment provider is to be called for. Missing: nobody calls it. */
+export interface PlansPayments {
+  plan(
+    event: LedgerEvent<DomainEvent>,
+    reaction: Extract<Reaction, { kind: 'payment' }>,
+  ): Promise<void>;
+}
+
+/** Who takes the reactions that are neither commands nor jobs. */
+export interface Plans {
+  readonly mails?: PlansMails | undefined;
+  readonly payments?: PlansPayments | undefined;
+}
+
 /**
  * Carries out reactions: commands through the command bus, jobs into the queue. Ids are made from
  * cause and rule.
@@ -28,12 +42,13 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  mails?: PlansMails,
+  { mails, payments }: Plans = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
     if (reaction.kind === 'job') return jobs.add(reaction);
     if (reaction.kind === 'mail') return mails?.plan(event, reaction);
+    if (reaction.kind === 'payment') return payments?.plan(event, reaction);
     const command =
       reaction.kind === 'customer' ? await ofCustomer(reaction.stream, streams) : reaction;
     // It waits for the account that gets the customer's id.

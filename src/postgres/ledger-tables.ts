@@ -28,6 +28,7 @@ export interface LedgerTables {
   'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
+  'ledger.payment_work': PaymentWork;
   'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.projection_checkpoints': ProjectionCheckpoints;
   'ledger.projection_erasures': ProjectionErasures;
@@ -216,6 +217,19 @@ interface ParkedStreams {
   position: string;
   reason: string;
   parked_at: Generated<Date>;
+}
+
+interface PaymentWork {
+  tenant: string;
+  mode: string;
+  account: string;
+  next_attempt_at: Date;
+  failures: Generated<number>;
+  reason: string | null;
+  retries_parked: Generated<boolean>;
+  woken: Generated<bigint>;
+  leased_until: Date | null;
+  claimed_by: number | null;
 }
 
 interface PolicyCheckpoints {

@@ -27,6 +27,7 @@ import {
   startReadiness,
   startSealing,
   startMails,
+  startPayments,
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
@@ -43,7 +44,6 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
-import { startPayments } from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -102,7 +102,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const paymentEvents = await start(startPayments(core, followers.webhooks.guard));
+    const { events: paymentEvents } = await start(startPayments(followers));
     const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
     const http = { ...shown, paymentEvents, visits, downloads };
     const read = { core, stores, generations, followers, answers, rateLimits, address };

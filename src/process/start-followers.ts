@@ -14,6 +14,7 @@ import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
 import { Mails } from '../mails/mails.js';
+import { Payments } from '../payments/payments.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -59,6 +60,7 @@ export interface Followers {
   readonly webhooks: Webhooks;
   /** Undefined: no mail goes out. */
   readonly mails: Mails | undefined;
+  readonly payments: Payments;
 }
 
 export function startJobsPool(
@@ -92,6 +94,8 @@ export function makeFollowers(
   const settle = (): Promise<void> => loss.settle();
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
+  const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
+  const payments = new Payments({ ...parts.stores, pool, guard, logger });
   const sealing = new ChainSealing({
     seals: sealsIn(pool),
     log,
@@ -116,7 +120,10 @@ export function makeFollowers(
       policies: POLICIES,
       isUnavailable: isOutage,
       logger,
-      carryOut: carryOutReactions(core.commands, jobs, core.streams, mails?.plans),
+      carryOut: carryOutReactions(core.commands, jobs, core.streams, {
+        mails: mails?.plans,
+        payments: payments.plans,
+      }),
       settle,
     }),
     sealer: new ChainSealer({
@@ -130,7 +137,7 @@ export function makeFollowers(
       core,
       pool,
       process: parts.stores.presence.id,
-      guard: new EndpointGuard({ allowed: config.webhookAllowCidrs }),
+      guard,
       keys: new SigningKeys(pool, core.webhookKeysSealer),
       logger,
       settle,
@@ -139,6 +146,7 @@ export function makeFollowers(
       onAttempt: parts.observeWebhooks,
     }),
     mails,
+    payments,
   };
 }
 
@@ -242,13 +250,17 @@ export function startMails({ mails }: Followers): Started<Mails | undefined> {
   return { part: mails, undo: async () => mails?.sender.stop() };
 }
 
+export function startPayments({ payments }: Followers): Started<Payments> {
+  return { part: payments, undo: () => payments.stop() };
+}
+
 export function startSealing({ sealer }: Followers): Started<ChainSealer> {
   return { part: sealer, undo: () => sealer.stop() };
 }
 
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
-  { projections, policies, sealer, webhooks, mails }: Followers,
+  { projections, policies, sealer, webhooks, mails, payments }: Followers,
   { log }: Core,
   { config }: ServiceOptions,
 ): Started<undefined> {
@@ -260,6 +272,7 @@ export function startFollowing(
     if (roles.has('worker')) sealer.start();
     if (roles.has('worker')) webhooks.start();
     if (roles.has('worker')) mails?.sender.start();
+    if (roles.has('worker')) payments.pusher.start();
   });
   return { part: undefined, undo: () => waiting.abort() };
 }

@@ -11,6 +11,7 @@ import {
   referralConverted,
   referralModerated,
   referralStarted,
+  refOf,
   rewardGranted,
 } from '../support/account-events.js';
 
@@ -86,7 +87,19 @@ describe('what the payment provider told', () => {
   });
 
   it('is applied to the account that has the customer', () => {
-    given(received('TRIAL')).then({ kind: 'customer', stream: ACME.accountRef });
+    given(received('TRIAL')).then(
+      { kind: 'customer', stream: ACME.accountRef },
+      { kind: 'payment', of: { customer: ACME.accountRef }, dueAt: null },
+    );
+  });
+
+  it('of a subscription without an effect is looked at by who waits for one', () => {
+    const active = { ...received('IGNORED'), fact: { kind: 'IGNORED', because: 'STATUS' } };
+    given(active as DomainEvent).then({
+      kind: 'payment',
+      of: { customer: ACME.accountRef },
+      dueAt: null,
+    });
   });
 
   it('is left alone without an effect', () => {
@@ -95,11 +108,24 @@ describe('what the payment provider told', () => {
 
   it('is applied when an account gets the customer', () => {
     const paymentProviderId = { subject: BOB.person, value: 'cus_1' };
-    given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then({
-      kind: 'command',
-      account: ACME.accountRef,
-      request: { type: 'ApplyCustomer' },
+    given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then(
+      { kind: 'command', account: ACME.accountRef, request: { type: 'ApplyCustomer' } },
+      { kind: 'payment', of: { account: ACME.accountRef }, dueAt: null },
+    );
+  });
+
+  it('makes it pay a reward that it pays: at once, at its date, or when it is restored', () => {
+    const payment = { kind: 'payment', of: { account: ACME.accountRef } } as const;
+    const paid = rewardGranted('w', BOB, credit(5), { payTo: 'provider' });
+    given(paid).then({ ...payment, dueAt: null });
+    const later = { ...paid, dateScheduledFor: 9 };
+    given(later).then(expect.objectContaining({ kind: 'job' }) as Reaction, {
+      ...payment,
+      dueAt: 9,
     });
+    given(rewardGranted('w', BOB, credit(5))).then();
+    const restored = { type: 'RewardRestored', at: 1, ...refOf(paid), amount: 5 } as const;
+    given(restored).then({ ...payment, dueAt: null });
   });
 
   it('takes the rewards of a refunded referral from its referrer, too', () => {

@@ -1,5 +1,8 @@
+import { rewardsProjector } from '../../../projections/rewards/projector.js';
+import { PushQueries } from '../../../projections/rewards/queries.js';
 import type { Core } from '../../core/core.js';
 import type { Subscription } from '../../domain/account/account.events.js';
+import { shownPushes, type ShownPush } from '../../domain/account/reward-push.js';
 import { pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
@@ -8,14 +11,22 @@ import type { Actor } from '../../event-log/envelope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
+import { askForWork } from '../../payments/outgoing/payment-work.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
+import { LiveReads } from '../../projecting/following/live-reads.js';
+import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf } from '../tenants/tenant-operation.js';
 
 /** Operations on payment providers: each returns the document that `--json` prints. */
+
+interface ShownOfTenant extends ShownConnection {
+  /** Rewards that the provider refused; the first hundred. */
+  readonly parked: readonly { readonly rewardId: string; readonly reason: string }[];
+}
 
 export interface ShownConnection {
   /** Null, like the other members: not connected. */
@@ -63,14 +74,20 @@ export async function connectPayments(
 }
 
 export async function showPayments(
-  core: PaymentCore,
+  core: PaymentCore & Pick<Core, 'pool'>,
   world: Pick<PaymentWorld, 'publicUrl'>,
   scope: Scope,
-): Promise<Outcome<ShownConnection>> {
+): Promise<Outcome<ShownOfTenant>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
-  return shown(await core.payments.current(tenant, scope.mode), world, scope);
+  const connection = shown(await core.payments.current(tenant, scope.mode), world, scope);
+  return { ...connection, parked: await pushesOf(core).parked(scope, PARKED_SHOWN_MAX) };
 }
+
+const PARKED_SHOWN_MAX = 100;
+
+const pushesOf = ({ pool }: Pick<Core, 'pool'>): PushQueries =>
+  new PushQueries(new LiveReads(pool, new LiveGenerations(pool, [rewardsProjector]), 'rewards'));
 
 /** Destroys the secrets; what was recorded stays. */
 export async function disconnectPayments(
@@ -86,9 +103,12 @@ export async function disconnectPayments(
   return shown(undefined, world, scope);
 }
 
-/** Records what the provider has and no event told; `since`: ISO 8601, default 30 days ago. */
+/**
+ * Records what the provider has and no event told; `since`: ISO 8601, default 30 days ago. Rewards
+ * that the provider is to pay are looked at again, refused ones included.
+ */
 export async function syncTenantPayments(
-  core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names'>,
+  core: PaymentCore & Pick<Core, 'pool' | 'commands' | 'streams' | 'names'>,
   { provider }: Pick<PaymentWorld, 'provider'>,
   scope: Scope,
   since: string | undefined,
@@ -102,11 +122,27 @@ export async function syncTenantPayments(
   const { streams, names } = core;
   const parts = { streams, names, record: recorderOf(core.commands) };
   try {
+    await askForAll(core, scope);
     const calls = provider.calls(connection);
     return await syncPayments(parts, scope, calls, from ?? timeNow() - WAITS_MS);
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return notDone(`stopped: ${error.message}; what was recorded until then stays`);
+  }
+}
+
+const ACCOUNTS_AT_ONCE = 500;
+
+/** Makes the work anew: it may be lost with its table. */
+async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<void> {
+  const pushes = pushesOf({ pool });
+  for (let after = ''; ;) {
+    const accounts = await pushes.accountsToPay(scope, after, ACCOUNTS_AT_ONCE);
+    for (const account of accounts)
+      await askForWork(pool, { ...scope, account, dueAt: null, retriesParked: true });
+    const last = accounts.at(-1);
+    if (last === undefined || accounts.length < ACCOUNTS_AT_ONCE) return;
+    after = last;
   }
 }
 
@@ -117,6 +153,8 @@ export interface ShownPayer {
   /** The provider deleted the customer. */
   readonly gone: boolean;
   readonly subscription: Subscription | null;
+  /** Those that the provider pays. */
+  readonly rewards: readonly ShownPush[];
 }
 
 export async function showPayer(
@@ -137,7 +175,8 @@ export async function showPayer(
       ? undefined
       : await streams.customers.load(names.customerStream(scope, paymentProviderId));
   const gone = customer !== undefined && pictureOf(customer.state, since ?? 0).isGone;
-  return { accountId, paymentProviderId, gone, subscription };
+  const rewards = shownPushes(state);
+  return { accountId, paymentProviderId, gone, subscription, rewards };
 }
 
 /** A tenant that may be connected. */

@@ -17,6 +17,9 @@ const wholeFrom = (minimum: number) => ({
 // A hundred years: a longer time leads to dates that JSON clients cannot parse.
 const days = (minimum: number) => ({ type: 'integer', minimum, maximum: 36_525 });
 
+/** Who pays it: the ledger keeps it, or the payment provider puts it on the bill. */
+const payTo = { enum: ['ledger', 'provider'] } as const;
+
 const terms = {
   name: orNull(text),
   description: orNull(text),
@@ -47,6 +50,15 @@ const rewardOf = (moment: object) => ({
           unit: { type: 'string', minLength: 1, maxLength: 64 },
           assignedCredit: wholeFrom(1),
           currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
+          payTo,
+        },
+        if: { required: ['payTo'], properties: { payTo: { const: 'provider' } } },
+        then: {
+          required: ['currency'],
+          properties: {
+            unit: { pattern: '^[Cc][Ee][Nn][Tt][Ss]$' },
+            currency: { type: 'string' },
+          },
         },
       },
     },
@@ -61,6 +73,7 @@ const rewardOf = (moment: object) => ({
           ...terms,
           discountPercent: { type: 'integer', minimum: 1, maximum: 100 },
           monthsDiscountIsValid: wholeFrom(1),
+          payTo,
         },
       },
     },

@@ -99,6 +99,10 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'RewardWithheld':
     case 'ErasureRequested':
     case 'ErasureCompleted':
+    // What the provider was paid is announced as a redemption.
+    case 'RewardPushStarted':
+    case 'RewardPushed':
+    case 'RewardPushRefused':
       return NOTHING;
   }
 }
