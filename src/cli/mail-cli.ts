@@ -3,7 +3,6 @@ import { MAIL_STATES, type MailState } from '../mails/deliveries/shown-mails.js'
 import { operatingSystemUser } from '../operations/audit.js';
 import { auditedOn } from '../operations/audited.js';
 import { resendOneMail, showMails } from '../operations/mails/mail-commands.js';
-import { NotDone } from '../operations/outcome.js';
 import { LIMIT_MAX, parseLimit, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
@@ -62,14 +61,7 @@ async function sendAgain(tenant: string, id: string, { mode, json }: ScopeOption
   const scope = scopeOf(tenant, mode);
   const frame = { scope, by: operatingSystemUser(), operation: 'mail resend', warn: note };
   const result = await withCore(async (core) =>
-    done(
-      await auditedOn(core, frame, async () => {
-        const resent = await resendOneMail(core, scope, id);
-        if (resent instanceof NotDone) return resent;
-        const completed = `${resent.resent} mails are sent again`;
-        return { result: resent, parameters: { id }, completed };
-      }),
-    ),
+    done(await auditedOn(core, frame, () => resendOneMail(core, scope, id))),
   );
   if (json) printJson(result);
   else process.stdout.write(`${result.resent} sent again\n`);

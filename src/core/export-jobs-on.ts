@@ -11,7 +11,10 @@ export interface ExportProcess extends Pick<
   ExportJobsParts,
   'pool' | 'presence' | 'logger' | 'atOnce' | 'onAttempt' | 'stalledAfterMs'
 > {
+  /** What is done beside the writing; its statements are limited in time. */
   readonly pool: Pool;
+  /** A connection for each file that is written, as long as that takes. */
+  readonly snapshots: Pool;
   readonly generations: LiveGenerations;
   /** The read models that this process brings up to date. */
   readonly readModels: Pick<ExportJobsParts['writing'], 'waitFor'>;
@@ -22,7 +25,7 @@ export interface ExportProcess extends Pick<
 /** What writes the exports of this ledger, in the service and on the command line. */
 export function exportJobsOn(
   { log, keys, commands, exports, tenants, exportsStoredBytesMax }: Core,
-  { generations, readModels, publicUrl, ...process }: ExportProcess,
+  { generations, readModels, publicUrl, snapshots, ...process }: ExportProcess,
 ): ExportJobs {
   const { pool } = process;
   const queries = new ExportQueries(new LiveReads(pool, generations, 'exports'));
@@ -37,7 +40,7 @@ export function exportJobsOn(
     chunks: new PostgresExportChunks(pool),
     sweep: new ExportSweep({ pool, exports, queries }),
     writing: {
-      pool,
+      pool: snapshots,
       log,
       generations,
       waitFor: (...awaited) => readModels.waitFor(...awaited),

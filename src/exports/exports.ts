@@ -18,6 +18,7 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { ExportProgress } from './shown-export.js';
 import {
+  deleteChunks,
   deleteRow,
   findExportFile,
   findExportFiles,
@@ -154,7 +155,10 @@ export class Exports {
   async remove(exportId: string): Promise<void> {
     const { pool } = this.parts;
     const attempt = await takeAway(pool, exportId);
-    if (attempt) await this.destroyKey(attempt);
+    if (attempt) {
+      await this.destroyKey(attempt);
+      await deleteChunks(pool, attempt);
+    }
     await deleteRow(pool, exportId);
   }
 

@@ -5,12 +5,10 @@ import type { DomainEvent } from '../domain/events.js';
 import { timeNow } from '../foundation/world.js';
 import type { Reaction } from '../policies/policy.js';
 import type { LedgerEvent } from '../projecting/projector.js';
+import { TOLD_WITHIN_MS } from './deliveries/mail-retries.js';
 import { planMail } from './deliveries/mail-rows.js';
 
 type MailReaction = Extract<Reaction, { kind: 'mail' }>;
-
-/** Older events are told to nobody: what was sent because of them may have been forgotten. */
-const TOLD_WITHIN_MS = 7 * 24 * 3_600_000;
 
 /** Writes down the mails that events call for, once for each event, person and type. */
 export class MailPlans {

@@ -30,11 +30,11 @@ export class MailPreviews {
     return this.parts.smtp !== undefined;
   }
 
-  /** @throws UnrenderableTemplate; when themes cannot be read. */
+  /** @throws when themes cannot be read. */
   async rendered(preview: PreviewedMail): Promise<RenderedMail> {
     const { tenant, mode } = preview.scope;
-    const theme = await this.parts.themes.themeFor(tenant, mode, preview.locale);
-    return previewMail(theme, preview, this.parts.publicUrl());
+    const localized = await this.parts.themes.themeFor(tenant, mode, preview.locale);
+    return previewMail(localized, preview, this.parts.publicUrl());
   }
 
   /** Why a preview cannot go to the address; undefined: it can. */
@@ -51,17 +51,17 @@ export class MailPreviews {
   /**
    * @param to an address that `refusalOf` takes.
    * @param id of the request; makes the `Message-ID`.
-   * @throws UnrenderableTemplate; when themes cannot be read.
+   * @throws when themes cannot be read.
    */
   async send(preview: PreviewedMail, to: string, id: string): Promise<Sent> {
     const { themes, names, smtp, mailFrom, publicUrl } = this.parts;
     if (smtp === undefined) return { kind: 'failed', reason: 'there is no mail server' };
     const { tenant, mode } = preview.scope;
-    const theme = await themes.themeFor(tenant, mode, preview.locale);
-    const { fromName: name, fromAddress } = theme.email.configuration;
+    const localized = await themes.themeFor(tenant, mode, preview.locale);
+    const { fromName: name, fromAddress } = localized.theme.email.configuration;
     const address = isMailAddress(fromAddress ?? '') ? (fromAddress ?? '') : mailFrom();
     const host = address.slice(address.lastIndexOf('@') + 1);
-    const bytes = await mimeOf(previewMail(theme, preview, publicUrl()), {
+    const bytes = await mimeOf(previewMail(localized, preview, publicUrl()), {
       from: { name, address },
       to,
       messageId: `${names.digest('mail preview', id).slice(0, 40)}@${host}`,

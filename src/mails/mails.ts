@@ -4,8 +4,8 @@ import type { Logger } from '../foundation/logger.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { Themes } from '../themes/themes.js';
 import { AddressedMails } from './content/addressed-mails.js';
-import type { Outcome } from './deliveries/mail-rows.js';
-import { MailSender } from './deliveries/mail-sender.js';
+import { MailSender, type MailOutcome } from './deliveries/mail-sender.js';
+import { waitingMails, type WaitingMails } from './deliveries/shown-mails.js';
 import { hostOf } from './mail-address.js';
 import { MailPlans } from './mail-plans.js';
 import { SmtpSender } from './sending/smtp-sender.js';
@@ -23,17 +23,19 @@ export interface MailsParts {
   readonly mailFrom: string | undefined;
   readonly publicUrl: () => string;
   readonly logger: Logger;
-  readonly onOutcome?: (outcome: Outcome['kind']) => void;
+  readonly onOutcome?: (outcome: MailOutcome) => void;
 }
 
 /** From reactions to the mail server: what is planned, and who sends it. */
 export class Mails {
   readonly plans: MailPlans;
   readonly sender: MailSender;
+  private readonly pool: Pool;
 
   constructor({ core, pool, presence, themes, smtp, logger, ...parts }: MailsParts) {
     const { publicUrl, mailFrom, onOutcome } = parts;
     const { tenants, log, codec, streams, names, mailTestAddresses } = core;
+    this.pool = pool;
     this.sender = new MailSender({
       pool,
       tenants,
@@ -54,6 +56,11 @@ export class Mails {
       ...(onOutcome && { onOutcome }),
     });
     this.plans = new MailPlans({ pool, tenants, onPlanned: () => this.sender.look() });
+  }
+
+  /** Of all processes. @throws while the database is unavailable. */
+  waiting(): Promise<WaitingMails> {
+    return waitingMails(this.pool);
   }
 }
 

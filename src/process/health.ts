@@ -4,6 +4,7 @@ import { EventLogUnavailable } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
+import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
@@ -38,6 +39,8 @@ export class ServiceReadiness implements ReadinessProbe {
         readonly follower: WebhookFollower;
         readonly sender: Pick<WebhookSender, 'status'>;
       };
+      /** Undefined: no mail goes out. */
+      readonly mails: Mails | undefined;
     },
     private readonly names: readonly string[],
   ) {
@@ -118,7 +121,8 @@ export class ServiceReadiness implements ReadinessProbe {
 
   async check(): Promise<Readiness> {
     if (!this.generations.areShown) this.catchUpAgain();
-    const [postgres, log, projected, policies, chain, webhooks] = await Promise.all([
+    const { mails } = this.followers;
+    const [postgres, log, projected, policies, chain, webhooks, mailCheck] = await Promise.all([
       this.guarded(async () => {
         await this.writes.check();
         return { ok: true };
@@ -141,6 +145,7 @@ export class ServiceReadiness implements ReadinessProbe {
         const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
         return { ok: status.lastError === null && isSent, ...status };
       }),
+      mails && this.guarded(() => mailHealth(mails)),
     ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
     const sender = this.followers.webhooks.sender.status();
@@ -150,6 +155,7 @@ export class ServiceReadiness implements ReadinessProbe {
       chain,
       webhooks,
       'webhook sender': { ok: sender.lastError === null, ...sender },
+      ...(mailCheck && { mails: mailCheck }),
     };
     const checks = { postgres, 'event-log': log, ...followers };
     const degraded = Object.values(followers).some(standsStill);
@@ -223,6 +229,13 @@ export class ServiceReadiness implements ReadinessProbe {
       };
     }
   }
+}
+
+async function mailHealth(mails: Mails): Promise<HealthCheck> {
+  const sender = mails.sender.status();
+  const waiting = await mails.waiting().catch(() => undefined);
+  const isSent = waiting !== undefined && waiting.unsentSeconds < STILL_SECONDS_DEGRADED;
+  return { ok: sender.lastError === null && isSent, ...sender, ...waiting };
 }
 
 /** A check without an answer in time counts as well. */

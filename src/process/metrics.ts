@@ -2,6 +2,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ChainSealer, SealerStatus } from '../chain/chain-sealer.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { timeNow } from '../foundation/world.js';
+import type { MailSenderStatus } from '../mails/deliveries/mail-sender.js';
+import type { WaitingMails } from '../mails/deliveries/shown-mails.js';
+import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner, PolicyStatus } from '../policies/policy-runner.js';
 import type { WebhookFollower, WebhooksStatus } from '../webhooks/deliveries/webhook-follower.js';
 import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
@@ -15,6 +18,9 @@ interface WatchedRunners {
     readonly follower: WebhookFollower;
     readonly sender: Pick<WebhookSender, 'status'>;
   };
+  /** Undefined: no mail goes out. */
+  readonly mails:
+    (Pick<Mails, 'waiting'> & { readonly sender: Pick<Mails['sender'], 'status'> }) | undefined;
 }
 
 /** Metrics of the log, the read models and the policies. Labels are our own names, never ids. */
@@ -87,18 +93,24 @@ interface FollowersRead {
   readonly chain: SealerStatus | undefined;
   readonly webhooks: WebhooksStatus | undefined;
   readonly sender: SenderStatus;
+  readonly mails: WaitingMails | undefined;
+  readonly mailSender: Pick<MailSenderStatus, 'stillSeconds'>;
 }
+
+const NO_MAILS = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
 
 async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
   const now = timeNow();
-  const [projections, policies, chain, webhooks] = await Promise.all([
+  const [projections, policies, chain, webhooks, mails] = await Promise.all([
     followers.projections.status().catch(() => undefined),
     followers.policies.status(now).catch(() => undefined),
     followers.sealer.status(now).catch(() => undefined),
     followers.webhooks.follower.status(now).catch(() => undefined),
+    followers.mails === undefined ? NO_MAILS : followers.mails.waiting().catch(() => undefined),
   ]);
   const sender = followers.webhooks.sender.status();
-  return { projections, policies, chain, webhooks, sender };
+  const mailSender = followers.mails?.sender.status() ?? { stillSeconds: 0 };
+  return { projections, policies, chain, webhooks, sender, mails, mailSender };
 }
 
 /** Callers at the same time share one reading. */
@@ -142,6 +154,11 @@ const ofWebhooks =
   ): FollowerGauge['set'] =>
   (gauge, { webhooks }) =>
     webhooks && gauge.set(webhooks[member]);
+
+const ofMails =
+  (member: keyof WaitingMails): FollowerGauge['set'] =>
+  (gauge, { mails }) =>
+    mails && gauge.set(mails[member]);
 
 const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
@@ -239,5 +256,25 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     name: 'ledger_webhooks_unsent_seconds',
     help: 'How long a webhook that may be sent has found no place, or nobody who sends',
     set: ofWebhooks('unsentSeconds'),
+  },
+  {
+    name: 'ledger_mail_sender_still_seconds',
+    help: 'How long this process could not read which mails are due, or make them',
+    set: (gauge, { mailSender }) => gauge.set(mailSender.stillSeconds),
+  },
+  {
+    name: 'ledger_mails_waiting',
+    help: 'Mails that are due, tried again or being sent, counted up to a bound',
+    set: ofMails('waiting'),
+  },
+  {
+    name: 'ledger_mails_waiting_oldest_seconds',
+    help: 'Since the oldest waiting mail was due, or failed first',
+    set: ofMails('oldestWaitingSeconds'),
+  },
+  {
+    name: 'ledger_mails_unsent_seconds',
+    help: 'How long a mail has been due while nobody sends any',
+    set: ofMails('unsentSeconds'),
   },
 ];

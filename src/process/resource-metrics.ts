@@ -3,6 +3,7 @@ import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { PoolUse } from '../event-log/event-log-observer.js';
 import type { SeenExport } from '../exports/jobs/export-jobs.js';
 import type { ExportFigures } from '../exports/storage/export-file-rows.js';
+import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import type { JobsObserver } from '../policies/jobs.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { QueueDepth } from '../policies/queue-depth.js';
@@ -11,7 +12,14 @@ import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 type PoolName =
-  'requests' | 'background' | 'jobs' | 'operations' | 'exports' | 'log-readers' | 'slow-reads';
+  | 'requests'
+  | 'background'
+  | 'jobs'
+  | 'operations'
+  | 'exports'
+  | 'export-snapshots'
+  | 'log-readers'
+  | 'slow-reads';
 
 interface WatchedRunners {
   readonly projections: Pick<ProjectionRunner, 'names' | 'leads' | 'waiting'>;
@@ -29,6 +37,8 @@ export class ResourceMetrics {
   readonly jobs: JobsObserver;
   /** To be passed to the sender of webhooks. */
   readonly webhooks: (seen: SeenAttempt) => void;
+  /** To be passed to the sender of mails. */
+  readonly mails: (outcome: MailOutcome) => void;
   /** To be passed to the writers of exports. */
   readonly exports: (seen: SeenExport) => void;
   private readonly pools = new Map<PoolName, PoolUse>();
@@ -50,6 +60,7 @@ export class ResourceMetrics {
     });
     this.jobs = { ran: (task, ms, outcome) => runs.observe({ task, outcome }, ms / 1000) };
     this.webhooks = webhooksObserver(registry);
+    this.mails = mailsObserver(registry);
     this.exports = exportsObserver(registry);
     this.watchPools();
   }
@@ -236,4 +247,25 @@ function webhooksObserver(registry: Registry): (seen: SeenAttempt) => void {
     attempts.inc({ outcome });
     if (sinceAppendMs !== undefined) first.observe(Math.max(0, sinceAppendMs) / 1_000);
   };
+}
+
+const OUTCOMES_OF_MAILS: readonly MailOutcome[] = [
+  'delivered',
+  'failed',
+  'refused',
+  'unknown',
+  'not-sent',
+  'postponed',
+];
+
+function mailsObserver(registry: Registry): (outcome: MailOutcome) => void {
+  const attempts = new Counter({
+    name: 'ledger_mail_attempts_total',
+    help: 'Mails by what came of them: delivered, failed (it is tried again), refused, unknown (the server may have taken it), not-sent (nobody is to get it), postponed',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  // From 0: an outcome that is new is an increase.
+  for (const outcome of OUTCOMES_OF_MAILS) attempts.inc({ outcome }, 0);
+  return (outcome) => attempts.inc({ outcome });
 }

@@ -31,7 +31,7 @@ import {
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
-import { startExports, startExportsPool, type ExportsPool } from './start-exports.js';
+import { startExports, startExportsPools, type ExportsPools } from './start-exports.js';
 import { startTracing } from './start-tracing.js';
 import {
   configureApplication,
@@ -89,14 +89,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     );
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const pools = await startPools(start, core, options, resources);
-    const { jobsPool, operationsPool, exportsPool, slowReads } = pools;
+    const { jobsPool, operationsPool, exportsPools, slowReads } = pools;
     const runs = await start(startOperationRuns(options));
     const visits = await start(startVisits(core, options));
     const downloads = await start(startDownloadRecords(core, options));
-    const { jobs: observeJobs, webhooks: observeWebhooks } = resources;
+    const { jobs: observeJobs, webhooks: observeWebhooks, mails: observeMails } = resources;
+    const observers = { observeJobs, observeWebhooks, observeMails };
     const address = { url: '' };
     const followers = makeFollowers(
-      { rateLimits, stores, watched, jobsPool, observeJobs, observeWebhooks, address },
+      { rateLimits, stores, watched, jobsPool, address, ...observers },
       options,
     );
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
@@ -119,7 +120,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startSealing(followers));
     await start(startWebhooks(followers));
     await start(startMails(followers));
-    const exporting = { stores, watched, followers, exportsPool, address, resources };
+    const exporting = { stores, watched, followers, exportsPools, address, resources };
     await start(startExports(exporting, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
@@ -134,7 +135,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 interface Pools {
   readonly jobsPool: Pool;
   readonly operationsPool: Pool;
-  readonly exportsPool: ExportsPool;
+  readonly exportsPools: ExportsPools;
   readonly slowReads: SlowReads;
 }
 
@@ -156,9 +157,12 @@ async function startPools(
   resources.watchPool('operations', operationsPool);
   const { slowReads, pool } = await start(startSlowReads(core, options));
   if (pool !== core.pool) resources.watchPool('slow-reads', pool);
-  const exportsPool = await start(startExportsPool(core, options, operationsPool));
-  if (exportsPool.pool !== operationsPool) resources.watchPool('exports', exportsPool.pool);
-  return { jobsPool, operationsPool, exportsPool, slowReads };
+  const exportsPools = await start(startExportsPools(core, options, operationsPool));
+  if (exportsPools.snapshots !== operationsPool) {
+    resources.watchPool('exports', exportsPools.pool);
+    resources.watchPool('export-snapshots', exportsPools.snapshots);
+  }
+  return { jobsPool, operationsPool, exportsPools, slowReads };
 }
 
 async function startStores(

@@ -14,40 +14,59 @@ import type { Stores, WatchedLog } from './start-stores.js';
 /** Exports that one process writes at once, with connections of their own. */
 const AT_ONCE = 2;
 
-export interface ExportsPool {
+/** Longer than the statements beside the writing take; a server that is frozen says nothing. */
+const STATEMENT_MS = 30_000;
+
+export interface ExportsPools {
+  /** What is done beside the writing. */
   readonly pool: Pool;
+  /** A snapshot lasts as long as the writing, so its statements have no limit of time. */
+  readonly snapshots: Pool;
   readonly atOnce: number;
 }
 
-/** Without a limit of time: a snapshot lasts as long as the writing. */
-export function startExportsPool(
-  core: Core,
-  { config }: ServiceOptions,
+/** @param shared for the snapshots of exports without connections of their own. */
+export function startExportsPools(
+  core: Pick<Core, 'databaseUrl' | 'pool'>,
+  { config }: Pick<ServiceOptions, 'config'>,
   shared: Pool,
-): Started<ExportsPool> {
+): Started<ExportsPools> {
   const max = connectionBudget(config).exports;
-  if (max === 0) return { part: { pool: shared, atOnce: 1 }, undo: () => Promise.resolve() };
-  const pool = openPool({ url: core.databaseUrl, max, applicationName: 'ledger-exports' });
-  return { part: { pool, atOnce: AT_ONCE }, undo: () => pool.end() };
+  if (max === 0) {
+    const part = { pool: core.pool, snapshots: shared, atOnce: 1 };
+    return { part, undo: () => Promise.resolve() };
+  }
+  const { databaseUrl: url } = core;
+  const applicationName = 'ledger-exports';
+  const snapshots = openPool({ url, max: AT_ONCE, applicationName });
+  const pool = openPool({
+    url,
+    max: max - AT_ONCE,
+    applicationName,
+    statementTimeoutMs: STATEMENT_MS,
+  });
+  const undo = async () => void (await Promise.all([pool.end(), snapshots.end()]));
+  return { part: { pool, snapshots, atOnce: AT_ONCE }, undo };
 }
 
 export interface ExportsStartParts {
   readonly stores: Stores;
   readonly watched: WatchedLog;
   readonly followers: Followers;
-  readonly exportsPool: ExportsPool;
+  readonly exportsPools: ExportsPools;
   readonly address: Address;
   readonly resources: ResourceMetrics;
 }
 
 /** Writes the exports that wait, where this process works. */
 export function startExports(
-  { stores, watched, followers, exportsPool, address, resources }: ExportsStartParts,
+  { stores, watched, followers, exportsPools, address, resources }: ExportsStartParts,
   { config, logger }: ServiceOptions,
 ): Started<ExportJobs> {
-  const { pool, atOnce } = exportsPool;
+  const { pool, snapshots, atOnce } = exportsPools;
   const jobs = exportJobsOn(stores.core, {
     pool,
+    snapshots,
     atOnce,
     logger,
     presence: stores.presence,

@@ -13,6 +13,7 @@ import { pause } from '../foundation/pause.js';
 import type { RateLimits } from '../http/edge/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
+import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import { Mails } from '../mails/mails.js';
 import { Payments } from '../payments/payments.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
@@ -82,6 +83,7 @@ interface FollowersParts {
   readonly address: Address;
   readonly observeJobs: JobsObserver;
   readonly observeWebhooks: (seen: SeenAttempt) => void;
+  readonly observeMails: (outcome: MailOutcome) => void;
 }
 
 export function makeFollowers(
@@ -151,7 +153,7 @@ export function makeFollowers(
 }
 
 function mailsOf(
-  { stores, watched, address }: FollowersParts,
+  { stores, watched, address, observeMails }: FollowersParts,
   { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
 ): Mails | undefined {
   if (config.smtp === undefined) return undefined;
@@ -166,6 +168,7 @@ function mailsOf(
     mailFrom: config.mailFrom,
     publicUrl: () => config.publicUrl ?? address.url,
     logger,
+    onOutcome: observeMails,
   });
 }
 

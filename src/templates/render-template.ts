@@ -2,6 +2,7 @@ import Handlebars from 'handlebars';
 import { LRUCache } from 'lru-cache';
 import { Marked } from 'marked';
 import { cleanHtml, escapeHtml } from './clean-html.js';
+import { plainText } from './plain-text.js';
 import { faultsInAnyVariables } from './template-faults.js';
 import { oneLine, Placeholders, wellFormed, type TemplateValues } from './template-values.js';
 
@@ -49,27 +50,63 @@ export function renderText(template: string, values: TemplateValues): string {
   return wellFormed(oneLine(rendered).slice(0, LINE_CHARACTERS_MAX));
 }
 
-/**
- * Plain text of several lines, with the marks of markdown as they are written.
- *
- * @throws UnrenderableTemplate
- */
-export function renderLines(template: string, values: TemplateValues): string {
-  const oneLiners = Object.entries(values).map(([name, value]) => [name, oneLine(value)] as const);
-  const rendered = compiled(template)(nested(Object.fromEntries(oneLiners)));
-  return rendered.slice(0, TEXT_CHARACTERS_MAX).trim();
+/** A text in both forms of a mail. */
+export interface RichText {
+  /** Without scripts and styles; its links are http, https or mailto. */
+  readonly html: string;
+  /** Of several lines, without marks of markdown; links as `text (address)`. */
+  readonly text: string;
 }
 
 /**
- * HTML without scripts and styles, whose links are http, https or mailto. Values are text in it,
- * whatever they hold; only a value that is a link may be the beginning of a link.
+ * Markdown with values that are text in both forms, whatever they hold; only a value that is a link
+ * may be the beginning of a link.
+ *
+ * @throws UnrenderableTemplate
+ */
+export function renderRich(template: string, values: TemplateValues): RichText {
+  const { clean, placeholders } = cleaned(template, values);
+  const text = placeholders.replacedIn(plainText(clean), (value) => value);
+  return { html: withValues(clean, placeholders), text: text.slice(0, TEXT_CHARACTERS_MAX).trim() };
+}
+
+/**
+ * The HTML of `renderRich`.
  *
  * @throws UnrenderableTemplate
  */
 export function renderMarkdown(template: string, values: TemplateValues): string {
+  const { clean, placeholders } = cleaned(template, values);
+  return withValues(clean, placeholders);
+}
+
+/**
+ * A text of a theme, or ours in its place: one that was stored under other rules, or that renders
+ * to too much, must not keep a mail or a page from being made.
+ */
+export function renderedOr<T>(own: string, ours: string, render: (template: string) => T): T {
+  try {
+    return render(own);
+  } catch (error) {
+    if (!(error instanceof UnrenderableTemplate)) throw error;
+    return render(ours);
+  }
+}
+
+interface Cleaned {
+  /** With placeholders in the places of values, but in addresses. */
+  readonly clean: string;
+  readonly placeholders: Placeholders;
+}
+
+function cleaned(template: string, values: TemplateValues): Cleaned {
   const placeholders = new Placeholders(template, values);
   const rendered = compiled(template)(nested(placeholders.names));
   const clean = cleanHtml(markdown.parse(rendered, { async: false }), placeholders);
+  return { clean, placeholders };
+}
+
+function withValues(clean: string, placeholders: Placeholders): string {
   const html = placeholders.replacedIn(clean, escapeHtml);
   if (html.length > HTML_CHARACTERS_MAX) throw new UnrenderableTemplate('its output is too long');
   return html;

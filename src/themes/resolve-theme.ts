@@ -1,5 +1,5 @@
 import { BUILT_IN_THEME } from './built-in-theme.js';
-import { mergeMembers, type Members } from './merge-members.js';
+import { isMembers, mergeMembers, type Members } from './merge-members.js';
 import type { ThemeInstance } from './theme-instance.js';
 import { fallbacksOf } from './theme-locale.js';
 
@@ -9,11 +9,25 @@ export type OwnValues = ReadonlyMap<string | null, Members>;
 /**
  * The theme of a locale, member by member: its own values, its language's, the default's, the
  * built-in ones. Complete, with members that the schema does not know.
- * @param layers own values that fit the schema, nearest first.
+ * @param layers own values, nearest first. Where they were stored under another schema and do not
+ * fit this one, the built-in theme is returned.
  */
-export const resolveTheme = (...layers: readonly Members[]): ThemeInstance =>
-  // Own values fit the schema, so that merging them keeps the type of every member.
-  mergeMembers(...layers, { ...BUILT_IN_THEME }) as unknown as ThemeInstance;
+export function resolveTheme(...layers: readonly Members[]): ThemeInstance {
+  const merged: unknown = mergeMembers(...layers, { ...BUILT_IN_THEME });
+  return isLike(BUILT_IN_THEME, merged) ? merged : BUILT_IN_THEME;
+}
+
+/** Whether a value has all members of a model, with values of their types. */
+function isLike<Model>(model: Model, value: unknown): value is Model {
+  if (Array.isArray(model)) return Array.isArray(value);
+  if (!isMembers(model)) return typeof value === typeof model;
+  return (
+    isMembers(value) &&
+    Object.entries(model).every(
+      ([name, member]) => Object.hasOwn(value, name) && isLike(member, value[name]),
+    )
+  );
+}
 
 /**
  * What tenants are shown of a locale: own values, its language's, the default's, member by member.

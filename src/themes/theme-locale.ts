@@ -11,3 +11,6 @@ export function fallbacksOf(locale: string | null): readonly (string | null)[] {
   const language = locale.slice(0, 2);
   return language === locale ? [locale, null] : [locale, language, null];
 }
+
+/** Of the built-in texts, and of a default's, which does not name its language. */
+export const DEFAULT_LANGUAGE = 'en';

@@ -2,12 +2,21 @@ import type { Mode, Scope } from '../domain/scope.js';
 import type { Members } from './merge-members.js';
 import { resolveTheme, shownTheme, type OwnValues } from './resolve-theme.js';
 import type { ThemeInstance } from './theme-instance.js';
-import { fallbacksOf } from './theme-locale.js';
+import { DEFAULT_LANGUAGE, fallbacksOf } from './theme-locale.js';
 
 /** Reads what a tenant has stored. */
 export interface StoredThemes {
   /** The own values of these locales; those without any are left out. */
   ownValues(scope: Scope, locales: readonly (string | null)[]): Promise<OwnValues>;
+}
+
+export interface LocalizedTheme {
+  readonly theme: ThemeInstance;
+  /**
+   * `language` or `language_COUNTRY`, in which its texts are: the one that was asked for, unless
+   * neither it nor its language has values.
+   */
+  readonly locale: string;
 }
 
 /** The themes of all tenants, as they are published. */
@@ -20,10 +29,14 @@ export class Themes {
    * @param locale `language` or `language_COUNTRY`; null, or one of another form: the default.
    * @throws when the read model cannot be read.
    */
-  async themeFor(tenant: string, mode: Mode, locale: string | null): Promise<ThemeInstance> {
+  async themeFor(tenant: string, mode: Mode, locale: string | null): Promise<LocalizedTheme> {
     const fallbacks = fallbacksOf(locale);
     const own = await this.stored.ownValues({ tenant, mode }, fallbacks);
-    return resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
+    const theme = resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
+    const isTranslated = fallbacks.some(
+      (one) => one !== null && (one === DEFAULT_LANGUAGE || own.has(one)),
+    );
+    return { theme, locale: isTranslated && locale !== null ? locale : DEFAULT_LANGUAGE };
   }
 
   /**

@@ -1,6 +1,9 @@
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { exportJobsOn } from '../../src/core/export-jobs-on.js';
+import { loadConfig } from '../../src/config/config.js';
+import { exportJobsOn, type ExportProcess } from '../../src/core/export-jobs-on.js';
+import type { ExportJobs } from '../../src/exports/jobs/export-jobs.js';
+import { startExportsPools } from '../../src/process/start-exports.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
@@ -42,6 +45,17 @@ beforeAll(async () => {
   stores = await createStores();
   api = await RunningService.start(stores, { ROLES: 'api,projector', OPERATORS_FILE });
   pool = openPool({ url: stores.databaseUrl, max: 2, applicationName: 'exports-test' });
+});
+// A statement that deletes the chunks of a whole file takes longer than statements may.
+beforeAll(async () => {
+  await pool.query(
+    `create function public.too_many() returns trigger language plpgsql
+      as $$ begin if (select count(*) from gone) > 256 then raise exception 'too many'; end if; return null; end $$`,
+  );
+  await pool.query(
+    `create trigger too_many after delete on ledger.export_chunks referencing old table as gone
+      for each statement execute function public.too_many()`,
+  );
 });
 beforeEach(async () => {
   tenant = await api.createTenant();
@@ -100,17 +114,35 @@ async function rowsLeft(id: string): Promise<number> {
   return rows.length;
 }
 
-/** A process took the export, stored a chunk, and died. */
+/** A process took the export, stored more chunks than a statement deletes, and died. */
 async function abandon(id: string, failures: number, attempt: string): Promise<void> {
   await pool.query(
     `update ledger.export_files set state = 'RUNNING', owner = $2, attempt = $3, failures = $4 where export_id = $1`,
     [id, DEAD, attempt, failures],
   );
   await pool.query(
-    `insert into ledger.export_chunks (attempt, kind, number, bytes) values ($1, 'file', 0, '\\x00')`,
+    `insert into ledger.export_chunks (attempt, kind, number, bytes)
+      select $1, 'file', number, '\\x00' from generate_series(1, 600) number`,
     [attempt],
   );
 }
+
+/** What writes exports, one at a time. */
+const jobsOn = (
+  jobsPool: typeof pool,
+  presence: ProcessPresence,
+  over: Pick<ExportProcess, 'readModels' | 'stalledAfterMs'>,
+): ExportJobs =>
+  exportJobsOn(api.service.core, {
+    pool: jobsPool,
+    snapshots: jobsPool,
+    presence,
+    logger: { warn: () => undefined },
+    generations: new LiveGenerations(jobsPool, accountProjectors),
+    publicUrl: () => api.origin,
+    atOnce: 1,
+    ...over,
+  });
 
 async function chunksOf(attempt: string): Promise<number> {
   const { rows } = await pool.query('select from ledger.export_chunks where attempt = $1', [
@@ -202,12 +234,13 @@ test('what the database lost of exports follows the log', async () => {
 
 test('a file whose time is over is removed', async () => {
   const id = await ask();
+  await withWorker(() => ended(id));
+  await pool.query(
+    `update ledger.export_files set expires_at = now() - interval '1 second' where export_id = $1`,
+    [id],
+  );
+  // The next start looks at once.
   await withWorker(async () => {
-    await ended(id);
-    await pool.query(
-      `update ledger.export_files set expires_at = now() - interval '1 second' where export_id = $1`,
-      [id],
-    );
     await until(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
     await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
   });
@@ -301,14 +334,8 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
   const applicationName = 'exports-that-hang';
   const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName });
   const presence = new ProcessPresence(jobsPool);
-  const jobs = exportJobsOn(api.service.core, {
-    pool: jobsPool,
-    presence,
-    logger: { warn: () => undefined },
-    generations: new LiveGenerations(jobsPool, accountProjectors),
+  const jobs = jobsOn(jobsPool, presence, {
     readModels: { waitFor: () => Promise.resolve(true) },
-    publicUrl: () => api.origin,
-    atOnce: 1,
     stalledAfterMs: 500,
   });
   const hanging = async () => {
@@ -341,6 +368,55 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
     await jobs.stop();
     await presence.stop();
     await jobsPool.end();
+  }
+});
+
+test('an export that waits for its read model leaves its place to others, and is written later', async () => {
+  const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName: 'exports-aside' });
+  const presence = new ProcessPresence(jobsPool);
+  let include: () => void = () => undefined;
+  const included = new Promise<void>((resolve) => (include = resolve));
+  let waits = 0;
+  // The first wait is a short one, in place.
+  const waitFor = async (_position: string, [name]: readonly string[]): Promise<boolean> => {
+    if (name !== 'users') return true;
+    waits += 1;
+    if (waits > 1) await included;
+    return waits > 1;
+  };
+  const jobs = jobsOn(jobsPool, presence, { readModels: { waitFor } });
+  try {
+    const users = await ask();
+    const other = await api.createTenant();
+    await presence.start();
+    jobs.start();
+    await until(() => waits > 1, WITHIN_MS);
+    const { body } = await other.live.post<Shown>('/export', { type: 'REWARD' });
+    const status = async () =>
+      (await other.live.get<Shown>(`/export/${body.id}`)).body.status === 'COMPLETED';
+    await until(status, WITHIN_MS);
+    expect(await show(users)).toMatchObject({ status: 'PENDING', stats: null });
+    include();
+    expect(await ended(users)).toMatchObject({ status: 'COMPLETED', stats: { rows: 1 } });
+  } finally {
+    include();
+    await jobs.stop();
+    await presence.stop();
+    await jobsPool.end();
+  }
+});
+
+test('what is done beside the writing is limited in time, a snapshot is not', async () => {
+  const config = loadConfig({});
+  const { core } = api.service;
+  const { part, undo } = startExportsPools(core, { config }, pool);
+  const limitOf = async (of: typeof pool) =>
+    (await of.query<{ limit: string }>(`select current_setting('statement_timeout') as limit`))
+      .rows[0]?.limit;
+  try {
+    expect([await limitOf(part.pool), await limitOf(part.snapshots)]).toEqual(['30s', '0']);
+  } finally {
+    await undo();
   }
 });
 

@@ -3,9 +3,9 @@ import type { PromisedValue } from '../../src/domain/program.js';
 import { acceptedLocales } from '../../src/http/share-pages/accept-language.js';
 import { PageSkeletons, type PageFacts } from '../../src/http/share-pages/page-skeletons.js';
 import { localeFor } from '../../src/http/share-pages/page-themes.js';
-import { contrast, luminance, textOn } from '../../src/http/share-pages/readable-color.js';
-import { rewardInWords } from '../../src/http/share-pages/reward-in-words.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
+import { contrast, luminance, readableColors } from '../../src/themes/readable-color.js';
+import { rewardInWords } from '../../src/themes/reward-in-words.js';
 import type { PageTheme } from '../../src/themes/theme-instance.js';
 import { HOSTILE_VALUES } from '../templates/hostile-templates.js';
 import { shapeOf, textOf } from '../templates/rendered-html.js';
@@ -73,7 +73,8 @@ describe('the words of a page', () => {
     const siteUrl = 'https://shop.example/';
     const { html } = page({ theme: theme({ text, siteUrl, heading: '{{nobody' }) });
     expect(headingOf(html)).toBe('Ann L gives you 10 % off');
-    expect(html).toContain('href="https://shop.example/"');
+    expect(html).toContain('>Use this code when you sign up:</p>');
+    expect(html).toContain('href="https://shop.example/">Go to the site</a>');
   });
 
   test('describe themselves without tags, and not at length', () => {
@@ -113,23 +114,28 @@ describe('whatever people are called and themes hold', () => {
   test('the style is of the colour alone', () => {
     const colored = (color: string) =>
       between(page({ theme: theme({ color }) }).html, '<style>', '</style>');
-    expect(colored('#FFE')).toContain('--color: #FFE; --on-color: #000;');
+    expect(colored('#FFE')).toContain('--color: #FFFFEE; --on-color: #000000;');
     expect(colored('red; } * { display: none')).toBe(colored(BUILT_IN_THEME.page.color));
   });
 
   test('white or black is read well on any colour', () => {
-    const color = fc
-      .integer({ min: 0, max: 0xffffff })
-      .map((n) => `#${n.toString(16).padStart(6, '0')}`);
+    const color = fc.integer({ min: 0, max: 0xffffff }).map((n) => n.toString(16));
+    const colors = fc.oneof(
+      color.map((hex) => `#${hex.padStart(6, '0')}`),
+      color.map((hex) => `#${hex.padStart(3, '0').slice(0, 3)}`),
+    );
     fc.assert(
-      fc.property(color, (one) => {
-        expect(contrast(luminance(one), luminance(textOn(one)))).toBeGreaterThanOrEqual(4.5);
+      fc.property(colors, (one) => {
+        const { background, text } = readableColors(one);
+        expect(contrast(luminance(background), luminance(text))).toBeGreaterThanOrEqual(4.5);
       }),
     );
-    expect(['#fff', '#000', '#777', '#767676', '#ff0', '#00f'].map(textOn)).toEqual([
-      ...(['#000', '#fff', '#000', '#000', '#000', '#fff'] as const),
-    ]);
-    expect(contrast(luminance('#000'), luminance('#ffffff'))).toBe(21);
+    const textOn = (one: string): string => readableColors(one).text;
+    expect(['#fff', '#000', '#777', '#767676', '#ff0', '#00f'].map(textOn)).toEqual(
+      ['#000', '#fff', '#000', '#000', '#000', '#fff'].map((three) => three + three.slice(1)),
+    );
+    expect(readableColors('red').background).toBe(BUILT_IN_THEME.page.color);
+    expect(contrast(luminance('#000000'), luminance('#ffffff'))).toBe(21);
   });
 
   test('one theme takes one place in memory, whoever shares it, and the memory is bounded', () => {

@@ -92,6 +92,8 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/projections/retry-parked': ['support'],
   'GET /operations/exports/{tenant}': ['support'],
   'DELETE /operations/exports/{tenant}/{exportId}': ['support'],
+  'GET /operations/mails/{tenant}/deliveries': ['support'],
+  'POST /operations/mails/{tenant}/resend': ['support'],
   'GET /operations/themes/{tenant}': ['support'],
   'PUT /operations/themes/{tenant}': ['support'],
   'GET /operations/themes/{tenant}/history': ['support'],

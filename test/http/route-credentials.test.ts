@@ -159,6 +159,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /operations/projections/retry-parked': ['operator', 200],
   'GET /operations/exports/{tenant}': ['operator', 200],
   'DELETE /operations/exports/{tenant}/{exportId}': ['operator', 200],
+  'GET /operations/mails/{tenant}/deliveries': ['operator', 200],
+  'POST /operations/mails/{tenant}/resend': ['operator', 200],
   'GET /operations/themes/{tenant}': ['operator', 200],
   'PUT /operations/themes/{tenant}': ['operator', 200],
   'GET /operations/themes/{tenant}/history': ['operator', 200],

@@ -210,7 +210,7 @@ describe('the words of the theme', () => {
     expect(headingOf(page)).toBe(`For ${code} &#38; &#34;co&#34;`);
     expect(page.text).toContain(`<strong>Use</strong> ${code}`);
     expect(page.text).toContain('<a class="button" href="https://shop.example/?a=1&#38;b=2">');
-    expect(page.text).toContain('--color: #FFE; --on-color: #000;');
+    expect(page.text).toContain('--color: #FFFFEE; --on-color: #000000;');
     expect(page.headers.get('content-security-policy')).toContain('img-src https://cdn.example;');
   });
 });

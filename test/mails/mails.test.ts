@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
-import { claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
+import { beginSending, claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import { waitingMails } from '../../src/mails/deliveries/shown-mails.js';
+import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { parseMetrics } from '../support/metrics-text.js';
+import { recordedOperations } from '../support/recorded-operations.js';
 import {
+  errorBody,
   personal,
   startWithStores,
   type RunningService,
@@ -18,17 +24,24 @@ let server: MailServer;
 let service: RunningService;
 let stores: TestStores;
 let end: () => Promise<void>;
+let folder: string;
+const operator = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-mails-'));
+  const operators = join(folder, 'operators.json');
+  await writeFile(operators, JSON.stringify([operator.entry]));
   server = await MailServer.start();
   ({ service, stores, end } = await startWithStores({
     SMTP_URL: `smtp://127.0.0.1:${server.port}`,
     MAIL_FROM: 'refer@ledger.example',
+    OPERATORS_FILE: operators,
   }));
 });
 afterAll(async () => {
   await end();
   await server.stop();
+  await rm(folder, { recursive: true });
 });
 
 /** @returns the exit code. */
@@ -202,21 +215,16 @@ it('a preview on the command line is the page of the stored theme', async () => 
     widget: {},
     email: { WELCOME: { configuration: { subject: 'Salut {{user.firstName}}' } } },
   });
-  const folder = await mkdtemp(join(tmpdir(), 'ledger-preview-'));
   const out = join(folder, 'mail.html');
   const preview = (...words: readonly string[]) =>
     run('theme', 'preview', tenant.alias, '--mode', 'test', '--out', out, ...words);
-  try {
-    expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
-    expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
-    for (const wrong of [
-      ['--type', 'NONE'],
-      ['--type', 'WELCOME', '--locale', 'FR'],
-    ])
-      expect(await preview(...wrong)).toBe(1);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
+  expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
+  for (const wrong of [
+    ['--type', 'NONE'],
+    ['--type', 'WELCOME', '--locale', 'FR'],
+  ])
+    expect(await preview(...wrong)).toBe(1);
 });
 
 it('a reward is told of when it is earned, and again before it ends, unless nothing is left', async () => {
@@ -289,6 +297,7 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   expect(dead).toMatchObject({ reason: 'the server answered 550', attempts: 1 });
   await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING'))[0]?.attempts === 1);
   server.manners.delete(addressOf(later));
+  await makeDue(tenant);
   await server.to(addressOf(later));
   server.manners.delete(addressOf(never));
   expect((await cli('mail', 'resend', tenant.alias, dead!.id)).json).toEqual({ resent: 1 });
@@ -304,6 +313,59 @@ it('a refused mail is dead, a refusal for now is tried again, a hanging server i
   expect((await cli('mail', 'resend', tenant.alias, 'x')).code).toBe(1);
 });
 
+it('an operator of support sees and resends mails over HTTP as on the command line, on record', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const id = personal('ops');
+  await user(tenant, id);
+  await reward(tenant, id);
+  const first = await server.to(addressOf(id));
+  await ended(tenant, 1);
+  const call = async (path: string, body?: object, alias = tenant.alias) => {
+    const response = await fetch(`${service.origin}/operations/mails/${alias}${path}`, {
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      headers: {
+        authorization: basic(`:${operator.key}`),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+    });
+    const answer: unknown = await response.json();
+    return { status: response.status, body: answer };
+  };
+  const shown = await mailsOf(tenant);
+  expect(shown).toHaveLength(1);
+  expect(await call('/deliveries')).toEqual({ status: 200, body: shown });
+  for (const none of ['?mode=test', '?state=PENDING', '?state=DEAD&limit=1'])
+    expect(await call(`/deliveries${none}`)).toEqual({ status: 200, body: [] });
+  const delivery = String(shown[0]?.id);
+  expect(await call('/resend', { delivery })).toEqual({ status: 200, body: { resent: 1 } });
+  await eventually(() =>
+    Promise.resolve(server.received.filter(({ to }) => to[0] === addressOf(id)).length === 2),
+  );
+  const again = server.received.findLast(({ to }) => to[0] === addressOf(id));
+  expect(again?.mail.messageId).toBe(first.mail.messageId);
+  const scope = { tenant: tenant.alias, mode: 'live' } as const;
+  const operations = await recordedOperations(service.service.core, scope);
+  expect(
+    operations.filter((event) => 'operation' in event && event.operation === 'mail resend'),
+  ).toMatchObject([{ by: { value: 'sam' }, parameters: { id: delivery } }]);
+  const refused = { status: 400, body: errorBody(400, 'BAD_REQUEST') };
+  for (const bad of ['?state=GONE', '?limit=0', '?limit=10001', '?mode=both', '?shoe=5'])
+    expect(await call(`/deliveries${bad}`)).toEqual(refused);
+  for (const bad of [{}, { delivery: 'x' }, { delivery: randomUUID() }, { delivery, shoe: 5 }])
+    expect(await call('/resend', bad)).toEqual(refused);
+  expect(await call('/resend', { delivery, mode: 'test' })).toEqual(refused);
+  const missing = { status: 404, body: errorBody(404, 'TENANT_NOT_FOUND', 'RS015') };
+  expect(await call('/deliveries', undefined, 'nobody')).toEqual(missing);
+  expect(await call('/resend', { delivery }, 'nobody')).toEqual(missing);
+});
+
+/** Instead of waiting for the delay behind a failure. */
+const makeDue = ({ alias }: TestTenant) =>
+  service.service.core.pool.query(
+    "update ledger.mail_deliveries set next_attempt_at = now() where tenant = $1 and state = 'PENDING'",
+    [alias],
+  );
+
 it('a mail of before the type was switched off is not sent once it is on again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const id = personal('onf');
@@ -314,6 +376,7 @@ it('a mail of before the type was switched off is not sent once it is on again',
   for (const types of ['none', 'REWARD_EARNED'])
     expect((await cli('tenant', 'update', tenant.alias, '--mail', types)).code).toBe(0);
   server.manners.delete(addressOf(id));
+  await makeDue(tenant);
   await ended(tenant, 1);
   expect((await mailsOf(tenant))[0]).toMatchObject({
     state: 'DEAD',
@@ -337,6 +400,81 @@ it('a tenant with its share under way gets no more, and another one is next', as
     expect(await claim(busy(4))).toEqual(['zz-other']);
     expect(await claim(busy(3))).toEqual(busy(1));
     expect(await claim(['zz-other'])).toEqual(busy(4));
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
+it('health and metrics show what came of mails, what waits, and a sender that cannot read what is due', async () => {
+  const scrape = async () => {
+    const metrics = parseMetrics(await (await fetch(`${service.origin}/metrics`)).text());
+    const counted = (outcome: string) =>
+      metrics.value('ledger_mail_attempts_total', { outcome }) ?? NaN;
+    return {
+      counts: ['delivered', 'failed', 'refused', 'not-sent'].map(counted),
+      waiting: metrics.value('ledger_mails_waiting') ?? NaN,
+      oldest: metrics.value('ledger_mails_waiting_oldest_seconds') ?? NaN,
+      still: metrics.value('ledger_mail_sender_still_seconds') ?? NaN,
+    };
+  };
+  const check = async () => {
+    const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+      checks: Record<string, Readonly<Record<string, unknown>>>;
+    };
+    return checks['mails'];
+  };
+  const before = await scrape();
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [never, later, without] = [personal('nvr'), personal('ltr'), personal('wth')];
+  const all = [personal('tak'), never, later, without];
+  server.manners.set(addressOf(never), { code: 550 });
+  server.manners.set(addressOf(later), { code: 451 });
+  for (const id of all) await user(tenant, id, id === without ? { email: null } : {});
+  for (const id of all) await reward(tenant, id);
+  await eventually(async () => {
+    const { counts, waiting, oldest } = await scrape();
+    const areCounted = counts.every((count, n) => count > (before.counts[n] ?? NaN));
+    return areCounted && waiting === 1 && oldest > 0;
+  }, 40_000);
+  expect(await check()).toMatchObject({ ok: true, sends: true, waiting: 1, lastError: null });
+  const { pool } = service.service.core;
+  await pool.query('alter table ledger.mail_deliveries rename to mails_away');
+  try {
+    await eventually(async () => (await scrape()).still > 1, 40_000);
+    expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
+  } finally {
+    await pool.query('alter table ledger.mails_away rename to mail_deliveries');
+  }
+  await eventually(
+    async () => (await check())?.['ok'] === true && (await scrape()).still < 1,
+    40_000,
+  );
+});
+
+it('what is due while nobody sends is said to be unsent, and what is due later does not wait', async () => {
+  const client = await service.service.core.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('delete from ledger.mail_deliveries');
+    const none = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
+    expect(await waitingMails(client)).toEqual(none);
+    const plan = (id: string, dueAt: number) =>
+      planMail(client, { ...PLANNED, tenant: 'aa', id, about: id }, dueAt);
+    await plan(randomUUID(), Date.now() + 86_400_000);
+    expect(await waitingMails(client)).toEqual(none);
+    const [first, second] = [randomUUID(), randomUUID()];
+    for (const id of [first, second]) await plan(id, Date.now() - 60_000);
+    const unsent = await waitingMails(client);
+    expect(unsent.waiting).toBe(2);
+    expect(unsent.oldestWaitingSeconds).toBeGreaterThan(50);
+    expect(unsent.unsentSeconds).toBeGreaterThan(50);
+    await claimDue(client, { mails: 1, ofTenant: 1, underWay: [], after: '', process: 1 });
+    const { rows } = await client.query<{ id: string }>(
+      'select id from ledger.mail_deliveries where claimed_by = 1',
+    );
+    expect(await beginSending(client, String(rows[0]?.id), 1)).toBe(true);
+    expect(await waitingMails(client)).toMatchObject({ waiting: 2, unsentSeconds: 0 });
   } finally {
     await client.query('rollback');
     client.release();
@@ -368,6 +506,10 @@ it('one click ends the mails to a person: a page asks, the button counts', async
   ]);
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   expect(await page.text()).toContain('<form method="post">');
+  const german = await fetch(`${service.origin}${pathname}`, {
+    headers: { 'accept-language': 'xx, de-CH;q=0.9, en;q=0.8' },
+  });
+  expect(await german.text()).toMatch(/<html lang="de-CH">[^]*<h1>Abmelden<\/h1>/);
   for (const forged of [`${pathname}x`, pathname.replace(/\.[0-9a-f]/, '.g'), `${pathname}.y`])
     for (const method of ['GET', 'POST']) expect((await call(forged, method)).status).toBe(404);
   await reward(tenant, id);

@@ -67,3 +67,17 @@ test('work that ended is not stalled', () => {
   clock.forward(1_000);
   expect([stalled, clock.waiting]).toEqual([0, 0]);
 });
+
+test('work that is suspended may take any time; what comes after it is limited again', async () => {
+  let stalled = 0;
+  const limit = new ProgressLimit(100, () => (stalled += 1));
+  let end: () => void = () => undefined;
+  const suspended = limit.suspend(() => new Promise<void>((resolve) => (end = resolve)));
+  clock.forward(1_050);
+  end();
+  await suspended;
+  clock.forward(99);
+  expect(stalled).toBe(0);
+  clock.forward(1);
+  expect(stalled).toBe(1);
+});

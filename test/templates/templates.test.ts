@@ -1,4 +1,4 @@
-import { renderLines, renderMarkdown, renderText } from '../../src/templates/render-template.js';
+import { renderMarkdown, renderRich, renderText } from '../../src/templates/render-template.js';
 import { templateFaults } from '../../src/templates/template-faults.js';
 import { HARMLESSLY_RENDERED, HOSTILE_VALUES, REFUSED, VARIABLES } from './hostile-templates.js';
 import { shapeOf, tagFaults, textOf } from './rendered-html.js';
@@ -73,7 +73,10 @@ describe('a template', () => {
         '<p>firstName=Ann;lastName=Lee;</p>\n',
     );
     expect(renderText('{{#if friend.name}}a{{else}}b{{/if}}{{code}}', { code: 'C' })).toBe('bC');
-    expect(renderLines('Hi *{{code}}*\n\nbye', { code: 'a\nb' })).toBe('Hi *a b*\n\nbye');
+    expect(renderRich('Hi *{{code}}*\n\nbye', { code: 'a\nb' })).toEqual({
+      html: '<p>Hi <em>a b</em></p>\n<p>bye</p>\n',
+      text: 'Hi a b\n\nbye',
+    });
   });
 
   it('makes no table: a line of one letter would be a row of many cells', () => {
@@ -146,7 +149,7 @@ describe('a value of a person', () => {
       expect(subject).toMatch(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]{5,255}$/);
       expect(subject).toBe(Buffer.from(subject).toString());
       expect(
-        renderLines('{{user.firstName}}\nx', everywhere(value)).split('\n').length,
+        renderRich('{{user.firstName}}\nx', everywhere(value)).text.split('\n').length,
       ).toBeLessThanOrEqual(2);
     }
   });

@@ -24,8 +24,8 @@ const themesOf = (own: OwnValues): Themes =>
       ),
   });
 
-const themeOf = (own: OwnValues, locale: string | null) =>
-  themesOf(own).themeFor('acme', 'live', locale);
+const themeOf = async (own: OwnValues, locale: string | null) =>
+  (await themesOf(own).themeFor('acme', 'live', locale)).theme;
 
 const heading = (text: string): Members => ({ page: { heading: text } });
 
@@ -70,6 +70,29 @@ test('a locale falls back to its language, then to the default', async () => {
   });
   expect((await themeOf(own, 'fr_FR')).page).toMatchObject({ heading: 'fr', color: '#000' });
   expect((await themeOf(own, 'de_AT')).page).toMatchObject({ heading: 'default' });
+});
+
+test('its texts are in the locale that was asked for, unless only the default has some', async () => {
+  const own: OwnValues = new Map([
+    [null, heading('default')],
+    ['fr', heading('fr')],
+    ['de_CH', heading('de_CH')],
+  ]);
+  const localeOf = async (locale: string | null) =>
+    (await themesOf(own).themeFor('acme', 'live', locale)).locale;
+  const asked = [null, 'fr', 'fr_CA', 'de_CH', 'de', 'en_GB', 'it', 'no locale'];
+  expect(await Promise.all(asked.map(localeOf))).toEqual([
+    ...(['en', 'fr', 'fr_CA', 'de_CH', 'en', 'en_GB', 'en', 'en'] as const),
+  ]);
+});
+
+test.each([
+  ['a text of another type', { email: { WELCOME: { configuration: { subject: 7 } } } }],
+  ['an object in the place of a text', { page: { heading: { text: 'x' } } }],
+  ['null in the place of an object', { widget: null }],
+  ['a text in the place of a list', { jsOptions: { conversionUrls: '/thanks' } }],
+])('with %s, stored under another schema, it is the built-in theme', async (_, values) => {
+  expect(await themeOf(new Map([[null, values]]), null)).toEqual(BUILT_IN_THEME);
 });
 
 test('members that the schema does not know are kept, and lists are not merged', async () => {

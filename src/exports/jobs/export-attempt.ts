@@ -17,6 +17,7 @@ import { AttemptLost, type ExportChunks } from '../storage/export-chunks.js';
 import { StoredFileWriter } from '../storage/file-writer.js';
 import { writeExportFile, type ExportParts, type ExportSink } from '../write-export-file.js';
 import { ProgressLimit } from './progress-limit.js';
+import type { WritingPlace } from './writing-places.js';
 
 export interface AttemptParts {
   readonly pool: Pool;
@@ -52,6 +53,13 @@ const DISK_FULL = '53100';
 /** Longer than the sort of the largest read model before its first row. */
 const STALLED_AFTER_MS = 600_000;
 
+/** Where an attempt runs. */
+export interface AttemptWhere {
+  /** Aborted when this process ends. */
+  readonly stopping: AbortSignal;
+  readonly place: WritingPlace;
+}
+
 class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }
@@ -69,7 +77,7 @@ export async function attemptExport(
   parts: AttemptParts,
   claimed: ClaimedExport,
   state: KnownExport,
-  stopping: AbortSignal,
+  { stopping, place }: AttemptWhere,
 ): Promise<AttemptOutcome> {
   const ending = new AbortController();
   const stop = (): void => ending.abort(new AttemptLost());
@@ -80,7 +88,7 @@ export async function attemptExport(
     ending.abort(new Stalled(`nothing was written for ${stalledAfterMs / 1_000} s`)),
   );
   const progress = new NotedProgress(parts.pool, claimed.attempt, stop);
-  const run = { signal: ending.signal, progress, limit };
+  const run = { signal: ending.signal, progress, limit, place };
   try {
     // A hanging statement would not see the signal.
     return await Promise.race([write(parts, claimed, state, run), aborted(ending.signal)]);
@@ -114,13 +122,14 @@ interface AttemptRun {
   readonly signal: AbortSignal;
   readonly progress: NotedProgress;
   readonly limit: ProgressLimit;
+  readonly place: WritingPlace;
 }
 
 async function write(
   parts: AttemptParts,
   { attempt, scope }: ClaimedExport,
   { exportType: type, format, texts }: KnownExport,
-  { signal, progress, limit }: AttemptRun,
+  { signal, progress, limit, place }: AttemptRun,
 ): Promise<AttemptOutcome> {
   const { pool, log, keys, chunks } = parts;
   if (texts === null) return { kind: 'hopeless', reason: 'what was asked for cannot be read' };
@@ -135,7 +144,7 @@ async function write(
   const people = new StoredFileWriter({ chunks, key, attempt, before }, 'people');
   try {
     const written = await writeExportFile(
-      limitedWriting(parts.writing, limit),
+      waitingAside(parts.writing, { limit, place }),
       { scope, type, format, filters: filtersIn(texts.params) },
       {
         notBefore,
@@ -159,14 +168,13 @@ async function write(
   }
 }
 
-/** Read models that are brought up to date, or rebuilt, may take any time. */
-const limitedWriting = (writing: ExportParts, limit: ProgressLimit): ExportParts => ({
+/** Read models that are brought up to date, or rebuilt, may take any time, and nobody's place. */
+const waitingAside = (
+  writing: ExportParts,
+  { limit, place }: Pick<AttemptRun, 'limit' | 'place'>,
+): ExportParts => ({
   ...writing,
-  waitFor: async (...awaited) => {
-    const isReached = await writing.waitFor(...awaited);
-    limit.note();
-    return isReached;
-  },
+  aside: (wait) => limit.suspend(() => place.aside(wait)),
 });
 
 const noting = (sink: ExportSink, limit: ProgressLimit): ExportSink => ({

@@ -32,6 +32,8 @@ export interface PositionParts {
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<boolean>;
+  /** Runs a wait of any length. Default: in place. */
+  readonly aside?: <T>(wait: () => Promise<T>) => Promise<T>;
 }
 
 interface Wanted {
@@ -48,6 +50,8 @@ interface Wanted {
 const SETTINGS = `set local max_parallel_workers_per_gather = 0; set local jit = off;
   set local client_connection_check_interval = '2s'`;
 
+/** Read models are rarely further behind. */
+const FIRST_WAIT_MS = 500;
 const WAIT_MS = 2_000;
 const RETRY_MS = 500;
 const UNDEFINED_TABLE = '42P01';
@@ -64,8 +68,9 @@ export async function readAtPosition<T>(
   wanted: Wanted,
   work: (readModel: ReadModelAtPosition) => Promise<T>,
 ): Promise<T> {
+  const { aside = (wait) => wait() } = parts;
   for (;;) {
-    await reached(parts, wanted);
+    if (!(await isReached(parts, wanted, FIRST_WAIT_MS))) await aside(() => reached(parts, wanted));
     const connection = new CutConnection(await parts.pool.connect(), wanted.signal);
     try {
       wanted.signal.throwIfAborted();
@@ -79,7 +84,7 @@ export async function readAtPosition<T>(
       wanted.signal.throwIfAborted();
       throw error;
     }
-    await pause(RETRY_MS, wanted.signal);
+    await aside(() => pause(RETRY_MS, wanted.signal));
   }
 }
 
@@ -111,17 +116,23 @@ class CutConnection {
 }
 
 /** Waits for the position. Returns also when the log has lost it. */
-async function reached(
+async function reached(parts: PositionParts, wanted: Wanted): Promise<void> {
+  const { notBefore } = wanted;
+  while (!(await isReached(parts, wanted, WAIT_MS)))
+    if (notBefore !== undefined && parts.log.compare(notBefore, await parts.log.head()) > 0) return;
+}
+
+/** @throws the signal's reason. */
+async function isReached(
   parts: PositionParts,
   { readModel, notBefore, signal }: Wanted,
-): Promise<void> {
-  const { log } = parts;
+  withinMs: number,
+): Promise<boolean> {
   signal.throwIfAborted();
-  while (notBefore !== undefined && log.isPosition(notBefore)) {
-    if (await parts.waitFor(notBefore, [readModel.name], WAIT_MS, signal)) return;
-    signal.throwIfAborted();
-    if (log.compare(notBefore, await log.head()) > 0) return;
-  }
+  if (notBefore === undefined || !parts.log.isPosition(notBefore)) return true;
+  const is = await parts.waitFor(notBefore, [readModel.name], withinMs, signal);
+  if (!is) signal.throwIfAborted();
+  return is;
 }
 
 /** Undefined: too early. */

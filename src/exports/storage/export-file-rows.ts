@@ -149,7 +149,7 @@ export interface NewAttempt {
   readonly owner: number;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Called, while nobody else can claim the row, for the attempt that it had. */
+  /** Called for the attempt that the export had before, which is over. */
   readonly destroyKey: (attempt: string) => Promise<void>;
 }
 
@@ -172,39 +172,64 @@ export async function claimExport(
   claim: NewAttempt,
 ): Promise<ClaimedExport | undefined> {
   try {
-    return await inTransaction(pool, async (client) => {
-      const before = await fetchRow(
-        client,
-        sql<{ attempt: string | null }>`
-          select attempt from ledger.export_files f where export_id = ${exportId}
-            and (state = 'WAITING' or ${isAbandoned('f')}) for update`,
-      );
-      if (before === undefined) return undefined;
-      if (before.attempt !== null) {
-        await claim.destroyKey(before.attempt);
-        await deleteChunks(client, before.attempt);
-      }
-      const row = await fetchRow(
-        client,
-        sql<{ tenant: string; mode: string; failures: number }>`
-          update ledger.export_files set state = 'RUNNING', owner = ${claim.owner},
-            attempt = ${claim.attempt}, failures = failures + case state when 'WAITING' then 0 else 1 end,
-            rows_done = null, rows_total = null, stored_bytes = 0, file = null, erased = '{}',
-            expires_at = ${new Date(claim.expiresAt)}
-          where export_id = ${exportId} returning tenant, mode, failures`,
-      );
-      if (row === undefined) return undefined;
-      const { failures } = row;
-      return { exportId, scope: scopeOf(row), attempt: claim.attempt, failures };
-    });
+    const earlier = await endEarlierAttempt(pool, exportId, claim);
+    const row = await fetchRow(
+      pool,
+      sql<{ tenant: string; mode: string; failures: number }>`
+        update ledger.export_files set state = 'RUNNING', owner = ${claim.owner},
+          attempt = ${claim.attempt}, rows_done = null, rows_total = null, stored_bytes = 0,
+          file = null, erased = '{}', expires_at = ${new Date(claim.expiresAt)}
+        where export_id = ${exportId} and state = 'WAITING'
+          and attempt is not distinct from ${earlier}::uuid
+        returning tenant, mode, failures`,
+    );
+    if (row === undefined) return undefined;
+    const { failures } = row;
+    return { exportId, scope: scopeOf(row), attempt: claim.attempt, failures };
   } catch (error) {
     if (errorCode(error) === UNIQUE_VIOLATION) return undefined;
     throw error;
   }
 }
 
-async function deleteChunks(client: PoolClient, attempt: string): Promise<void> {
-  await run(client, tables.deleteFrom('ledger.export_chunks').where('attempt', '=', attempt));
+/**
+ * Ends the attempt of a dead process, which counts as failed, and deletes what is left of it.
+ * @returns the attempt in the row that waits.
+ */
+async function endEarlierAttempt(
+  pool: Pool,
+  exportId: string,
+  { destroyKey }: Pick<NewAttempt, 'destroyKey'>,
+): Promise<string | null> {
+  await run(
+    pool,
+    sql`update ledger.export_files f set state = 'WAITING', owner = null, failures = failures + 1
+        where export_id = ${exportId} and ${isAbandoned('f')}`,
+  );
+  const row = await fetchRow(
+    pool,
+    tables
+      .selectFrom('ledger.export_files')
+      .select('attempt')
+      .where('export_id', '=', exportId)
+      .where('state', '=', 'WAITING'),
+  );
+  const attempt = row?.attempt ?? null;
+  if (attempt !== null) {
+    await destroyKey(attempt);
+    await deleteChunks(pool, attempt);
+  }
+  return attempt;
+}
+
+/** 64 MiB: a statement stays far below its limit of time. */
+const CHUNKS_PER_PIECE = 256;
+
+/** Of an attempt that stores nothing more: a file may have many thousands. */
+export async function deleteChunks(pool: Pool, attempt: string): Promise<void> {
+  const piece = sql`delete from ledger.export_chunks where ctid = any (array(
+    select ctid from ledger.export_chunks where attempt = ${attempt} limit ${CHUNKS_PER_PIECE}))`;
+  while ((await run(pool, piece)) === CHUNKS_PER_PIECE);
 }
 
 /** False: the attempt was cancelled, or is another process's by now. */
@@ -304,36 +329,33 @@ export async function releaseAttempt(
   attempt: string,
   { isFailure, retryAt }: { readonly isFailure: boolean; readonly retryAt: number },
 ): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    const row = await fetchRow(
-      client,
-      tables
-        .selectFrom('ledger.export_files')
-        .select('export_id as exportId')
-        .where('attempt', '=', attempt)
-        .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED'])
-        .forUpdate(),
-    );
-    if (row === undefined) return;
-    await deleteChunks(client, attempt);
-    await run(
-      client,
-      tables
-        .updateTable('ledger.export_files')
-        .set((eb) => ({
-          state: 'WAITING',
-          owner: null,
-          attempt: null,
-          file: null,
-          stored_bytes: 0n,
-          rows_done: null,
-          rows_total: null,
-          failures: eb('failures', '+', isFailure ? 1 : 0),
-          retry_at: new Date(retryAt),
-        }))
-        .where('export_id', '=', row.exportId),
-    );
-  });
+  const released = await run(
+    pool,
+    tables
+      .updateTable('ledger.export_files')
+      .set((eb) => ({
+        state: 'WAITING',
+        owner: null,
+        file: null,
+        rows_done: null,
+        rows_total: null,
+        failures: eb('failures', '+', isFailure ? 1 : 0),
+        retry_at: new Date(retryAt),
+      }))
+      .where('attempt', '=', attempt)
+      .where('state', 'in', ['RUNNING', 'WRITTEN', 'STORED']),
+  );
+  // After a crash in between, the next claim deletes what is left.
+  if (released === 0) return;
+  await deleteChunks(pool, attempt);
+  await run(
+    pool,
+    tables
+      .updateTable('ledger.export_files')
+      .set({ attempt: null, stored_bytes: 0n })
+      .where('attempt', '=', attempt)
+      .where('state', '=', 'WAITING'),
+  );
 }
 
 /** Takes the file out of every hand. @returns the attempt whose key is to be destroyed. */
@@ -349,7 +371,7 @@ export async function takeAway(pool: Pool, exportId: string): Promise<string | n
   return row && row.attempt;
 }
 
-/** Deletes a row that was taken away, and its chunks with it. Its key is destroyed by now. */
+/** Deletes a row that was taken away. Its key is destroyed by now, its chunks are deleted. */
 export async function deleteRow(pool: Pool, exportId: string): Promise<void> {
   await run(
     pool,

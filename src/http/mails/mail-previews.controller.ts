@@ -2,7 +2,6 @@ import { Controller, HttpCode, Param, Post, Query as Parameters } from '@nestjs/
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { PreviewedMail } from '../../mails/content/mail-preview.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
-import { UnrenderableTemplate } from '../../templates/render-template.js';
 import { isMailType } from '../../themes/theme-instance.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
@@ -49,7 +48,7 @@ export class MailPreviewsController {
     content: { 'text/html': { schema: { type: 'string' } } },
   })
   @ApiNoContentResponse({ description: 'The mail server has taken the mail' })
-  @Fails('THEME_NOT_FOUND', 'VALIDATION_FAILED')
+  @Fails('THEME_NOT_FOUND')
   async preview(@Call() call: Call, @Param('type') type: string, @Parameters() query: Query) {
     if (!isMailType(type)) throw new ApiError('THEME_NOT_FOUND');
     const asked = textQuery(query, 'locale');
@@ -61,7 +60,7 @@ export class MailPreviewsController {
   }
 
   private async shown({ reply }: Call, preview: PreviewedMail): Promise<string> {
-    const { html } = await this.previews.rendered(preview).catch(refuseUnrenderable);
+    const { html } = await this.previews.rendered(preview);
     void reply
       .header('Content-Type', 'text/html; charset=utf-8')
       .header('Content-Security-Policy', CSP)
@@ -76,21 +75,11 @@ export class MailPreviewsController {
       if (refusal !== undefined) throw badRequest(`sendTo ${refusal}`);
       if (!this.previews.canSend) throw unavailable(RETRY_SECONDS);
       await limitCallsOfTenant(call, 'preview-mail', this.limits);
-      const sent = await call
-        .aside(() => this.previews.send(preview, to, commandId))
-        .catch(refuseUnrenderable);
+      const sent = await call.aside(() => this.previews.send(preview, to, commandId));
       if (sent.kind === 'refused') throw badRequest('sendTo was refused by the mail server');
       if (sent.kind !== 'taken') throw unavailable(RETRY_SECONDS);
       const done = { position: null, triggersPolicy: false, replayed: false };
       return { status: 204, body: undefined, ...done };
     });
   }
-}
-
-/** @throws {ApiError} for a theme that was stored under other rules. */
-function refuseUnrenderable(error: unknown): never {
-  if (!(error instanceof UnrenderableTemplate)) throw error;
-  throw new ApiError('VALIDATION_FAILED', {
-    validationErrors: ['email has a text that cannot be rendered'],
-  });
 }

@@ -1,11 +1,16 @@
 import { applyDecorators, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { localeWithWords, mailWords, type MailWords } from '../../mails/content/mail-words.js';
 import { Unsubscribing, type MailRecipient } from '../../mails/unsubscribing.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
+import { escapeHtml } from '../../templates/render-template.js';
+import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
 import { Call } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
+import { acceptedLocales } from '../share-pages/accept-language.js';
+import { documentOf, policyOf, styleWith } from '../share-pages/page-document.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 
 const AnswersPage = (): MethodDecorator =>
@@ -37,11 +42,10 @@ export class UnsubscribeController {
   @AnswersPage()
   ask(@Call() call: Call, @Param('token') token: string): string {
     this.recipient(call, token);
-    return sent(
-      call,
-      'Unsubscribe',
-      '<form method="post"><button type="submit">Send me no more mails</button></form>',
-    );
+    return sent(call, ({ unsubscribe, button }) => ({
+      title: unsubscribe,
+      body: `<form method="post"><button class="button" type="submit">${escapeHtml(button)}</button></form>`,
+    }));
   }
 
   @ApiOperation({ summary: 'Ends the mails to a person, also when it is repeated' })
@@ -52,7 +56,10 @@ export class UnsubscribeController {
   async unsubscribe(@Call() call: Call, @Param('token') token: string): Promise<string> {
     const { tenant, mode, account, person } = this.recipient(call, token);
     await this.gateway.unsubscribe({ tenant, mode }, account, person);
-    return sent(call, 'You are unsubscribed', '<p>You will get no more of these mails.</p>');
+    return sent(call, ({ done, doneText }) => ({
+      title: done,
+      body: `<p>${escapeHtml(doneText)}</p>`,
+    }));
   }
 
   /** @throws {ApiError} NOT_FOUND for a link that is not of this service and tenant. */
@@ -63,19 +70,27 @@ export class UnsubscribeController {
   }
 }
 
-const STYLE =
-  'body{font-family:Helvetica,Arial,sans-serif;margin:2rem auto;max-width:30rem;padding:0 1rem;' +
-  'color:#1f2933;background:#fff}button{font-size:1rem;padding:.75rem 1.5rem}' +
-  '@media(prefers-color-scheme:dark){body{color:#e6eaf0;background:#1b2129}}';
-const CSP =
-  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const STYLE = styleWith(BUILT_IN_THEME.page.color);
+const POLICY = policyOf(STYLE, { form: "'self'" });
 
-function sent({ reply }: Call, title: string, body: string): string {
+/** In the visitor's language. */
+function sent(
+  { reply, headers }: Call,
+  content: (words: MailWords) => { readonly title: string; readonly body: string },
+): string {
+  const locale = localeWithWords(acceptedLocales(headers['accept-language']));
+  const { title, body } = content(mailWords(locale));
   void reply
     .header('Content-Type', 'text/html; charset=utf-8')
-    .header('Content-Security-Policy', CSP)
+    .header('Content-Security-Policy', POLICY)
     .header('Cache-Control', 'no-store')
     .header('Referrer-Policy', 'no-referrer')
     .header('X-Robots-Tag', 'noindex');
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STYLE}</style></head><body><main><h1>${title}</h1>${body}</main></body></html>`;
+  return documentOf({
+    lang: locale.replace('_', '-'),
+    title: escapeHtml(title),
+    head: [],
+    style: STYLE,
+    body: [`<h1>${escapeHtml(title)}</h1>`, body],
+  });
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isHexColor, textOn } from './readable-color.js';
+import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
+import { readableColors } from '../../themes/readable-color.js';
 
 /** A whole page: its content is escaped already. */
 export interface HtmlPage {
@@ -7,7 +8,6 @@ export interface HtmlPage {
   readonly contentSecurityPolicy: string;
 }
 
-const DEFAULT_COLOR = '#1f5fa8';
 const CACHED_SECONDS = 60;
 
 /** A page may be kept for a minute by anybody: it is the same for all visitors of a language. */
@@ -52,24 +52,30 @@ export function documentOf(page: {
   ].join('\n');
 }
 
-/** Nothing but this style and the logo: no script, no form, no frame, whatever a theme holds. */
-export function policyOf(style: string, logo: URL | undefined): string {
+/** Nothing but this style, the logo and a form: no script, no frame, whatever a theme holds. */
+export function policyOf(
+  style: string,
+  {
+    logo,
+    form = "'none'",
+  }: { readonly logo?: URL | undefined; readonly form?: "'self'" | "'none'" },
+): string {
   const hash = createHash('sha256').update(style).digest('base64');
   return [
     "default-src 'none'",
     `style-src 'sha256-${hash}'`,
     ...(logo === undefined ? [] : [`img-src ${logo.origin}`]),
     "base-uri 'none'",
-    "form-action 'none'",
+    `form-action ${form}`,
     "frame-ancestors 'none'",
   ].join('; ');
 }
 
 /** @param themeColor hex; another one: the built-in colour. */
 export function styleWith(themeColor: string): string {
-  const color = isHexColor(themeColor) ? themeColor : DEFAULT_COLOR;
+  const { background, text } = readableColors(themeColor);
   return `
-:root { color-scheme: light dark; --color: ${color}; --on-color: ${textOn(color)}; }
+:root { color-scheme: light dark; --color: ${background}; --on-color: ${text}; }
 * { box-sizing: border-box; }
 body { margin: 0; background: #fff; color: #1b1b1f; border-top: 0.5rem solid var(--color);
   font: 1.125rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
@@ -88,8 +94,8 @@ a { color: inherit; }
   border-radius: 0.5rem; font: 700 1.5rem/1.2 ui-monospace, Menlo, Consolas, monospace;
   letter-spacing: 0.08em; -webkit-user-select: all; user-select: all; }
 .button { display: inline-block; padding: 0.75rem 1.75rem; border: 1px solid currentcolor;
-  border-radius: 0.5rem; background: var(--color); color: var(--on-color); font-weight: 700;
-  text-decoration: none; }
+  border-radius: 0.5rem; background: var(--color); color: var(--on-color); font: inherit;
+  font-weight: 700; text-decoration: none; cursor: pointer; }
 a:focus-visible { outline: 3px solid currentcolor; outline-offset: 3px; }
 .button:focus-visible { outline-color: CanvasText; }
 @media (prefers-color-scheme: dark) { body { background: #16171b; color: #ececf1; } }
@@ -97,7 +103,7 @@ a:focus-visible { outline: 3px solid currentcolor; outline-offset: 3px; }
 }
 
 const TITLE = 'This link leads nowhere';
-const NOTHING_STYLE = styleWith(DEFAULT_COLOR);
+const NOTHING_STYLE = styleWith(BUILT_IN_THEME.page.color);
 
 /** For every address without a page, whatever the reason. It tells nothing of anybody. */
 export const NO_PAGE: HtmlPage = {
@@ -112,5 +118,5 @@ export const NO_PAGE: HtmlPage = {
       'Ask the person who sent it to you for a new one.</p></div>',
     ],
   }),
-  contentSecurityPolicy: policyOf(NOTHING_STYLE, undefined),
+  contentSecurityPolicy: policyOf(NOTHING_STYLE, {}),
 };

@@ -1,16 +1,11 @@
-import { LRUCache } from 'lru-cache';
 import type { Scope } from '../../domain/scope.js';
-import { fallbacksOf } from '../../themes/theme-locale.js';
+import { DEFAULT_LANGUAGE, fallbacksOf } from '../../themes/theme-locale.js';
 import type { PageTheme } from '../../themes/theme-instance.js';
 import type { Themes } from '../../themes/themes.js';
 import { acceptedLocales } from './accept-language.js';
+import { TenantCaches } from './tenant-caches.js';
 
-const CACHE_BYTES_MAX = 8 * 1024 * 1024;
 const CACHED_MS_MAX = 60_000;
-const BYTES_PER_ENTRY = 1024;
-const BYTES_PER_CHARACTER = 2;
-/** Of the built-in texts, and of what is said in the words of a theme without a locale. */
-const DEFAULT_LOCALE = 'en';
 
 /** Reads which locales of a tenant have values of their own, without the values. */
 export interface PublishedThemes {
@@ -29,13 +24,10 @@ export interface ThemeOfVisitor {
  * until the theme changes.
  */
 export class PageThemes {
-  private readonly pages = new LRUCache<string, PageTheme>({
-    maxSize: CACHE_BYTES_MAX,
-    maxEntrySize: CACHE_BYTES_MAX / 8,
-    ttl: CACHED_MS_MAX,
-    sizeCalculation: (page, key) =>
-      BYTES_PER_ENTRY + BYTES_PER_CHARACTER * (JSON.stringify(page).length + key.length),
-  });
+  private readonly pages = new TenantCaches<PageTheme>(
+    (page) => JSON.stringify(page).length,
+    CACHED_MS_MAX,
+  );
 
   constructor(
     private readonly published: PublishedThemes,
@@ -47,12 +39,12 @@ export class PageThemes {
     const versions = await this.published.versions(scope);
     const found = localeFor(acceptedLocales(acceptLanguage), (locale) => versions.has(locale));
     const layers = fallbacksOf(found).map((locale) => [locale, versions.get(locale) ?? null]);
-    const key = JSON.stringify([scope.tenant, scope.mode, layers]);
-    const locale = found ?? DEFAULT_LOCALE;
-    const cached = this.pages.get(key);
+    const key = JSON.stringify([scope.mode, layers]);
+    const locale = found ?? DEFAULT_LANGUAGE;
+    const cached = this.pages.get(scope.tenant, key);
     if (cached !== undefined) return { page: cached, locale };
-    const { page } = await this.themes.themeFor(scope.tenant, scope.mode, found);
-    this.pages.set(key, page);
+    const { page } = (await this.themes.themeFor(scope.tenant, scope.mode, found)).theme;
+    this.pages.set(scope.tenant, key, page);
     return { page, locale };
   }
 }
@@ -68,7 +60,7 @@ export function localeFor(
   for (const locale of locales) {
     const found = fallbacksOf(locale).find((one) => one !== null && isPublished(one));
     if (found !== undefined) return found;
-    if (locale.startsWith(DEFAULT_LOCALE)) return null;
+    if (locale.startsWith(DEFAULT_LANGUAGE)) return null;
   }
   return null;
 }

@@ -1,5 +1,11 @@
-import { escapeHtml, renderMarkdown, renderText } from '../../templates/render-template.js';
+import {
+  escapeHtml,
+  renderedOr,
+  renderMarkdown,
+  renderText,
+} from '../../templates/render-template.js';
 import type { TemplateValues } from '../../templates/template-values.js';
+import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import type { PageTheme } from '../../themes/theme-instance.js';
 import { documentOf, policyOf, styleWith, type HtmlPage } from './page-document.js';
 
@@ -17,10 +23,12 @@ const DESCRIPTION_CHARACTERS_MAX = 200;
 /** A name with another sign could end the directive that it is put into. */
 const PLAIN_ORIGIN = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
 
-/** @throws UnrenderableTemplate */
 export function sharePage({ theme, locale, values, code, url }: SharePageContent): HtmlPage {
-  const heading = escapeHtml(renderText(theme.heading, values));
-  const text = renderMarkdown(theme.text, values);
+  const ours = BUILT_IN_THEME.page;
+  const line = (own: string, ofOurs: string): string =>
+    escapeHtml(renderedOr(own, ofOurs, (template) => renderText(template, values)));
+  const heading = line(theme.heading, ours.heading);
+  const text = renderedOr(theme.text, ours.text, (template) => renderMarkdown(template, values));
   const siteUrl = addressOf(theme.siteUrl);
   const logo = logoOf(theme.logoUrl);
   const description = descriptionOf(text);
@@ -34,7 +42,7 @@ export function sharePage({ theme, locale, values, code, url }: SharePageContent
   ].map(([property, content]) => `<meta property="${property}" content="${content}">`);
   const image =
     logo === undefined ? '' : `<img class="logo" src="${escapeHtml(logo.href)}" alt="">`;
-  const label = escapeHtml(renderText(theme.buttonText, values));
+  const label = line(theme.buttonText, ours.buttonText);
   const button =
     siteUrl === undefined || label === ''
       ? ''
@@ -52,7 +60,7 @@ export function sharePage({ theme, locale, values, code, url }: SharePageContent
       button,
     ],
   });
-  return { html, contentSecurityPolicy: policyOf(style, logo) };
+  return { html, contentSecurityPolicy: policyOf(style, { logo }) };
 }
 
 function addressOf(text: string): URL | undefined {

@@ -5,7 +5,7 @@ import {
   type UserState,
 } from '../../domain/account/account.state.js';
 import type { RewardState } from '../../domain/account/reward-state.js';
-import type { RewardTerms } from '../../domain/program.js';
+import type { PromisedValue } from '../../domain/program.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
@@ -13,13 +13,13 @@ import { timeNow } from '../../foundation/world.js';
 import { ShareLinks } from '../../http/share-links/share-links.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { TemplateValues } from '../../templates/render-template.js';
+import { rewardInWords } from '../../themes/reward-in-words.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
 import { hostOf, isMailAddress, sameAddress } from '../mail-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
 import { renderMail, type RenderedMail } from './rendered-mail.js';
-import { rewardText } from './reward-text.js';
 
 export interface AddressedMailsParts {
   readonly log: Pick<EventLog, 'readStream'>;
@@ -51,7 +51,8 @@ export type Made =
 /** What a mail tells besides the recipient's own facts. */
 interface Told {
   readonly friend: UserState | undefined;
-  readonly reward: string;
+  /** Null: none. */
+  readonly reward: PromisedValue | null;
 }
 
 const notSent = (reason: string): Made => ({ kind: 'not-sent', reason });
@@ -64,8 +65,7 @@ export class AddressedMails {
   constructor(private readonly parts: AddressedMailsParts) {}
 
   /**
-   * @throws {EventLogUnavailable} {UnreadableEvent} {UnrenderableTemplate}; when keys or themes
-   * cannot be read.
+   * @throws {EventLogUnavailable} {UnreadableEvent}; when keys or themes cannot be read.
    */
   async make(tenant: OpenTenant, planned: PlannedMail): Promise<Made> {
     const { type, account, person } = planned;
@@ -100,12 +100,17 @@ export class AddressedMails {
     { user, to, told }: { readonly user: UserState; readonly to: string; readonly told: Told },
   ): Promise<AddressedMail> {
     const { type, mode } = planned;
-    const locale = user.profile?.locale ?? null;
-    const theme = await this.parts.themes.themeFor(tenant.alias, mode, locale);
+    const asked = user.profile?.locale ?? null;
+    const { theme, locale } = await this.parts.themes.themeFor(tenant.alias, mode, asked);
     const { fromName: name, fromAddress } = theme.email.configuration;
     const address = isMailAddress(fromAddress ?? '') ? (fromAddress ?? '') : this.parts.mailFrom();
     const unsubscribeUrl = this.parts.unsubscribing.linkOf(planned);
-    const values = this.valuesOf(tenant, planned, user, told);
+    const reward = told.reward === null ? null : rewardInWords(told.reward, locale);
+    const values = {
+      ...this.valuesOfUser(tenant, planned, user),
+      'friend.name': nameOf(told.friend),
+      'reward.text': reward,
+    };
     return {
       from: { name, address },
       to,
@@ -115,19 +120,16 @@ export class AddressedMails {
     };
   }
 
-  private valuesOf(
+  private valuesOfUser(
     { alias: tenant, defaultProgramId }: OpenTenant,
     { mode }: PlannedMail,
     user: UserState,
-    { friend, reward }: Told,
   ): TemplateValues {
     const code = user.primaryCodes.get(defaultProgramId) ?? user.primaryCodes.first() ?? null;
     const links = new ShareLinks(this.parts.publicUrl(), { tenant, mode });
     return {
       'user.firstName': user.profile?.firstName,
       'user.lastName': user.profile?.lastName,
-      'friend.name': nameOf(friend),
-      'reward.text': reward,
       code,
       shareLink: code === null ? null : links.link(code, 'EMAIL', 'EMAIL'),
     };
@@ -153,15 +155,15 @@ export class AddressedMails {
           reward: earnedBy(event, 'referred'),
         };
       case 'REFERRER_REWARD_LIMIT_REACHED':
-        return { friend: undefined, reward: '' };
+        return { friend: undefined, reward: null };
       case 'REWARD_EARNED':
         return reward === undefined || reward.dateCancelled !== null
           ? 'the reward is cancelled'
-          : { friend: undefined, reward: rewardText(reward.value) };
+          : { friend: undefined, reward: reward.value };
       case 'REWARD_EXPIRES_SOON':
         return reward === undefined || !isLeft(reward)
           ? 'nothing is left of the reward'
-          : { friend: undefined, reward: rewardText(reward.value) };
+          : { friend: undefined, reward: reward.value };
     }
   }
 
@@ -216,12 +218,10 @@ function nameOf(friend: UserState | undefined): string {
   return `${firstName ?? ''} ${initial}`.trim();
 }
 
-/** What an event of a referral promises a side, in words; empty: nothing. */
-function earnedBy(event: AccountEvent, side: 'referrer' | 'referred'): string {
-  if (event.type !== 'ReferralStarted' && event.type !== 'ReferralConverted') return '';
-  const terms: RewardTerms | null =
-    side === 'referrer' ? event.referrerReward : event.referredReward;
-  return terms === null ? '' : rewardText(terms.value);
+/** What an event of a referral promises a side; null: nothing. */
+function earnedBy(event: AccountEvent, side: 'referrer' | 'referred'): PromisedValue | null {
+  if (event.type !== 'ReferralStarted' && event.type !== 'ReferralConverted') return null;
+  return (side === 'referrer' ? event.referrerReward : event.referredReward)?.value ?? null;
 }
 
 function isLeft(reward: RewardState): boolean {

@@ -1,6 +1,7 @@
 import type { Scope } from '../../domain/scope.js';
 import { ShareLinks } from '../../http/share-links/share-links.js';
-import type { MailType, ThemeInstance } from '../../themes/theme-instance.js';
+import type { MailType } from '../../themes/theme-instance.js';
+import type { LocalizedTheme } from '../../themes/themes.js';
 import { renderMail, type RenderedMail } from './rendered-mail.js';
 import { sampleValues } from './sample-values.js';
 
@@ -11,17 +12,13 @@ export interface PreviewedMail {
   readonly locale: string | null;
 }
 
-/**
- * A mail with sample values, which has nobody to unsubscribe.
- *
- * @throws UnrenderableTemplate when a text of the theme was stored under other rules.
- */
+/** A mail with sample values, which has nobody to unsubscribe. */
 export function previewMail(
-  theme: ThemeInstance,
-  { scope, type, locale }: PreviewedMail,
+  { theme, locale }: LocalizedTheme,
+  { scope, type }: PreviewedMail,
   publicUrl: string,
 ): RenderedMail {
   const links = new ShareLinks(publicUrl, scope);
-  const values = sampleValues((code) => links.link(code, 'EMAIL', 'EMAIL'));
+  const values = sampleValues(locale, (code) => links.link(code, 'EMAIL', 'EMAIL'));
   return renderMail(theme, type, values, { locale, unsubscribeUrl: null });
 }

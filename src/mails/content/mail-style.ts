@@ -31,38 +31,3 @@ body { margin: 0; padding: 0; background-color: #f2f4f7; }
   .card .footer { border-top-color: #3a4450 !important; }
 }
 `;
-
-const WHITE = '#ffffff';
-const BLACK = '#000000';
-const DEFAULT = '#1f5fa8';
-
-/**
- * The colours of a button: the theme's, and black or white on it, whichever is easier to read. One
- * of them always has a contrast of 4.5 or more.
- */
-export function buttonColors(color: string): {
-  readonly background: string;
-  readonly text: string;
-} {
-  const background = sixDigits(color);
-  const luminance = luminanceOf(background);
-  const onWhite = 1.05 / (luminance + 0.05);
-  const onBlack = (luminance + 0.05) / 0.05;
-  // `!important`, or the colour of links in the dark mode would count.
-  return { background, text: `${onWhite >= onBlack ? WHITE : BLACK} !important` };
-}
-
-/** `#abc` as `#aabbcc`; what is no colour becomes the default one. */
-function sixDigits(color: string): string {
-  if (/^#[0-9a-f]{6}$/i.test(color)) return color;
-  return /^#[0-9a-f]{3}$/i.test(color) ? color.replace(/[0-9a-f]/gi, '$&$&') : DEFAULT;
-}
-
-/** The relative luminance of WCAG, 0 to 1. */
-function luminanceOf(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}

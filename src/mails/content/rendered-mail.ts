@@ -1,18 +1,23 @@
 import juice from 'juice';
 import {
   escapeHtml,
-  renderLines,
-  renderMarkdown,
+  renderedOr,
+  renderRich,
   renderText,
+  type RichText,
   type TemplateValues,
 } from '../../templates/render-template.js';
-import type { MailType, ThemeInstance } from '../../themes/theme-instance.js';
-import { buttonColors, MAIL_STYLE } from './mail-style.js';
+import { oneLine } from '../../templates/template-values.js';
+import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
+import { readableColors } from '../../themes/readable-color.js';
+import type { MailContent, MailType, ThemeInstance } from '../../themes/theme-instance.js';
+import { MAIL_STYLE } from './mail-style.js';
+import { mailWords } from './mail-words.js';
 
 /** What a mail shows besides its texts. */
 export interface MailFrame {
-  /** `language` or `language_COUNTRY`; null: unknown. */
-  readonly locale: string | null;
+  /** `language` or `language_COUNTRY`: that of the texts. */
+  readonly locale: string;
   /** Where one click ends the mails; null: in a preview there is none. */
   readonly unsubscribeUrl: string | null;
 }
@@ -25,52 +30,62 @@ export interface RenderedMail {
   readonly text: string;
 }
 
+/** The members of a mail's content that are markdown. */
+type Texts = Omit<MailContent, 'headerImageUrl' | 'hasShareLink'>;
+
 /**
- * A mail of a theme. Values are text in it, whatever they hold.
- *
- * @throws UnrenderableTemplate when a text of the theme was stored under other rules.
+ * A mail of a theme. Values are text in it, whatever they hold. A text that cannot be rendered,
+ * since it was stored under other rules, gives way to the built-in one.
  */
 export function renderMail(
   theme: Pick<ThemeInstance, 'email' | 'page'>,
   type: MailType,
   values: TemplateValues,
-  frame: MailFrame,
+  { locale, unsubscribeUrl }: MailFrame,
 ): RenderedMail {
   const { configuration, content } = theme.email[type];
-  const subject = renderText(configuration.subject, values);
+  const ours = BUILT_IN_THEME.email[type];
+  const subject = renderedOr(configuration.subject, ours.configuration.subject, (template) =>
+    renderText(template, values),
+  );
+  const rich = (name: keyof Texts): RichText =>
+    renderedOr(content[name], ours.content[name], (template) => renderRich(template, values));
   const link = content.hasShareLink ? (values['shareLink'] ?? '') : '';
-  const html = (template: string): string => renderMarkdown(template, values);
+  const [header, body, footer] = [rich('headerContent'), rich('bodyContent'), rich('footer')];
+  const share = link === '' ? undefined : rich('shareCTA');
+  const { unsubscribe } = mailWords(locale);
   const parts = [
     imageOf(content.headerImageUrl),
-    section('header', html(content.headerContent)),
-    section('body', html(content.bodyContent)),
-    link === '' ? '' : section('share', html(content.shareCTA) + button(link)),
-    section('footer', html(content.footer) + unsubscribing(frame.unsubscribeUrl)),
+    section('header', header.html),
+    section('body', body.html),
+    share === undefined ? '' : section('share', share.html + button(link)),
+    section('footer', footer.html + unsubscribing(unsubscribe, unsubscribeUrl)),
   ];
-  const text = [
-    content.headerContent,
-    content.bodyContent,
-    ...(link === '' ? [] : [content.shareCTA]),
-  ].map((template) => renderLines(template, values));
-  const ends = [link, renderLines(content.footer, values), endOfText(frame.unsubscribeUrl)];
+  const ends = [
+    link,
+    footer.text,
+    unsubscribeUrl === null ? '' : `${unsubscribe}: ${unsubscribeUrl}`,
+  ];
+  const texts = [header.text, body.text, share?.text ?? '', ...ends];
   return {
     subject,
-    html: juice(document(subject, parts.join('\n'), frame.locale), {
+    html: juice(document(subject, parts.join('\n'), locale), {
       removeStyleTags: true,
       preserveMediaQueries: true,
       preserveFontFaces: false,
       preserveImportant: true,
       applyHeightAttributes: false,
     }),
-    text: `${[...text, ...ends].filter((part) => part !== '').join('\n\n')}\n`,
+    text: `${texts.filter((part) => part !== '').join('\n\n')}\n`,
   };
 
   function button(href: string): string {
-    const words = renderText(content.shareButtonHeader, values) || href;
-    const { background, text: color } = buttonColors(theme.page.color);
+    const words = oneLine(rich('shareButtonHeader').text) || href;
+    const { background, text } = readableColors(theme.page.color);
+    // `!important`, or the colour of links in the dark mode would count.
     return (
       `<p><a class="button" href="${escapeHtml(href)}" style="background-color:${background};` +
-      `color:${color}">${escapeHtml(words)}</a></p><p class="link">${escapeHtml(href)}</p>`
+      `color:${text} !important">${escapeHtml(words)}</a></p><p class="link">${escapeHtml(href)}</p>`
     );
   }
 }
@@ -83,14 +98,11 @@ const imageOf = (address: string): string =>
     ? `<img class="image" src="${escapeHtml(address)}" alt="" width="560">`
     : '';
 
-const unsubscribing = (address: string | null): string =>
-  address === null ? '' : `<p><a class="quiet" href="${escapeHtml(address)}">Unsubscribe</a></p>`;
+const unsubscribing = (words: string, address: string | null): string =>
+  address === null ? '' : `<p><a class="quiet" href="${escapeHtml(address)}">${words}</a></p>`;
 
-const endOfText = (address: string | null): string =>
-  address === null ? '' : `Unsubscribe: ${address}`;
-
-const document = (subject: string, body: string, locale: string | null): string => `<!doctype html>
-<html lang="${escapeHtml((locale ?? 'en').replace('_', '-'))}">
+const document = (subject: string, body: string, locale: string): string => `<!doctype html>
+<html lang="${escapeHtml(locale.replace('_', '-'))}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -1,11 +1,20 @@
 import type { TemplateValues } from '../../templates/render-template.js';
+import { rewardInWords } from '../../themes/reward-in-words.js';
 
-/** The values of a preview: nobody's. */
-export const sampleValues = (shareLink: (code: string) => string): TemplateValues => ({
+const REWARD = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000, currency: 'USD' } as const;
+
+/**
+ * The values of a preview: nobody's.
+ * @param locale of the texts around them.
+ */
+export const sampleValues = (
+  locale: string,
+  shareLink: (code: string) => string,
+): TemplateValues => ({
   'user.firstName': 'Ann',
   'user.lastName': 'Lee',
-  'friend.name': 'Bob Ray',
-  'reward.text': '10 USD',
+  'friend.name': 'Bob R',
+  'reward.text': rewardInWords(REWARD, locale),
   code: 'ANNLEE',
   shareLink: shareLink('ANNLEE'),
 });

@@ -8,6 +8,8 @@ const HOUR = 60 * MINUTE;
 const DELAYS_MS = [15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
 const JITTER = 0.2;
 const JITTER_STEPS = 2 ** 20;
+/** Older events are told to nobody: what was sent because of them may have been forgotten. */
+export const TOLD_WITHIN_MS = 7 * 24 * HOUR;
 /** How long a mail is tried again from its first failure on. */
 export const RETRIED_FOR_MS = 48 * HOUR;
 

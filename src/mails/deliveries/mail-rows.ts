@@ -123,7 +123,11 @@ export async function claimDue(
  * From here on the mail may have been sent, whatever happens to this process.
  * @returns false: the claim has lapsed, and the mail must not be sent.
  */
-export async function beginSending(pool: Pool, id: string, process: number): Promise<boolean> {
+export async function beginSending(
+  pool: Connection,
+  id: string,
+  process: number,
+): Promise<boolean> {
   const begun = await run(
     pool,
     sql`
@@ -140,12 +144,21 @@ export type Outcome =
   | { readonly kind: 'delivered' }
   /** The server may have taken it. */
   | { readonly kind: 'unknown'; readonly reason: string }
-  /** It will never be sent. */
-  | { readonly kind: 'dead'; readonly reason: string }
+  /** The server will never take it. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Nobody is to get it. */
+  | { readonly kind: 'not-sent'; readonly reason: string }
   /** The server has not taken it: again later, as long as that is worth it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly inMs: number }
   /** For no fault of the mail or the server: it does not count as an attempt. */
   | { readonly kind: 'postponed'; readonly reason: string; readonly inMs: number };
+
+const ENDS = {
+  delivered: 'DELIVERED',
+  unknown: 'UNKNOWN',
+  refused: 'DEAD',
+  'not-sent': 'DEAD',
+} as const;
 
 /** Of this process's claim; what is no longer its own stays as it is. */
 export async function recordOutcome(
@@ -176,7 +189,7 @@ export async function recordOutcome(
     pool,
     sql`
       update ledger.mail_deliveries
-      set state = ${outcome.kind.toUpperCase()}, reason = ${reason}, next_attempt_at = null,
+      set state = ${ENDS[outcome.kind]}, reason = ${reason}, next_attempt_at = null,
         ended_at = now(), leased_until = null, claimed_by = null
       where ${isMine}`,
   );

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { elapsed, timeNow } from '../../foundation/world.js';
+import { WorkLoop } from '../../foundation/work-loop.js';
+import { timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import { UnrenderableTemplate } from '../../templates/render-template.js';
@@ -18,7 +20,7 @@ import {
   type ClaimedMail,
   type Outcome,
 } from './mail-rows.js';
-import { retryInMs } from './mail-retries.js';
+import { retryInMs, TOLD_WITHIN_MS } from './mail-retries.js';
 
 export interface MailSenderParts {
   readonly pool: Pool;
@@ -27,18 +29,33 @@ export interface MailSenderParts {
   readonly smtp: Pick<SmtpSender, 'send'>;
   readonly presence: Pick<ProcessPresence, 'id'>;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly onOutcome?: (outcome: Outcome['kind']) => void;
+  readonly onOutcome?: (outcome: MailOutcome) => void;
+}
+
+/** For metrics. */
+export type MailOutcome = Outcome['kind'];
+
+/** For the health page and the metrics: of this process. */
+export interface MailSenderStatus {
+  /** Whether this process sends. */
+  readonly sends: boolean;
+  /** Conversations under way. */
+  readonly underWay: number;
+  /** How long it could not read what is due, or make mails. */
+  readonly stillSeconds: number;
+  readonly lastError: string | null;
 }
 
 /** Conversations at once, of this process and of one tenant in it. */
 const AT_ONCE = 8;
 const AT_ONCE_OF_TENANT = 4;
-const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 const AWAY_MS = 5_000;
 const SUSPENDED_MS = 60_000;
+const UNREADABLE_MS = 600_000;
 const LOST_EVERY_MS = 2_000;
 const PURGE_EVERY_MS = 3_600_000;
+const PURGE_MORE_MS = 250;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
@@ -47,60 +64,39 @@ const KEPT_MS = 30 * 24 * 3_600_000;
  * crash leaves marked is not sent again by itself. Any number of processes share the work.
  */
 export class MailSender {
-  private readonly stopping = new AbortController();
-  private running: Promise<unknown> | undefined;
+  private readonly loop: WorkLoop;
   private readonly underWay = new Map<Promise<void>, string>();
   private lastTenant = '';
-  private readAt = 0;
-  private wake: () => void = () => undefined;
-  private hasNews = false;
-  private problem: string | null = null;
 
-  constructor(private readonly parts: MailSenderParts) {}
+  constructor(private readonly parts: MailSenderParts) {
+    this.loop = new WorkLoop({
+      take: () => this.claim(),
+      beside: [
+        { work: () => this.settle(), everyMs: LOST_EVERY_MS },
+        { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
+      ],
+      describe: describeFailure,
+    });
+  }
 
   start(): void {
-    this.readAt = elapsed();
-    this.running ??= Promise.all([this.send(), this.settle(), this.purge()]);
+    this.loop.start();
   }
 
   /** Conversations under way end, and are recorded. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    this.look();
-    await this.running;
+    await this.loop.stop();
     await Promise.all(this.underWay.keys());
   }
 
   /** Something may be due. */
   look(): void {
-    this.hasNews = true;
-    this.wake();
+    this.loop.look();
   }
 
-  /** For the health page: how long it could not read what is due. */
-  status(): { readonly stillSeconds: number; readonly lastError: string | null } {
-    const sends = this.running !== undefined && !this.stopping.signal.aborted;
-    return {
-      stillSeconds: sends ? (elapsed() - this.readAt) / 1_000 : 0,
-      lastError: sends ? this.problem : null,
-    };
-  }
-
-  private async send(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        this.hasNews = false;
-        const claimed = await this.claim();
-        failures = 0;
-        this.readAt = elapsed();
-        this.problem = null;
-        if (claimed === 0) await this.rest(POLL_MS);
-      } catch (error) {
-        this.problem = describeFailure(error);
-        await this.rest(backOffMs(failures++, RETRY));
-      }
-    }
+  status(): MailSenderStatus {
+    const { runs: sends, ...status } = this.loop.status();
+    return { sends, underWay: this.underWay.size, ...status };
   }
 
   private async claim(): Promise<number> {
@@ -143,11 +139,14 @@ export class MailSender {
     const { pool, presence, smtp } = this.parts;
     const ready = await this.ready(mail).catch((error: unknown): Outcome => {
       if (error instanceof UnrenderableTemplate)
-        return { kind: 'dead', reason: 'a text of the theme cannot be rendered' };
-      this.problem = describeFailure(error);
+        return { kind: 'not-sent', reason: 'a text of the theme cannot be rendered' };
+      if (error instanceof UnreadableEvent)
+        return postponed(mail, 'an event of the account cannot be read', UNREADABLE_MS);
+      this.loop.failed(error);
       return { kind: 'postponed', reason: 'the ledger could not be read', inMs: AWAY_MS };
     });
     if ('kind' in ready) return ready;
+    this.loop.worked();
     if (!(await beginSending(pool, mail.id, presence.id))) return undefined;
     return outcomeOfSent(await smtp.send(ready), mail.attempts + 1);
   }
@@ -156,42 +155,33 @@ export class MailSender {
     mail: ClaimedMail,
   ): Promise<Outcome | { readonly from: string; readonly to: string; readonly bytes: Buffer }> {
     const tenant = await this.parts.tenants.read(mail.tenant);
-    if (tenant === undefined) return { kind: 'dead', reason: 'the tenant is unknown' };
-    if (tenant.suspended !== null)
-      return { kind: 'postponed', reason: 'the tenant is suspended', inMs: SUSPENDED_MS };
+    if (tenant === undefined) return { kind: 'not-sent', reason: 'the tenant is unknown' };
+    if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
     const made = await this.parts.mails.make(tenant, mail);
-    if (made.kind === 'not-sent') return { kind: 'dead', reason: `not sent: ${made.reason}` };
+    if (made.kind === 'not-sent') return { kind: 'not-sent', reason: `not sent: ${made.reason}` };
     const { from, to, messageId, unsubscribeUrl, rendered } = made.mail;
     const date = new Date(timeNow());
     const bytes = await mimeOf(rendered, { from, to, messageId, unsubscribeUrl, date });
     return { from: from.address, to, bytes };
   }
 
-  /** Until something ended or was planned, or for so long. */
-  private async rest(ms: number): Promise<void> {
-    const waking = new AbortController();
-    this.wake = () => waking.abort();
-    if (!this.stopping.signal.aborted && !this.hasNews) await pause(ms, waking.signal);
-    this.wake = () => undefined;
+  private async settle(): Promise<number> {
+    const { pool, presence, onOutcome } = this.parts;
+    const settled = await settleLost(pool, presence.id);
+    for (let one = 0; one < settled; one += 1) onOutcome?.('unknown');
+    return settled;
   }
 
-  private async settle(): Promise<void> {
-    const { signal } = this.stopping;
-    const { pool, presence } = this.parts;
-    while (!signal.aborted) {
-      await settleLost(pool, presence.id).catch(() => 0);
-      await pause(LOST_EVERY_MS, signal);
-    }
+  private purge(): Promise<number> {
+    return purgeMails(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
   }
+}
 
-  private async purge(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      const before = new Date(timeNow() - KEPT_MS);
-      const purged = await purgeMails(this.parts.pool, before, PURGE_AT_ONCE).catch(() => 0);
-      await pause(purged > 0 ? POLL_MS : PURGE_EVERY_MS, signal);
-    }
-  }
+/** What has waited for a week is no news; a reward that expires is looked at when it is sent. */
+function postponed({ type, created }: ClaimedMail, reason: string, inMs: number): Outcome {
+  return type !== 'REWARD_EXPIRES_SOON' && created < timeNow() - TOLD_WITHIN_MS
+    ? { kind: 'not-sent', reason: `not sent: for a week ${reason}` }
+    : { kind: 'postponed', reason, inMs };
 }
 
 function outcomeOfSent(sent: Sent, attempts: number): Outcome {
@@ -201,7 +191,7 @@ function outcomeOfSent(sent: Sent, attempts: number): Outcome {
     case 'unknown':
       return { kind: 'unknown', reason: sent.reason };
     case 'refused':
-      return { kind: 'dead', reason: sent.reason };
+      return { kind: 'refused', reason: sent.reason };
     case 'failed':
       return { kind: 'failed', reason: sent.reason, inMs: retryInMs(attempts) };
   }

@@ -1,7 +1,10 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Pool } from 'pg';
 import type { Scope } from '../../domain/scope.js';
-import { fetchRows, run } from '../../postgres/statements.js';
+import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statements.js';
+import { RETRIED_FOR_MS } from './mail-retries.js';
+
+const RETRIED_FOR = `${RETRIED_FOR_MS} ms`;
 
 /** What operators see of mails, and what they can do about them. Nobody is named. */
 
@@ -70,4 +73,59 @@ export async function mailExists(pool: Pool, { tenant, mode }: Scope, id: string
       where id = ${id} and tenant = ${tenant} and mode = ${mode}`,
   );
   return rows.length > 0;
+}
+
+/** Of all tenants and processes. */
+export interface WaitingMails {
+  /** Due, tried or being sent, counted up to a bound; not those that are due later. */
+  readonly waiting: number;
+  /** Since the oldest of them was due, or failed first. */
+  readonly oldestWaitingSeconds: number;
+  /** How long one has been due while nobody sends any. */
+  readonly unsentSeconds: number;
+}
+
+const WAITING_MAX = 10_000;
+
+/** @throws while the database is unavailable. */
+export async function waitingMails(pool: Connection): Promise<WaitingMails> {
+  const seconds = (time: RawBuilder<unknown>) =>
+    sql<number>`coalesce(greatest(0, extract(epoch from now() - ${time})), 0)::double precision`;
+  const row = await fetchRow(
+    pool,
+    sql<WaitingMails>`
+      with figures as (
+        select (
+          select min(next_attempt_at) from ledger.mail_deliveries
+          where state = 'PENDING' and next_attempt_at <= now()
+        ) as due, (
+          select min(retried_until) - ${RETRIED_FOR}::interval from ledger.mail_deliveries
+          where retried_until is not null and ended_at is null
+        ) as failed, (
+          select max(leased_until) from ledger.mail_deliveries where state = 'SENDING'
+        ) as sending, (
+          select max(ended_at) from ledger.mail_deliveries where ended_at is not null
+        ) as ended
+      )
+      select ((
+          select count(*) from (
+            select from ledger.mail_deliveries
+            where state = 'PENDING' and next_attempt_at <= now() and retried_until is null
+            limit ${WAITING_MAX}
+          ) due
+        ) + (
+          select count(*) from (
+            select from ledger.mail_deliveries
+            where retried_until is not null and ended_at is null limit ${WAITING_MAX}
+          ) retried
+        ) + (
+          select count(*) from ledger.mail_deliveries
+          where state = 'SENDING' and retried_until is null
+        ))::integer as waiting,
+        ${seconds(sql`least(due, failed)`)} as "oldestWaitingSeconds",
+        case when due is null or sending > now() then 0
+          else ${seconds(sql`greatest(due, ended)`)} end as "unsentSeconds"
+      from figures`,
+  );
+  return row ?? { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
 }

@@ -20,18 +20,23 @@ interface Parts {
   readonly publicUrl: string;
 }
 
-/** Leases and batches of read models, a snapshot, what stores the chunks, the sign of life. */
-const CONNECTIONS = 10;
+/** Leases and batches of read models, what stores the chunks, the sign of life. */
+const CONNECTIONS = 9;
+const STATEMENT_MS = 30_000;
 
 /** Does the work; meanwhile exports are written, by the service or, where none runs, here. */
 export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>): Promise<T> {
   const { core, projectors, logger, publicUrl } = parts;
   if (await isServed(core)) return work();
+  const { databaseUrl: url } = core;
+  const applicationName = 'ledger-cli-exports';
   const pool = openPool({
-    url: core.databaseUrl,
+    url,
     max: CONNECTIONS,
-    applicationName: 'ledger-cli-exports',
+    applicationName,
+    statementTimeoutMs: STATEMENT_MS,
   });
+  const snapshots = openPool({ url, max: 1, applicationName });
   const presence = new ProcessPresence(pool, releaseOf(projectors));
   const { log, codec } = core;
   const generations = new LiveGenerations(pool, projectors);
@@ -48,6 +53,7 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
     });
     const jobs = exportJobsOn(core, {
       pool,
+      snapshots,
       presence,
       logger,
       generations,
@@ -65,7 +71,7 @@ export async function writeExportsHere<T>(parts: Parts, work: () => Promise<T>):
     }
   } finally {
     await presence.stop().catch(() => undefined);
-    await pool.end();
+    await Promise.all([pool.end(), snapshots.end()]);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type MailFilter,
   type MailState,
 } from '../../mails/deliveries/shown-mails.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { tenantMissing } from '../tenants/tenant-operation.js';
 
@@ -46,12 +47,14 @@ export async function resendOneMail(
   core: MailCore,
   scope: Scope,
   id: string,
-): Promise<Outcome<{ readonly resent: number }>> {
+): Promise<Outcome<Done<{ readonly resent: number }>>> {
   const unknown = await tenantMissing(core, scope);
   if (unknown) return unknown;
   if (!UUID.test(id) || !(await mailExists(core.pool, scope, id)))
     return new NotDone({ code: 'DELIVERY_NOT_FOUND', id });
-  return { resent: (await resendMail(core.pool, scope, id)) ? 1 : 0 };
+  const resent = (await resendMail(core.pool, scope, id)) ? 1 : 0;
+  const completed = `${resent} mails are sent again`;
+  return { result: { resent }, parameters: { id }, completed };
 }
 
 const shown = ({ nextAttemptAt, created, ...mail }: KnownMail): ShownMail => ({

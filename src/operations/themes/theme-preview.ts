@@ -5,11 +5,7 @@ import { Themes } from '../../themes/themes.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { tenantMissing } from '../tenants/tenant-operation.js';
 
-/**
- * The HTML of a mail with sample values, in the theme that the log has.
- *
- * @throws UnrenderableTemplate when a text of the theme was stored under other rules.
- */
+/** The HTML of a mail with sample values, in the theme that the log has. */
 export async function previewTheme(
   core: Pick<Core, 'tenants' | 'themeChanges'>,
   preview: PreviewedMail,
@@ -20,6 +16,6 @@ export async function previewTheme(
     return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
   const missing = await tenantMissing(core, scope);
   if (missing) return missing;
-  const theme = await new Themes(core.themeChanges).themeFor(scope.tenant, scope.mode, locale);
-  return previewMail(theme, preview, publicUrl).html;
+  const localized = await new Themes(core.themeChanges).themeFor(scope.tenant, scope.mode, locale);
+  return previewMail(localized, preview, publicUrl).html;
 }

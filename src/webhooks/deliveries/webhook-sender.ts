@@ -5,6 +5,7 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
+import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
@@ -97,7 +98,6 @@ interface Request {
 
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
-const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 const RETRIES_AT_END = 3;
 /** The log, the keys or the vault did not answer. */
@@ -106,13 +106,12 @@ const STORES_AWAY_MS = 5_000;
 const NOTHING_SENT_MS = 60_000;
 /** Its account has an event that this release cannot read. */
 const UNREADABLE_MS = 600_000;
-/** Bodies that failed are made again before; a failure that is older is past. */
-const FAILURE_COUNTS_MS = 60_000;
 /** A claim that is older is given back: before its end the attempt has to end, and be recorded. */
 const BEGIN_WITHIN_MS = LEASE_MS - 18_000;
 const NOT_BEGUN: Postponed = { notFor: 0, endpoint: false };
 const FREE_CLAIMS_EVERY_MS = 1_000;
 const PURGE_EVERY_MS = 3_600_000;
+const PURGE_MORE_MS = 250;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
@@ -123,77 +122,54 @@ const KEPT_MS = 30 * 24 * 3_600_000;
  * claims what is due: what ends meanwhile is recorded together.
  */
 export class WebhookSender {
-  private readonly stopping = new AbortController();
-  private running: Promise<unknown> | undefined;
+  private readonly loop: WorkLoop;
   private readonly underWay = new Set<Promise<void>>();
   /** Not recorded yet. */
   private readonly ended: Ended[] = [];
   private readonly places = new AttemptPlaces();
-  private hasNews = false;
-  private wake: () => void = () => undefined;
-  private readAt = 0;
-  private problem: string | null = null;
-  private notMade: { readonly since: number; readonly last: number } | undefined;
   private readonly bodies = pLimit(BODIES_AT_ONCE);
   /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
   private readonly making = new Map<string, Promise<SignedBody | undefined>>();
 
-  constructor(private readonly parts: WebhookSenderParts) {}
+  constructor(private readonly parts: WebhookSenderParts) {
+    const { pool, process } = parts;
+    const claims = new ClaimsOfTheDead(pool, process);
+    this.loop = new WorkLoop({
+      take: () => this.recordAndClaim(),
+      beside: [
+        { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
+        { work: () => this.freeClaims(claims), everyMs: FREE_CLAIMS_EVERY_MS },
+      ],
+      describe: describeFailure,
+    });
+  }
 
   start(): void {
-    this.readAt = elapsed();
-    this.running ??= Promise.all([this.send(), this.purge(), this.freeClaims()]);
+    this.loop.start();
   }
 
   /** Attempts under way end, and are recorded. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    this.look();
-    await this.running;
+    await this.loop.stop();
     await Promise.all(this.underWay);
     await this.recordRest();
   }
 
   /** Something may be due. */
   look(): void {
-    this.hasNews = true;
-    this.wake();
+    this.loop.look();
   }
 
   status(): SenderStatus {
-    const sends = this.running !== undefined && !this.stopping.signal.aborted;
-    const now = elapsed();
-    const { since = now, last = -Infinity } = this.notMade ?? {};
-    const failsToMake = now - last < FAILURE_COUNTS_MS;
-    const stillMs = Math.max(now - this.readAt, failsToMake ? now - since : 0);
-    return {
-      sends,
-      underWay: this.underWay.size,
-      stillSeconds: sends ? stillMs / 1_000 : 0,
-      lastError: sends ? this.problem : null,
-    };
+    const { runs: sends, ...status } = this.loop.status();
+    return { sends, underWay: this.underWay.size, ...status };
   }
 
-  private async send(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        this.hasNews = false;
-        await this.record();
-        let claimed = 0;
-        const due = await lanesThatAreDue(this.parts.pool);
-        if (due.fast) claimed += await this.claim(false);
-        if (due.slow) claimed += await this.claim(true);
-        failures = 0;
-        this.readAt = elapsed();
-        if (this.notMade === undefined || this.readAt - this.notMade.last > FAILURE_COUNTS_MS)
-          this.problem = null;
-        if (claimed === 0) await this.rest(POLL_MS);
-      } catch (error) {
-        this.problem = describeFailure(error);
-        await this.rest(backOffMs(failures++, RETRY));
-      }
-    }
+  private async recordAndClaim(): Promise<number> {
+    await this.record();
+    const due = await lanesThatAreDue(this.parts.pool);
+    const fast = due.fast ? await this.claim(false) : 0;
+    return fast + (due.slow ? await this.claim(true) : 0);
   }
 
   private async claim(areSlow: boolean): Promise<number> {
@@ -269,14 +245,6 @@ export class WebhookSender {
     );
   }
 
-  /** Until something ended or was announced, or for so long. */
-  private async rest(ms: number): Promise<void> {
-    const waking = new AbortController();
-    this.wake = () => waking.abort();
-    if (!this.stopping.signal.aborted && !this.hasNews) await pause(ms, waking.signal);
-    this.wake = () => undefined;
-  }
-
   private async attempt(place: Place, key: ReadKey): Promise<EndedClaim> {
     const { delivery } = place;
     const made = await this.made(place, key);
@@ -300,15 +268,13 @@ export class WebhookSender {
   private async made(place: Place, key: ReadKey): Promise<Request | 'nothing' | Postponed> {
     try {
       const made = await this.make(place, key);
-      this.notMade = undefined;
+      this.loop.worked();
       return made;
     } catch (error) {
       if (error instanceof ClaimTooOld) return NOT_BEGUN;
       // What else goes to the endpoint is not held up.
       if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
-      this.problem = describeFailure(error);
-      const now = elapsed();
-      this.notMade = { since: this.notMade?.since ?? now, last: now };
+      this.loop.failed(error);
       return { notFor: STORES_AWAY_MS, endpoint: true };
     }
   }
@@ -420,23 +386,14 @@ export class WebhookSender {
     );
   }
 
-  private async freeClaims(): Promise<void> {
-    const { pool, process } = this.parts;
-    const { signal } = this.stopping;
-    const claims = new ClaimsOfTheDead(pool, process);
-    while (!signal.aborted) {
-      if ((await claims.free(elapsed()).catch(() => 0)) > 0) this.look();
-      await pause(FREE_CLAIMS_EVERY_MS, signal);
-    }
+  private async freeClaims(claims: ClaimsOfTheDead): Promise<number> {
+    const freed = await claims.free(elapsed());
+    if (freed > 0) this.look();
+    return freed;
   }
 
-  private async purge(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      const before = new Date(timeNow() - KEPT_MS);
-      const purged = await purgeDeliveries(this.parts.pool, before, PURGE_AT_ONCE).catch(() => 0);
-      await pause(purged > 0 ? POLL_MS : PURGE_EVERY_MS, signal);
-    }
+  private purge(): Promise<number> {
+    return purgeDeliveries(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
   }
 }
 

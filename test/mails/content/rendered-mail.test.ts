@@ -1,13 +1,12 @@
-import { buttonColors } from '../../../src/mails/content/mail-style.js';
 import { renderMail } from '../../../src/mails/content/rendered-mail.js';
-import { rewardText } from '../../../src/mails/content/reward-text.js';
 import { sampleValues } from '../../../src/mails/content/sample-values.js';
+import { BUILT_IN_THEME } from '../../../src/themes/built-in-theme.js';
 import { MAIL_TYPES } from '../../../src/themes/theme-instance.js';
 import { resolveTheme } from '../../../src/themes/resolve-theme.js';
 import { HOSTILE_VALUES } from '../../templates/hostile-templates.js';
 
-const THEME = resolveTheme();
-const SAMPLE = sampleValues((code) => `https://share.example/s/acme/${code}`);
+const THEME = BUILT_IN_THEME;
+const SAMPLE = sampleValues('en', (code) => `https://share.example/s/acme/${code}`);
 const FRAME = { locale: 'de_CH', unsubscribeUrl: 'https://ledger.example/mail/unsubscribe/x' };
 const themeWith = (content: object) =>
   resolveTheme({ email: { WELCOME: { content } }, page: { color: '#ffe08a' } });
@@ -47,8 +46,10 @@ describe('a mail', () => {
     const { html, text } = renderMail(theme, 'WELCOME', SAMPLE, FRAME);
     expect(html).toContain('src="https://img.example/a.png?x=&#34;&#62;&#60;script&#62;"');
     expect(html).toContain('>Share ANNLEE</a>');
-    expect(html).toMatch(/class="button"[^>]*background-color: ?#ffe08a; ?color: ?#000000/);
-    expect(text).toContain('Tell *others*');
+    expect(html).toMatch(
+      /class="button"[^>]*background-color: ?#ffe08a; ?color: ?#000000 !important/,
+    );
+    expect(text).toContain('\nTell others\n');
   });
 
   it('is the same document whatever people are called', () => {
@@ -65,34 +66,63 @@ describe('a mail', () => {
       expect(subject).not.toMatch(/[\r\n]/);
     }
   });
-});
 
-describe('a button', () => {
-  it('has a contrast of at least 4.5 in any colour', () => {
-    const luminance = (color: string): number => {
-      const parts = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255);
-      const [red, green, blue] = parts.map((part) =>
-        part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
-      );
-      return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+  it('has a text part to read: no marks, links with their addresses, values as they are', () => {
+    const theme = themeWith({
+      headerContent: '# Hi {{user.firstName}}',
+      bodyContent:
+        '**{{reward.text}}** for [you](https://shop.example/a?b=c), see https://shop.example and ' +
+        '[{{friend.name}}]({{shareLink}}).\n\n- one\n- _two_\n\n![A picture](https://img.example/a.png)',
+      footer: 'Bye <b>now</b> &amp; [nothing](javascript:alert(1))',
+      hasShareLink: false,
+    });
+    const values = {
+      ...SAMPLE,
+      'user.firstName': '*Ann* <b>',
+      'friend.name': '[Bob](https://evil.example)',
     };
-    for (let step = 0; step < 4096; step += 1) {
-      const { background, text } = buttonColors(`#${step.toString(16).padStart(3, '0')}`);
-      const [low, high] = [luminance(background), luminance(text)].sort((a, b) => a - b);
-      expect((high! + 0.05) / (low! + 0.05)).toBeGreaterThanOrEqual(4.5);
-    }
-    expect(buttonColors('red').background).toBe('#1f5fa8');
+    expect(renderMail(theme, 'WELCOME', values, FRAME).text).toBe(
+      [
+        'Hi *Ann* <b>',
+        '$10.00 for you (https://shop.example/a?b=c), see https://shop.example and [Bob](https://evil.example) (https://share.example/s/acme/ANNLEE).',
+        ' * one\n * two',
+        'A picture',
+        'Bye now & nothing',
+        `Abmelden: ${FRAME.unsubscribeUrl}\n`,
+      ].join('\n\n'),
+    );
   });
-});
 
-describe('a reward in words', () => {
-  it('is its amount and unit, or its percentage, never its code', () => {
-    expect(rewardText({ type: 'CREDIT', unit: 'USD', assignedCredit: 10 })).toBe('10 USD');
-    expect(
-      rewardText({ type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 3 }),
-    ).toBe('15 %');
-    const tank = { type: 'FUELTANK', amount: 5, unit: null } as const;
-    expect(rewardText({ ...tank, fuelTankType: 'CREDIT' })).toBe('5');
-    expect(rewardText({ ...tank, fuelTankType: 'PCT_DISCOUNT' })).toBe('5 %');
+  it('has the built-in text in the place of one that cannot be rendered any more', () => {
+    const theme = resolveTheme({
+      email: {
+        WELCOME: {
+          configuration: { subject: '{{#each a}}' },
+          content: {
+            headerContent: '*'.repeat(600),
+            bodyContent: 'Hello {{code}}',
+            shareButtonHeader: '{{{code}}}',
+          },
+        },
+      },
+    });
+    const built = renderMail(THEME, 'WELCOME', SAMPLE, FRAME);
+    const { subject, html, text } = renderMail(theme, 'WELCOME', SAMPLE, FRAME);
+    expect(subject).toBe(built.subject);
+    expect(text).toMatch(/^Welcome!\n\nHello ANNLEE\n/);
+    expect(html).toContain('>Share your link</a>');
+  });
+
+  it('is unsubscribed from by a link in its own language, or in English', () => {
+    const linkIn = (locale: string) =>
+      />([^<]*)<\/a><\/p><\/div>/.exec(
+        renderMail(THEME, 'WELCOME', SAMPLE, { ...FRAME, locale }).html,
+      )?.[1];
+    expect(['en_GB', 'de', 'fr_CA', 'xx'].map(linkIn)).toEqual([
+      'Unsubscribe',
+      'Abmelden',
+      'Se désabonner',
+      'Unsubscribe',
+    ]);
   });
 });

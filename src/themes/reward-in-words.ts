@@ -1,4 +1,4 @@
-import type { PromisedValue } from '../../domain/program.js';
+import type { PromisedValue } from '../domain/program.js';
 
 /** What follows a percentage, by language. */
 const OFF: Readonly<Record<string, string>> = {
@@ -12,8 +12,8 @@ const OFF: Readonly<Record<string, string>> = {
 };
 
 /**
- * The promised reward in a few words: `10 % off`, `$10.00`, `500 POINTS`. In a language without
- * words here the figures alone.
+ * A reward, promised or granted, in a few words for `reward.text` in mails and on pages:
+ * `10 % off`, `$10.00`, `500 POINTS`. In a language without words here the figures alone.
  * @param locale `language` or `language_COUNTRY`.
  * @returns null for one that has no figures.
  */

@@ -1,0 +1,80 @@
+/** The words of the service itself around a theme's texts: how somebody gets no more mails. */
+export interface MailWords {
+  /** The link in a mail, and the title of its page. */
+  readonly unsubscribe: string;
+  readonly button: string;
+  readonly done: string;
+  readonly doneText: string;
+}
+
+const ENGLISH: MailWords = {
+  unsubscribe: 'Unsubscribe',
+  button: 'Send me no more mails',
+  done: 'You are unsubscribed',
+  doneText: 'You will get no more of these mails.',
+};
+
+const WORDS: ReadonlyMap<string, MailWords> = new Map([
+  ['en', ENGLISH],
+  [
+    'de',
+    {
+      unsubscribe: 'Abmelden',
+      button: 'Keine E-Mails mehr senden',
+      done: 'Abgemeldet',
+      doneText: 'Sie erhalten keine dieser E-Mails mehr.',
+    },
+  ],
+  [
+    'es',
+    {
+      unsubscribe: 'Cancelar la suscripción',
+      button: 'No enviarme más correos',
+      done: 'Suscripción cancelada',
+      doneText: 'No recibirá más correos de este tipo.',
+    },
+  ],
+  [
+    'fr',
+    {
+      unsubscribe: 'Se désabonner',
+      button: 'Ne plus m’envoyer d’e-mails',
+      done: 'Vous êtes désabonné(e)',
+      doneText: 'Vous ne recevrez plus ces e-mails.',
+    },
+  ],
+  [
+    'it',
+    {
+      unsubscribe: 'Annulla l’iscrizione',
+      button: 'Non inviarmi altre e-mail',
+      done: 'Iscrizione annullata',
+      doneText: 'Non riceverà più queste e-mail.',
+    },
+  ],
+  [
+    'nl',
+    {
+      unsubscribe: 'Afmelden',
+      button: 'Stuur mij geen e-mails meer',
+      done: 'U bent afgemeld',
+      doneText: 'U ontvangt deze e-mails niet meer.',
+    },
+  ],
+  [
+    'pt',
+    {
+      unsubscribe: 'Cancelar a subscrição',
+      button: 'Não me enviar mais e-mails',
+      done: 'Subscrição cancelada',
+      doneText: 'Não receberá mais estes e-mails.',
+    },
+  ],
+]);
+
+/** @param locale `language` or `language_COUNTRY`; English for a language without words here. */
+export const mailWords = (locale: string): MailWords => WORDS.get(locale.slice(0, 2)) ?? ENGLISH;
+
+/** The first of these locales whose language has words; `en`: none has. */
+export const localeWithWords = (locales: readonly string[]): string =>
+  locales.find((locale) => WORDS.has(locale.slice(0, 2))) ?? 'en';

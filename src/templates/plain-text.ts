@@ -1,0 +1,24 @@
+import { compile } from 'html-to-text';
+
+const heading = { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 };
+
+/**
+ * HTML from `cleanHtml` as text for reading: links as `text (address)`, images as their words,
+ * lists with dots and figures. Without any mark of markdown.
+ */
+export const plainText: (html: string) => string = compile({
+  wordwrap: false,
+  selectors: [
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: heading })),
+    {
+      selector: 'a',
+      options: {
+        linkBrackets: ['(', ')'],
+        hideLinkHrefIfSameAsText: true,
+        // As people write it.
+        pathRewrite: (address: string) => address.replace(/^(https?:\/\/[^/]+)\/$/, '$1'),
+      },
+    },
+    { selector: 'img', options: { pathRewrite: () => '' } },
+  ],
+});
