@@ -135,21 +135,30 @@ export function makeFollowers(
       sealing,
       logger,
     }),
-    webhooks: new Webhooks({
-      core,
-      pool,
-      process: parts.stores.presence.id,
-      guard,
-      keys: new SigningKeys(pool, core.webhookKeysSealer),
-      logger,
-      settle,
-      translate: (position) => positionOfOrigin(log, position),
-      publicUrl: () => config.publicUrl ?? parts.address.url,
-      onAttempt: parts.observeWebhooks,
-    }),
+    webhooks: webhooksOf(parts, { config, logger }, guard),
     mails,
     payments,
   };
+}
+
+function webhooksOf(
+  { stores, watched, address, observeWebhooks }: FollowersParts,
+  { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
+  guard: EndpointGuard,
+): Webhooks {
+  const { core, background: pool, presence } = stores;
+  return new Webhooks({
+    core,
+    pool,
+    process: presence.id,
+    guard,
+    keys: new SigningKeys(pool, core.webhookKeysSealer),
+    logger,
+    settle: () => watched.loss.settle(),
+    translate: (position) => positionOfOrigin(core.log, position),
+    publicUrl: () => config.publicUrl ?? address.url,
+    onAttempt: observeWebhooks,
+  });
 }
 
 function mailsOf(

@@ -11,7 +11,7 @@ import {
   type StartRewardPush,
 } from '../../src/domain/account/reward-push.js';
 import type { PaidInvoice } from '../../src/domain/customer/customer.state.js';
-import { personal } from '../../src/domain/personal.js';
+import { personal, type Personal } from '../../src/domain/personal.js';
 import {
   accountOpened,
   credit,
@@ -94,7 +94,7 @@ const started = (
 };
 const pushed = (
   granted: AccountEventOf<'RewardGranted'>,
-  reference = personal(SUBJECT, 'cbtxn_1') as AccountEventOf<'RewardPushed'>['reference'],
+  reference: Personal<string> = personal(SUBJECT, 'cbtxn_1'),
 ): AccountEventOf<'RewardPushed'> => ({
   type: 'RewardPushed',
   at: NOW,

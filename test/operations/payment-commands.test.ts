@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import type { Json } from '../support/api-client.js';
+import { until } from '../support/projected-ledger.js';
 import {
   personal,
   startWithStores,
@@ -96,7 +97,7 @@ describe('payment connect', () => {
     const { code, out } = await connecting(tenant.alias);
     expect([code, JSON.parse(out)]).toEqual([0, connected()]);
     expect(double.callsTo('GET', /^\/v1\/balance$/)).toHaveLength(1);
-    expect(await show()).toEqual(connected());
+    expect(await show()).toEqual({ ...connected(), parked: [] });
   });
 
   it('refuses what it cannot connect, in one line, and changes nothing', async () => {
@@ -114,7 +115,7 @@ describe('payment connect', () => {
     expect(await connecting(tenant.alias, 'key', '--provider', 'other')).toEqual(
       refusedWith(/must be stripe/),
     );
-    expect(await show()).toEqual(connected());
+    expect(await show()).toEqual({ ...connected(), parked: [] });
   });
 
   it('is followed by what the provider has already: payment sync', async () => {
@@ -150,12 +151,58 @@ describe('payment connect', () => {
       ...customer,
       gone: false,
       subscription: { status: 'PAID', value: 12.5 },
+      rewards: [],
     });
     double.fail({ kind: 'answer', status: 500 });
     expect(await cli('payment', 'sync', tenant.alias)).toEqual(refusedWith(/answered 500/));
     expect(await cli('payment', 'sync', tenant.alias, '--since', 'soon')).toEqual(
       refusedWith(/--since takes a time/),
     );
+  });
+
+  it('shows rewards that the provider refused, which payment sync tries again', async () => {
+    await service.applyProgram(tenant.alias, {
+      id: 'default',
+      referredReward: null,
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        currency: 'USD',
+        assignedCredit: 700,
+        payTo: 'provider',
+        when: 'STARTED',
+      },
+    });
+    const [ann, bob, code] = [personal('ann'), personal('bob'), personal('c')];
+    const put = (id: string, more: Json) =>
+      tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...more });
+    await put(ann, { referralCode: code, paymentProviderId: 'cus_refused' });
+    await put(bob, { referredBy: { code } });
+    const rewards = async (): Promise<readonly Json[]> => {
+      const { out } = await cli('payment', 'show', tenant.alias, '--account', ann, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
+    };
+    const comesTo = (state: string): Promise<void> =>
+      until(async () => (await rewards())[0]?.['state'] === state, 50_000);
+    await comesTo('PARKED');
+    const [{ rewardId } = {}] = await rewards();
+    const reason = 'the provider answered 404 (resource_missing)';
+    await until(async () => JSON.stringify(await show()).includes(reason), 50_000);
+    expect(await show()).toMatchObject({ parked: [{ rewardId, reason }] });
+    double.customer('cus_refused');
+    expect((await cli('payment', 'sync', tenant.alias)).code).toBe(0);
+    await comesTo('PUSHED');
+    expect(double.balanceTransactions).toEqual([
+      expect.objectContaining({ customer: 'cus_refused', amount: -700 }),
+    ]);
+    expect(await rewards()).toEqual([
+      {
+        rewardId,
+        state: 'PUSHED',
+        externalReference: double.balanceTransactions[0]?.id,
+        reason: null,
+      },
+    ]);
   });
 
   it('leaves no secret readable in the log, and destroys its key at the end', async () => {

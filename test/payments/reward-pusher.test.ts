@@ -304,10 +304,7 @@ describe('a connected tenant', () => {
     expect(creditsOf(ann)).toEqual([]);
     await link(tenant, ann);
     const refused = await tenant.live.post(`/reward/${creditId}/cancel`);
-    expect([refused.status, (refused.body as Json)['apiErrorCode']]).toEqual([
-      400,
-      'REWARD_NOT_CANCELLABLE',
-    ]);
+    expect([refused.status, refused.body['apiErrorCode']]).toEqual([400, 'REWARD_NOT_CANCELLABLE']);
     await comesTo(tenant, ann, 'PUSHED');
     expect(creditsOf(ann)).toHaveLength(1);
     expect(keysOf(new RegExp(`cus_${ann}/`))).toEqual([`reward:${creditId}`]);
@@ -317,9 +314,7 @@ describe('a connected tenant', () => {
     const { bob, discountId } = await referral(tenant);
     await link(tenant, bob);
     const isLookedFor = (): boolean =>
-      double
-        .callsTo('GET', /subscriptions/)
-        .some(({ body }) => body['customer'] === `cus_${bob}`);
+      double.callsTo('GET', /subscriptions/).some(({ body }) => body['customer'] === `cus_${bob}`);
     await until(isLookedFor, WITHIN_MS);
     double.subscription(`sub_${bob}`, `cus_${bob}`);
     const other = { id: `di_other_${bob}`, source: { coupon: 'SUMMER', type: 'coupon' } };

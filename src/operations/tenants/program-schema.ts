@@ -33,6 +33,29 @@ const terms = {
   },
 };
 
+/** What the provider pays is an amount of money. */
+const creditOf = (moment: object) => ({
+  required: ['unit', 'assignedCredit'],
+  additionalProperties: false,
+  properties: {
+    type: true,
+    ...moment,
+    ...terms,
+    unit: { type: 'string', minLength: 1, maxLength: 64 },
+    assignedCredit: wholeFrom(1),
+    currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
+    payTo,
+  },
+  if: { required: ['payTo'], properties: { payTo: { const: 'provider' } } },
+  then: {
+    required: ['currency'],
+    properties: {
+      unit: { pattern: '^[Cc][Ee][Nn][Tt][Ss]$' },
+      currency: { type: 'string' },
+    },
+  },
+});
+
 const rewardOf = (moment: object) => ({
   type: 'object',
   required: ['type'],
@@ -40,27 +63,7 @@ const rewardOf = (moment: object) => ({
   allOf: [
     {
       if: { properties: { type: { const: 'CREDIT' } } },
-      then: {
-        required: ['unit', 'assignedCredit'],
-        additionalProperties: false,
-        properties: {
-          type: true,
-          ...moment,
-          ...terms,
-          unit: { type: 'string', minLength: 1, maxLength: 64 },
-          assignedCredit: wholeFrom(1),
-          currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
-          payTo,
-        },
-        if: { required: ['payTo'], properties: { payTo: { const: 'provider' } } },
-        then: {
-          required: ['currency'],
-          properties: {
-            unit: { pattern: '^[Cc][Ee][Nn][Tt][Ss]$' },
-            currency: { type: 'string' },
-          },
-        },
-      },
+      then: creditOf(moment),
     },
     {
       if: { properties: { type: { const: 'PCT_DISCOUNT' } } },

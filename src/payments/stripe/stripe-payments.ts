@@ -106,8 +106,7 @@ async function discountMade(
 
 type CouponTerms = Pick<Discount, 'percent' | 'months'>;
 
-const couponOf = ({ percent, months }: CouponTerms): string =>
-  `ref_${percent}_${months === null ? 'once' : months}`;
+const couponOf = ({ percent, months }: CouponTerms): string => `ref_${percent}_${months ?? 'once'}`;
 
 async function ensureCoupon(
   stripe: Stripe,
