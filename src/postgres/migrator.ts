@@ -28,6 +28,7 @@ import * as knowWhenSubscriptionsBegan from '../../migrations/0057_know_when_sub
 import * as retryByTheDatabasesClock from '../../migrations/0058_retry_by_the_databases_clock.js';
 import * as storeMailDeliveries from '../../migrations/0061_store_mail_deliveries.js';
 import * as findRewardsToPay from '../../migrations/0062_find_rewards_to_pay.js';
+import * as followPaymentProviders from '../../migrations/0064_follow_payment_providers.js';
 import * as findWaitingMails from '../../migrations/0065_find_waiting_mails.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
@@ -74,6 +75,7 @@ export const MIGRATIONS: Migrations = {
   '0058_retry_by_the_databases_clock': retryByTheDatabasesClock,
   '0061_store_mail_deliveries': storeMailDeliveries,
   '0062_find_rewards_to_pay': findRewardsToPay,
+  '0064_follow_payment_providers': followPaymentProviders,
   '0065_find_waiting_mails': findWaitingMails,
 };
 

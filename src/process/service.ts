@@ -27,7 +27,6 @@ import {
   startReadiness,
   startSealing,
   startMails,
-  startPayments,
   startWebhooks,
   startUnreadableRetries,
 } from './start-followers.js';
@@ -44,6 +43,7 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
+import { startPayments, startPaymentsWork } from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -103,9 +103,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const { events: paymentEvents } = await start(startPayments(followers));
+    const payments = await start(startPayments(core, followers.webhooks.guard));
     const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
-    const http = { ...shown, paymentEvents, visits, downloads };
+    const http = { ...shown, payments, visits, downloads };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...http };
     const application = await start(startApplication(parts, options));
@@ -122,6 +122,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPools, address, resources };
     await start(startExports(exporting, options));
+    await start(startPaymentsWork(stores, { ...payments, plans: followers.payments }, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));

@@ -15,7 +15,8 @@ import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import { Mails } from '../mails/mails.js';
-import { Payments } from '../payments/payments.js';
+import { PaymentNotes } from '../payments/incoming/payment-notes.js';
+import { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -61,7 +62,7 @@ export interface Followers {
   readonly webhooks: Webhooks;
   /** Undefined: no mail goes out. */
   readonly mails: Mails | undefined;
-  readonly payments: Payments;
+  readonly payments: RewardPayments;
 }
 
 export function startJobsPool(
@@ -97,7 +98,7 @@ export function makeFollowers(
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
   const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
-  const payments = new Payments({ ...parts.stores, pool, guard, logger });
+  const payments = new RewardPayments({ pool, tenants: core.tenants, streams: core.streams });
   const sealing = new ChainSealing({
     seals: sealsIn(pool),
     log,
@@ -115,19 +116,7 @@ export function makeFollowers(
       settle,
     }),
     jobs,
-    policies: new PolicyRunner({
-      stores: postgresPolicyStores(pool),
-      log,
-      decode: decodeAny(codec),
-      policies: POLICIES,
-      isUnavailable: isOutage,
-      logger,
-      carryOut: carryOutReactions(core.commands, jobs, core.streams, {
-        mails: mails?.plans,
-        payments: payments.plans,
-      }),
-      settle,
-    }),
+    policies: policiesOf(parts, { jobs, mails, payments, logger }),
     sealer: new ChainSealer({
       locks: new AdvisoryLocks(pool),
       seals: sealsIn(pool),
@@ -158,6 +147,30 @@ function webhooksOf(
     translate: (position) => positionOfOrigin(core.log, position),
     publicUrl: () => config.publicUrl ?? address.url,
     onAttempt: observeWebhooks,
+  });
+}
+
+function policiesOf(
+  { stores, watched }: FollowersParts,
+  {
+    logger,
+    ...takers
+  }: Pick<Followers, 'jobs' | 'mails' | 'payments'> & Pick<ServiceOptions, 'logger'>,
+): PolicyRunner {
+  const { core, background: pool } = stores;
+  return new PolicyRunner({
+    stores: postgresPolicyStores(pool),
+    log: core.log,
+    decode: decodeAny(core.codec),
+    policies: POLICIES,
+    isUnavailable: isOutage,
+    logger,
+    carryOut: carryOutReactions(core.commands, takers.jobs, core.streams, {
+      mails: takers.mails?.plans,
+      providers: new PaymentNotes(pool, core.names),
+      payments: takers.payments,
+    }),
+    settle: () => watched.loss.settle(),
   });
 }
 
@@ -262,17 +275,13 @@ export function startMails({ mails }: Followers): Started<Mails | undefined> {
   return { part: mails, undo: async () => mails?.sender.stop() };
 }
 
-export function startPayments({ payments }: Followers): Started<Payments> {
-  return { part: payments, undo: () => payments.stop() };
-}
-
 export function startSealing({ sealer }: Followers): Started<ChainSealer> {
   return { part: sealer, undo: () => sealer.stop() };
 }
 
 /** Starts them once the log is known to be the database's own. */
 export function startFollowing(
-  { projections, policies, sealer, webhooks, mails, payments }: Followers,
+  { projections, policies, sealer, webhooks, mails }: Followers,
   { log }: Core,
   { config }: ServiceOptions,
 ): Started<undefined> {
@@ -284,7 +293,6 @@ export function startFollowing(
     if (roles.has('worker')) sealer.start();
     if (roles.has('worker')) webhooks.start();
     if (roles.has('worker')) mails?.sender.start();
-    if (roles.has('worker')) payments.pusher.start();
   });
   return { part: undefined, undo: () => waiting.abort() };
 }

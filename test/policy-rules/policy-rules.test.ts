@@ -75,6 +75,7 @@ afterAll(() =>
 );
 
 describe('what the payment provider told', () => {
+  const HEARD = { kind: 'provider-note', note: { kind: 'event', at: 1 } } as const;
   const received = (kind: 'TRIAL' | 'IGNORED'): DomainEvent => ({
     type: 'ProviderEventReceived',
     at: 1,
@@ -86,30 +87,52 @@ describe('what the payment provider told', () => {
     fact: kind === 'IGNORED' ? { kind, because: 'TYPE' } : { kind },
   });
 
+  const LOOKED_AT: Reaction = {
+    kind: 'payment',
+    of: { customer: ACME.accountRef },
+    dueAt: null,
+  };
+
   it('is applied to the account that has the customer', () => {
+    const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
     given(received('TRIAL')).then(
-      { kind: 'customer', stream: ACME.accountRef },
-      { kind: 'payment', of: { customer: ACME.accountRef }, dueAt: null },
+      HEARD,
+      { kind: 'customer', stream: ACME.accountRef, waiting },
+      LOOKED_AT,
     );
   });
 
   it('of a subscription without an effect is looked at by who waits for one', () => {
     const active = { ...received('IGNORED'), fact: { kind: 'IGNORED', because: 'STATUS' } };
-    given(active as DomainEvent).then({
-      kind: 'payment',
-      of: { customer: ACME.accountRef },
-      dueAt: null,
-    });
+    const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
+    given(active as DomainEvent).then(
+      HEARD,
+      { kind: 'customer', stream: ACME.accountRef, waiting },
+      LOOKED_AT,
+    );
   });
 
-  it('is left alone without an effect', () => {
-    given(received('IGNORED')).then();
+  it('is noted and left alone without an effect', () => {
+    given(received('IGNORED')).then(HEARD);
+  });
+
+  it('is asked for daily from its connection on', () => {
+    given({
+      type: 'PaymentProviderConnected',
+      at: 1,
+      mode: 'test',
+      provider: 'stripe',
+      secrets: { subject: 'connection', value: null },
+      replacedValidUntil: 1,
+      ended: [],
+    }).then({ kind: 'provider-note', note: { kind: 'connected', mode: 'test' } });
   });
 
   it('is applied when an account gets the customer', () => {
     const paymentProviderId = { subject: BOB.person, value: 'cus_1' };
     given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then(
       { kind: 'command', account: ACME.accountRef, request: { type: 'ApplyCustomer' } },
+      { kind: 'provider-note', note: { kind: 'linked', customer: 'cus_1' } },
       { kind: 'payment', of: { account: ACME.accountRef }, dueAt: null },
     );
   });

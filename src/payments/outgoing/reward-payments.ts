@@ -11,19 +11,20 @@ type PaymentReaction = Extract<Reaction, { kind: 'payment' }>;
 
 /** Asks for the accounts that an event gives something to pay. */
 export class RewardPayments {
+  /** Called when something is due. */
+  onAsked: () => void = () => undefined;
+
   constructor(
     private readonly parts: {
       readonly pool: Pool;
       readonly tenants: Pick<TenantDirectory, 'read'>;
       readonly streams: Pick<ReadableStreams, 'reservations'>;
-      /** Called when something is due. */
-      readonly onAsked: () => void;
     },
   ) {}
 
   /** Harmless when repeated. @throws when the database or the log is unavailable. */
   async plan(event: LedgerEvent<DomainEvent>, { of, dueAt }: PaymentReaction): Promise<void> {
-    const { pool, tenants, streams, onAsked } = this.parts;
+    const { pool, tenants, streams } = this.parts;
     const { tenant, mode } = event;
     if ((await tenants.read(tenant))?.programType !== 'PAYMENT_PROVIDER') return;
     if ('account' in of) await askForWork(pool, { tenant, mode, account: of.account, dueAt });
@@ -32,6 +33,6 @@ export class RewardPayments {
       if (state.status !== 'held') return;
       await wakeWork(pool, { tenant, mode, account: state.holder.account });
     }
-    onAsked();
+    this.onAsked();
   }
 }
