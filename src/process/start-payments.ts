@@ -38,7 +38,8 @@ export interface PaymentsWork {
 /** Work beside requests, where this process works. */
 export function startPaymentsWork(
   { core, background: pool, presence }: Stores,
-  { provider, plans }: Payments & { readonly plans: RewardPayments },
+  { provider }: Payments,
+  plans: RewardPayments,
   { config, logger }: ServiceOptions,
 ): Started<PaymentsWork> {
   const { tenants, payments: connections, streams, names } = core;
