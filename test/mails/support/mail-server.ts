@@ -18,6 +18,8 @@ export type Manner = 'take' | 'hang' | 'cut' | { readonly code: number };
 export class MailServer {
   readonly received: Received[] = [];
   readonly offered: string[] = [];
+  /** The Message-ID of each mail that it was offered. */
+  private readonly ids: string[] = [];
   readonly manners = new Map<string, Manner>();
   private readonly sockets = new Map<number | undefined, Socket>();
 
@@ -39,7 +41,9 @@ export class MailServer {
           const from = mailFrom === false ? '' : mailFrom.address;
           const own = started.server!;
           const manner = own.manners.get(to[0] ?? '') ?? 'take';
+          const text = Buffer.concat(chunks).toString();
           own.offered.push(to[0] ?? '');
+          own.ids.push(/^Message-ID: (\S+)/im.exec(text)?.[1] ?? '');
           if (manner === 'hang') return;
           if (manner === 'cut') return own.cut(session.remotePort);
           // Servers quote addresses.
@@ -83,6 +87,11 @@ export class MailServer {
   /** How often it was offered a mail to the address. */
   offers(address: string): number {
     return this.offered.filter((one) => one === address).length;
+  }
+
+  /** In the order of the offers, those that it did not take included. */
+  offeredIds(address: string): readonly string[] {
+    return this.ids.filter((_, n) => this.offered[n] === address);
   }
 
   private cut(port: number | undefined): void {
