@@ -79,7 +79,7 @@ async function sync(
 ): Promise<void> {
   const scope = scopeOf(tenant, mode);
   const synced = await withWorld((world) =>
-    onRecord(scope, 'payment sync', (core) => syncTenantPayments(core, world, scope, since)),
+    onRecord(scope, 'payment sync', (core) => syncTenantPayments(core, world, scope, { since })),
   );
   print(synced, json);
 }
@@ -110,7 +110,7 @@ async function withWorld<T>(work: (world: PaymentWorld) => Promise<T>): Promise<
   const guard = new EndpointGuard({ allowed: loadConfig().webhookAllowCidrs });
   const provider = new StripeProvider(guard);
   try {
-    return await work({ provider, guard, publicUrl });
+    return await work({ provider: () => Promise.resolve(provider), guard, publicUrl });
   } finally {
     await provider.close();
   }

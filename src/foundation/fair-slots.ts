@@ -1,4 +1,4 @@
-import { elapsed } from './world.js';
+import { after, elapsed } from './world.js';
 
 /** Who asks for a slot. Slots are shared among groups first, then among the members of a group. */
 export interface Party {
@@ -20,6 +20,11 @@ export interface SlotLimits {
    * there, and one that held more than an equal share on average has no more than that.
    */
   readonly pastMs: number;
+  /**
+   * From this many slots held on average, a group with more than its share of them, while others
+   * are there, has one at a time, and rests after each turn as long as that took. Default: never.
+   */
+  readonly restFrom?: number;
   /** Parties that wait, in all; beyond it the group with most of them loses its newest one. */
   readonly waitingMax: number;
 }
@@ -38,16 +43,41 @@ export interface Turn {
 
 interface Group {
   readonly name: string;
-  held: number;
+  readonly held: Held;
   waiting: number;
   /** By member, those that had a slot longest ago first. */
   readonly queues: Map<string, Place[]>;
-  /** Slots that it held on average, at the time of `changedAt`. */
-  average: number;
-  /** When `held` changed last. */
-  changedAt: number;
   /** When a turn that is not passing ended last. */
   wasThereAt: number;
+  /** Rests that are not over. */
+  resting: number;
+}
+
+/** Times an equal share: groups that ask alike differ a little. */
+const GREEDY_FROM = 1.5;
+
+/** Slots that are held. */
+class Held {
+  now = 0;
+  /** When `now` changed last, on the clock of `elapsed`. */
+  changedAt = elapsed();
+  private before = 0;
+
+  /** @param pastMs how long the past counts; 0: it does not. */
+  constructor(private readonly pastMs: number) {}
+
+  /** Of the slots that were held, the later ones with more weight. */
+  average(): number {
+    if (this.pastMs === 0) return 0;
+    const weight = Math.exp((this.changedAt - elapsed()) / this.pastMs);
+    return this.now + (this.before - this.now) * weight;
+  }
+
+  add(more: 1 | -1): void {
+    this.before = this.average();
+    this.changedAt = elapsed();
+    this.now += more;
+  }
 }
 
 type State = 'waiting' | 'holding' | 'paused' | 'over';
@@ -64,10 +94,12 @@ export class FairSlots {
   private readonly groups = new Map<string, Group>();
   /** Groups that had a slot a moment ago; those that left first come first. */
   private readonly gone = new Map<string, Group>();
-  private held = 0;
+  private readonly held: Held;
   private waiting = 0;
 
-  constructor(private readonly limits: SlotLimits) {}
+  constructor(private readonly limits: SlotLimits) {
+    this.held = new Held(limits.pastMs);
+  }
 
   /** Asks for a slot. */
   enter({ group, member, isPassing = false }: Party): Turn {
@@ -80,9 +112,9 @@ export class FairSlots {
 
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
-    const group = this.groups.get(name) ?? newGroup(name);
+    const group = this.groups.get(name) ?? newGroup(name, this.limits.pastMs);
     if (this.waiting < this.limits.waitingMax) return false;
-    if (this.held < this.limits.slots && group.held < this.maxOf(group)) return false;
+    if (this.held.now < this.limits.slots && group.held.now < this.maxOf(group)) return false;
     const most = this.crowded(group, 1);
     return most === group && longest(group, member, 1) === member;
   }
@@ -100,6 +132,7 @@ export class FairSlots {
     const { group } = place;
     if (state === 'holding') {
       this.hold(group, -1);
+      this.rest(group, elapsed() - place.heldSince);
       if (!place.isPassing) group.wasThereAt = elapsed();
       this.moveBehind(group);
     }
@@ -109,7 +142,8 @@ export class FairSlots {
   }
 
   private groupOf(name: string): Group {
-    const group = this.groups.get(name) ?? this.gone.get(name) ?? newGroup(name);
+    const known = this.groups.get(name) ?? this.gone.get(name);
+    const group = known ?? newGroup(name, this.limits.pastMs);
     this.groups.set(name, group);
     this.gone.delete(name);
     return group;
@@ -141,14 +175,14 @@ export class FairSlots {
 
   private drop(group: Group): void {
     // A turn that paused for long may be of a group that has gone since, and come back as another.
-    if (group.held > 0 || group.waiting > 0 || this.groups.get(group.name) !== group) return;
+    if (group.held.now > 0 || group.waiting > 0 || this.groups.get(group.name) !== group) return;
     this.groups.delete(group.name);
     const { pastMs } = this.limits;
     if (pastMs > 0 && elapsed() - group.wasThereAt <= pastMs) this.gone.set(group.name, group);
   }
 
   private serve(): void {
-    while (this.held < this.limits.slots && this.waiting > 0) {
+    while (this.held.now < this.limits.slots && this.waiting > 0) {
       const next = this.nextGroup();
       if (next === undefined) return;
       this.begin(next);
@@ -161,8 +195,8 @@ export class FairSlots {
     for (const group of this.groups.values())
       if (
         group.waiting > 0 &&
-        group.held < this.maxOf(group) &&
-        group.held < (next?.held ?? Infinity)
+        group.held.now < this.maxOf(group) &&
+        group.held.now < (next?.held.now ?? Infinity)
       )
         next = group;
     return next;
@@ -170,34 +204,51 @@ export class FairSlots {
 
   private maxOf(group: Group): number {
     const { slots, perGroupMax, aloneMax } = this.limits;
-    this.forget();
-    const isThere = this.groups.has(group.name) || this.gone.has(group.name);
-    const others = this.groups.size + this.gone.size - (isThere ? 1 : 0);
+    const others = this.othersThan(group);
     if (others === 0) return aloneMax;
+    if (group.resting > 0) return 0;
+    if (this.isGreedy(group)) return 1;
     const share = slots / (others + 1);
-    if (this.averageOf(group) <= share) return perGroupMax;
+    if (group.held.average() <= share) return perGroupMax;
     return Math.min(perGroupMax, Math.max(1, Math.floor(share)));
   }
 
+  /** Groups that are there besides this one. */
+  private othersThan({ name }: Group): number {
+    this.forget();
+    const isThere = this.groups.has(name) || this.gone.has(name);
+    return this.groups.size + this.gone.size - (isThere ? 1 : 0);
+  }
+
+  /** It holds more than an equal share of what is held, and that is not little. */
+  private isGreedy(group: Group): boolean {
+    const others = this.othersThan(group);
+    const held = this.held.average();
+    if (others === 0 || held < (this.limits.restFrom ?? Infinity)) return false;
+    return group.held.average() > (GREEDY_FROM * held) / (others + 1);
+  }
+
+  private rest(group: Group, turnMs: number): void {
+    if (!this.isGreedy(group)) return;
+    group.resting += 1;
+    const end = (): void => {
+      group.resting -= 1;
+      this.serve();
+    };
+    // A long turn is past when the past no longer counts.
+    after(Math.min(turnMs, this.limits.pastMs), end, { keepsProcess: false });
+  }
+
   private forget(): void {
-    for (const [name, { changedAt }] of this.gone) {
-      if (elapsed() - changedAt <= this.limits.pastMs) return;
+    for (const [name, { held }] of this.gone) {
+      if (elapsed() - held.changedAt <= this.limits.pastMs) return;
       this.gone.delete(name);
     }
   }
 
-  /** Of the slots that it held, the later ones with more weight. */
-  private averageOf({ held, average, changedAt }: Group): number {
-    const { pastMs } = this.limits;
-    if (pastMs === 0) return 0;
-    return held + (average - held) * Math.exp((changedAt - elapsed()) / pastMs);
-  }
-
   private hold(group: Group, more: 1 | -1): void {
-    group.average = this.averageOf(group);
-    group.changedAt = elapsed();
-    group.held += more;
-    this.held += more;
+    group.held.add(more);
+    this.held.add(more);
   }
 
   private begin(group: Group): void {
@@ -241,6 +292,8 @@ function longest({ queues }: Group, given: string, more: number): string {
 /** One turn. */
 class Place implements Turn {
   readonly begun: Promise<boolean>;
+  /** On the clock of `elapsed`. */
+  heldSince = 0;
   private state: State = 'waiting';
   private settle: (begun: boolean) => void = () => undefined;
 
@@ -278,6 +331,7 @@ class Place implements Turn {
   /** For `FairSlots`. */
   begin(): void {
     this.state = 'holding';
+    this.heldSince = elapsed();
     this.settle(true);
   }
 
@@ -292,12 +346,11 @@ class Place implements Turn {
   }
 }
 
-const newGroup = (name: string): Group => ({
+const newGroup = (name: string, pastMs: number): Group => ({
   name,
-  held: 0,
+  held: new Held(pastMs),
   waiting: 0,
   queues: new Map(),
-  average: 0,
-  changedAt: elapsed(),
   wasThereAt: -Infinity,
+  resting: 0,
 });

@@ -60,10 +60,19 @@ export interface ProviderCalls {
   /** The invoice that this payment, the first of an event's, has paid; null: none. */
   invoicePaidBy(payment: string): Promise<string | null>;
   /**
-   * Paid invoices and subscriptions that were made from this time on, as events would tell them.
+   * A page of the paid invoices and subscriptions that were made from this time on, as events would
+   * tell them.
    * @param since epoch milliseconds.
+   * @param cursor `next` of the page before; null: the first page.
    */
-  factsSince(since: number): AsyncIterable<ProviderEvent>;
+  factsPage(since: number, cursor: string | null): Promise<FactsPage>;
+}
+
+/** At most some hundred facts. */
+export interface FactsPage {
+  readonly facts: readonly ProviderEvent[];
+  /** Null: it is the last page. */
+  readonly next: string | null;
 }
 
 /** What the adapter of one provider offers. */

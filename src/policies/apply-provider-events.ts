@@ -3,16 +3,30 @@ import type { Policy } from './policy.js';
 /**
  * An account follows the customer of its payment provider: whenever the provider told something,
  * and when the account gets the customer's id. Both are recorded before they are looked at, so that
- * one of the two reactions sees both.
+ * one of the two reactions sees both. What waits, and when a provider was heard of, is noted.
  */
 export const applyProviderEvents: Policy = {
   name: 'apply-provider-events',
-  handles: new Set(['ProviderEventReceived', 'PaymentProviderIdSet']),
+  handles: new Set(['ProviderEventReceived', 'PaymentProviderIdSet', 'PaymentProviderConnected']),
   react: ({ event, stream, accountRef: account }) => {
-    if (event.type === 'PaymentProviderIdSet')
-      return [{ kind: 'command', account, request: { type: 'ApplyCustomer' } }];
-    return event.type === 'ProviderEventReceived' && event.fact.kind !== 'IGNORED'
-      ? [{ kind: 'customer', stream }]
-      : [];
+    switch (event.type) {
+      case 'PaymentProviderConnected':
+        return [{ kind: 'provider-note', note: { kind: 'connected', mode: event.mode } }];
+      case 'PaymentProviderIdSet': {
+        const { value: customer } = event.paymentProviderId;
+        const apply = { kind: 'command', account, request: { type: 'ApplyCustomer' } } as const;
+        if (customer === null) return [apply];
+        return [apply, { kind: 'provider-note', note: { kind: 'linked', customer } }];
+      }
+      case 'ProviderEventReceived': {
+        const { at, eventRef, ids } = event;
+        const heard = { kind: 'provider-note', note: { kind: 'event', at } } as const;
+        if (event.fact.kind === 'IGNORED') return [heard];
+        const waiting = { eventRef, subject: ids.subject, at };
+        return [heard, { kind: 'customer', stream, waiting }];
+      }
+      default:
+        return [];
+    }
   },
 };

@@ -1,15 +1,35 @@
 import type { PersonId } from '../domain/account/account.events.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
 import type { DomainEvent } from '../domain/events.js';
-import type { AccountRef } from '../domain/scope.js';
+import type { AccountRef, Mode } from '../domain/scope.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import type { MailType } from '../themes/theme-instance.js';
+
+/** What is kept of payment providers beside the log. */
+export type ProviderNote =
+  | { readonly kind: 'connected'; readonly mode: Mode }
+  /** When it was recorded, epoch milliseconds. */
+  | { readonly kind: 'event'; readonly at: number }
+  | { readonly kind: 'linked'; readonly customer: string };
+
+/** An event of the provider: its keyed hash, the key of its ids, when it was recorded. */
+export interface WaitingForAccount {
+  readonly eventRef: string;
+  readonly subject: string;
+  readonly at: number;
+}
 
 /** A policy's reaction. All kinds may be repeated; a repetition changes nothing. */
 export type Reaction =
   | { readonly kind: 'command'; readonly account: AccountRef; readonly request: AccountRequest }
   /** The account that has the customer of this stream is brought to what it says. */
-  | { readonly kind: 'customer'; readonly stream: string }
+  | {
+      readonly kind: 'customer';
+      readonly stream: string;
+      /** What waits, when no account has it. */
+      readonly waiting: WaitingForAccount;
+    }
+  | { readonly kind: 'provider-note'; readonly note: ProviderNote }
   | {
       readonly kind: 'job';
       readonly task: 'settle-reward' | 'finish-moderation' | 'finish-erasure';

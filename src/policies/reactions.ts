@@ -10,7 +10,7 @@ import { timeNow } from '../foundation/world.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
-import type { CarryOut, Reaction } from './policy.js';
+import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
 
 /** Plans mails. Missing where no mail goes out. */
 export interface PlansMails {
@@ -18,6 +18,19 @@ export interface PlansMails {
     event: LedgerEvent<DomainEvent>,
     reaction: Extract<Reaction, { kind: 'mail' }>,
   ): Promise<void>;
+}
+
+/** Keeps what is known of payment providers beside the log. */
+export interface NotesProviders {
+  note(scope: Scope, note: ProviderNote): Promise<void>;
+  waits(scope: Scope, stream: string, event: WaitingForAccount): Promise<void>;
+  linked(stream: string): Promise<void>;
+}
+
+/** Missing where nothing of it is kept. */
+interface Noted {
+  readonly mails?: PlansMails | undefined;
+  readonly providers?: NotesProviders | undefined;
 }
 
 /**
@@ -28,18 +41,23 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  mails?: PlansMails,
+  { mails, providers }: Noted = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
     if (reaction.kind === 'job') return jobs.add(reaction);
     if (reaction.kind === 'mail') return mails?.plan(event, reaction);
+    const scope = { tenant, mode };
+    if (reaction.kind === 'provider-note') return providers?.note(scope, reaction.note);
     const command =
-      reaction.kind === 'customer' ? await ofCustomer(reaction.stream, streams) : reaction;
+      reaction.kind === 'customer'
+        ? ((await ofCustomer(reaction.stream, streams)) ??
+          (await waitingFor(scope, reaction, { streams, providers })))
+        : reaction;
     // It waits for the account that gets the customer's id.
     if (command === undefined) return;
     const meta = {
-      scope: { tenant, mode },
+      scope,
       commandId: deterministicId(eventId, policy),
       correlationId,
       causationId: eventId,
@@ -59,6 +77,22 @@ async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams
   return state.status === 'held'
     ? { account: state.holder.account, request: { type: 'ApplyCustomer' } as const }
     : undefined;
+}
+
+/** Noted before it is looked at again: an account may get the customer meanwhile. */
+async function waitingFor(
+  scope: Scope,
+  { stream, waiting }: Extract<Reaction, { kind: 'customer' }>,
+  {
+    streams,
+    providers,
+  }: Pick<Noted, 'providers'> & { readonly streams: Pick<ReadableStreams, 'reservations'> },
+) {
+  if (providers === undefined) return undefined;
+  await providers.waits(scope, stream, waiting);
+  const command = await ofCustomer(stream, streams);
+  if (command !== undefined) await providers.linked(stream);
+  return command;
 }
 
 /** The parts that jobs need. */

@@ -28,6 +28,8 @@ export interface LedgerTables {
   'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
+  'ledger.payment_tenants': PaymentTenants;
+  'ledger.payment_waiting_events': PaymentWaitingEvents;
   'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.projection_checkpoints': ProjectionCheckpoints;
   'ledger.projection_erasures': ProjectionErasures;
@@ -216,6 +218,30 @@ interface ParkedStreams {
   position: string;
   reason: string;
   parked_at: Generated<Date>;
+}
+
+interface PaymentTenants {
+  tenant: string;
+  mode: string;
+  last_event_at: Date | null;
+  last_sync_at: Date | null;
+  sync_due_at: Date | null;
+  sync_since: Date | null;
+  sync_cursor: string | null;
+  failures: Generated<number>;
+  problem: string | null;
+  leased_until: Date | null;
+  claimed_by: number | null;
+}
+
+interface PaymentWaitingEvents {
+  event_ref: string;
+  stream: string;
+  tenant: string;
+  mode: string;
+  subject: string;
+  at: Date;
+  is_linked: Generated<boolean>;
 }
 
 interface PolicyCheckpoints {

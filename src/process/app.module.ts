@@ -50,9 +50,11 @@ import { OperatedThemesController } from '../http/operations/themes.controller.j
 import { LedgerChecksController } from '../http/operations/ledger-checks.controller.js';
 import { LedgerOperations } from '../http/operations/ledger-operations.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
+import { OperatedPayments } from '../http/operations/operated-payments.js';
 import { OperationsCore } from '../http/operations/operations-core.js';
 import { OperationsController } from '../http/operations/operations.controller.js';
 import { PeriodsController } from '../http/operations/periods.controller.js';
+import { PaymentsController } from '../http/operations/payments.controller.js';
 import { PoliciesController } from '../http/operations/policies.controller.js';
 import { ProjectionsController } from '../http/operations/projections.controller.js';
 import { ProposalsController } from '../http/operations/proposals.controller.js';
@@ -98,6 +100,7 @@ import { MailPreviews } from '../mails/mail-previews.js';
 import type { SmtpSender } from '../mails/sending/smtp-sender.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
 import { Themes } from '../themes/themes.js';
+import type { Payments } from './start-payments.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
 import { UnreadableAccounts } from '../projecting/following/unreadable-accounts.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
@@ -125,7 +128,7 @@ export interface ModuleParts {
   readonly waitLimits: WaitLimits;
   readonly publicUrl: () => string;
   readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
-  readonly paymentEvents: PaymentEvents;
+  readonly payments: Payments;
   /** Who sends previews; undefined: no mail goes out. */
   readonly smtp: Pick<SmtpSender, 'send'> | undefined;
   readonly mailFrom: () => string;
@@ -164,6 +167,7 @@ const OPERATOR_CONTROLLERS = [
   OperatedThemesController,
   OperationsController,
   ProjectionsController,
+  PaymentsController,
   PoliciesController,
   StatementsController,
   LedgerChecksController,
@@ -231,7 +235,11 @@ function http(parts: ModuleParts): Provider[] {
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),
     value(SigningKeys, new SigningKeys(core.pool, core.webhookKeysSealer)),
-    value(PaymentEvents, parts.paymentEvents),
+    value(PaymentEvents, parts.payments.events),
+    value(
+      OperatedPayments,
+      new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl),
+    ),
     value(TenantDirectory, core.tenants),
     value(FailedCredentials, new FailedCredentials(DEFAULT_HTTP_LIMITS.failedCredentialsPerMinute)),
     value(CodeOwners, core.owners),

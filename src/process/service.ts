@@ -43,7 +43,7 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
-import { startPayments } from './start-payments.js';
+import { startPayments, startPaymentsWork } from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -103,11 +103,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
-    const paymentEvents = await start(startPayments(core, followers.webhooks.guard));
+    const payments = await start(startPayments(core, followers.webhooks.guard));
     const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
-    const http = { ...shown, paymentEvents, visits, downloads };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
-    const parts = { ...read, ...http };
+    const parts = { ...read, ...shown, payments, visits, downloads };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
     resources.watchFollowers(followers);
@@ -122,6 +121,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPools, address, resources };
     await start(startExports(exporting, options));
+    await start(startPaymentsWork(stores, payments, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));

@@ -15,6 +15,7 @@ import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import { Mails } from '../mails/mails.js';
+import { PaymentNotes } from '../payments/incoming/payment-notes.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -111,16 +112,7 @@ export function makeFollowers(
       settle,
     }),
     jobs,
-    policies: new PolicyRunner({
-      stores: postgresPolicyStores(pool),
-      log,
-      decode: decodeAny(codec),
-      policies: POLICIES,
-      isUnavailable: isOutage,
-      logger,
-      carryOut: carryOutReactions(core.commands, jobs, core.streams, mails?.plans),
-      settle,
-    }),
+    policies: policiesOf(parts, { jobs, mails, logger }),
     sealer: new ChainSealer({
       locks: new AdvisoryLocks(pool),
       seals: sealsIn(pool),
@@ -142,6 +134,26 @@ export function makeFollowers(
     }),
     mails,
   };
+}
+
+function policiesOf(
+  { stores, watched }: FollowersParts,
+  { jobs, mails, logger }: Pick<Followers, 'jobs' | 'mails'> & Pick<ServiceOptions, 'logger'>,
+): PolicyRunner {
+  const { core, background: pool } = stores;
+  return new PolicyRunner({
+    stores: postgresPolicyStores(pool),
+    log: core.log,
+    decode: decodeAny(core.codec),
+    policies: POLICIES,
+    isUnavailable: isOutage,
+    logger,
+    carryOut: carryOutReactions(core.commands, jobs, core.streams, {
+      mails: mails?.plans,
+      providers: new PaymentNotes(pool, core.names),
+    }),
+    settle: () => watched.loss.settle(),
+  });
 }
 
 function mailsOf(

@@ -1,14 +1,21 @@
 import type { Core } from '../core/core.js';
-import { PaymentEvents } from '../payments/incoming/payment-events.js';
+import { DailySyncs } from '../payments/incoming/daily-syncs.js';
+import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
+import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
+import type { Stores } from './start-stores.js';
 
-/**
- * What receives the events of payment providers. The adapter is loaded by the first of them: its
- * package takes a good part of a start.
- */
-export function startPayments(core: Core, guard: EndpointGuard): Started<PaymentEvents> {
+/** The provider, and what receives its events. */
+export interface Payments {
+  readonly events: PaymentEvents;
+  /** Loaded when it is first needed. */
+  readonly provider: () => Promise<PaymentProvider>;
+}
+
+/** The adapter is loaded by the first call: its package takes a good part of a start. */
+export function startPayments(core: Core, guard: EndpointGuard): Started<Payments> {
   let opened: Promise<PaymentProvider> | undefined;
   const open = async (): Promise<PaymentProvider> => {
     const { StripeProvider } = await import('../payments/stripe/stripe-provider.js');
@@ -16,6 +23,32 @@ export function startPayments(core: Core, guard: EndpointGuard): Started<Payment
   };
   const provider = (): Promise<PaymentProvider> => (opened ??= open());
   const { commands, payments: connections } = core;
-  const part = new PaymentEvents({ commands, connections, provider });
-  return { part, undo: async () => (await opened)?.close() };
+  const events = new PaymentEvents({ commands, connections, provider });
+  return { part: { events, provider }, undo: async () => (await opened)?.close() };
+}
+
+export interface PaymentsWork {
+  readonly syncs: DailySyncs;
+}
+
+/** Work beside requests, where this process works. */
+export function startPaymentsWork(
+  { core, background: pool, presence }: Stores,
+  { provider }: Payments,
+  { config, logger }: ServiceOptions,
+): Started<PaymentsWork> {
+  const { tenants, payments: connections, streams, names } = core;
+  const syncs = new DailySyncs({
+    pool,
+    tenants,
+    connections,
+    streams,
+    names,
+    provider,
+    presence,
+    logger,
+    record: recorderOf(core.commands),
+  });
+  if (config.roles.has('worker')) syncs.start();
+  return { part: { syncs }, undo: () => syncs.stop() };
 }

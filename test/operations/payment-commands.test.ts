@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
-import type { Json } from '../support/api-client.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
+import { basic, type Json } from '../support/api-client.js';
 import {
   personal,
   startWithStores,
@@ -10,6 +11,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { pollPause } from '../support/poll-pause.js';
 import { StripeDouble } from '../support/stripe-double.js';
 
 /** `payment …` beside a running service, with a double of the provider. */
@@ -28,12 +30,19 @@ let stores: TestStores;
 let end: () => Promise<void>;
 let double: StripeDouble;
 let folder: string;
+let operator: string;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
   double = await StripeDouble.start({ secretKey: KEY });
   folder = await mkdtemp(join(tmpdir(), 'ledger-payments-'));
+  const { key, entry } = makeOperatorKey('sam', ['support']);
+  operator = key;
+  await writeFile(join(folder, 'operators.json'), JSON.stringify([entry]));
+  ({ service, stores, end } = await startWithStores({
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    OPERATORS_FILE: join(folder, 'operators.json'),
+  }));
   await writeFile(join(folder, 'key'), `${KEY}\n`);
   await writeFile(join(folder, 'other-key'), 'sk_live_unknown8888');
   await writeFile(join(folder, 'webhook'), `${WEBHOOK_SECRET}\n`);
@@ -89,6 +98,9 @@ const connected = () => ({
   webhookUrl: `https://refer.example/integrations/stripe/${tenant.alias}`,
 });
 
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+const QUIET = { lastEventAt: null, waitingEvents: 0, lastSyncAt: null };
+
 const refusedWith = (line: RegExp) => ({ code: 1, out: '', err: expect.stringMatching(line) });
 
 describe('payment connect', () => {
@@ -96,7 +108,7 @@ describe('payment connect', () => {
     const { code, out } = await connecting(tenant.alias);
     expect([code, JSON.parse(out)]).toEqual([0, connected()]);
     expect(double.callsTo('GET', /^\/v1\/balance$/)).toHaveLength(1);
-    expect(await show()).toEqual(connected());
+    expect(await show()).toEqual({ ...connected(), ...QUIET });
   });
 
   it('refuses what it cannot connect, in one line, and changes nothing', async () => {
@@ -114,7 +126,7 @@ describe('payment connect', () => {
     expect(await connecting(tenant.alias, 'key', '--provider', 'other')).toEqual(
       refusedWith(/must be stripe/),
     );
-    expect(await show()).toEqual(connected());
+    expect(await show()).toEqual({ ...connected(), ...QUIET });
   });
 
   it('is followed by what the provider has already: payment sync', async () => {
@@ -151,11 +163,85 @@ describe('payment connect', () => {
       gone: false,
       subscription: { status: 'PAID', value: 12.5 },
     });
+    expect(await show()).toEqual({
+      ...connected(),
+      lastEventAt: expect.stringMatching(ISO_TIME),
+      waitingEvents: 0,
+      lastSyncAt: expect.stringMatching(ISO_TIME),
+    });
     double.fail({ kind: 'answer', status: 500 });
     expect(await cli('payment', 'sync', tenant.alias)).toEqual(refusedWith(/answered 500/));
     expect(await cli('payment', 'sync', tenant.alias, '--since', 'soon')).toEqual(
       refusedWith(/--since takes a time/),
     );
+  });
+
+  it('goes on daily, and events of unknown customers are shown as waiting', async () => {
+    const created = Math.floor(Date.now() / 1_000) - 60;
+    const invoice = { customer: 'cus_nobody', amount_paid: 1250, currency: 'eur', status: 'paid' };
+    double.invoices.push({ ...invoice, id: 'in_daily', created });
+    const { core } = service.service;
+    const walked = async () => (await show())['lastSyncAt'];
+    const before = await walked();
+    await core.pool.query('update ledger.payment_tenants set sync_due_at = now()');
+    for (let looks = 1; (await walked()) === before; looks += 1) await pollPause(looks);
+    await service.service.policies.waitFor((await service.head()) ?? '', 60_000);
+    expect(await show()).toMatchObject({ waitingEvents: 1 });
+    const id = personal('late');
+    const customer = { paymentProviderId: 'cus_nobody' };
+    await tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...customer });
+    await service.service.policies.waitFor((await service.head()) ?? '', 60_000);
+    expect(await show()).toMatchObject({ waitingEvents: 0 });
+  });
+
+  it('is the same over HTTP, for operators', async () => {
+    const operate = async (method: string, path = '', body?: Json) => {
+      const response = await fetch(`${service.origin}/operations/payments/${tenant.alias}${path}`, {
+        method,
+        headers: {
+          authorization: basic(`:${operator}`),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+      });
+      return { status: response.status, body: (await response.json()) as Json };
+    };
+    const { webhookUrl, ...shown } = await show();
+    expect(await operate('GET')).toEqual({
+      status: 200,
+      body: {
+        ...shown,
+        webhookUrl: expect.stringMatching(`/integrations/stripe/${tenant.alias}$`),
+      },
+    });
+    expect(webhookUrl).toMatch(/^https:/);
+    expect(await operate('GET', '?account=nobody')).toMatchObject({
+      status: 400,
+      body: { apiErrorCode: 'BAD_REQUEST', validationErrors: [expect.stringMatching(/nobody/)] },
+    });
+    const asked = { provider: 'stripe', secretKey: KEY, webhookSecret: WEBHOOK_SECRET };
+    const connecting = { ...asked, apiBase: double.url };
+    for (const [bad, reason] of [
+      [{ ...connecting, mode: 'test' }, /one of live mode/],
+      [{ ...connecting, secretKey: 'sk_live_unknown8888' }, /answered 401/],
+      [{ ...connecting, apiBase: 'http://10.0.0.1' }, /private/],
+    ] as const)
+      expect(await operate('POST', '/connect', bad)).toMatchObject({
+        status: 400,
+        body: { validationErrors: [expect.stringMatching(reason)] },
+      });
+    expect(await operate('POST', '/connect', connecting)).toMatchObject({
+      status: 200,
+      body: { secretKey: '…7777' },
+    });
+    expect(await operate('POST', '/sync', { since: 'soon' })).toMatchObject({ status: 400 });
+    expect(await operate('POST', '/sync', {})).toEqual({
+      status: 200,
+      body: { invoices: 2, applied: 0 },
+    });
+    const ended = await operate('POST', '/disconnect', { mode: 'test' });
+    expect(ended).toMatchObject({ status: 200, body: { provider: null, mode: 'test' } });
+    expect(await operate('POST', '/sync', { mode: 'test' })).toMatchObject({ status: 400 });
   });
 
   it('leaves no secret readable in the log, and destroys its key at the end', async () => {
@@ -177,8 +263,8 @@ describe('payment connect', () => {
         ? [(JSON.parse(data) as { secrets: { subject: string } }).secrets.subject]
         : [],
     );
-    expect(connections).toHaveLength(1);
+    expect(connections).toHaveLength(2);
     core.keys.forget();
-    expect([...(await core.keys.load(connections)).values()]).toEqual([null]);
+    expect([...(await core.keys.load(connections)).values()]).toEqual([null, null]);
   });
 });

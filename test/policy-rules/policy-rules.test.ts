@@ -74,6 +74,7 @@ afterAll(() =>
 );
 
 describe('what the payment provider told', () => {
+  const HEARD = { kind: 'provider-note', note: { kind: 'event', at: 1 } } as const;
   const received = (kind: 'TRIAL' | 'IGNORED'): DomainEvent => ({
     type: 'ProviderEventReceived',
     at: 1,
@@ -86,20 +87,32 @@ describe('what the payment provider told', () => {
   });
 
   it('is applied to the account that has the customer', () => {
-    given(received('TRIAL')).then({ kind: 'customer', stream: ACME.accountRef });
+    const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
+    given(received('TRIAL')).then(HEARD, { kind: 'customer', stream: ACME.accountRef, waiting });
   });
 
-  it('is left alone without an effect', () => {
-    given(received('IGNORED')).then();
+  it('is noted and left alone without an effect', () => {
+    given(received('IGNORED')).then(HEARD);
+  });
+
+  it('is asked for daily from its connection on', () => {
+    given({
+      type: 'PaymentProviderConnected',
+      at: 1,
+      mode: 'test',
+      provider: 'stripe',
+      secrets: { subject: 'connection', value: null },
+      replacedValidUntil: 1,
+      ended: [],
+    }).then({ kind: 'provider-note', note: { kind: 'connected', mode: 'test' } });
   });
 
   it('is applied when an account gets the customer', () => {
     const paymentProviderId = { subject: BOB.person, value: 'cus_1' };
-    given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then({
-      kind: 'command',
-      account: ACME.accountRef,
-      request: { type: 'ApplyCustomer' },
-    });
+    given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then(
+      { kind: 'command', account: ACME.accountRef, request: { type: 'ApplyCustomer' } },
+      { kind: 'provider-note', note: { kind: 'linked', customer: 'cus_1' } },
+    );
   });
 
   it('takes the rewards of a refunded referral from its referrer, too', () => {

@@ -69,12 +69,17 @@ test('while others are there a group has no more than its part, even if slots ar
 
 describe('what was a moment ago', () => {
   let now = 1_000;
+  let rests: { readonly ms: number; readonly end: () => void }[];
   let leave: () => void;
   beforeEach(() => {
+    rests = [];
     leave = enterWorld({
       now: () => now,
       elapsed: () => now,
-      after: () => () => undefined,
+      after: (ms, end) => {
+        rests.push({ ms, end });
+        return () => undefined;
+      },
       uuid: () => '',
       bytes: (length) => Buffer.alloc(length),
       below: () => 0,
@@ -136,6 +141,56 @@ describe('what was a moment ago', () => {
     now += 1_000;
     await slots.end('loud/x/0');
     expect(slots.begun).toHaveLength(6);
+  });
+
+  /** `loud` has had four turns for 100 ms, and four more of its parties wait. */
+  async function busy(limits: Partial<SlotLimits>, quiet: readonly string[]): Promise<Slots> {
+    const slots = new Slots({ slots: 12, perGroupMax: 4, aloneMax: 9, pastMs: 250, ...limits });
+    await slots.enter(...quiet);
+    for (let n = 0; n < 8; n++) await slots.enter(`loud/x/${n}`);
+    now += 100;
+    return slots;
+  }
+  const endRests = async (): Promise<void> => {
+    for (const { end } of rests.splice(0)) end();
+    await settled();
+  };
+
+  test('a group with most of a busy service has one slot at a time, and rests between', async () => {
+    const slots = await busy({ restFrom: 0.5 }, ['quiet/x/1']);
+    await slots.end('loud/x/0', 'loud/x/1', 'loud/x/2', 'loud/x/3');
+    expect(rests.map(({ ms }) => ms)).toEqual([100, 100, 100, 100]);
+    expect(slots.begun).toHaveLength(5);
+    await slots.enter('quiet/x/2');
+    expect(slots.begun.at(-1)).toBe('quiet/x/2');
+    await slots.end('quiet/x/2');
+    await endRests();
+    expect(slots.begun.slice(6)).toEqual(['loud/x/4']);
+    now += 30;
+    await slots.end('loud/x/4');
+    expect(rests.map(({ ms }) => ms)).toEqual([30]);
+    await endRests();
+    expect(slots.begun.slice(7)).toEqual(['loud/x/5']);
+  });
+
+  test('a group that is alone again goes on without its rest', async () => {
+    const slots = await busy({ restFrom: 0.5 }, ['quiet/x/1']);
+    await slots.end('quiet/x/1', 'loud/x/0', 'loud/x/1', 'loud/x/2', 'loud/x/3');
+    expect(slots.begun).toHaveLength(5);
+    now += 251;
+    await slots.enter('loud/x/8');
+    expect(slots.begun).toHaveLength(10);
+  });
+
+  test.each([
+    ['of a service with little to do', { restFrom: 2 }, ['quiet/x/1']],
+    ['with as much as the others', { restFrom: 0.5 }, ['a/x/1', 'a/x/2', 'a/x/3']],
+    ['where nothing is said of rests', {}, ['quiet/x/1']],
+  ])('a group does not rest: %s', async (_name, limits, quiet) => {
+    const slots = await busy(limits, quiet);
+    await slots.end('loud/x/0');
+    expect(rests).toEqual([]);
+    expect(slots.begun.at(-1)).toBe('loud/x/4');
   });
 });
 

@@ -159,6 +159,7 @@ export class StripeDouble {
         this.invoices.filter(
           (invoice) => since(body)(invoice) && invoice['status'] === body['status'],
         ),
+        body,
       );
     if (collection === 'invoice_payments') {
       const payment = body['payment'] as Fields | undefined;
@@ -177,6 +178,7 @@ export class StripeDouble {
     if (method === 'GET')
       return list(
         this.balanceTransactions.filter((known) => known.customer === customer).reverse(),
+        body,
       );
     const transaction: BalanceTransaction = {
       id: `cbtxn_${(this.made += 1)}`,
@@ -207,6 +209,7 @@ export class StripeDouble {
         [...this.subscriptions.values()].filter(
           ({ customer }) => body['customer'] === undefined || body['customer'] === customer,
         ),
+        body,
       );
     const known = this.subscriptions.get(id);
     if (known === undefined) return failure(404, 'resource_missing');
@@ -244,8 +247,12 @@ interface DoubleAnswer {
 
 const ok = (json: unknown): DoubleAnswer => ({ status: 200, json });
 
-const list = (data: readonly unknown[]): DoubleAnswer =>
-  ok({ object: 'list', data, has_more: false });
+/** A page of them. @param page with `limit` and `starting_after`, an id. */
+function list(data: readonly Readonly<{ id: string }>[], page: Fields = {}): DoubleAnswer {
+  const after = data.findIndex(({ id }) => id === page['starting_after']) + 1;
+  const end = after + Number(page['limit'] ?? 10);
+  return ok({ object: 'list', data: data.slice(after, end), has_more: end < data.length });
+}
 
 const failure = (status: number, code: string): DoubleAnswer => ({
   status,

@@ -43,6 +43,13 @@ const NONE: ReadonlySet<Exchange> = new Set();
 const PAST_MS = 250;
 
 /**
+ * Requests at work, on average, from which on a tenant with more than its share of them rests
+ * between its own. Others notice a busy service long before slots are scarce: processors, Postgres
+ * and pauses of the garbage collector have no queue that could be fair.
+ */
+const REST_FROM = 0.5;
+
+/**
  * The requests of all connections, from their heads until their answers are taken. Gives places to
  * connections and requests, and ends connections whose clients do not read.
  */
@@ -73,6 +80,7 @@ export class Exchanges {
       // A newcomer need not wait for the work of another tenant.
       aloneMax: slots - Math.floor(slots / 4),
       pastMs: PAST_MS,
+      restFrom: REST_FROM,
       waitingMax: limits.inFlightMax - slots,
     });
   }

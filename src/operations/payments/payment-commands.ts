@@ -7,6 +7,7 @@ import type { PaymentProviderName } from '../../domain/tenant/payment-provider-n
 import type { Actor } from '../../event-log/envelope.js';
 import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
+import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
@@ -26,6 +27,16 @@ export interface ShownConnection {
   readonly webhookUrl: string;
 }
 
+/** Times are ISO 8601. */
+export interface ShownPayments extends ShownConnection {
+  /** When the newest event was recorded. */
+  readonly lastEventAt: string | null;
+  /** Events of customers that no account has, of the last 30 days. */
+  readonly waitingEvents: number;
+  /** When the provider was last walked to its end, by an operator or daily. */
+  readonly lastSyncAt: string | null;
+}
+
 export interface ConnectRequest {
   readonly provider: string;
   readonly secretKey: string;
@@ -35,7 +46,8 @@ export interface ConnectRequest {
 
 /** What operations on payments need beside the stores. */
 export interface PaymentWorld {
-  readonly provider: PaymentProvider;
+  /** Loaded when it is first needed. */
+  readonly provider: () => Promise<PaymentProvider>;
   readonly guard: Pick<EndpointGuard, 'check'>;
   readonly publicUrl: () => string;
 }
@@ -63,13 +75,20 @@ export async function connectPayments(
 }
 
 export async function showPayments(
-  core: PaymentCore,
+  core: PaymentCore & Pick<Core, 'pool'>,
   world: Pick<PaymentWorld, 'publicUrl'>,
   scope: Scope,
-): Promise<Outcome<ShownConnection>> {
+): Promise<Outcome<ShownPayments>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
-  return shown(await core.payments.current(tenant, scope.mode), world, scope);
+  const connection = await core.payments.current(tenant, scope.mode);
+  const figures = await figuresOf(core.pool, scope, timeNow() - WAITS_MS);
+  return {
+    ...shown(connection, world, scope),
+    lastEventAt: figures.lastEventAt?.toISOString() ?? null,
+    waitingEvents: figures.waitingEvents,
+    lastSyncAt: figures.lastSyncAt?.toISOString() ?? null,
+  };
 }
 
 /** Destroys the secrets; what was recorded stays. */
@@ -86,12 +105,21 @@ export async function disconnectPayments(
   return shown(undefined, world, scope);
 }
 
-/** Records what the provider has and no event told; `since`: ISO 8601, default 30 days ago. */
+export interface SyncRequest {
+  /** ISO 8601; default 30 days ago. */
+  readonly since?: string | undefined;
+  /** Ends it after a page; what was recorded until then stays. */
+  readonly signal?: AbortSignal;
+  /** @param invoices that the provider has, so far. */
+  readonly onProgress?: (invoices: number) => void;
+}
+
+/** Records what the provider has and no event told. */
 export async function syncTenantPayments(
-  core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names'>,
+  core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names' | 'pool'>,
   { provider }: Pick<PaymentWorld, 'provider'>,
   scope: Scope,
-  since: string | undefined,
+  { since, ...watched }: SyncRequest = {},
 ): Promise<Outcome<Synced>> {
   const tenant = await providerTenant(core, scope);
   if (tenant instanceof NotDone) return tenant;
@@ -102,8 +130,11 @@ export async function syncTenantPayments(
   const { streams, names } = core;
   const parts = { streams, names, record: recorderOf(core.commands) };
   try {
-    const calls = provider.calls(connection);
-    return await syncPayments(parts, scope, calls, from ?? timeNow() - WAITS_MS);
+    const calls = (await provider()).calls(connection);
+    const walk = { calls, since: from ?? timeNow() - WAITS_MS, ...watched };
+    const synced = await syncPayments(parts, scope, walk);
+    await noteSync(core.pool, scope);
+    return synced;
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return notDone(`stopped: ${error.message}; what was recorded until then stays`);
@@ -158,17 +189,18 @@ async function checked(
   { provider: name, secretKey, webhookSecret, ...request }: ConnectRequest,
 ) {
   if (name !== 'stripe') return notDone('the provider must be stripe');
-  const modeOfKey = provider.modeOf(secretKey);
+  const stripe = await provider();
+  const modeOfKey = stripe.modeOf(secretKey);
   if (modeOfKey === undefined) return notDone('the secret key is none of Stripe (sk_…, rk_…)');
   if (modeOfKey !== mode)
     return notDone(`the secret key is one of ${modeOfKey} mode, and the mode is ${mode}`);
-  if (!provider.isWebhookSecret(webhookSecret))
+  if (!stripe.isWebhookSecret(webhookSecret))
     return notDone('the webhook secret is none of Stripe (whsec_…)');
   const apiBase = request.apiBase ?? null;
   const refused = apiBase === null ? undefined : await reasonAgainst(apiBase, guard);
   if (refused !== undefined) return notDone(`the address of the provider ${refused}`);
   try {
-    await provider.calls({ secretKey, apiBase }).check();
+    await stripe.calls({ secretKey, apiBase }).check();
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return notDone(`the connection was checked, and ${error.message}`);

@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.js';
+import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { addJob } from '../../policies/add-job.js';
 import type { ParkedReaction, ParkedReactions } from '../../policies/parked-reactions.js';
 import { PostgresParkedReactions } from '../../policies/postgres-parked-reactions.js';
@@ -30,7 +31,7 @@ export interface RetryResult {
   readonly parked: number;
 }
 
-type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands' | 'streams'>;
+type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands' | 'streams' | 'names'>;
 
 const PAGE = 500;
 
@@ -86,11 +87,13 @@ export async function retryParkedReactions(
 
 /** Commands go through this process's command bus, jobs into the queue. */
 function retriesOf(
-  { pool, log, codec, commands, streams }: PolicyCore,
+  { pool, log, codec, commands, streams, names }: PolicyCore,
   parked: ParkedReactions,
 ): Retries {
   const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
-  const carryOut = carryOutReactions(commands, queue, streams);
+  const carryOut = carryOutReactions(commands, queue, streams, {
+    providers: new PaymentNotes(pool, names),
+  });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }
 

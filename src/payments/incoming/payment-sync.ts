@@ -2,7 +2,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import { pictureOf, type CustomerState } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import type { ProviderCalls, ProviderEvent } from '../payment-provider.js';
+import { ProviderFailure, type ProviderCalls, type ProviderEvent } from '../payment-provider.js';
 import type { RecordProviderEvent } from './payment-events.js';
 
 export interface Synced {
@@ -12,33 +12,65 @@ export interface Synced {
   readonly applied: number;
 }
 
-interface SyncParts {
+export interface SyncParts {
   readonly streams: Pick<ReadableStreams, 'customers'>;
   readonly names: KeyedNames;
   readonly record: RecordProviderEvent;
 }
 
+/** A page of a walk. */
+export interface WalkPage {
+  readonly calls: ProviderCalls;
+  /** Epoch milliseconds: of the invoices and subscriptions that were made from then on. */
+  readonly since: number;
+  /** Null: the first page. */
+  readonly cursor: string | null;
+}
+
+export interface Walk extends Omit<WalkPage, 'cursor'> {
+  readonly signal?: AbortSignal;
+  /** @param invoices so far. */
+  readonly onProgress?: (invoices: number) => void;
+}
+
 /**
  * Walks the provider's paid invoices and its subscriptions, and records what no event told; the
  * policies apply it. Repeated, it records nothing.
- * @param since epoch milliseconds: of the invoices and subscriptions that were made from then on.
  * @throws {ProviderFailure} what was recorded until then stays.
  */
 export async function syncPayments(
+  parts: SyncParts,
+  scope: Scope,
+  { signal, onProgress, ...walk }: Walk,
+): Promise<Synced> {
+  let all: Synced = { invoices: 0, applied: 0 };
+  let cursor: string | null = null;
+  do {
+    const { invoices, applied, next } = await syncPage(parts, scope, { ...walk, cursor });
+    all = { invoices: all.invoices + invoices, applied: all.applied + applied };
+    onProgress?.(all.invoices);
+    if (signal?.aborted) throw new ProviderFailure('unavailable', 'it was cancelled');
+    cursor = next;
+  } while (cursor !== null);
+  return all;
+}
+
+/** @returns the page behind; null: there is none. @throws {ProviderFailure} */
+export async function syncPage(
   { streams, names, record }: SyncParts,
   scope: Scope,
-  calls: ProviderCalls,
-  since: number,
-): Promise<Synced> {
+  { calls, since, cursor }: WalkPage,
+): Promise<Synced & { readonly next: string | null }> {
   let [invoices, applied] = [0, 0];
-  for await (const event of calls.factsSince(since)) {
+  const { facts, next } = await calls.factsPage(since, cursor);
+  for (const event of facts) {
     if (event.fact.kind === 'INVOICE_PAID') invoices += 1;
     if (event.fact.kind === 'IGNORED' || event.customer === null) continue;
     const { state } = await streams.customers.load(names.customerStream(scope, event.customer));
     if (isTold(state, event)) continue;
     if (await record(scope, event)) applied += 1;
   }
-  return { invoices, applied };
+  return { invoices, applied, next };
 }
 
 /** Whether an event told it before. */

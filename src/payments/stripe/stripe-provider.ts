@@ -6,6 +6,7 @@ import {
   type PaymentProvider,
   type ProviderCalls,
   type ProviderCredentials,
+  type FactsPage,
   type ProviderEvent,
   type SignatureCheck,
 } from '../payment-provider.js';
@@ -78,7 +79,7 @@ export class StripeProvider implements PaymentProvider {
         const [{ invoice } = { invoice: null }] = found.data;
         return typeof invoice === 'string' ? invoice : (invoice?.id ?? null);
       },
-      factsSince: (since) => factsSince(stripe, Math.floor(since / 1_000)),
+      factsPage: (since, cursor) => factsPage(stripe, Math.floor(since / 1_000), cursor),
       check: async () => void (await called(stripe.balance.retrieve())),
     };
   }
@@ -90,17 +91,35 @@ export class StripeProvider implements PaymentProvider {
 
 const PAGE = 100;
 
-/** @param since epoch seconds. @throws {ProviderFailure} */
-async function* factsSince(stripe: Stripe, since: number): AsyncIterable<ProviderEvent> {
-  const made = { created: { gte: since }, limit: PAGE };
-  try {
-    for await (const invoice of stripe.invoices.list({ ...made, status: 'paid' }))
-      yield* invoiceFact(invoice);
-    for await (const subscription of stripe.subscriptions.list({ ...made, status: 'all' }))
-      yield* subscriptionFact(subscription);
-  } catch (error) {
-    throw failureOf(error);
-  }
+/** The lists, one after the other, each from its newest object on. */
+const LISTS = ['invoices', 'subscriptions'] as const;
+
+/**
+ * @param since epoch seconds.
+ * @param cursor a list, and the last object of its page before.
+ * @throws {ProviderFailure}
+ */
+async function factsPage(stripe: Stripe, since: number, cursor: string | null): Promise<FactsPage> {
+  const [name, after] = (cursor ?? LISTS[0]).split(' ');
+  const of = LISTS.find((known) => known === name) ?? LISTS[0];
+  const page = {
+    created: { gte: since },
+    limit: PAGE,
+    ...(after === undefined ? {} : { starting_after: after }),
+  };
+  const { data, has_more: hasMore } = await called<{
+    readonly data: readonly { readonly id?: string }[];
+    readonly has_more: boolean;
+  }>(
+    of === 'invoices'
+      ? stripe.invoices.list({ ...page, status: 'paid' })
+      : stripe.subscriptions.list({ ...page, status: 'all' }),
+  );
+  const factOf = of === 'invoices' ? invoiceFact : subscriptionFact;
+  const facts = data.flatMap((object) => [...factOf(object)]);
+  const last = data.at(-1)?.id;
+  if (hasMore && last !== undefined) return { facts, next: `${of} ${last}` };
+  return { facts, next: LISTS[LISTS.indexOf(of) + 1] ?? null };
 }
 
 function addressOf(apiBase: string): Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol'> {

@@ -1,0 +1,138 @@
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query as QueryParameters,
+} from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { OPERATOR } from '../../operations/audit.js';
+import { NotDone } from '../../operations/outcome.js';
+import {
+  connectPayments,
+  disconnectPayments,
+  showPayer,
+  showPayments,
+  syncTenantPayments,
+} from '../../operations/payments/payment-commands.js';
+import { Access } from '../edge/access.js';
+import { OperatorCall } from '../edge/call.js';
+import { Fails } from '../shapes/openapi.js';
+import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
+import { LedgerOperations } from './ledger-operations.js';
+import { OperatedPayments } from './operated-payments.js';
+import { OperationsCore } from './operations-core.js';
+import { answered } from './operator-answers.js';
+import { parsed } from './operator-request.js';
+import {
+  connectRequest,
+  disconnectRequest,
+  shownPaymentsRequest,
+  syncRequest,
+} from './payments.request.js';
+
+/** The payment provider of a tenant: settings and keys are support's. */
+@ApiTags('Operations: payments')
+@Controller('operations/payments/:tenant')
+export class PaymentsController {
+  constructor(
+    private readonly operations: OperationsCore,
+    private readonly ledger: LedgerOperations,
+    private readonly payments: OperatedPayments,
+  ) {}
+
+  @ApiOperation({
+    summary: 'The connection, with masked secrets, or the customer of an `account`: `mode`',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Get()
+  @Access('operator', { roles: ['finance', 'support'] })
+  @Fails('TENANT_NOT_FOUND')
+  async show(@Param('tenant') alias: string, @QueryParameters() query: unknown) {
+    const { mode, account } = parsed(shownPaymentsRequest, query);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    const { core } = this.operations;
+    return answered<object>(
+      account === undefined
+        ? showPayments(core, this.payments, scope)
+        : showPayer(core, scope, account),
+    );
+  }
+
+  @ApiOperation({
+    summary: 'Connects a tenant and mode, or replaces the connection; no secret is shown',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post('connect')
+  @ApiRequest(connectRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND')
+  async connect(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode, ...asked } = parsed(connectRequest, body);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    return this.ledger.onRecord({ operation: 'payment connect', call, scope }, async (core) => {
+      const request = { ...asked, actor: OPERATOR };
+      const result = await connectPayments(core, this.payments, scope, request);
+      if (result instanceof NotDone) return result;
+      return { result, parameters: {}, completed: 'the payment provider is connected' };
+    });
+  }
+
+  @ApiOperation({ summary: 'Destroys the secrets; what was recorded stays' })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Post('disconnect')
+  @ApiRequest(disconnectRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND')
+  async disconnect(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const scope = await this.ledger.scopeOf(alias, parsed(disconnectRequest, body).mode);
+    return this.ledger.onRecord({ operation: 'payment disconnect', call, scope }, async (core) => {
+      const result = await disconnectPayments(core, this.payments, scope, OPERATOR);
+      if (result instanceof NotDone) return result;
+      return { result, parameters: {}, completed: 'the payment provider is disconnected' };
+    });
+  }
+
+  @ApiOperation({
+    summary: 'Records what the provider has and no event told, `since` a time (default: 30 days)',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('sync')
+  @ApiRequest(syncRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['support'] })
+  @Fails('TENANT_NOT_FOUND')
+  async sync(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const { mode, since } = parsed(syncRequest, body);
+    const scope = await this.ledger.scopeOf(alias, mode);
+    return this.ledger.run(
+      { operation: 'payment sync', call, scope },
+      async (core, { signal, onProgress }) => {
+        const result = await syncTenantPayments(core, this.payments, scope, {
+          since,
+          signal,
+          onProgress: (invoices) => onProgress('walking', invoices),
+        });
+        if (result instanceof NotDone) return result;
+        return { result, parameters: { since } };
+      },
+    );
+  }
+}

@@ -1,0 +1,195 @@
+import type pg from 'pg';
+import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
+import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
+import { noteConnection } from '../../src/payments/incoming/payment-rows.js';
+import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
+import { openPool } from '../../src/postgres/database.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { pollPause } from '../support/poll-pause.js';
+
+/** Walks in several processes on one database. A provider of the test's own answers by tenant. */
+
+interface Asked {
+  readonly process: string;
+  readonly tenant: string;
+  readonly cursor: string | null;
+}
+
+type Answer = (cursor: string | null) => Promise<FactsPage>;
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let asked: Asked[];
+let answers: Map<string, Answer>;
+const hanging: (() => void)[] = [];
+const running: { readonly syncs: DailySyncs; readonly presence: ProcessPresence }[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 8, applicationName: 'test' });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  asked = [];
+  answers = new Map();
+  await pool.query('delete from ledger.payment_tenants');
+});
+afterEach(async () => {
+  for (const end of hanging.splice(0)) end();
+  for (const { syncs, presence } of running.splice(0)) {
+    await syncs.stop();
+    await presence.stop();
+  }
+});
+
+const END: FactsPage = { facts: [], next: null };
+/** Until the end of the test. */
+const hang = (): Promise<FactsPage> => new Promise((resolve) => hanging.push(() => resolve(END)));
+
+async function due(...tenants: readonly string[]): Promise<void> {
+  for (const tenant of tenants) await noteConnection(pool, { tenant, mode: 'live' });
+  await pool.query(
+    `update ledger.payment_tenants set sync_due_at = now() - interval '1 minute'
+     where tenant = any ($1)`,
+    [tenants],
+  );
+}
+
+async function start(name: string): Promise<ProcessPresence> {
+  const presence = new ProcessPresence(pool);
+  await presence.start();
+  const parts: Partial<DailySyncsParts> = {
+    pool,
+    presence,
+    tenants: {
+      read: (alias) => Promise.resolve({ alias, suspended: null } as OpenTenant),
+    },
+    connections: {
+      current: ({ alias }) =>
+        Promise.resolve({
+          connectionId: alias,
+          provider: 'stripe',
+          mode: 'live',
+          secretKey: alias,
+          webhookSecret: '',
+          apiBase: null,
+        }),
+    },
+    provider: () =>
+      Promise.resolve({
+        calls: ({ secretKey: tenant }) => ({
+          check: () => Promise.resolve(),
+          invoicePaidBy: () => Promise.resolve(null),
+          factsPage: (_, cursor) => {
+            asked.push({ process: name, tenant, cursor });
+            return answers.get(tenant)?.(cursor) ?? Promise.resolve(END);
+          },
+        }),
+      }),
+    logger: { warn: () => undefined },
+  };
+  // No page of these tests has a fact: nothing is recorded.
+  const syncs = new DailySyncs(parts as DailySyncsParts);
+  running.push({ syncs, presence });
+  syncs.start();
+  return presence;
+}
+
+interface Row {
+  readonly tenant: string;
+  readonly cursor: string | null;
+  readonly failures: number;
+  readonly problem: string | null;
+  readonly isDone: boolean;
+  readonly isDue: boolean;
+  readonly isClaimed: boolean;
+}
+
+async function rows(): Promise<readonly Row[]> {
+  const found = await pool.query<Row>(
+    `select tenant, sync_cursor as cursor, failures, problem, last_sync_at is not null as "isDone",
+       sync_due_at <= now() as "isDue", claimed_by is not null as "isClaimed"
+     from ledger.payment_tenants order by tenant`,
+  );
+  return found.rows;
+}
+
+async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  for (let looks = 1; !(await isSo()); looks += 1) await pollPause(looks);
+}
+
+const areDone = (...tenants: readonly string[]) =>
+  until(async () =>
+    (await rows()).every(({ tenant, isDone }) => isDone || !tenants.includes(tenant)),
+  );
+
+describe('the daily walk', () => {
+  test('goes from page to page, and is due again in a day', async () => {
+    answers.set('a', (cursor) => Promise.resolve(cursor === null ? { ...END, next: '2' } : END));
+    await due('a');
+    await start('one');
+    await areDone('a');
+    expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2']);
+    expect(await rows()).toEqual([
+      expect.objectContaining({ cursor: null, failures: 0, isDue: false, isClaimed: false }),
+    ]);
+  });
+
+  test('of a provider that hangs holds up no other one', async () => {
+    for (const tenant of ['a', 'b', 'c']) answers.set(tenant, hang);
+    const others = ['d', 'e', 'f', 'g', 'h'];
+    await due('a', 'b', 'c', ...others);
+    await start('one');
+    await areDone(...others);
+    expect((await rows()).filter(({ isDone }) => !isDone).map(({ tenant }) => tenant)).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+  });
+
+  test('is shared by processes: each page is asked for once', async () => {
+    const tenants = 'a b c d e f g h i j'.split(' ');
+    await due(...tenants);
+    await Promise.all([start('one'), start('two')]);
+    await areDone(...tenants);
+    expect(asked.map(({ tenant }) => tenant).sort()).toEqual(tenants);
+  });
+
+  test('of a process that was killed goes on at its page in another one', async () => {
+    answers.set('a', (cursor) =>
+      cursor === '2' ? hang() : Promise.resolve({ ...END, next: '2' }),
+    );
+    await due('a');
+    const killed = await start('one');
+    await until(() => asked.length === 2);
+    await start('two');
+    answers.set('a', () => Promise.resolve(END));
+    await killed.stop();
+    await areDone('a');
+    expect(asked.slice(2)).toEqual([{ process: 'two', tenant: 'a', cursor: '2' }]);
+  });
+
+  test('that a provider does not answer is repeated later, at its page', async () => {
+    answers.set('a', (cursor) =>
+      cursor === null
+        ? Promise.resolve({ ...END, next: '2' })
+        : Promise.reject(new ProviderFailure('unavailable', 'the provider answered 429')),
+    );
+    await due('a');
+    await start('one');
+    await until(async () => (await rows())[0]?.failures === 1);
+    expect(await rows()).toEqual([
+      expect.objectContaining({ cursor: '2', problem: 'the provider answered 429', isDue: false }),
+    ]);
+    answers.set('a', () => Promise.resolve(END));
+    await pool.query('update ledger.payment_tenants set sync_due_at = now()');
+    await areDone('a');
+    expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2', '2']);
+    expect(await rows()).toEqual([expect.objectContaining({ failures: 0, problem: null })]);
+  });
+});
