@@ -1,6 +1,7 @@
 import type { Core } from '../core/core.js';
 import { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
+import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import type { ServiceOptions } from './service-options.js';
@@ -48,6 +49,8 @@ export function startPaymentsWork(
     presence,
     logger,
     record: recorderOf(core.commands),
+    endWaitedKeys: () =>
+      endWaitedKeys({ pool, streams, keys: core.keys, forget: (gone) => core.forget(gone) }),
   });
   if (config.roles.has('worker')) syncs.start();
   return { part: { syncs }, undo: () => syncs.stop() };
