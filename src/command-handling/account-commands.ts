@@ -15,7 +15,7 @@ import { eventRewardId } from './event-reward-id.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
 import { TooBusy } from './one-at-a-time.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
-import type { ModerationProcess } from './processes/moderation-process.js';
+import type { ModerationProcess, WaitAtAccount } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';
 import type { TenantDirectory } from './tenant-directory.js';
 
@@ -41,8 +41,18 @@ export class AccountCommands {
   }
 
   /** @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again. */
-  async execute({ meta, account, request }: AccountCommandEnvelope): Promise<AccountOutcome> {
-    const { streams, sources, moderations } = this.parts;
+  async execute(envelope: AccountCommandEnvelope): Promise<AccountOutcome> {
+    const { meta, account, request } = envelope;
+    const wait = this.parts.moderations.waitAt(account, meta);
+    const outcome = await this.decided(envelope, wait).finally(wait.leave);
+    return outcome.kind === 'accepted' ? this.followUp(meta, account, request, outcome) : outcome;
+  }
+
+  private async decided(
+    { meta, account, request }: AccountCommandEnvelope,
+    wait: WaitAtAccount,
+  ): Promise<AccountOutcome> {
+    const { streams, sources } = this.parts;
     const stream = this.names.accountStream(meta.scope, account);
     const resolver = new NeedResolver(sources, meta, account);
     const { commandId } = meta;
@@ -61,20 +71,18 @@ export class AccountCommands {
         return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
       });
     };
-    // Of the commands that waited for a hold the one that waited longest goes on.
+    // Before the commands that arrived while it waited for a hold.
     let hasWaited = false;
     for (;;) {
       const outcome = await releasing(streams.accounts.handle(stream, meta, decideNow, hasWaited));
       if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
       else if (outcome.kind === 'held') {
-        await releasing(moderations.drive(meta.scope, outcome.heldBy, meta));
+        await releasing(wait.pass(outcome.heldBy));
         hasWaited = true;
       } else {
         // The outcome is settled: a failed clean-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
-        return outcome.kind === 'accepted'
-          ? this.followUp(meta, account, request, outcome)
-          : outcome;
+        return outcome;
       }
     }
   }

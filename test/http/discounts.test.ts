@@ -14,6 +14,7 @@ const BOTH_IN_PERCENT: ProgramDocument = {
   referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15, when: 'CONVERTED' },
   referrerReward: { type: 'PCT_DISCOUNT', discountPercent: 5 },
 };
+const PERCENT = { type: 'PCT_DISCOUNT', discountPercent: 15 } as const;
 beforeAll(async () => {
   running = await startWithStores();
   const { service } = running;
@@ -197,6 +198,39 @@ describe('a coupon in the question', () => {
     expect(await discountOf(account, '')).toStrictEqual(percents(account, 0, 0, null));
   });
 
+  test('says what POST then makes of it, before and after the first user', async () => {
+    const account = await newAccount();
+    const would = await discountOf(account, ann.code);
+    expect(would).toStrictEqual(percents(account, 10, 0, ann.name));
+    const body = { accountId: account, paymentProviderId: cus(), couponCode: ann.code };
+    expect(outcome(await apply(body))).toStrictEqual(DONE);
+    expect(await discountOf(account)).toStrictEqual(would);
+    const other = await owner(api, { firstName: personal('Cat'), lastName: 'Poe' });
+    expect(await discountOf(account, other.code)).toStrictEqual(would);
+    const user = `/open/account${path(account)}/user${path(personal('user'))}`;
+    await api.put(user, {});
+    expect(await discountOf(account)).toStrictEqual(would);
+    expect(await byRewards(account)).toEqual([10, 0]);
+    expect((await api.call('DELETE', user)).status).toBe(204);
+    expect(await discountOf(account)).toStrictEqual(percents(account, 0, 0, ann.name));
+  });
+
+  test.each([
+    ['earned at conversion', { referredReward: { ...PERCENT, when: 'CONVERTED' } }],
+    ['available later', { referredReward: { ...PERCENT, delayDays: 3 } }],
+    ['held for moderation', { moderation: { referred: 'PENDING' } }],
+    ['credit', { referredReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5 } }],
+  ] as const)('adds nothing that is %s, before POST and after it', async (_, change) => {
+    const program: ProgramDocument = { id: 'default', referredReward: PERCENT, ...change };
+    const { live } = await running.service.createTenant({ program });
+    const [eve, dan] = [await owner(live, { firstName: 'Eve' }), await owner(live)];
+    const would = await discountOf(dan.accountId, eve.code, live);
+    expect(would).toStrictEqual(percents(dan.accountId, 0, 0, 'Eve'));
+    const body = { accountId: dan.accountId, paymentProviderId: cus(), couponCode: eve.code };
+    expect(outcome(await apply(body, live))).toStrictEqual(DONE);
+    expect(await discountOf(dan.accountId, undefined, live)).toStrictEqual(would);
+  });
+
   test('changes nothing where POST would refuse it, or keep the referral', async () => {
     const bob = await owner(api);
     const before = percents(bob.accountId, 0, 0, null);
@@ -221,6 +255,7 @@ describe('a coupon in the question', () => {
     const account = await newAccount();
     const referred = await newAccount();
     await apply({ accountId: referred, paymentProviderId: cus(), couponCode: cat.code });
+    expect(await discountOf(referred)).toStrictEqual(percents(referred, 10, 0, cat.name));
     const at = `${path(cat.accountId)}/user${path(cat.userId)}`;
     await api.post(`/account${at}/block`);
     expect(await discountOf(account, cat.code)).toStrictEqual(percents(account, 0, 0, null));

@@ -126,6 +126,7 @@ interface Shown {
   readonly state: string;
   readonly reason: string | null;
   readonly attempts: number;
+  readonly nextAttemptAt: string | null;
 }
 
 const mailsOf = async ({ alias }: TestTenant, ...words: string[]): Promise<readonly Shown[]> =>
@@ -144,6 +145,13 @@ const reward = ({ live }: Pick<TestTenant, 'live'>, id: string, more: object = {
     assignedCredit: 500,
     ...more,
   });
+
+/** Instead of waiting for the delay behind a failure. */
+const makeDue = ({ alias }: TestTenant) =>
+  service.service.core.pool.query(
+    "update ledger.mail_deliveries set next_attempt_at = now() where tenant = $1 and state = 'PENDING'",
+    [alias],
+  );
 
 it('the story of a referral reaches both sides, each mail once, with both parts and links', async () => {
   const tenant = await tenantWith(...ALL);
@@ -227,16 +235,190 @@ it('a preview on the command line is the page of the stored theme', async () => 
     expect(await preview(...wrong)).toBe(1);
 });
 
-it('a reward is told of when it is earned, and again before it ends, unless nothing is left', async () => {
+it('a reward is told of when it is earned, and a week before it ends, at once when that is nearer', async () => {
   const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
   const id = personal('cat');
   await user(tenant, id);
   await reward(tenant, id, { dateExpires: Date.now() + 3 * 86_400_000 });
   await ended(tenant, 2);
-  expect(server.received.filter(({ to }) => to[0] === addressOf(id))).toHaveLength(2);
-  await reward(tenant, id, { dateExpires: Date.now() + 300 * 86_400_000 });
+  const subjects = server.takenFor(addressOf(id)).map(({ mail }) => mail.subject);
+  expect(subjects.sort()).toEqual([
+    expect.stringMatching(/^You earned /),
+    'Your reward expires soon',
+  ]);
+  const dateExpires = Date.now() + 300 * 86_400_000;
+  await reward(tenant, id, { dateExpires });
   await eventually(async () => (await mailsOf(tenant)).length === 4);
   await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 1);
+  const [later] = await mailsOf(tenant, '--state', 'PENDING');
+  expect(later).toMatchObject({
+    type: 'REWARD_EXPIRES_SOON',
+    attempts: 0,
+    nextAttemptAt: new Date(dateExpires - 7 * 86_400_000).toISOString(),
+  });
+});
+
+it('a reward of which nothing is left, or that was cancelled, is not said to expire', async () => {
+  const tenant = await tenantWith('REWARD_EXPIRES_SOON');
+  const [spent, cancelled] = [personal('spe'), personal('can')];
+  const dateExpires = Date.now() + 300 * 86_400_000;
+  for (const id of [spent, cancelled]) await user(tenant, id);
+  await reward(tenant, spent, { dateExpires });
+  const { body } = await reward(tenant, cancelled, { dateExpires, cancellable: true });
+  await eventually(async () => (await mailsOf(tenant, '--state', 'PENDING')).length === 2);
+  const redeemed = await tenant.live.post('/credit/bulkredeem', {
+    accountId: spent,
+    unit: 'USD',
+    amount: 500,
+  });
+  expect(redeemed.status).toBe(200);
+  const cancelling = await tenant.live.post(`/reward/${String(body['id'])}/cancel`, {});
+  expect(cancelling.status).toBe(200);
+  await makeDue(tenant);
+  await ended(tenant, 2);
+  for (const shown of await mailsOf(tenant))
+    expect(shown).toMatchObject({
+      state: 'DEAD',
+      reason: 'not sent: nothing is left of the reward',
+    });
+  expect([spent, cancelled].map((id) => server.offers(addressOf(id)))).toEqual([0, 0]);
+});
+
+it('who is forgotten, or asks not to be tracked, gets no mail that was decided or tried before', async () => {
+  const tenant = await tenantWith('REWARD_EARNED', 'REWARD_EXPIRES_SOON');
+  const [decided, tried, untracked] = [personal('dec'), personal('tri'), personal('dnt')];
+  for (const id of [decided, tried, untracked]) await user(tenant, id);
+  const dateExpires = Date.now() + 300 * 86_400_000;
+  for (const id of [tried, untracked]) server.manners.set(addressOf(id), { code: 451 });
+  await reward(tenant, decided, { dateExpires });
+  for (const id of [tried, untracked]) await reward(tenant, id);
+  await server.to(addressOf(decided));
+  await eventually(async () => {
+    const pending = await mailsOf(tenant, '--state', 'PENDING');
+    return (
+      pending
+        .map(({ attempts }) => attempts)
+        .sort()
+        .join() === '0,1,1'
+    );
+  }, 40_000);
+  for (const [id, query] of [
+    [decided, ''],
+    [tried, ''],
+    [untracked, '?doNotTrack=true'],
+  ] as const)
+    expect(
+      (await tenant.live.call('DELETE', `/open/account/${id}/user/${id}${query}`)).status,
+    ).toBe(204);
+  for (const id of [tried, untracked]) server.manners.delete(addressOf(id));
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await mailsOf(tenant, '--state', 'DEAD')).length === 3;
+  }, 40_000);
+  expect((await mailsOf(tenant, '--state', 'DEAD')).map(({ reason }) => reason)).toEqual(
+    Array.from({ length: 3 }, () => 'not sent: the person is forgotten'),
+  );
+  expect([decided, tried, untracked].map((id) => server.takenFor(addressOf(id)).length)).toEqual([
+    1, 0, 0,
+  ]);
+});
+
+it('nothing is sent while the tenant is suspended, and what is no news any more not later either', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const [soon, late] = [personal('sus'), personal('old')];
+  for (const id of [soon, late]) {
+    server.manners.set(addressOf(id), { code: 451 });
+    await user(tenant, id);
+    await reward(tenant, id);
+  }
+  await eventually(
+    async () =>
+      (await mailsOf(tenant, '--state', 'PENDING')).filter(({ attempts }) => attempts === 1)
+        .length === 2,
+    40_000,
+  );
+  const made = await mailsOf(tenant);
+  expect(await run('tenant', 'suspend', tenant.alias, '--reason', 'unpaid')).toBe(0);
+  for (const id of [soon, late]) server.manners.delete(addressOf(id));
+  const suspended = async () =>
+    (await mailsOf(tenant)).filter(({ reason }) => reason === 'the tenant is suspended').length;
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await suspended()) === 2;
+  }, 40_000);
+  await service.service.core.pool.query(
+    "update ledger.mail_deliveries set created = created - interval '8 days' where id = $1",
+    [made[0]?.id],
+  );
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await mailsOf(tenant, '--state', 'DEAD')).length === 1;
+  }, 40_000);
+  expect(await mailsOf(tenant, '--state', 'DEAD')).toMatchObject([
+    { id: made[0]?.id, attempts: 1, reason: 'not sent: for a week the tenant is suspended' },
+  ]);
+  expect([soon, late].map((id) => server.takenFor(addressOf(id)).length)).toEqual([0, 0]);
+  expect(await run('tenant', 'resume', tenant.alias)).toBe(0);
+  await eventually(async () => {
+    await makeDue(tenant);
+    return (await mailsOf(tenant, '--state', 'DELIVERED')).length === 1;
+  }, 40_000);
+  const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
+  expect(taken.sort()).toEqual([0, 1]);
+});
+
+it('a referrer whose reward a limit held back is told that, and not of a reward', async () => {
+  const tenant = await service.createTenant({
+    program: {
+      id: 'limited',
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit: 1000,
+        when: 'STARTED',
+        limit: { total: 1 },
+      },
+      referredReward: null,
+    },
+  });
+  const types = ['REFERRER_REWARD_LIMIT_REACHED', 'REWARD_EARNED'];
+  expect((await cli('tenant', 'update', tenant.alias, '--mail', ...types)).code).toBe(0);
+  const referrer = personal('lim');
+  const { referralCode } = await user(tenant, referrer);
+  for (const friend of [personal('fr1'), personal('fr2')])
+    await user(tenant, friend, { referredBy: { code: referralCode } });
+  await ended(tenant, 2);
+  expect((await mailsOf(tenant)).map(({ type, state }) => `${type} ${state}`).sort()).toEqual([
+    'REFERRER_REWARD_LIMIT_REACHED DELIVERED',
+    'REWARD_EARNED DELIVERED',
+  ]);
+  const taken = server.takenFor(addressOf(referrer));
+  expect(taken).toHaveLength(2);
+  expect(taken.filter(({ mail }) => /limit/i.test(mail.subject ?? ''))).toHaveLength(1);
+});
+
+it('a line that is cut behind the mail leaves it unknown: it is not sent again by itself', async () => {
+  const tenant = await tenantWith('REWARD_EARNED');
+  const id = personal('cut');
+  server.manners.set(addressOf(id), 'cut');
+  await user(tenant, id);
+  await reward(tenant, id);
+  await ended(tenant, 1);
+  const [unknown] = await mailsOf(tenant);
+  expect(unknown).toMatchObject({
+    state: 'UNKNOWN',
+    attempts: 1,
+    nextAttemptAt: null,
+    reason: 'the connection to the server failed after it was sent the mail',
+  });
+  server.manners.delete(addressOf(id));
+  await makeDue(tenant);
+  expect((await cli('mail', 'resend', tenant.alias, String(unknown?.id))).json).toEqual({
+    resent: 1,
+  });
+  await server.to(addressOf(id));
+  await ended(tenant, 1);
+  expect([server.offers(addressOf(id)), server.takenFor(addressOf(id)).length]).toEqual([2, 1]);
 });
 
 it('nobody is told who is blocked, has no usable address, or is gone; and no type that is off', async () => {
@@ -283,7 +465,7 @@ it('the test mode sends to listed addresses only', async () => {
   expect(server.offered).not.toContain(addressOf(other));
 });
 
-it('a refused mail is dead, a refusal for now is tried again, a hanging server is unknown', async () => {
+it('a refused mail is dead, a refusal for now is tried again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [never, later] = [personal('nev'), personal('lat')];
   server.manners.set(addressOf(never), { code: 550 });
@@ -358,13 +540,6 @@ it('an operator of support sees and resends mails over HTTP as on the command li
   expect(await call('/deliveries', undefined, 'nobody')).toEqual(missing);
   expect(await call('/resend', { delivery }, 'nobody')).toEqual(missing);
 });
-
-/** Instead of waiting for the delay behind a failure. */
-const makeDue = ({ alias }: TestTenant) =>
-  service.service.core.pool.query(
-    "update ledger.mail_deliveries set next_attempt_at = now() where tenant = $1 and state = 'PENDING'",
-    [alias],
-  );
 
 it('a mail of before the type was switched off is not sent once it is on again', async () => {
   const tenant = await tenantWith('REWARD_EARNED');

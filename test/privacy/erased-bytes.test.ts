@@ -16,6 +16,7 @@ import { inTransaction } from '../../src/postgres/transaction.js';
 import { replayErasures, SubjectKeysAfterReplay } from '../../src/privacy/erasure-replay.js';
 import { scrub } from '../../src/privacy/scrub.js';
 import { startService, type Service } from '../../src/process/service.js';
+import { MailServer } from '../mails/support/mail-server.js';
 import { ApiClient, basic, path, query, type Json } from '../support/api-client.js';
 import { createDataDir, removeDataDir, superuserUrl } from '../support/embedded.js';
 import { filesWith, formsOf, holds } from '../support/marks.js';
@@ -34,13 +35,16 @@ let dataDir: string;
 let service: Service;
 let api: ApiClient;
 let liveKey: string;
+let mailServer: MailServer;
 beforeAll(async () => {
   dataDir = await createDataDir();
+  mailServer = await MailServer.start();
   const config = loadConfig({
     DATA_DIR: dataDir,
     PORT: '0',
     POSITION_WAIT_MS: '20000',
     OWN_WRITES_WAIT_MS: '20000',
+    SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`,
   });
   service = await startService({
     config,
@@ -59,11 +63,17 @@ beforeAll(async () => {
       if ('refused' in made) throw new Error(made.refused);
       return made;
     });
+  await service.core.tenantCommands.execute(alias, {
+    type: 'ChangeMailSettings',
+    types: ['WELCOME', 'REWARD_EARNED'],
+    now: Date.now(),
+  });
   liveKey = liveApiKey;
   api = new ApiClient(service.url, alias, `:${liveApiKey}`);
 }, 60_000);
 afterAll(async () => {
   await service.stop();
+  await mailServer.stop();
   await removeDataDir(dataDir);
 });
 
@@ -261,10 +271,34 @@ test('the search finds a mark in every form, wherever in a file it begins', () =
   expect(holds(text(''), KEPT)).toBeUndefined();
 });
 
+const addressesOf = (mark: string): readonly string[] =>
+  all.filter((index) => markOf(index) === mark).map((index) => profileOf(index).email);
+
+async function mailsEnded(): Promise<void> {
+  await until(async () => {
+    const { rows } = await service.core.pool.query<{ state: string }>(
+      'select state from ledger.mail_deliveries',
+    );
+    const areEnded = rows.every(({ state }) => ['DELIVERED', 'DEAD'].includes(state));
+    return rows.length >= PEOPLE && areEnded;
+  }, 300_000);
+}
+
 test('erased people are removed from every answer, row and file, and others are unchanged', async () => {
   const { pool, log, keys } = service.core;
+  for (const index of all.filter((one) => one % 8 < 2))
+    mailServer.manners.set(profileOf(index).email, { code: 550 });
   for (let start = 0; start < PEOPLE; start += 10)
     await inTurns(all.slice(start, start + 10), arrive);
+  await mailsEnded();
+  // Rows of mails that were sent, and of refused ones, are there and name nobody.
+  for (const taken of [true, false])
+    expect(
+      addressesOf(GONE).some(
+        (address) =>
+          mailServer.offers(address) > 0 && mailServer.takenFor(address).length > 0 === taken,
+      ),
+    ).toBe(true);
   const files = await exported('CSV', 'XLSX');
   expect(holds((await download(files[0] ?? '')).bytes, GONE)).toBe('plain');
   const { rows: attempts } = await pool.query<{ attempt: string }>(

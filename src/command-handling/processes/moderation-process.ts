@@ -2,12 +2,13 @@ import { decide as decideAccount } from '../../domain/account/account.decider.js
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { AccountState } from '../../domain/account/account.state.js';
 import { referralOf } from '../../domain/account/former-referrals.js';
-import type {
-  ApplyModeration,
-  PrepareModeration,
-  ReleaseModeration,
-  SideChanges,
-  SideOfAccount,
+import {
+  isHeldBy,
+  type ApplyModeration,
+  type PrepareModeration,
+  type ReleaseModeration,
+  type SideChanges,
+  type SideOfAccount,
 } from '../../domain/account/moderation-of-account.js';
 import {
   decide,
@@ -24,9 +25,11 @@ import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-name
 import { deterministicId } from '../deterministic-id.js';
 import type { Outcome } from '../handle-command.js';
 import { REPLAYED_MS } from '../handled-commands.js';
-import { TooBusy } from '../one-at-a-time.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
+import { HoldLines, WaitsInCircle, type HoldWait } from './hold-lines.js';
+
+const UNDER_WAY = 'another moderation of it is under way';
 
 /** A step of one account in a moderation, without its needs. */
 type AccountStep = PrepareModeration | Omit<ApplyModeration, 'provided'> | ReleaseModeration;
@@ -59,8 +62,20 @@ interface Run {
   readonly meta: CommandMeta;
   readonly moderationId: string;
   readonly now: number;
+  readonly wait: HoldWait;
   /** Called before each decision: its append then shows that no loss lies between. */
   readonly sameLog: () => void;
+}
+
+export interface WaitAtAccount {
+  /**
+   * Waits for its turn, or in its turn for the end of this moderation. The command then tries
+   * again.
+   * @throws {EventLogUnavailable} {TooBusy}
+   */
+  readonly pass: (heldBy: string) => Promise<void>;
+  /** Called in a `finally`. */
+  readonly leave: () => void;
 }
 
 /** `absent`: the moderation is not recorded: not yet, or the log lost it. */
@@ -69,13 +84,13 @@ export type RunOutcome = ModerationResult | 'absent';
 /**
  * Completes a recorded moderation. The request starts it; a command that meets the hold, or a job
  * after a crash, resumes it. Accounts are prepared in one fixed order, so that two moderations that
- * share accounts rarely wait for each other; the one that would close the circle gives way.
+ * share accounts rarely wait for each other; the one that would close the circle gives way. At each
+ * account they wait in order of arrival.
  */
 export class ModerationProcess {
   /** The runs in progress, by moderation: a command that meets the hold waits for the one there. */
   private readonly running = new Map<string, Promise<RunOutcome>>();
-  /** The moderation that each of these runs waits for. */
-  private readonly waiting = new Map<string, string>();
+  private readonly lines = new HoldLines();
 
   constructor(
     private readonly streams: Streams,
@@ -153,6 +168,22 @@ export class ModerationProcess {
     return this.running.get(key) ?? this.start(key, meta, moderationId);
   }
 
+  /** The wait of a command of an account for the moderations that hold what it touches. */
+  waitAt(account: AccountRef, meta: CommandMeta): WaitAtAccount {
+    const stream = this.names.accountStream(meta.scope, account);
+    const wait = this.lines.begin();
+    let leave: (() => void) | undefined;
+    return {
+      pass: async (heldBy) => {
+        // The hold may be over by its turn: it tries once more before it waits for the end.
+        if (leave === undefined) leave = await wait.enter(stream);
+        else
+          await wait.await(keyOf(meta.scope, heldBy), () => this.drive(meta.scope, heldBy, meta));
+      },
+      leave: () => leave?.(),
+    };
+  }
+
   private start(key: string, meta: CommandMeta, moderationId: string): Promise<RunOutcome> {
     const drive = this.complete(meta, moderationId).finally(() => this.running.delete(key));
     this.running.set(key, drive);
@@ -177,7 +208,8 @@ export class ModerationProcess {
     const stream = this.names.moderationStream(meta.scope, moderationId);
     let { state, position } = await this.streams.moderations.load(stream);
     if (state.status === 'absent') return 'absent';
-    const run: Run = { meta, moderationId, now, sameLog };
+    const wait = this.lines.begin(keyOf(meta.scope, moderationId));
+    const run: Run = { meta, moderationId, now, wait, sameLog };
     const parts = partsOf(state.items);
     if (state.status === 'requested') {
       const reasons = await this.prepare(run, parts);
@@ -215,20 +247,63 @@ export class ModerationProcess {
     };
   }
 
+  /** Both sides of an account in one turn. A circle of waits is a reason. */
   private async prepare(run: Run, parts: readonly Part[]): Promise<string[]> {
-    const { moderationId, now } = run;
-    const reasons: string[] = [];
-    for (const { account, side, changes } of parts) {
-      const outcome = await this.send(run, account, {
-        type: 'PrepareModeration',
-        moderationId,
-        side,
-        changes,
-        now,
-      });
-      if (outcome.kind === 'refused') reasons.push(...outcome.details);
+    const reasons = new Set<string>();
+    for (const [account, sides] of byAccount(parts)) {
+      try {
+        for (const reason of await this.prepareInTurn(run, account, sides)) reasons.add(reason);
+      } catch (error) {
+        if (!(error instanceof WaitsInCircle)) throw error;
+        for (const { changes } of sides)
+          for (const { referralId } of changes) reasons.add(`${referralId}: ${UNDER_WAY}`);
+      }
     }
-    return reasons;
+    return [...reasons];
+  }
+
+  /** @throws {WaitsInCircle} {TooBusy} */
+  private async prepareInTurn(
+    run: Run,
+    account: AccountRef,
+    sides: readonly Part[],
+  ): Promise<readonly string[]> {
+    const endTurn = await this.turnAt(run, account);
+    try {
+      const reasons: string[] = [];
+      for (const side of sides) reasons.push(...(await this.prepareSide(run, side)));
+      return reasons;
+    } finally {
+      endTurn();
+    }
+  }
+
+  /** None is needed at an account that it holds already: those in the line wait for it. */
+  private async turnAt(
+    { meta, moderationId, wait }: Run,
+    account: AccountRef,
+  ): Promise<() => void> {
+    const stream = this.names.accountStream(meta.scope, account);
+    if (!this.lines.isFree(stream)) {
+      const { state } = await this.streams.accounts.load(stream);
+      if (isHeldBy(state, moderationId)) return () => undefined;
+    }
+    return wait.enter(stream);
+  }
+
+  private async prepareSide(
+    run: Run,
+    { account, side, changes }: Part,
+  ): Promise<readonly string[]> {
+    const { moderationId, now } = run;
+    const outcome = await this.send(run, account, {
+      type: 'PrepareModeration',
+      moderationId,
+      side,
+      changes,
+      now,
+    });
+    return outcome.kind === 'refused' ? outcome.details : [];
   }
 
   private async apply(
@@ -271,7 +346,7 @@ export class ModerationProcess {
 
   /** Sends one command to one account; a moderation that holds the account is completed first. */
   private async send(
-    { meta, sameLog }: Run,
+    { meta, wait, sameLog }: Run,
     account: AccountRef,
     command: AccountStep,
   ): Promise<Outcome<AccountState, AccountEvent>> {
@@ -298,41 +373,14 @@ export class ModerationProcess {
       );
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
-        if (this.closesCircle(meta, outcome.heldBy)) return circleRefused(command);
-        await this.waitFor(meta, outcome.heldBy);
+        const { heldBy } = outcome;
+        await wait.await(keyOf(meta.scope, heldBy), () => this.drive(meta.scope, heldBy, meta));
         goesFirst = true;
       } else {
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);
         return outcome;
       }
     }
-  }
-
-  /** Of the run of this moderation. */
-  private async waitFor(meta: CommandMeta, other: string): Promise<void> {
-    const key = keyOf(meta.scope, meta.commandId);
-    this.waiting.set(key, keyOf(meta.scope, other));
-    try {
-      await this.drive(meta.scope, other, meta);
-    } finally {
-      this.waiting.delete(key);
-    }
-  }
-
-  /**
-   * Whether the other moderation waits, directly or through others, for this one. An account that
-   * was absent or refused when it was prepared is not held, and another moderation can hold it
-   * before the run is repeated: then the two hold each other's accounts.
-   */
-  private closesCircle({ scope, commandId }: CommandMeta, other: string): boolean {
-    const own = keyOf(scope, commandId);
-    for (
-      let next: string | undefined = keyOf(scope, other);
-      next !== undefined;
-      next = this.waiting.get(next)
-    )
-      if (next === own) return true;
-    return false;
   }
 
   /** Idempotent. */
@@ -397,20 +445,6 @@ export function moderationIdOf(
 const keyOf = ({ tenant, mode }: Scope, moderationId: string): string =>
   `${tenant}/${mode}/${moderationId}`;
 
-/** The moderation that closes a circle gives way. @throws {TooBusy} when it was agreed to. */
-function circleRefused(command: AccountStep): Outcome<AccountState, AccountEvent> {
-  if (command.type !== 'PrepareModeration')
-    throw new TooBusy('two moderations wait for each other');
-  return {
-    kind: 'refused',
-    refused: 'MODERATION_NOT_POSSIBLE',
-    details: command.changes.map(
-      ({ referralId }) => `${referralId}: another moderation of it is under way`,
-    ),
-    position: null,
-  };
-}
-
 const isOf = (items: readonly ModerationItem[], asked: RequestedSides): boolean =>
   items.length === asked.size &&
   items.every(({ referralId, referred, referrer }) => {
@@ -442,4 +476,11 @@ function partsOf(items: readonly ModerationItem[]): Part[] {
     if (item.referrer !== undefined) add(item.referrerAccount, 'referrer', item);
   }
   return [...parts.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);
+}
+
+/** The sides of each account, in the order of the parts. */
+function byAccount(parts: readonly Part[]): ReadonlyMap<AccountRef, readonly Part[]> {
+  const sides = new Map<AccountRef, Part[]>();
+  for (const part of parts) sides.set(part.account, [...(sides.get(part.account) ?? []), part]);
+  return sides;
 }

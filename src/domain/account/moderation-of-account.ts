@@ -228,11 +228,14 @@ export function releaseModeration(
   state: AccountState,
   { moderationId, now }: ReleaseModeration,
 ): Decision<AccountEvent> {
-  const isHeld =
-    (state.status === 'open' && state.holds.some((hold) => hold === moderationId)) ||
-    state.remains.formerReferrals.some(({ heldBy }) => heldBy === moderationId);
+  const isHeld = isHeldBy(state, moderationId);
   return { events: isHeld ? [{ type: 'ModerationReleased', at: now, moderationId }] : [] };
 }
+
+/** Whether the moderation holds any referral in this account. */
+export const isHeldBy = (state: AccountState, moderationId: string): boolean =>
+  (state.status === 'open' && state.holds.some((hold) => hold === moderationId)) ||
+  state.remains.formerReferrals.some(({ heldBy }) => heldBy === moderationId);
 
 function rewardsOf(state: OpenAccount, referralId: string): RewardState[] {
   return [...(state.rewardsByReferral.get(referralId) ?? [])].flatMap(

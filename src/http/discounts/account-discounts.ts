@@ -7,7 +7,10 @@ import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import type { Coupons } from './coupons.js';
 import { discountOfAccountJson, type DiscountOfAccountResponse } from './discount.response.js';
 
-/** Discounts of accounts, from the read models of their referrals and rewards. */
+/**
+ * Discounts of accounts, from the read models of their referrals and rewards; of an account that
+ * waits for its first user, from what its referral promises.
+ */
 export class AccountDiscounts {
   constructor(
     private readonly accounts: AccountQueries,
@@ -24,11 +27,15 @@ export class AccountDiscounts {
   ): Promise<DiscountOfAccountResponse | undefined> {
     const account = await this.accounts.byRef(scope, accountRef);
     if (!account) return undefined;
-    const [balances, referrerName, coupon] = await Promise.all([
+    const [balances, referrerName] = await Promise.all([
       this.balances.list(scope, { accountRef, type: 'PCT_DISCOUNT', now: timeNow() }),
       this.nameOf(scope, account.referralCode),
-      couponCode === undefined ? undefined : this.coupons.find(scope, accountRef, couponCode),
     ]);
+    const mayWait = account.referralCode !== null && balances.length === 0;
+    const coupon =
+      mayWait || couponCode !== undefined
+        ? await this.coupons.find(scope, accountRef, couponCode)
+        : undefined;
     return discountOfAccountJson(account.accountId, balances, referrerName, coupon);
   }
 

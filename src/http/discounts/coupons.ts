@@ -2,6 +2,7 @@ import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import { reasonAgainstAccount } from '../../domain/account/referral.js';
+import type { Program } from '../../domain/program.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -9,7 +10,7 @@ import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
 import type { CouponFacts } from './discount.response.js';
 
-/** Codes as coupons of accounts that are not referred yet. */
+/** Codes as coupons of accounts whose referral has not started yet. */
 export class Coupons {
   constructor(
     private readonly streams: Pick<ReadableStreams, 'accounts'>,
@@ -19,25 +20,41 @@ export class Coupons {
   ) {}
 
   /**
-   * What the code promises the account, by the reasons of POST discount; undefined: it would be
+   * What the account has by the code that it was referred by, while it waits for its first user; or
+   * would have by the coupon, by the reasons of POST discount. Undefined: the coupon would be
    * refused, or have no effect.
+   * @param couponCode as sent; undefined: none.
    */
-  async find(scope: Scope, account: AccountRef, code: string): Promise<CouponFacts | undefined> {
-    if (!REFERRAL_CODE.test(code)) return undefined;
-    const stream = this.names.accountStream(scope, account);
-    const [{ state }, owner, tenant] = await Promise.all([
-      this.streams.accounts.load(stream),
+  async find(
+    scope: Scope,
+    account: AccountRef,
+    couponCode: string | undefined,
+  ): Promise<CouponFacts | undefined> {
+    const { state } = await this.streams.accounts.load(this.names.accountStream(scope, account));
+    if (state.status === 'absent') return undefined;
+    const isWaiting = state.users.size === 0 && state.referral === null;
+    const waiting = isWaiting ? state.attribution : null;
+    const code = waiting === null ? couponCode : waiting.code;
+    if (code === undefined || code === null || !REFERRAL_CODE.test(code)) return undefined;
+    const [owner, tenant] = await Promise.all([
       this.owners.find(scope, code),
       this.tenants.find(scope.tenant),
     ]);
-    if (state.status === 'absent' || !owner || !tenant || owner.user.dateBlocked !== null)
+    if (!owner || !tenant || owner.user.dateBlocked !== null) return undefined;
+    if (waiting === null && reasonAgainstAccount(state, owner, account) !== undefined)
       return undefined;
-    if (reasonAgainstAccount(state, owner, account) !== undefined) return undefined;
-    const promised = programOf(tenant, owner.programId)?.referredReward?.value;
+    const program = programOf(tenant, owner.programId);
     const { firstName = null, lastName = null } = owner.user.profile ?? {};
     return {
-      percent: promised?.type === 'PCT_DISCOUNT' ? promised.discountPercent : 0,
+      percent: program === null ? 0 : percentAtStart(program),
       referrerName: nameOfOwner({ firstName, lastName }),
     };
   }
+}
+
+/** The percentage that the referred side has as soon as its referral starts. */
+function percentAtStart({ referredReward: terms, moderation }: Program): number {
+  const isAtOnce = terms?.when === 'STARTED' && terms.delayDays === 0;
+  if (!isAtOnce || moderation.referred !== 'APPROVED') return 0;
+  return terms.value.type === 'PCT_DISCOUNT' ? terms.value.discountPercent : 0;
 }

@@ -23,7 +23,10 @@ export class DiscountOfAccountResponse {
   @Integer({ description: 'The sum of the two' })
   discountPercentage: number;
 
-  @Integer({ description: 'Available percentages earned as the referred party' })
+  @Integer({
+    description:
+      'Available percentages earned as the referred party; before the first user of a referred account what the referral will start with',
+  })
   referredDiscountPercent: number;
 
   @Integer({ description: 'Available percentages earned as the referrer' })
@@ -33,7 +36,7 @@ export class DiscountOfAccountResponse {
   referrerName: string | null;
 }
 
-/** What an applicable code would add to an account. */
+/** What a code adds to an account: at once, or with its first user. */
 export interface CouponFacts {
   /** 0 where the reward of the referred side is no percentage. */
   readonly percent: number;

@@ -88,7 +88,9 @@ img { max-width: 100%; height: auto; }
 .logo { display: block; max-height: 6rem; margin: 0 auto 2rem; }
 .text table { display: block; overflow-x: auto; }
 .text pre { white-space: pre-wrap; }
+.text { hyphens: auto; }
 .text ul, .text ol, .text pre, .text blockquote { text-align: start; }
+.text blockquote { margin-inline: 0; padding-inline-start: 1rem; border-inline-start: 3px solid; }
 a { color: inherit; }
 .code { display: inline-block; margin: 0.5rem 0; padding: 0.75rem 1.5rem; border: 2px dashed;
   border-radius: 0.5rem; font: 700 1.5rem/1.2 ui-monospace, Menlo, Consolas, monospace;

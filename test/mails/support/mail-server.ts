@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { eventually } from '../../support/embedded.js';
@@ -11,14 +11,17 @@ export interface Received {
   readonly raw: string;
 }
 
-/** What the server does with a mail to an address: nothing, a code, or no answer at all. */
+/** What the server does with a mail that it has read: it may never answer, or cut the line. */
 export type Manner = 'take' | 'hang' | 'cut' | { readonly code: number };
 
 /** A real SMTP server that keeps what it takes. */
 export class MailServer {
   readonly received: Received[] = [];
   readonly offered: string[] = [];
+  /** The Message-ID of each mail that it was offered. */
+  private readonly ids: string[] = [];
   readonly manners = new Map<string, Manner>();
+  private readonly sockets = new Map<number | undefined, Socket>();
 
   private constructor(private readonly server: SMTPServer) {}
 
@@ -38,10 +41,14 @@ export class MailServer {
           const from = mailFrom === false ? '' : mailFrom.address;
           const own = started.server!;
           const manner = own.manners.get(to[0] ?? '') ?? 'take';
+          const text = Buffer.concat(chunks).toString();
           own.offered.push(to[0] ?? '');
+          own.ids.push(/^Message-ID: (\S+)/im.exec(text)?.[1] ?? '');
           if (manner === 'hang') return;
+          if (manner === 'cut') return own.cut(session.remotePort);
+          // Servers quote addresses.
           if (typeof manner === 'object')
-            return done(Object.assign(new Error('no'), { responseCode: manner.code }));
+            return done(Object.assign(new Error(`no ${to[0]}`), { responseCode: manner.code }));
           const raw = Buffer.concat(chunks);
           void simpleParser(raw).then((mail) => {
             const secure = session.secure;
@@ -53,7 +60,9 @@ export class MailServer {
     });
     server.on('error', () => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return (started.server = new MailServer(server));
+    const own = (started.server = new MailServer(server));
+    server.server.on('connection', (socket: Socket) => own.sockets.set(socket.remotePort, socket));
+    return own;
   }
 
   get port(): number {
@@ -68,6 +77,25 @@ export class MailServer {
       );
     await eventually(() => Promise.resolve(find() !== undefined), 40_000);
     return find()!;
+  }
+
+  /** The mails that it took for the address. */
+  takenFor(address: string): readonly Received[] {
+    return this.received.filter(({ to }) => to.includes(address));
+  }
+
+  /** How often it was offered a mail to the address. */
+  offers(address: string): number {
+    return this.offered.filter((one) => one === address).length;
+  }
+
+  /** In the order of the offers, those that it did not take included. */
+  offeredIds(address: string): readonly string[] {
+    return this.ids.filter((_, n) => this.offered[n] === address);
+  }
+
+  private cut(port: number | undefined): void {
+    this.sockets.get(port)?.destroy();
   }
 
   stop(): Promise<void> {
