@@ -133,7 +133,7 @@ function heapOfCustomer({ seen, facts }: CustomerState): number {
   return HEAP_PER_SEEN * seen.reduce((sum, { size }) => sum + size, 0) + HEAP_PER_FACT * facts.size;
 }
 
-/** Measured with a customer of 100 000 events. */
+/** Upper bounds: a customer with 100 000 events of one day takes 21 MB. */
 const HEAP_PER_SEEN = 256;
 const HEAP_PER_FACT = 1024;
 
