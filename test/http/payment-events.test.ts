@@ -141,6 +141,42 @@ async function reacted(): Promise<void> {
   }
 }
 
+it('the story by discount routes: a code, a customer, a first invoice, the rewards of both sides', async () => {
+  const code = personal('c');
+  const ann = await user('ann', { referralCode: code, firstName: 'Ann', lastName: 'Lee' });
+  const { live } = tenant;
+  const looked = await live.get(`/discount/${code}`);
+  expect([looked.status, looked.body]).toMatchObject([
+    200,
+    { couponCode: code, referrerName: 'Ann L', discountPercentage: 10 },
+  ]);
+  const bob = await user('bob');
+  const customer = personal('cus');
+  double.customers.set(customer, { id: customer });
+  const discount = async (coupon = '') =>
+    (await live.get(`/account/${bob}/discount${coupon}`)).body;
+  const would = await discount(`?couponCode=${code}`);
+  const body = { accountId: bob, paymentProviderId: customer, couponCode: code };
+  expect((await live.post('/discount', body)).status).toBe(200);
+  expect(await discount()).toEqual(would);
+  expect(would).toMatchObject({ discountPercentage: 10, referrerName: 'Ann L' });
+  expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
+
+  expect(await post(paid(customer))).toEqual(RECEIVED);
+  await reacted();
+  expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  // The amounts of the reward routes.
+  const balance = async (accountId: string) =>
+    (await live.get<readonly Json[]>(`/reward/balance?accountId=${accountId}`)).body;
+  expect(await balance(bob)).toEqual([
+    expect.objectContaining({ type: 'PCT_DISCOUNT', referredDiscountPercent: 10 }),
+  ]);
+  expect(await discount()).toEqual(would);
+  expect(await balance(ann)).toEqual([
+    expect.objectContaining({ type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000 }),
+  ]);
+});
+
 describe('a signature', () => {
   it('that is missing, wrong, old or foreign is refused, and nothing is recorded', async () => {
     const head = await service.head();
