@@ -203,9 +203,12 @@ module.exports = {
     {
       name: 'operations-are-asked-for',
       comment:
-        'What operators ask for is asked for over HTTP or on the command line. A decision or a reaction that needs it has the wrong owner.',
+        'What operators ask for is asked for over HTTP, in the console or on the command line. A decision or a reaction that needs it has the wrong owner.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(operations|cli|http/operations|process)/' },
+      from: {
+        path: '^src/',
+        pathNot: '^src/(operations|cli|http/operations|http/console|process)/',
+      },
       to: { path: '^src/operations/' },
     },
     {

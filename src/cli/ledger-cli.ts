@@ -10,7 +10,8 @@ import { CommandError } from './command-error.js';
 import { note, printJson } from './command-line.js';
 import { parseAmount, parseIdempotencyKey, parseUnit } from './correction-arguments.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
-import { printStatement, statementCsv } from './ledger-output.js';
+import { statementCsv } from '../operations/ledger/statement-csv.js';
+import { printStatement } from './ledger-output.js';
 import { withOwnKeys } from './own-keys.js';
 
 interface StatementOptions extends LedgerOptions {

@@ -2,9 +2,12 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
 import { ConfigError } from './config.js';
 
-/** What an operator may work on: the money, or the read models. */
-export type OperatorRole = 'finance' | 'support';
-export const OPERATOR_ROLES: readonly OperatorRole[] = ['finance', 'support'];
+/**
+ * What an operator may do: work on the money, work on read models and tenants' settings, or see
+ * figures without personal data.
+ */
+export const OPERATOR_ROLES = ['finance', 'support', 'viewer'] as const;
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 export interface Operator {
   /** Recorded as the actor in audit entries. */
@@ -12,10 +15,16 @@ export interface Operator {
   readonly roles: readonly OperatorRole[];
 }
 
+/** An operator, and the hash of the key that proved it (SHA-256, hex). */
+export interface KeyHolder {
+  readonly operator: Operator;
+  readonly keySha256: string;
+}
+
 const file = z.array(
   z.strictObject({
     name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/),
-    roles: z.array(z.enum(['finance', 'support'])).min(1),
+    roles: z.array(z.enum(OPERATOR_ROLES)).min(1),
     keySha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
 );
@@ -37,11 +46,22 @@ export class Operators {
 
   /** Undefined: unknown key. Takes the same time for every key. */
   find(key: string): Operator | undefined {
+    return this.holderOf(key)?.operator;
+  }
+
+  /** As `find`, with the hash of the key. */
+  holderOf(key: string): KeyHolder | undefined {
     const hash = hashOf(key);
     let found: OperatorEntry | undefined;
     for (const entry of this.entries)
       if (timingSafeEqual(hash, Buffer.from(entry.keySha256, 'hex'))) found = entry;
-    return found && { name: found.name, roles: found.roles };
+    return found && holder(found);
+  }
+
+  /** The operator of this name with this key; undefined: the key no longer counts. */
+  stillHolding(name: string, keySha256: string): Operator | undefined {
+    const entry = this.entries.find((one) => one.name === name && one.keySha256 === keySha256);
+    return entry && holder(entry).operator;
   }
 
   /** Whether an operator has this name. */
@@ -65,6 +85,11 @@ export function makeOperatorKey(
   const key = `operator_${randomBytes(24).toString('hex')}`;
   return { key, entry: { name, roles: [...roles], keySha256: hashOf(key).toString('hex') } };
 }
+
+const holder = ({ name, roles, keySha256 }: OperatorEntry): KeyHolder => ({
+  operator: { name, roles },
+  keySha256,
+});
 
 // A key has 192 random bits, so a plain hash cannot be guessed.
 const hashOf = (key: string): Buffer => createHash('sha256').update(key).digest();

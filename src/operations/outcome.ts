@@ -23,6 +23,11 @@ export type OperationRefusal =
   | ReactionRefusal
   | WebhookRefusal
   | ExportRefusal
+  /** One line for each reason. */
+  | {
+      readonly code: 'REFERRALS_NOT_MODERATED' | 'PROGRAM_REFUSED';
+      readonly reasons: readonly string[];
+    }
   | ThemeRefusal
   | PaymentRefusal
   | ProjectionRefusal

@@ -25,6 +25,7 @@ export interface LedgerTables {
   'ledger.log_losses': LogLosses;
   'ledger.log_seals': LogSeals;
   'ledger.mail_deliveries': MailDeliveries;
+  'ledger.operator_sessions': OperatorSessions;
   'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
   'ledger.parked_streams': ParkedStreams;
@@ -184,6 +185,14 @@ interface MailDeliveries {
   claimed_by: number | null;
   reason: string | null;
   ended_at: Date | null;
+}
+
+interface OperatorSessions {
+  token_sha256: Buffer;
+  operator: string;
+  key_sha256: string;
+  began: Generated<Date>;
+  ends: Date;
 }
 
 interface ParkedEvents {

@@ -30,6 +30,7 @@ import * as storeMailDeliveries from '../../migrations/0061_store_mail_deliverie
 import * as findRewardsToPay from '../../migrations/0062_find_rewards_to_pay.js';
 import * as followPaymentProviders from '../../migrations/0064_follow_payment_providers.js';
 import * as findWaitingMails from '../../migrations/0065_find_waiting_mails.js';
+import * as storeOperatorSessions from '../../migrations/0071_store_operator_sessions.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -77,6 +78,7 @@ export const MIGRATIONS: Migrations = {
   '0062_find_rewards_to_pay': findRewardsToPay,
   '0064_follow_payment_providers': followPaymentProviders,
   '0065_find_waiting_mails': findWaitingMails,
+  '0071_store_operator_sessions': storeOperatorSessions,
 };
 
 /** The names of the migrations of this release. */

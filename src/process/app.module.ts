@@ -24,6 +24,27 @@ import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
 import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
+import { ConsoleAssetsController } from '../http/console/assets/assets.controller.js';
+import { ConsoleModerationController } from '../http/console/pages/moderation.controller.js';
+import { ConsoleWebhooksController } from '../http/console/pages/webhooks.controller.js';
+import { ConsoleExportsController } from '../http/console/pages/exports.controller.js';
+import { ConsoleMailsController } from '../http/console/pages/mails.controller.js';
+import { ConsoleThemeController } from '../http/console/pages/theme.controller.js';
+import { ConsoleProgramController } from '../http/console/pages/program.controller.js';
+import { ConsoleAccountController } from '../http/console/pages/account.controller.js';
+import { ConsoleOverviewController } from '../http/console/pages/overview.controller.js';
+import { ConsoleCorrectionsController } from '../http/console/pages/corrections.controller.js';
+import { ConsoleHomeController } from '../http/console/pages/home.controller.js';
+import { ConsolePeriodsController } from '../http/console/pages/periods.controller.js';
+import { ConsoleProjectionsController } from '../http/console/pages/projections.controller.js';
+import { ConsoleReconcileController } from '../http/console/pages/reconcile.controller.js';
+import { ConsoleReplayController } from '../http/console/pages/replay.controller.js';
+import { ConsoleRunsController } from '../http/console/pages/runs.controller.js';
+import { ConsoleSessionsController } from '../http/console/pages/sessions.controller.js';
+import { ConsoleStatementController } from '../http/console/pages/statement.controller.js';
+import { ConsoleVerifyController } from '../http/console/pages/verify.controller.js';
+import { TenantPages } from '../http/console/pages/tenant-pages.js';
+import { ConsoleGate } from '../http/console/sessions/console-gate.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
 import { FailedCredentials } from '../http/edge/failed-credentials.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
@@ -118,6 +139,7 @@ export interface ModuleParts {
   readonly progress: Progress;
   /** The operators of the service. */
   readonly operators: CurrentOperators;
+  readonly console: ConsoleGate;
   /** For reads of many rows. */
   readonly slowReads: SlowReads;
   /** For operations on read models. */
@@ -178,6 +200,28 @@ const OPERATOR_CONTROLLERS = [
   ChainController,
 ];
 
+const CONSOLE_CONTROLLERS = [
+  ConsoleAssetsController,
+  ConsoleSessionsController,
+  ConsoleRunsController,
+  ConsoleHomeController,
+  ConsoleOverviewController,
+  ConsoleAccountController,
+  ConsoleProjectionsController,
+  ConsoleStatementController,
+  ConsoleReplayController,
+  ConsoleReconcileController,
+  ConsolePeriodsController,
+  ConsoleVerifyController,
+  ConsoleCorrectionsController,
+  ConsoleModerationController,
+  ConsoleWebhooksController,
+  ConsoleExportsController,
+  ConsoleMailsController,
+  ConsoleThemeController,
+  ConsoleProgramController,
+];
+
 /**
  * The composition root of the Nest application: makes everything that controllers and command
  * handlers need.
@@ -188,7 +232,9 @@ export class AppModule {
     return {
       module: AppModule,
       controllers: [
-        ...(parts.api ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS] : []),
+        ...(parts.api
+          ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS, ...CONSOLE_CONTROLLERS]
+          : []),
         HealthController,
         MetricsController,
       ],
@@ -225,6 +271,7 @@ function http(parts: ModuleParts): Provider[] {
     answers,
     parts.operators,
   );
+  const ledgerOperations = new LedgerOperations(operations, parts.runs);
   return [
     value(KeyedNames, core.names),
     value(Exports, core.exports),
@@ -247,7 +294,9 @@ function http(parts: ModuleParts): Provider[] {
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),
     value(OperationsCore, operations),
-    value(LedgerOperations, new LedgerOperations(operations, parts.runs)),
+    value(LedgerOperations, ledgerOperations),
+    value(TenantPages, new TenantPages(ledgerOperations, parts.runs)),
+    value(ConsoleGate, parts.console),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),
     value(

@@ -1,6 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
 import { OperatorsFile } from '../config/operators-file.js';
+import { ConsoleGate } from '../http/console/sessions/console-gate.js';
+import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import type { Core } from '../core/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
@@ -104,7 +106,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     watched.loss.onHidden = () => readiness.catchUpAgain();
     const { generations } = watched;
     const payments = await start(startPayments(core, followers.webhooks.guard));
-    const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
+    const console = new ConsoleGate(operators, new OperatorSessions(core.pool, operators));
+    const shown = { operators, console, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...shown, payments, visits, downloads };
     const application = await start(startApplication(parts, options));

@@ -160,7 +160,7 @@ export async function startApplication(
 /** Starts the parts that the listening application needs. */
 export async function configureApplication(
   { app, edge }: Application,
-  { stores, rateLimits, registry, operators, generations }: ApplicationParts,
+  { stores, rateLimits, registry, operators, generations, console }: ApplicationParts,
   { version }: ServiceOptions,
 ): Promise<void> {
   edge.configure(app, {
@@ -169,6 +169,7 @@ export async function configureApplication(
     metrics: new HttpMetrics(registry),
     isUnavailable: isNotServedNow,
     operators,
+    console,
     isComplete: () => generations.areComplete,
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
   });

@@ -1,4 +1,4 @@
-import { statementCsv } from '../../src/cli/ledger-output.js';
+import { statementCsv } from '../../src/operations/ledger/statement-csv.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import { done } from '../support/operations.js';
 

@@ -11,8 +11,14 @@ const DESCRIPTION = [
   '/docs/favicon-32x32.png',
 ];
 
+/** The routes of the console, which are not described: pages for people. */
+export const consoleRoutes = ({ service }: Pick<RunningService, 'service'>): readonly string[] =>
+  routesOf(service.app.getHttpAdapter().getInstance()).filter(isOfConsole);
+
+const isOfConsole = (route: string): boolean => / \/console(?:\/|$)/.test(route);
+
 /**
- * Every method and path template that the router knows (of the compiled service: that its
+ * Every other method and path template that the router knows (of the compiled service: that its
  * description names), as `GET /api/v1/{tenantAlias}/users`.
  */
 export function knownRoutes({ service, description }: RunningService): readonly string[] {
@@ -22,7 +28,11 @@ export function knownRoutes({ service, description }: RunningService): readonly 
     );
     return [...described, ...DESCRIPTION.map((path) => `GET ${path}`)];
   }
-  const server: FastifyInstance = service.app.getHttpAdapter().getInstance();
+  const routes = routesOf(service.app.getHttpAdapter().getInstance());
+  return routes.filter((route) => !isOfConsole(route));
+}
+
+function routesOf(server: FastifyInstance): readonly string[] {
   const branch: string[] = [];
   return server
     .printRoutes({ commonPrefix: false })

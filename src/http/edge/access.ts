@@ -10,7 +10,8 @@ import type { TokenSubject } from './user-token.js';
 
 /**
  * Who may call a route. `none`: belongs to no tenant (health, metrics, the OpenAPI document).
- * `operator`: operators of the service with one of the roles. `tenant`: of an existing tenant,
+ * `operator`: operators of the service with one of the roles. `console`: the same, signed in to the
+ * console, or anybody where `open`. `tenant`: of an existing tenant,
  * without credentials. `key`: with an API key. `key-open`: an open endpoint, with an API key.
  * `user-open`: an open endpoint, with an API key, or with a token of the user that the call is
  * about (see `token`, `about`). `visitor-open`: an open endpoint, with an API key or any token,
@@ -20,6 +21,7 @@ import type { TokenSubject } from './user-token.js';
 export type AccessKind =
   | 'none'
   | 'operator'
+  | 'console'
   | 'tenant'
   | 'key'
   | 'key-open'
@@ -43,10 +45,12 @@ export interface AccessRule {
   readonly token?: 'read' | 'write';
   /** Where `user-open` finds the account and user of the call. Default: in the path. */
   readonly about?: 'path' | 'referral-query';
-  /** Of `operator`: one of these is required. */
+  /** Of `operator` and `console`: one of these is required. */
   readonly roles?: readonly OperatorRole[];
   /** Of `none`: answered on the listener for operations alone, where there is one. */
   readonly operationsOnly?: boolean;
+  /** Of `console`: for anybody, signed in or not. */
+  readonly open?: boolean;
   /** The body is handed on as its bytes, which a signature covers. */
   readonly rawBody?: boolean;
   /**
@@ -129,6 +133,7 @@ export function Access(
 const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, string[]>)[]>> = {
   none: [],
   operator: [OPERATOR_SCHEME],
+  console: [],
   tenant: [],
   key: [API_KEY_SCHEME],
   'key-open': [API_KEY_SCHEME],

@@ -16,6 +16,7 @@ import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import type { Party } from '../../foundation/fair-slots.js';
 import { isUnavailable } from '../../postgres/database.js';
+import type { ConsoleGate } from '../console/sessions/console-gate.js';
 import type { HttpMetrics } from '../health/metrics.js';
 import { RequestValidationPipe } from '../shapes/validation.js';
 import { isOpenEndpoint, type AccessRule } from './access.js';
@@ -70,6 +71,8 @@ export interface HttpEdgeParts {
   readonly tenants: TenantDirectory;
   /** Who may call routes for operators. Default: no one. */
   readonly operators?: CurrentOperators;
+  /** Who may enter the console. Default: no one. */
+  readonly console?: ConsoleGate;
   readonly metrics: HttpMetrics;
   /** Counts calls of clients without an API key. */
   readonly calls: CallCounter;
@@ -180,6 +183,7 @@ export class HttpEdge {
     server.decorateRequest('caller', null);
     server.decorateRequest('call', null);
     server.decorateRequest('operator', null);
+    server.decorateRequest('console', null);
     server.addHook('onRequest', async (request, reply) => {
       beginSpan(request, routeOf(request));
       setHeadersOfEveryAnswer(request, reply);
@@ -195,6 +199,11 @@ export class HttpEdge {
       // Here and not before: what reads the body does not keep the context.
       const goOn = (error?: Error): void => withinSpan(request, () => done(error));
       void this.hasTurn(request).then((has) => goOn(has ? undefined : unavailable()), goOn);
+    });
+    server.addHook('preHandler', (request, _reply, done) => {
+      const { access } = request.routeOptions.config;
+      if (access?.kind !== 'console' || parts.console === undefined) return done();
+      parts.console.readForm(request, access).then(() => done(), done);
     });
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
@@ -357,6 +366,10 @@ export class HttpEdge {
       refuseCrossSite(request);
       if (!BODYLESS.has(request.method)) demandJson(request);
       return checkContentTypeOf(request, access.emptyBody);
+    }
+    if (access.kind === 'console') {
+      if (parts.console === undefined) throw new ApiError('NOT_FOUND');
+      return parts.console.enter(request, access);
     }
     if (access.kind !== 'none' && !isComplete()) throw unavailable();
     if (isOpenEndpoint(access)) restrictOrigins(request, reply, await tenantOf(request, tenants));

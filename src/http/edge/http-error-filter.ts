@@ -1,6 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { consoleErrorSent } from '../console/view/error-page.js';
 import { errorPageSent, isShownAsPage } from '../share-pages/page-answers.js';
 import { ApiError, unavailable } from './api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
@@ -48,6 +49,8 @@ export function answerWithError(
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
+  if (request.routeOptions.config?.access?.kind === 'console')
+    return void reply.send(consoleErrorSent(request, reply, error.body));
   if (isShownAsPage(request, error.body)) return void reply.send(errorPageSent(reply, error.body));
   void reply.type('application/json; charset=utf-8').send(error.body);
 }

@@ -5,7 +5,7 @@ import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.
 import type { Outcome } from '../../operations/outcome.js';
 import { ApiError } from '../edge/api-error.js';
 import type { OperatorCall } from '../edge/call.js';
-import type { OperationRuns, RunContext } from './operation-runs.js';
+import type { OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
 
@@ -36,7 +36,25 @@ export class LedgerOperations {
     called: CalledOperation,
     work: (core: Core) => Promise<Outcome<Done<T>>>,
   ): Promise<T> {
-    return answered(auditedOn(this.operations.core, this.frame(called), work));
+    return answered(this.outcome(called, work));
+  }
+
+  /** As `onRecord`, with a refusal as a value. */
+  outcome<T>(
+    called: CalledOperation,
+    work: (core: Core) => Promise<Outcome<Done<T>>>,
+  ): Promise<Outcome<T>> {
+    return auditedOn(this.operations.core, this.frame(called), work);
+  }
+
+  /** Starts an operation, recorded when it is done. Undefined: too many are running. */
+  start(
+    called: CalledOperation,
+    work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
+  ): Run | undefined {
+    return this.runs.start(called.operation, called.call.operator.name, (context) =>
+      this.outcome(called, (core) => work(core, context)),
+    );
   }
 
   /**
@@ -48,7 +66,7 @@ export class LedgerOperations {
     work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
   ): Promise<unknown> {
     return answerWithRun(this.runs, called.call, called.operation, (context) =>
-      auditedOn(this.operations.core, this.frame(called), (core) => work(core, context)),
+      this.outcome(called, (core) => work(core, context)),
     );
   }
 

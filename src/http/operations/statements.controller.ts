@@ -30,7 +30,7 @@ export class StatementsController {
   @ApiTextQuery('unit')
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('statement')
-  @Access('operator', { roles: ['finance'] })
+  @Access('operator', { roles: ['finance', 'viewer'] })
   @Fails('TENANT_NOT_FOUND')
   async statement(
     @OperatorCall() call: OperatorCall,

@@ -195,6 +195,8 @@ function ownCodes(operation: Operation): readonly ApiErrorCode[] {
 const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
   none: [],
   operator: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
+  // Its pages are for people and are not described.
+  console: [],
   // A suspended tenant answers FORBIDDEN on each of its routes.
   tenant: ['TENANT_NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
   key: ['TENANT_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],

@@ -33,7 +33,7 @@ export async function readAccountEntries(
   let accountId: string | null = null;
   let newest: RecordedEvent | undefined;
   const entries: Entry[] = [];
-  for await (const page of pages(selected(log, stream, selection))) {
+  for await (const page of pages(selectedEvents(log, stream, selection))) {
     newest = page.at(-1) ?? newest;
     for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
       if (decoded.event.type === 'AccountOpened') accountId = decoded.event.accountId.value;
@@ -79,7 +79,8 @@ export function clockOf(
   return upTo === undefined ? Math.max(now, newest?.recordedAt ?? 0) : (newest?.recordedAt ?? 0);
 }
 
-async function* selected(
+/** The events of a stream that a selection includes. */
+export async function* selectedEvents(
   log: EventLog,
   stream: string,
   { upTo, until }: Selection,

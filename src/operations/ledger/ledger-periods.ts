@@ -46,3 +46,20 @@ export async function changePeriod(
     position: outcome.position,
   };
 }
+
+/** A closed month; `closedAt` is ISO 8601. */
+export interface ClosedPeriod {
+  readonly period: string;
+  readonly closedAt: string;
+}
+
+/** The closed months, the newest first. */
+export async function closedPeriods(
+  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  scope: Scope,
+): Promise<readonly ClosedPeriod[]> {
+  const { state } = await streams.periods.load(names.periodsStream(scope));
+  return [...state.closed]
+    .map(([period, at]) => ({ period, closedAt: new Date(at).toISOString() }))
+    .sort((a, b) => (a.period < b.period ? 1 : -1));
+}

@@ -1,0 +1,82 @@
+/**
+ * What pages do beyond HTML: times in the viewer's zone, keys, and the progress of a run. They work
+ * without it.
+ */
+export const CONSOLE_SCRIPT = `'use strict';
+(() => {
+  const two = (n) => String(n).padStart(2, '0');
+  const local = (at) =>
+    at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' +
+    two(at.getHours()) + ':' + two(at.getMinutes()) + ':' + two(at.getSeconds());
+  const showTimes = (root) => {
+    for (const element of root.querySelectorAll('time[datetime]')) {
+      const at = new Date(element.dateTime);
+      if (!Number.isNaN(at.getTime())) element.textContent = local(at);
+    }
+  };
+  showTimes(document);
+
+  const follow = async (run) => {
+    const figure = run.querySelector('[data-figure=progress]');
+    const bar = run.querySelector('progress');
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const answer = await fetch(run.dataset.run).catch(() => undefined);
+      if (answer === undefined || answer.status === 503) continue;
+      if (!answer.ok || answer.redirected) return location.reload();
+      const { state, text, done, total } = await answer.json();
+      if (state !== 'running') return location.reload();
+      figure.textContent = text;
+      figure.dataset.value = text;
+      if (total) { bar.max = total; bar.value = done; }
+    }
+  };
+  for (const run of document.querySelectorAll('[data-run]')) void follow(run);
+
+  const PLACES = { t: '/console', p: '/console/projections', o: '', s: '/statement', r: '/replay',
+    c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports' };
+  const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g o', 'overview'],
+    ['g s', 'statement'], ['g r', 'replay'], ['g c', 'corrections'], ['g m', 'months'],
+    ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'],
+    ['?', 'these keys']];
+  const help = () => {
+    const dialog = document.createElement('dialog');
+    const table = document.createElement('table');
+    for (const [keys, name] of NAMES) {
+      const row = table.insertRow();
+      row.insertCell().textContent = keys;
+      row.insertCell().textContent = name;
+    }
+    dialog.setAttribute('aria-label', 'Keys');
+    dialog.append(table);
+    dialog.addEventListener('close', () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+  let going = false;
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target.closest('input, textarea, select');
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    if (going) {
+      going = false;
+      const tenant = /^\\/console\\/tenants\\/[^/]+\\/[^/]+/.exec(location.pathname);
+      const place = PLACES[key];
+      if (place === undefined) return;
+      if (place.startsWith('/console')) location.href = place;
+      else if (tenant) location.href = tenant[0] + place;
+    } else if (key === 'g') going = true;
+    else if (key === '?') help();
+    else if (key === '/') {
+      const search = document.querySelector('input[type=search]');
+      if (search) { event.preventDefault(); search.focus(); }
+    }
+  });
+
+  for (const form of document.querySelectorAll('form[method=post]'))
+    form.addEventListener('submit', () => {
+      for (const button of form.querySelectorAll('button'))
+        setTimeout(() => { button.disabled = true; });
+    });
+})();
+`;

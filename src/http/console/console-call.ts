@@ -1,0 +1,51 @@
+import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Operator, OperatorRole } from '../../config/operators.js';
+import { Access } from '../edge/access.js';
+import type { ConsoleSession } from './sessions/console-gate.js';
+import type { Form } from './sessions/form.js';
+import { page, type Frame } from './view/layout.js';
+import { PAGE_HEADERS } from './view/page-headers.js';
+import type { Template, WithForms } from './view/templates.js';
+
+/** One request of an operator's browser. */
+export interface ConsoleCall {
+  readonly operator: Operator;
+  readonly session: ConsoleSession;
+  /** Of a POST; empty for other methods. */
+  readonly form: Form;
+  readonly reply: FastifyReply;
+}
+
+/** Injects the call. @throws when the route is not of the console, or open. */
+export const ConsoleCall = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ConsoleCall => {
+    const http = context.switchToHttp();
+    const { console: entered } = http.getRequest<FastifyRequest>();
+    const session = entered?.session;
+    if (!entered || !session) throw new Error('the route has no session');
+    const reply = http.getResponse<FastifyReply>();
+    return { operator: session.operator, session, form: entered.form, reply };
+  },
+);
+
+/** A route of the console for these roles. */
+export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(Access('console', { roles, rawBody: true }));
+
+/** Prepares the answer with a page. @returns its body. */
+export function pageSent<V extends object>(
+  { session, reply }: Pick<ConsoleCall, 'session' | 'reply'>,
+  frame: Omit<Frame, 'session'>,
+  content: Template<V & WithForms>,
+  values: V,
+): string {
+  void reply.headers(PAGE_HEADERS);
+  return page({ ...frame, session }, content({ ...values, csrf: session.csrf }));
+}
+
+/** After a form: the browser fetches another page, which a reload does not send again. */
+export function redirected({ reply }: Pick<ConsoleCall, 'reply'>, path: string): string {
+  void reply.code(303).header('Location', path);
+  return '';
+}

@@ -1,0 +1,155 @@
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import {
+  accountHistory,
+  EVENTS_SHOWN_MAX,
+  type AccountHistory,
+  type ShownUnit,
+} from '../../../operations/accounts/account-history.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { ApiError } from '../../edge/api-error.js';
+import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { hasRole, tenantPath } from '../view/layout.js';
+import { PLOT_BOX, stepPath } from '../view/plot.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  filledIn,
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
+
+const content = template<
+  WithForms &
+    Refused & {
+      asked: { asOf: string; position: string };
+      statementPath: string | null;
+      account: ReturnType<typeof shownAccount> | null;
+    }
+>(`
+<form class="fields" method="get">
+<div class="field"><label for="asOf">As of</label><input id="asOf" name="asOf" value="{{asked.asOf}}" placeholder="now"></div>
+<div class="field"><label for="position">Position</label><input id="position" name="position" value="{{asked.position}}"></div>
+<button class="quiet">Show this moment</button>
+</form>
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{#if account}}
+<dl class="figures">
+<div><dt>State</dt><dd>{{#if account.isOpen}}open{{else}}deleted{{/if}}</dd></div>
+<div><dt>Subscription</dt><dd>{{account.subscription}}</dd></div>
+<div><dt>Position</dt><dd>{{figure 'position' account.position ''}}</dd></div>
+<div><dt>Events</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
+</dl>
+{{#if statementPath}}<p class="actions"><a href="{{statementPath}}">Statement</a></p>{{/if}}
+<h2>Credit</h2>
+{{#each account.units}}
+<h3>{{unit}}</h3>
+<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>
+{{#if path}}<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Available {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/if}}
+{{else}}<p class="empty">No credit was ever granted.</p>{{/each}}
+<h2>People</h2>
+{{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Name</th><th scope="col">User</th><th scope="col">E-mail</th><th scope="col">Codes</th><th scope="col">Since</th><th scope="col">Blocked</th></tr></thead>
+<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+{{else}}<p class="empty">Nobody.</p>{{/if}}
+<h2>Referred by</h2>
+{{#if account.referral}}<dl class="figures">
+<div><dt>Referrer</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}hidden or forgotten{{/if}}</dd></div>
+<div><dt>Code</dt><dd>{{account.referral.code}}</dd></div>
+<div><dt>Started</dt><dd>{{time account.referral.startedAt}}</dd></div>
+<div><dt>Converted</dt><dd>{{time account.referral.paidAt}}</dd></div>
+<div><dt>Referred side</dt><dd>{{account.referral.referredStatus}}</dd></div>
+<div><dt>Referrer's side</dt><dd>{{account.referral.referrerStatus}}</dd></div>
+</dl>{{else}}<p class="empty">Nobody referred this account.</p>{{/if}}
+<h2>Rewards</h2>
+{{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Given</th><th scope="col">Value</th><th scope="col">Owner</th><th scope="col">State</th><th scope="col" class="number">Redeemed</th><th scope="col">Expires</th><th scope="col">Reward</th></tr></thead>
+<tbody>{{#each account.rewards}}<tr><td>{{time givenAt}}</td><td>{{value}}</td><td>{{owner}}</td><td>{{state}}</td><td class="number">{{amount redeemed}}</td><td>{{time expiresAt}}</td><td class="id">{{rewardId}}</td></tr>{{/each}}</tbody></table></div>
+{{#if account.hasMoreRewards}}<p class="note">The newest of {{amount account.rewardCount}}.</p>{{/if}}
+{{else}}<p class="empty">No reward yet.</p>{{/if}}
+<h2>History</h2>
+<ol class="history">{{#each account.events}}<li>{{time recordedAt}} {{words}} <span class="note">{{actor}}</span>
+{{#if data}}<details><summary>{{type}} at {{position}}</summary><pre>{{json data}}</pre></details>{{else}}<div class="note">{{type}} at {{position}}</div>{{/if}}</li>
+{{/each}}</ol>
+{{#if account.olderPath}}<p><a href="{{account.olderPath}}">Older events</a></p>{{/if}}
+{{/if}}`);
+
+/** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/accounts`)
+export class ConsoleAccountController {
+  constructor(private readonly pages: TenantPages) {}
+
+  @Get(':account')
+  @ForRoles('finance', 'support', 'viewer')
+  async account(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters & { readonly account: string },
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { before, ...asked } = queried(query, 'asOf', 'position', 'before');
+    const { account: accountId } = parameters;
+    const showsPersonal = hasRole(call.operator, ['finance', 'support']);
+    const options = filledIn(asked);
+    const found = await this.pages.recorded(call, [scope, 'console account'], async (core) => {
+      const request = { accountId, showsPersonal, before: revisionOf(before), ...options };
+      const result = await accountHistory(core, scope, request);
+      if (result instanceof NotDone) return result;
+      // The audit event says what was looked at; a digest of people's data would outlive them.
+      const digest = `position ${result.position ?? 'none'}`;
+      const account = core.names.accountRef(scope, accountId);
+      return { result, parameters: { account, ...options }, digest };
+    });
+    const path = `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
+    if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
+      throw new ApiError('ACCOUNT_NOT_FOUND');
+    if (found instanceof NotDone) void call.reply.code(400);
+    const statement = `${tenantPath(scope)}/statement${queryOf({ account: accountId, ...asked })}`;
+    return pageSent(call, { title: `Account ${accountId}`, scope }, content, {
+      asked,
+      problem: problemOf(found),
+      statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
+      account:
+        found instanceof NotDone ? null : shownAccount(found, path, tenantPath(scope), asked),
+    });
+  }
+}
+
+const revisionOf = (text: string): bigint | undefined =>
+  /^\d{1,18}$/.test(text) ? BigInt(text) : undefined;
+
+function shownAccount(
+  account: AccountHistory,
+  path: string,
+  tenant: string,
+  asked: { readonly asOf: string; readonly position: string },
+) {
+  const { referral, events, rewards, rewardCount } = account;
+  const oldest = events.at(-1)?.revision ?? '0';
+  const referrer = referral?.referrerAccount;
+  return {
+    ...account,
+    units: account.units.map(shownUnit),
+    referrerPath: referrer ? `${tenant}/accounts/${encodeURIComponent(referrer)}` : null,
+    hasMoreRewards: rewards.length < rewardCount,
+    olderPath:
+      events.length < EVENTS_SHOWN_MAX || oldest === '0'
+        ? null
+        : `${path}${queryOf({ ...asked, before: oldest })}`,
+  };
+}
+
+const shownUnit = (unit: ShownUnit) => ({
+  unit: unit.unit,
+  figures: FIGURES.map((label) => ({
+    label,
+    name: `${label}:${unit.unit}`,
+    value: unit[label],
+  })),
+  path: stepPath(unit.points) ?? null,
+});

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
+import {
+  approveOnRecord,
+  proposeOnRecord,
+  waitingProposals,
+  type WaitingProposal,
+} from '../../../operations/ledger/ledger-proposals.js';
+import { proposalNameOf } from '../../../operations/ledger/proposal-id.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { ApiError } from '../../edge/api-error.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { proposalRequest } from '../../operations/proposal.request.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import { problemOf, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+
+const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
+type Typed = Readonly<Record<(typeof FIELDS)[number] | 'key', string>>;
+const SHOWN_MAX = 200;
+
+const content = template<
+  WithForms & {
+    problems: readonly string[];
+    typed: Typed;
+    waiting: readonly (WaitingProposal & { isOwn: boolean })[];
+  }
+>(`
+<p>A correction is proposed by one person and appended when another one approves it within seven days. Nothing is ever overwritten.</p>
+{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}
+<form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
+<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{typed.account}}" required></div>
+<div class="field"><label for="user">User</label><input id="user" name="user" value="{{typed.user}}" required></div>
+<div class="field"><label for="unit">Unit</label><input id="unit" name="unit" value="{{typed.unit}}" required></div>
+<div class="field"><label for="amount">Amount</label><input id="amount" name="amount" value="{{typed.amount}}" inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required></div>
+<div class="field"><label for="reason">Reason</label><input id="reason" name="reason" value="{{typed.reason}}" required></div>
+<button>Propose</button>
+</form>
+<h2>Waiting for approval</h2>
+{{#if waiting.length}}
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">Proposed</th><th scope="col">By</th><th scope="col">Account</th><th scope="col">User</th><th scope="col" class="number">Amount</th><th scope="col">Reason</th><th scope="col">Until</th><th scope="col">Decision</th></tr></thead>
+<tbody>{{#each waiting}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
+{{#if isOwn}}<span class="note">another person approves it</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>Approve</button></form>{{/if}}</td></tr>
+{{/each}}</tbody></table></div>
+{{else}}<p class="empty">No correction waits.</p>{{/if}}`);
+
+/** For finance: corrections that one operator proposes and another one approves. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/corrections`)
+export class ConsoleCorrectionsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, [], NOTHING_TYPED);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async decide(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return call.form.text('action') === 'approve'
+      ? this.approve(call, scope)
+      : this.propose(call, scope);
+  }
+
+  private async propose(call: ConsoleCall, scope: Scope): Promise<string> {
+    const { form, operator } = call;
+    const typed = Object.fromEntries(
+      [...FIELDS, 'key' as const].map((name) => [name, form.text(name)]),
+    ) as Typed;
+    const { key, account: accountId, user: userId, unit, reason } = typed;
+    const asked = proposalRequest.safeParse({
+      mode: scope.mode,
+      account: accountId,
+      user: userId,
+      unit,
+      reason,
+      amount: /^[+-]?\d+$/.test(typed.amount) ? Number(typed.amount) : NaN,
+    });
+    if (!asked.success)
+      return this.shown(
+        call,
+        scope,
+        asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+        typed,
+      );
+    const { amount } = asked.data;
+    const request = { accountId, userId, unit, reason, amount, by: operator.name };
+    const { answers } = this.operations;
+    const outcome = await this.pages.recorded(call, [scope, 'ledger propose'], (core) =>
+      proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
+    );
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, [problemOf(outcome) ?? ''], typed);
+    return redirected(call, `${tenantPath(scope)}/corrections`);
+  }
+
+  private async approve(call: ConsoleCall, scope: Scope): Promise<string> {
+    const name = proposalNameOf(call.form.text('proposal'));
+    if (name?.scope.tenant !== scope.tenant || name.scope.mode !== scope.mode)
+      throw new ApiError('FORBIDDEN', { message: 'The proposal is not one of this tenant' });
+    const request = { name, by: call.operator.name, now: Date.now() };
+    const outcome = await this.pages.recorded(call, [scope, 'ledger approve'], (core) =>
+      approveOnRecord(core, request),
+    );
+    if (!(outcome instanceof NotDone)) return redirected(call, `${tenantPath(scope)}/corrections`);
+    if (outcome.because.code === 'PROPOSAL_IS_OWN')
+      throw new ApiError('FORBIDDEN', { message: problemOf(outcome) ?? '' });
+    return this.shown(call, scope, [problemOf(outcome) ?? ''], NOTHING_TYPED);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    problems: readonly string[],
+    typed: Typed,
+  ): Promise<string> {
+    if (problems.length > 0) void call.reply.code(400);
+    const waiting = await this.pages.recorded(call, [scope, 'ledger proposals'], async (core) => {
+      const result = await waitingProposals(core, scope, { limit: SHOWN_MAX, now: Date.now() });
+      return { result, parameters: { limit: SHOWN_MAX } };
+    });
+    if (waiting instanceof NotDone) throw new Error('proposals are never refused');
+    const { name } = call.operator;
+    const key = typed.key === '' ? randomUUID() : typed.key;
+    return pageSent(call, { title: 'Corrections', scope, section: '/corrections' }, content, {
+      problems,
+      typed: { ...typed, key },
+      waiting: waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
+    });
+  }
+}
+
+const NOTHING_TYPED: Typed = { account: '', user: '', unit: '', amount: '', reason: '', key: '' };

@@ -1,0 +1,98 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
+import {
+  resendOneMail,
+  showMails,
+  type ShownMail,
+} from '../../../operations/mails/mail-commands.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  problemOf,
+  queried,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+const SHOWN_MAX = 100;
+const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
+
+const content = template<
+  WithForms &
+    Refused & {
+      mails: readonly (ShownMail & { hasEnded: boolean })[];
+      states: readonly { name: string; isChosen: boolean }[];
+    }
+>(`
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+<form class="fields" method="get">
+<div class="field"><label for="state">State</label><select id="state" name="state"><option value="">all</option>{{#each states}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
+<button class="quiet">Filter</button>
+</form>
+{{#if mails.length}}<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">Created</th><th scope="col">Type</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Next</th><th scope="col">Reason</th><th scope="col">Mail</th><th scope="col">Resend</th></tr></thead>
+<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">Resend</button></form>{{/if}}</td></tr>
+{{/each}}</tbody></table></div><p class="note">The newest ${SHOWN_MAX}.</p>
+{{else}}<p class="empty">No mail yet. Mails are switched on by <code>cli tenant update --mail</code>.</p>{{/if}}`);
+
+/** For support: mails that were sent, wait, or failed. Nobody is named. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/mails`)
+export class ConsoleMailsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, queried(query, 'state').state, null);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async resend(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const id = call.form.text('mail');
+    const outcome = await this.pages.recorded(call, [scope, 'mail resend'], (core) =>
+      resendOneMail(core, scope, id),
+    );
+    if (outcome instanceof NotDone) return this.shown(call, scope, '', problemOf(outcome));
+    return redirected(call, `${tenantPath(scope)}/mails`);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    asked: string,
+    problem: string | null,
+  ): Promise<string> {
+    if (problem !== null) void call.reply.code(400);
+    const state = STATES.find((one) => one === asked);
+    const found = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
+    return pageSent(call, { title: 'Mails', scope, section: '/mails' }, content, {
+      problem: problem ?? problemOf(found),
+      mails: (found instanceof NotDone ? [] : found).map((mail) => ({
+        ...mail,
+        hasEnded: mail.state !== 'PENDING',
+      })),
+      states: STATES.map((name) => ({ name, isChosen: name === state })),
+    });
+  }
+}

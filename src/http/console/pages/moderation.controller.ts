@@ -1,0 +1,170 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { ReferralQueries } from '../../../../projections/referrals/queries.js';
+import { UserQueries } from '../../../../projections/users/queries.js';
+import type { ReferralFacts, UserFacts } from '../../../domain/account/account.facts.js';
+import type { Scope } from '../../../domain/scope.js';
+import {
+  MODERATION_ACTIONS,
+  type ModerationAction,
+} from '../../../domain/moderation/moderation.decider.js';
+import { moderateReferrals } from '../../../operations/referrals/moderate-referrals.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+const PAGE = 50;
+
+const content = template<
+  WithForms &
+    Refused & {
+      total: number;
+      otherPath: string;
+      isReferrer: boolean;
+      rows: readonly ReturnType<typeof shownReferral>[];
+      newerPath: string | null;
+      olderPath: string | null;
+    }
+>(`
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+<p>{{figure 'referrals.pending' total ''}} referrals wait for a decision on the {{#if isReferrer}}referrer's{{else}}referred{{/if}} side (<a href="{{otherPath}}">the other side</a>). A decision on several is taken for all of them or for none.</p>
+{{#if rows.length}}
+<form method="post">{{> csrf}}
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col"><span class="hint">Choose</span></th><th scope="col">Started</th><th scope="col">Referred</th><th scope="col">Referrer</th><th scope="col">Code</th><th scope="col">Referred side</th><th scope="col">Referrer's side</th><th scope="col">Signals</th></tr></thead>
+<tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}" aria-label="Choose referral {{id}}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td>{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
+{{/each}}</tbody></table></div>
+<p class="actions"><button name="action" value="APPROVED">Approve</button><button name="action" value="DENIED" class="danger">Deny</button>
+<label for="side">Side</label><select id="side" name="side"><option value="">both</option><option value="REFERRED">referred</option><option value="REFERRER">referrer</option></select></p>
+</form>
+<p class="actions">{{#if newerPath}}<a href="{{newerPath}}">Newer</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">Older</a>{{/if}}</p>
+{{else}}<p class="empty">Nothing waits.</p>{{/if}}`);
+
+/** For support: referrals that wait for a person's decision. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/moderation`)
+export class ConsoleModerationController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly referrals: ReferralQueries,
+    private readonly users: UserQueries,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, queried(query, 'offset', 'waiting'), null);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async moderate(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const chosen = [...new Set(form.all('referral'))];
+    const action = actionOf(form.text('side'), form.text('action'));
+    if (chosen.length === 0 || chosen.length > 100)
+      return this.shown(call, scope, FIRST_PAGE, 'Choose 1 to 100 referrals.');
+    if (action === undefined) return this.shown(call, scope, FIRST_PAGE, 'Approve or deny.');
+    const outcome = await this.pages.recorded(
+      call,
+      [scope, 'referral moderate'],
+      async ({ commands }) => {
+        const asked = chosen.map((referralId) => ({ referralId, action }));
+        const result = await moderateReferrals({ commands }, scope, asked);
+        if (result instanceof NotDone) return result;
+        const parameters = { action, referrals: chosen.length };
+        return { result, parameters, completed: `${chosen.length} referrals are moderated` };
+      },
+    );
+    if (outcome instanceof NotDone) return this.shown(call, scope, FIRST_PAGE, problemOf(outcome));
+    return redirected(call, `${tenantPath(scope)}/moderation`);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    asked: { readonly offset: string; readonly waiting: string },
+    problem: string | null,
+  ): Promise<string> {
+    if (problem !== null) void call.reply.code(400);
+    const offset = /^\d{1,6}$/.test(asked.offset) ? Number(asked.offset) : 0;
+    const isReferrer = asked.waiting === 'referrer';
+    const { totalCount, items } = await this.referrals.list(
+      scope,
+      isReferrer ? { referrerStatus: 'PENDING' } : { referredStatus: 'PENDING' },
+      { limit: PAGE, offset },
+    );
+    const people = await this.users.byPersons(
+      scope,
+      items.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]),
+    );
+    const path = `${tenantPath(scope)}/moderation`;
+    const waiting = isReferrer ? 'referrer' : '';
+    const pageAt = (at: number): string => `${path}${queryOf({ waiting, offset: String(at) })}`;
+    return pageSent(call, { title: 'Moderation', scope, section: '/moderation' }, content, {
+      problem,
+      total: totalCount,
+      isReferrer,
+      otherPath: `${path}${queryOf({ waiting: isReferrer ? '' : 'referrer' })}`,
+      rows: items.map((one) => shownReferral(one, people, tenantPath(scope))),
+      newerPath: offset > 0 ? pageAt(Math.max(0, offset - PAGE)) : null,
+      olderPath: offset + items.length < totalCount ? pageAt(offset + PAGE) : null,
+    });
+  }
+}
+
+const FIRST_PAGE = { offset: '', waiting: '' };
+
+function shownReferral(
+  referral: ReferralFacts,
+  people: ReadonlyMap<string, UserFacts>,
+  tenant: string,
+) {
+  const { referredPerson, referrerPerson, dateReferralStarted, fraudSignals } = referral;
+  const sideOf = (person: string) => {
+    const user = people.get(person);
+    if (user === undefined) return { name: 'forgotten', path: null };
+    const name = [user.firstName, user.lastName].filter(Boolean).join(' ') || user.userId;
+    const path = `${tenant}/accounts/${encodeURIComponent(user.accountId)}`;
+    return { name: user.email === null ? name : `${name}, ${user.email}`, path };
+  };
+  return {
+    id: referral.referralId,
+    startedAt: new Date(dateReferralStarted).toISOString(),
+    referred: sideOf(referredPerson),
+    referrer: sideOf(referrerPerson),
+    code: referral.referralCodeUsed,
+    referredStatus: referral.referredStatus,
+    referrerStatus: referral.referrerStatus,
+    signals: Object.entries(fraudSignals).map(([name, { message, score }]) => ({
+      name,
+      message,
+      score,
+    })),
+  };
+}
+
+function actionOf(side: string, decision: string): ModerationAction | undefined {
+  const name = side === '' ? decision : `${side}_${decision}`;
+  return MODERATION_ACTIONS.find((action) => action === name);
+}

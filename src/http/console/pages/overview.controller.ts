@@ -1,0 +1,88 @@
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { AccountQueries } from '../../../../projections/accounts/queries.js';
+import { ReferralQueries } from '../../../../projections/referrals/queries.js';
+import { RewardQueries } from '../../../../projections/rewards/queries.js';
+import { UserQueries } from '../../../../projections/users/queries.js';
+import { findAccounts, type FoundByText } from '../../../operations/accounts/find-accounts.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { hasRole, tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import { queried, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+
+const content = template<
+  WithForms & {
+    search: string;
+    found: readonly (FoundByText & { path: string })[];
+    figures: readonly { label: string; name: string; value: number }[];
+  }
+>(`
+<form class="fields narrow" method="get" role="search">
+<div class="field"><label for="search">Search</label><input id="search" name="search" type="search" value="{{search}}" autofocus placeholder="account, user, e-mail, code, reward or referral"></div>
+<button>Search</button>
+</form>
+{{#if search}}
+{{#if found.length}}<table><thead><tr><th scope="col">Account</th><th scope="col">Found by</th></tr></thead>
+<tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>
+{{else}}<p class="empty">Nothing is called “{{search}}”. Try an account's id, or three letters of a name.</p>{{/if}}
+{{/if}}
+<h2>Figures</h2>
+<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>`);
+
+/** The first page of a tenant: figures and the search. */
+@ApiExcludeController()
+@Controller(TENANT_ROUTE)
+export class ConsoleOverviewController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+    private readonly accounts: AccountQueries,
+    private readonly users: UserQueries,
+    private readonly rewards: RewardQueries,
+    private readonly referrals: ReferralQueries,
+  ) {}
+
+  @Get()
+  @ForRoles('finance', 'support', 'viewer')
+  async overview(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { search } = queried(query, 'search');
+    const { accounts, users, rewards, referrals } = this;
+    const models = { accounts, users, rewards, referrals };
+    const showsPersonal = hasRole(call.operator, ['finance', 'support']);
+    const found =
+      search === ''
+        ? null
+        : await this.pages.recorded(call, [scope, 'console search'], async (core) => {
+            const asked = { scope, text: search, showsPersonal };
+            const result = await findAccounts(core, models, asked);
+            return { result, parameters: { text: core.names.digest('console-search', search) } };
+          });
+    if (found instanceof NotDone) throw new Error('a search is never refused');
+    const pathOf = (accountId: string): string =>
+      `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
+    const [only] = found ?? [];
+    if (only !== undefined && found?.length === 1) return redirected(call, pathOf(only.accountId));
+    const page = { limit: 1, offset: 0 };
+    const [allUsers, allReferrals, pending] = await Promise.all([
+      users.list(scope, page),
+      referrals.list(scope, {}, page),
+      referrals.list(scope, { referredStatus: 'PENDING' }, page),
+    ]);
+    return pageSent(call, { title: scope.tenant, scope, section: '' }, content, {
+      search,
+      found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
+      figures: [
+        { label: 'Users', name: 'users', value: allUsers.totalCount },
+        { label: 'Referrals', name: 'referrals', value: allReferrals.totalCount },
+        { label: 'To be moderated', name: 'referrals.pending', value: pending.totalCount },
+      ],
+    });
+  }
+}

@@ -1,0 +1,100 @@
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
+import { changePeriod, closedPeriods } from '../../../operations/ledger/ledger-periods.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  problemOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+interface Typed {
+  readonly period: string;
+  readonly comment: string;
+}
+
+const content = template<
+  WithForms & Refused & { typed: Typed; closed: readonly { period: string; closedAt: string }[] }
+>(`
+<p>A closed month says that its figures were looked at and are right. The ledger cannot change them: later entries belong to later months.</p>
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+<form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
+<div class="field"><label for="period">Month</label><input id="period" name="period" value="{{typed.period}}" placeholder="2026-10" required></div>
+<div class="field"><label for="comment">Comment</label><input id="comment" name="comment" value="{{typed.comment}}" required></div>
+<button>Close month</button>
+</form>
+<h2>Closed months</h2>
+{{#if closed.length}}
+<table><thead><tr><th scope="col">Month</th><th scope="col">Closed</th><th scope="col">Reopen</th></tr></thead>
+<tbody>{{#each closed}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
+<input name="comment" aria-label="Reason to reopen {{period}}" placeholder="Reason" required><button class="quiet">Reopen {{period}}</button></form></td></tr>
+{{/each}}</tbody></table>
+{{else}}<p class="empty">No month is closed yet.</p>{{/if}}`);
+
+/** For finance: closed months. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/periods`)
+export class ConsolePeriodsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, null, { period: '', comment: '' });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async change(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const typed = { period: call.form.text('period'), comment: call.form.text('comment') };
+    const isClosing = call.form.text('action') !== 'reopen';
+    if (typed.comment === '' || typed.comment.length > 1_000)
+      return this.shown(call, scope, 'the comment takes 1 to 1000 characters', typed);
+    const operation = isClosing ? 'ledger close' : 'ledger reopen';
+    const by = call.operator.name;
+    const outcome = await this.pages.recorded(call, [scope, operation], async (core) => {
+      const type = isClosing ? 'ClosePeriod' : 'ReopenPeriod';
+      const result = await changePeriod(core, scope, type, { ...typed, by });
+      if (result instanceof NotDone) return result;
+      const { period } = typed;
+      return { result, parameters: { period }, completed: `${period} is ${result.status}` };
+    });
+    if (outcome instanceof NotDone) return this.shown(call, scope, problemOf(outcome), typed);
+    return redirected(call, `${tenantPath(scope)}/periods`);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    problem: string | null,
+    typed: Typed,
+  ): Promise<string> {
+    if (problem !== null) void call.reply.code(400);
+    const closed = await closedPeriods(this.operations.core, scope);
+    return pageSent(call, { title: 'Periods', scope, section: '/periods' }, content, {
+      problem,
+      typed,
+      closed,
+    });
+  }
+}

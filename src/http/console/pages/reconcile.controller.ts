@@ -1,0 +1,170 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
+import { digestOf } from '../../../foundation/canonical-json.js';
+import { parseBalances } from '../../../operations/ledger/balance-file.js';
+import {
+  reconcileLedger,
+  type Reconciliation,
+} from '../../../operations/ledger/ledger-reconciliation.js';
+import { parsePeriod } from '../../../operations/ledger/ledger-selection.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { runView, type RunView } from '../view/run-view.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+const ROWS_MAX = 1_000;
+
+const content = template<
+  WithForms &
+    Refused & {
+      asked: { month: string };
+      run: RunView | null;
+      isGone: boolean;
+      here: string;
+      result: ReturnType<typeof shownResult> | null;
+    }
+>(`
+<p>Reads every account and checks the ledger's sums: the roll-forward and the trial balance of each unit, what facts should have earned, and, with a file of balances, your own books.</p>
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+<form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
+<div class="field"><label for="month">Month</label><input id="month" name="month" value="{{asked.month}}" placeholder="all"></div>
+<div class="field"><label for="balances">Balance file</label><input id="balances" name="balances" type="file" accept=".csv,text/csv"><span class="hint">CSV: account,unit,balance</span></div>
+<button>Reconcile</button>
+</form>
+{{#if isGone}}<p class="problem" role="alert">This run is not known to the process any more. Start it again.</p>{{/if}}
+{{#if run}}{{> run}}{{/if}}
+{{#if result}}
+<dl class="figures">
+<div><dt>Everything adds up</dt><dd>{{figure 'ok' result.ok ''}}</dd></div>
+<div><dt>Differences</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
+</dl>
+{{#if result.count}}<h2>Differences</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Kind</th><th scope="col">Account</th><th scope="col">Unit</th><th scope="col" class="number">Ledger</th><th scope="col" class="number">Against</th><th scope="col">Events</th></tr></thead>
+<tbody>{{#each result.differences}}<tr><td>{{kind}}</td><td>{{account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
+{{/each}}</tbody></table></div>
+{{#if result.hasMore}}<p class="note">The first ${ROWS_MAX} are shown; the command line lists all.</p>{{/if}}{{/if}}
+{{#each result.units}}
+<h2>{{unit}}</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Roll-forward</th><th scope="col" class="number">Amount</th></tr></thead>
+<tbody>{{#each lines}}<tr><td>{{label}}</td><td class="number">{{figure name value ''}}</td></tr>{{/each}}</tbody></table></div>
+<div class="scroll" tabindex="0"><table><caption>Trial balance</caption><thead><tr><th scope="col">Ledger account</th><th scope="col" class="number">Debits</th><th scope="col" class="number">Credits</th></tr></thead>
+<tbody>{{#each trialBalance}}<tr><td>{{ledgerAccount}}</td><td class="number">{{amount debit}}</td><td class="number">{{amount credit}}</td></tr>{{/each}}
+<tr class="sum"><td>Sum</td><td class="number">{{amount debits}}</td><td class="number">{{amount credits}}</td></tr></tbody></table></div>
+{{/each}}
+{{/if}}`);
+
+/** For finance: the ledger's own sums, and outside books against them. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/reconcile`)
+export class ConsoleReconcileController {
+  constructor(private readonly pages: TenantPages) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { run, month } = queried(query, 'run', 'month');
+    return this.shown(call, scope, { run, month, problem: null });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async start(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const month = call.form.text('month');
+    const books = call.form.file('balances');
+    const against = books === undefined ? undefined : parseBalances(books, 'the balance file');
+    const span = month === '' ? undefined : parsePeriod(month);
+    for (const faulty of [against, span])
+      if (faulty instanceof NotDone)
+        return this.shown(call, scope, { run: '', month, problem: problemOf(faulty) });
+    const file = against instanceof NotDone ? undefined : against;
+    const period = month === '' ? undefined : month;
+    const run = this.pages.started(
+      call,
+      [scope, 'ledger reconcile'],
+      async (core, { onProgress }) => {
+        const result = await reconcileLedger(
+          core,
+          scope,
+          { period, against: file },
+          { onProgress: (accounts) => onProgress('reconciling', accounts) },
+        );
+        if (result instanceof NotDone) return result;
+        return { result, parameters: { period, against: file && digestOf(file.text) } };
+      },
+    );
+    return redirected(call, `${tenantPath(scope)}/reconcile${queryOf({ run, month })}`);
+  }
+
+  private shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { run: id, month, problem }: { run: string; month: string; problem: string | null },
+  ): string {
+    if (problem !== null) void call.reply.code(400);
+    const run = id === '' ? undefined : this.pages.run(call, id);
+    const result = run?.state === 'done' ? (run.result as Reconciliation) : undefined;
+    return pageSent(
+      call,
+      {
+        title: 'Reconcile',
+        scope,
+        section: '/reconcile',
+        ...(run?.state === 'running' ? { refreshSeconds: 2 } : {}),
+      },
+      content,
+      {
+        problem,
+        asked: { month },
+        run: run === undefined ? null : runView(run),
+        isGone: id !== '' && run === undefined,
+        here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
+        result: result === undefined ? null : shownResult(result),
+      },
+    );
+  }
+}
+
+const LINES = [
+  'opening',
+  'issued',
+  'redeemed',
+  'expired',
+  'cancelled',
+  'restored',
+  'closing',
+  'scheduled',
+] as const;
+
+function shownResult({ ok, units, differences }: Reconciliation) {
+  return {
+    ok,
+    count: differences.length,
+    differences: differences.slice(0, ROWS_MAX),
+    hasMore: differences.length > ROWS_MAX,
+    units: units.map((one) => ({
+      ...one,
+      lines: LINES.map((label) => ({ label, name: `${label}:${one.unit}`, value: one[label] })),
+    })),
+  };
+}

@@ -1,0 +1,115 @@
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Statement } from '../../../bookkeeping/statement.js';
+import { statementCsv } from '../../../operations/ledger/statement-csv.js';
+import { statementOfAccount } from '../../../operations/ledger/ledger-statement.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  filledIn,
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+interface Asked {
+  readonly account: string;
+  readonly position: string;
+  readonly asOf: string;
+  readonly from: string;
+  readonly to: string;
+  readonly unit: string;
+}
+
+const content = template<
+  WithForms & Refused & { asked: Asked; statement: Statement | null; csvPath: string }
+>(`
+<form class="fields" method="get">
+<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{asked.account}}" required></div>
+<div class="field"><label for="from">From</label><input id="from" name="from" value="{{asked.from}}" placeholder="2026-10-01"></div>
+<div class="field"><label for="to">To</label><input id="to" name="to" value="{{asked.to}}" placeholder="2026-10-31T23:59:59Z"></div>
+<div class="field"><label for="asOf">As of</label><input id="asOf" name="asOf" value="{{asked.asOf}}" placeholder="2026-10-31"></div>
+<div class="field"><label for="position">Position</label><input id="position" name="position" value="{{asked.position}}"></div>
+<div class="field"><label for="unit">Unit</label><input id="unit" name="unit" value="{{asked.unit}}" placeholder="all"></div>
+<button>Show statement</button>
+</form>
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{#if statement}}
+<dl class="figures">
+<div><dt>Account</dt><dd>{{statement.account}}</dd></div>
+<div><dt>Position</dt><dd>{{figure 'position' statement.position ''}}</dd></div>
+<div><dt>Digest</dt><dd class="id">{{figure 'digest' statement.digest ''}}</dd></div>
+</dl>
+<p class="actions"><a href="{{csvPath}}" download>Download as CSV</a></p>
+{{#each statement.units}}
+<h2>{{unit}}</h2>
+<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">Recorded</th><th scope="col">Effective</th><th scope="col">Type</th><th scope="col">Who</th><th scope="col">Reward</th><th scope="col" class="number">Amount</th><th scope="col" class="number">Balance</th><th scope="col">Event</th></tr></thead>
+<tbody>
+<tr class="sum"><td></td><td></td><td>opening</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
+{{#each lines}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount ''}}</td><td class="number">{{figure 'line.balance' balance ''}}</td><td class="id">{{eventId}}</td></tr>
+{{/each}}<tr class="sum"><td></td><td></td><td>closing</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
+</tbody></table></div>
+{{else}}<p class="empty">This account has no credit in this period.</p>
+{{/each}}
+{{else}}{{#unless problem}}<p class="empty">Name an account to see its opening, its movements and its closing.</p>{{/unless}}{{/if}}`);
+
+/** For finance and viewers: the statement of an account. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/statement`)
+export class ConsoleStatementController {
+  constructor(private readonly pages: TenantPages) {}
+
+  @Get()
+  @ForRoles('finance', 'viewer')
+  async statement(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { format, ...asked } = queried(
+      query,
+      ...(['account', 'position', 'asOf', 'from', 'to', 'unit', 'format'] as const),
+    );
+    const found =
+      asked.account === ''
+        ? null
+        : await this.pages.recorded(call, [scope, 'ledger statement'], async (core) => {
+            const { account: accountId, ...selection } = asked;
+            const options = filledIn(selection);
+            const result = await statementOfAccount(core, scope, { accountId, ...options });
+            if (result instanceof NotDone) return result;
+            const account = core.names.accountRef(scope, accountId);
+            return { result, parameters: { account, ...options }, digest: result.digest };
+          });
+    const statement = found instanceof NotDone ? null : found;
+    if (format === 'csv' && statement !== null) {
+      void call.reply
+        .header('Content-Type', 'text/csv; charset=utf-8; header=present')
+        .header('Content-Disposition', 'attachment; filename="statement.csv"');
+      return statementCsv(statement);
+    }
+    if (found instanceof NotDone) void call.reply.code(400);
+    return pageSent(call, { title: 'Statement', scope, section: '/statement' }, content, {
+      asked,
+      problem: problemOf(found),
+      statement: statement && withFigureNames(statement),
+      csvPath: queryOf({ ...asked, format: 'csv' }),
+    });
+  }
+}
+
+const withFigureNames = (statement: Statement) => ({
+  ...statement,
+  units: statement.units.map((one) => ({
+    ...one,
+    openingName: `opening:${one.unit}`,
+    closingName: `closing:${one.unit}`,
+  })),
+});

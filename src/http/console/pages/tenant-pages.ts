@@ -1,0 +1,102 @@
+import * as z from 'zod';
+import type { Core } from '../../../core/core.js';
+import { MODES, type Scope } from '../../../domain/scope.js';
+import type { Done } from '../../../operations/audited.js';
+import { NotDone, type Outcome } from '../../../operations/outcome.js';
+import { plainText } from '../../../operations/refusal-text.js';
+import { ApiError, unavailable } from '../../edge/api-error.js';
+import type { LedgerOperations } from '../../operations/ledger-operations.js';
+import type { OperationRuns, RunContext, ShownRun } from '../../operations/operation-runs.js';
+import type { ConsoleCall } from '../console-call.js';
+
+/** The path of a tenant's pages, as a route. */
+export const TENANT_ROUTE = 'console/tenants/:tenant/:mode';
+
+/** The parameters of that route. */
+export interface TenantParameters {
+  readonly tenant: string;
+  readonly mode: string;
+}
+
+/** What pages show of a refused request: it is shown beside the form. */
+export interface Refused {
+  readonly problem: string | null;
+}
+
+/** The texts of a query as they were typed; several of one name, or none, are empty. */
+export function queried<N extends string>(query: unknown, ...names: N[]): Record<N, string> {
+  const given = z.record(z.string(), z.unknown()).catch({}).parse(query);
+  const textOf = (name: N): string => {
+    const value = given[name];
+    return typeof value === 'string' ? value.trim().slice(0, 1_000) : '';
+  };
+  return Object.fromEntries(names.map((name) => [name, textOf(name)])) as Record<N, string>;
+}
+
+/** Without those that are not filled in. */
+export const filledIn = <N extends string>(
+  texts: Readonly<Record<N, string>>,
+): Partial<Record<N, string>> =>
+  Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')) as Partial<
+    Record<N, string>
+  >;
+
+/** A query string of what is filled in, with its question mark; empty: nothing is. */
+export function queryOf(texts: Readonly<Record<string, string>>): string {
+  const given = Object.entries(texts).filter(([, text]) => text !== '');
+  const query = new URLSearchParams(given).toString();
+  return query === '' ? '' : `?${query}`;
+}
+
+export const problemOf = (outcome: unknown): string | null =>
+  outcome instanceof NotDone ? plainText(outcome.because) : null;
+
+/** The operations that pages of a tenant stand on. */
+export class TenantPages {
+  constructor(
+    private readonly ledger: LedgerOperations,
+    private readonly runs: OperationRuns,
+  ) {}
+
+  /** @throws {ApiError} TENANT_NOT_FOUND, also for another mode than live and test. */
+  async scopeOf({ tenant, mode }: TenantParameters): Promise<Scope> {
+    const known = MODES.find((one) => one === mode);
+    if (known === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    return this.ledger.scopeOf(tenant, known);
+  }
+
+  /** Runs an operation and records it; a refused one is a value. */
+  recorded<T>(
+    call: ConsoleCall,
+    [scope, operation]: readonly [Scope, string],
+    work: (core: Core) => Promise<Outcome<Done<T>>>,
+  ): Promise<Outcome<T>> {
+    return this.ledger.outcome({ operation, call, scope }, work);
+  }
+
+  /**
+   * Starts an operation that may take long. @returns the id of its run.
+   * @throws {ApiError} UNAVAILABLE when too many are running.
+   */
+  started(
+    call: ConsoleCall,
+    [scope, operation]: readonly [Scope, string],
+    work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
+  ): string {
+    const run = this.ledger.start({ operation, call, scope }, work);
+    if (run === undefined) throw unavailable();
+    return run.id;
+  }
+
+  /** A run of this operator; undefined: none of that id is known here. */
+  run({ operator }: Pick<ConsoleCall, 'operator'>, id: string): ShownRun | undefined {
+    const run = this.runs.find(id);
+    return run?.by === operator.name ? run.shown() : undefined;
+  }
+
+  /** Stops a run of this operator. */
+  cancel({ operator }: Pick<ConsoleCall, 'operator'>, id: string): void {
+    const run = this.runs.find(id);
+    if (run?.by === operator.name) run.cancel();
+  }
+}

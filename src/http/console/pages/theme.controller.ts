@@ -1,0 +1,158 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
+import { NotDone } from '../../../operations/outcome.js';
+import {
+  HISTORY_MAX,
+  putTheme,
+  rollBackTheme,
+  showTheme,
+  showThemeHistory,
+  type ShownThemeVersion,
+} from '../../../operations/themes/theme-commands.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
+import { plainText } from '../../../operations/refusal-text.js';
+
+const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
+
+const content = template<
+  WithForms & {
+    problems: readonly string[];
+    locale: string;
+    version: number;
+    values: string;
+    history: readonly ShownThemeVersion[];
+  }
+>(`
+{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}
+<form class="fields" method="get">
+<div class="field"><label for="locale">Locale</label><input id="locale" name="locale" value="{{locale}}" placeholder="the default"></div>
+<button class="quiet">Show</button>
+</form>
+<form class="fields" method="post">{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
+<div class="field wide"><label for="values">Variables, as JSON</label><textarea id="values" name="values" rows="24" spellcheck="false" class="id">{{values}}</textarea></div>
+<button name="action" value="put">Publish</button>
+</form>
+<h2>Versions</h2>
+{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">Version</th><th scope="col">Published</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Roll back</th></tr></thead>
+<tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}removed{{else}}{{#if restores}}as version {{restores}}{{else}}changed{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">Roll back to {{version}}</button></form></td></tr>
+{{/each}}</tbody></table></div>{{else}}<p class="empty">Nothing was published: what you see is built in.</p>{{/if}}`);
+
+/** For support: the theme of a tenant. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/theme`)
+export class ConsoleThemeController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, { locale: queried(query, 'locale').locale, problems: [] });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('support')
+  async change(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const locale = form.text('locale');
+    const typed = { locale, values: form.text('values') };
+    const problems = await this.changed(call, scope);
+    if (problems.length > 0) return this.shown(call, scope, { ...typed, problems });
+    return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`);
+  }
+
+  /** The faults in what was typed; none: it is done. */
+  private async changed(call: ConsoleCall, scope: Scope): Promise<readonly string[]> {
+    const { form, operator } = call;
+    const locale = form.text('locale') || null;
+    const by = operator.name;
+    const version = Number(form.text('version'));
+    if (form.text('action') === 'rollback')
+      return faultsOf(
+        await this.pages.recorded(call, [scope, 'theme rollback'], (core) =>
+          rollBackTheme(core, scope, { locale, version, by }),
+        ),
+      );
+    const values = jsonOf(form.text('values'));
+    if (values === undefined) return ['The variables are not JSON.'];
+    const newest = await this.newestVersion(scope, locale);
+    if (newest !== version)
+      return [
+        `Somebody has published version ${newest} meanwhile: your text is kept here, look at theirs first.`,
+      ];
+    return faultsOf(
+      await this.pages.recorded(call, [scope, 'theme put'], (core) =>
+        putTheme(core, scope, { locale, values, by }),
+      ),
+    );
+  }
+
+  private async newestVersion(scope: Scope, locale: string | null): Promise<number> {
+    const history = await showThemeHistory(this.operations.core, scope, { locale, limit: 1 });
+    return history instanceof NotDone ? 0 : (history[0]?.version ?? 0);
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    asked: { readonly locale: string; readonly values?: string; problems: readonly string[] },
+  ): Promise<string> {
+    const { core } = this.operations;
+    const locale = asked.locale || null;
+    const values = await showTheme(core, scope, { locale, version: undefined });
+    const history = await showThemeHistory(core, scope, { locale, limit: VERSIONS_SHOWN });
+    const found = [values, history].flatMap((one) =>
+      one instanceof NotDone ? reasonsOf(one) : [],
+    );
+    const problems = [...asked.problems, ...found.slice(0, 1)];
+    if (problems.length > 0) void call.reply.code(400);
+    const versions = history instanceof NotDone ? [] : history;
+    const published = values instanceof NotDone ? {} : values;
+    return pageSent(call, { title: 'Theme', scope, section: '/theme' }, content, {
+      problems,
+      locale: asked.locale,
+      version: versions[0]?.version ?? 0,
+      values: asked.values || JSON.stringify(published, undefined, 2),
+      history: versions,
+    });
+  }
+}
+
+const faultsOf = (outcome: unknown): readonly string[] =>
+  outcome instanceof NotDone ? reasonsOf(outcome) : [];
+
+const reasonsOf = ({ because }: NotDone): readonly string[] =>
+  because.code === 'THEME_REFUSED' && because.details.length > 0
+    ? because.details
+    : [plainText(because)];
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

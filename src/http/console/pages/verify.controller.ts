@@ -1,0 +1,175 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { asDigestDocument, type DigestDocument } from '../../../chain/digest-document.js';
+import type { Scope } from '../../../domain/scope.js';
+import { ledgerDigest } from '../../../operations/ledger/ledger-digest.js';
+import { verifyLedger, type Verification } from '../../../operations/ledger/ledger-verification.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { runView, type RunView } from '../view/run-view.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+/** How long an unreachable log is retried; the operation can be started again. */
+const AWAY_MS_MAX = 60_000;
+
+const content = template<
+  WithForms &
+    Refused & {
+      run: RunView | null;
+      isGone: boolean;
+      here: string;
+      verification: Verification | null;
+      digest: DigestDocument | null;
+    }
+>(`
+<p>Recomputes the chain of all events and compares it with its seals and with a digest that you kept. It stops at the first break.</p>
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+<form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="verify">
+<div class="field"><label for="digest">Digest file</label><input id="digest" name="digest" type="file" accept=".json,application/json"><span class="hint">of an earlier month, optional</span></div>
+<button>Verify</button>
+</form>
+<form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">Make a digest of today</button></form>
+{{#if isGone}}<p class="problem" role="alert">This run is not known to the process any more. Start it again.</p>{{/if}}
+{{#if run}}{{> run}}{{/if}}
+{{#if verification}}
+{{#if verification.ok}}<p class="done">Nobody has changed the ledger.</p>{{else}}
+<p class="problem" role="alert">The ledger is not what was sealed.{{#if verification.firstBroken}} First break: {{verification.firstBroken.reason}}, position {{verification.firstBroken.position}}, event {{verification.firstBroken.eventId}}.{{/if}}</p>{{/if}}
+<dl class="figures">
+<div><dt>Intact</dt><dd>{{figure 'ok' verification.ok ''}}</dd></div>
+<div><dt>Events</dt><dd>{{figure 'events' verification.events ''}}</dd></div>
+<div><dt>Position</dt><dd>{{figure 'position' verification.position ''}}</dd></div>
+<div><dt>Digest</dt><dd class="id">{{figure 'digest' verification.digest ''}}</dd></div>
+</dl>
+{{/if}}
+{{#if digest}}
+<h2>Digest</h2>
+<p>Keep this document outside of the service, and verify with it later. <a href="{{here}}&amp;format=json" download="digest.json">Download it</a></p>
+<dl class="figures"><div><dt>Digest</dt><dd class="id">{{figure 'digest' digest.digest ''}}</dd></div><div><dt>Events</dt><dd>{{figure 'events' digest.events ''}}</dd></div></dl>
+<pre class="id">{{json digest}}</pre>
+{{/if}}`);
+
+/** For finance: proof that the ledger was not tampered with. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/verify`)
+export class ConsoleVerifyController {
+  constructor(private readonly pages: TenantPages) {}
+
+  @Get()
+  @ForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { run: id, format } = queried(query, 'run', 'format');
+    const run = id === '' ? undefined : this.pages.run(call, id);
+    if (format === 'json' && run?.operation === 'ledger digest' && run.state === 'done') {
+      void call.reply
+        .header('Content-Type', 'application/json; charset=utf-8')
+        .header('Content-Disposition', 'attachment; filename="digest.json"');
+      return `${JSON.stringify(run.result)}\n`;
+    }
+    return this.shown(call, scope, { id, problem: null });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance')
+  async start(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    if (call.form.text('action') === 'digest') return this.startDigest(call, scope);
+    const file = call.form.file('digest');
+    const outside = file === undefined ? undefined : asDigestDocument(jsonOf(file));
+    if (file !== undefined && outside === undefined)
+      return this.shown(call, scope, { id: '', problem: 'The file is not a digest.' });
+    if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
+      return this.shown(call, scope, {
+        id: '',
+        problem: `The digest is of ${outside.tenant} in ${outside.mode} mode.`,
+      });
+    const run = this.pages.started(
+      call,
+      [scope, 'ledger verify'],
+      async (core, { signal, onProgress }) => {
+        const result = await verifyLedger(core, {
+          scope,
+          outside,
+          signal,
+          awayMsMax: AWAY_MS_MAX,
+          onProgress,
+        });
+        if (result instanceof NotDone) return result;
+        const parameters = { digest: outside?.digest };
+        return { result, parameters, completed: 'the chain was verified' };
+      },
+    );
+    return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
+  }
+
+  private startDigest(call: ConsoleCall, scope: Scope): string {
+    const run = this.pages.started(
+      call,
+      [scope, 'ledger digest'],
+      async (core, { signal, onProgress }) => {
+        const result = await ledgerDigest(core, {
+          scope,
+          sign: true,
+          signal,
+          onProgress: (events) => onProgress('sealing', events),
+        });
+        return result instanceof NotDone ? result : { result, parameters: { sign: true } };
+      },
+    );
+    return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
+  }
+
+  private shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { id, problem }: { readonly id: string; readonly problem: string | null },
+  ): string {
+    if (problem !== null) void call.reply.code(400);
+    const run = id === '' ? undefined : this.pages.run(call, id);
+    const result = run?.state === 'done' ? run.result : undefined;
+    const isDigest = run?.operation === 'ledger digest';
+    return pageSent(
+      call,
+      {
+        title: 'Verify',
+        scope,
+        section: '/verify',
+        ...(run?.state === 'running' ? { refreshSeconds: 2 } : {}),
+      },
+      content,
+      {
+        problem,
+        run: run === undefined ? null : runView(run),
+        isGone: id !== '' && run === undefined,
+        here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,
+        verification: result === undefined || isDigest ? null : (result as Verification),
+        digest: result === undefined || !isDigest ? null : (result as DigestDocument),
+      },
+    );
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { CurrentOperators, Operator } from '../../../config/operators.js';
+import type { OperatorSessions } from '../../../operations/sessions/operator-sessions.js';
+import type { AccessRule } from '../../edge/access.js';
+import { ApiError } from '../../edge/api-error.js';
+import { clientAddress, countedAddress } from '../../edge/client-address.js';
+import { FailedCredentials } from '../../edge/failed-credentials.js';
+import { noteFacts } from '../../edge/request-facts.js';
+import { Form } from './form.js';
+import { endedCookie, sessionCookie, sessionTokenIn } from './session-cookie.js';
+
+const WRONG_KEYS_PER_MINUTE = 5;
+export const CSRF_FIELD = 'csrf';
+
+/** The console's part of a request. */
+export interface ConsoleRequest {
+  /** Null on pages for people who are not signed in. */
+  readonly session: ConsoleSession | null;
+  readonly contentType: string;
+  form: Form;
+}
+
+export interface ConsoleSession {
+  readonly token: string;
+  readonly operator: Operator;
+  /** Stands in every form of the session. */
+  readonly csrf: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    console: ConsoleRequest | null;
+  }
+}
+
+/** Who may enter the console: sessions, and forms that only its own pages can send. */
+export class ConsoleGate {
+  private readonly failures = new FailedCredentials(WRONG_KEYS_PER_MINUTE);
+
+  constructor(
+    private readonly operators: CurrentOperators,
+    private readonly sessions: OperatorSessions,
+  ) {}
+
+  /**
+   * Finds the session of a request, before its body is read.
+   * @throws {ApiError} UNAUTHORIZED without a session, FORBIDDEN for a role too small, and for a
+   * form that another site's page sends.
+   */
+  async enter(request: FastifyRequest, { roles = [], open = false }: AccessRule): Promise<void> {
+    const contentType = request.headers['content-type'] ?? '';
+    // The one parser takes every content type.
+    delete request.raw.headers['content-type'];
+    if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
+    const session = await this.sessionOf(request);
+    request.console = { session, contentType, form: Form.EMPTY };
+    if (session !== null) {
+      request.operator = session.operator;
+      noteFacts(request, { actor: 'operator', actorId: session.operator.name });
+    }
+    if (open) return;
+    if (session === null) throw new ApiError('UNAUTHORIZED');
+    if (!session.operator.roles.some((role) => roles.includes(role)))
+      throw new ApiError('FORBIDDEN');
+  }
+
+  /**
+   * Reads the form of a request.
+   * @throws {ApiError} FORBIDDEN for one without the session's token, BAD_REQUEST for none.
+   */
+  async readForm(request: FastifyRequest, { open = false }: AccessRule): Promise<void> {
+    const { console: entered, body } = request;
+    if (entered === null || request.method === 'GET' || request.method === 'HEAD') return;
+    entered.form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
+    if (open) return;
+    const { session, form } = entered;
+    if (session === null || !isSame(form.text(CSRF_FIELD), session.csrf))
+      throw new ApiError('FORBIDDEN', {
+        message: 'The form does not belong to this session: open the page again',
+      });
+  }
+
+  /**
+   * Signs in with the key of the form.
+   * @returns undefined for a wrong key.
+   * @throws {ApiError} RATE_LIMITED after too many wrong keys from an address.
+   */
+  async signIn(request: FastifyRequest, reply: FastifyReply): Promise<Operator | undefined> {
+    const key = request.console?.form.text('key') ?? '';
+    const holder = (await this.operators.now()).holderOf(key);
+    if (holder === undefined) {
+      const limited = this.failures.count(countedAddress(clientAddress(request)));
+      if (limited !== undefined) throw limited;
+      return undefined;
+    }
+    const token = await this.sessions.begin(holder);
+    noteFacts(request, { actor: 'operator', actorId: holder.operator.name });
+    void reply.header('Set-Cookie', sessionCookie(token, isSecure(request)));
+    return holder.operator;
+  }
+
+  async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const token = request.console?.session?.token;
+    if (token !== undefined) await this.sessions.end(token);
+    void reply.header('Set-Cookie', endedCookie(isSecure(request)));
+  }
+
+  private async sessionOf({ headers }: FastifyRequest): Promise<ConsoleSession | null> {
+    const token = sessionTokenIn(headers.cookie);
+    if (token === undefined) return null;
+    const operator = await this.sessions.find(token);
+    return operator === undefined ? null : { token, operator, csrf: csrfOf(token) };
+  }
+}
+
+/** Nobody can make it without the token, which no page contains. */
+const csrfOf = (token: string): string =>
+  createHash('sha256').update(`csrf ${token}`).digest('base64url');
+
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+const isSecure = ({ protocol }: FastifyRequest): boolean => protocol === 'https';
+
+/** A browser names the page's origin with every form. @throws {ApiError} FORBIDDEN. */
+function refuseOtherOrigin({ headers, host }: FastifyRequest): void {
+  const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();
+  if (/\b(?:cross|same)-site\b/.test(site)) throw new ApiError('FORBIDDEN');
+  const { origin } = headers;
+  if (origin === undefined) return;
+  if (!URL.canParse(origin) || new URL(origin).host !== host) throw new ApiError('FORBIDDEN');
+}

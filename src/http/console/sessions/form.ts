@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy } from '@fastify/busboy';
+import { badRequest } from '../../edge/api-error.js';
+
+/** The body has at most 1 MiB (`BODY_BYTES_MAX`); fields and files of it may be that long. */
+const LIMITS = { fields: 500, files: 2, parts: 502, fieldNameSize: 100 };
+
+/** The fields of a form that a browser sent. */
+export class Form {
+  private constructor(
+    private readonly texts: ReadonlyMap<string, readonly string[]>,
+    private readonly files: ReadonlyMap<string, string>,
+  ) {}
+
+  static readonly EMPTY = new Form(new Map(), new Map());
+
+  /** @throws {ApiError} BAD_REQUEST for a body that is no form. */
+  static async parse(body: Buffer, contentType: string): Promise<Form> {
+    const texts = new Map<string, string[]>();
+    const files = new Map<string, Buffer[]>();
+    try {
+      const limits = { ...LIMITS, fieldSize: body.length, fileSize: body.length };
+      const parser = new Busboy({ headers: { 'content-type': contentType }, limits });
+      parser.on('field', (name, value) => texts.set(name, [...(texts.get(name) ?? []), value]));
+      parser.on('file', (name, stream) => {
+        const chunks: Buffer[] = [];
+        files.set(name, chunks);
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      });
+      await pipeline(Readable.from([body]), parser);
+    } catch {
+      throw badRequest('the body is not a form');
+    }
+    const contents = [...files]
+      .map(([name, chunks]) => [name, Buffer.concat(chunks).toString('utf8')] as const)
+      // A field for a file that was left empty sends an empty file.
+      .filter(([, text]) => text !== '');
+    return new Form(texts, new Map(contents));
+  }
+
+  /** Without white space around it; empty: not filled in. */
+  text(name: string): string {
+    return (this.texts.get(name)?.[0] ?? '').trim();
+  }
+
+  /** All fields of this name: ticked boxes. */
+  all(name: string): readonly string[] {
+    return this.texts.get(name) ?? [];
+  }
+
+  /** The content of a file; undefined: none was chosen. */
+  file(name: string): string | undefined {
+    return this.files.get(name);
+  }
+}

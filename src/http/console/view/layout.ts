@@ -1,0 +1,138 @@
+import type { Operator, OperatorRole } from '../../../config/operators.js';
+import type { Scope } from '../../../domain/scope.js';
+import { CSRF_FIELD, type ConsoleSession } from '../sessions/console-gate.js';
+import { asHtml, partial, template } from './templates.js';
+
+/** What frames the content of a page. */
+export interface Frame {
+  readonly title: string;
+  readonly session: ConsoleSession | null;
+  /** The tenant that the page is about. */
+  readonly scope?: Scope;
+  /** Where the page is in the navigation: the path below that of the tenant, or of the console. */
+  readonly section?: string;
+  /** Seconds until the page is loaded again, where no script runs. */
+  readonly refreshSeconds?: number;
+}
+
+interface NavigationEntry {
+  readonly section: string;
+  readonly label: string;
+  readonly roles: readonly OperatorRole[];
+}
+
+const EVERYBODY: readonly OperatorRole[] = ['finance', 'support', 'viewer'];
+
+/** Pages of a tenant. */
+export const TENANT_SECTIONS: readonly NavigationEntry[] = [
+  { section: '', label: 'Overview', roles: EVERYBODY },
+  { section: '/statement', label: 'Statement', roles: ['finance', 'viewer'] },
+  { section: '/replay', label: 'Replay', roles: ['finance'] },
+  { section: '/reconcile', label: 'Reconcile', roles: ['finance'] },
+  { section: '/corrections', label: 'Corrections', roles: ['finance'] },
+  { section: '/periods', label: 'Periods', roles: ['finance'] },
+  { section: '/verify', label: 'Verify', roles: ['finance'] },
+  { section: '/moderation', label: 'Moderation', roles: ['support'] },
+  { section: '/webhooks', label: 'Webhooks', roles: ['support'] },
+  { section: '/exports', label: 'Exports', roles: ['support'] },
+  { section: '/mails', label: 'Mails', roles: ['support'] },
+  { section: '/program', label: 'Program', roles: ['support'] },
+  { section: '/theme', label: 'Theme', roles: ['support'] },
+];
+
+export const hasRole = ({ roles }: Operator, wanted: readonly OperatorRole[]): boolean =>
+  roles.some((role) => wanted.includes(role));
+
+/** The path of a tenant's pages. */
+export const tenantPath = ({ tenant, mode }: Scope): string =>
+  `/console/tenants/${encodeURIComponent(tenant)}/${mode}`;
+
+partial('csrf', `<input type="hidden" name="${CSRF_FIELD}" value="{{@root.csrf}}">`);
+
+const layout = template<{
+  title: string;
+  refreshSeconds: number;
+  operator: string | null;
+  roles: string;
+  csrf: string;
+  scope: { alias: string; mode: string; path: string; other: string; otherPath: string } | null;
+  links: readonly { path: string; label: string; isHere: boolean }[];
+  main: readonly { path: string; label: string; isHere: boolean }[];
+  content: unknown;
+}>(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+{{#if refreshSeconds}}<noscript><meta http-equiv="refresh" content="{{refreshSeconds}}"></noscript>{{/if}}
+<title>{{title}} · Referral ledger</title>
+<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/console/assets/console.css">
+<script src="/console/assets/console.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+{{#if operator}}
+<header>
+<a class="home" href="/console">Referral ledger</a>
+<nav aria-label="Console">{{#each main}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}</nav>
+<form method="post" action="/console/session/end">{{> csrf}}<span class="who">{{operator}} <span class="roles">{{roles}}</span></span> <button class="quiet">Sign out</button></form>
+</header>
+{{#if scope}}
+<nav class="tenant" aria-label="Tenant">
+<span class="place"><a href="{{scope.path}}">{{scope.alias}}</a> <span class="mode {{scope.mode}}">{{scope.mode}}</span> <a class="switch" href="{{scope.otherPath}}">{{scope.other}} mode</a></span>
+{{#each links}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}
+</nav>
+{{/if}}
+{{/if}}
+<main id="content">
+<h1>{{title}}</h1>
+{{content}}
+</main>
+</body>
+</html>
+`);
+
+/** A whole page. @param content HTML. */
+export function page(frame: Frame, content: string): string {
+  const { title, session, scope, section, refreshSeconds = 0 } = frame;
+  const operator = session?.operator;
+  const links =
+    operator === undefined || scope === undefined
+      ? []
+      : TENANT_SECTIONS.filter(({ roles }) => hasRole(operator, roles)).map((entry) => ({
+          path: tenantPath(scope) + entry.section,
+          label: entry.label,
+          isHere: entry.section === section,
+        }));
+  const main = [
+    { path: '/console', label: 'Tenants', roles: EVERYBODY },
+    { path: '/console/projections', label: 'Projections', roles: ['support', 'finance'] as const },
+  ]
+    .filter(({ roles }) => operator !== undefined && hasRole(operator, roles))
+    .map(({ path, label }) => ({ path, label, isHere: path === section }));
+  return layout({
+    title,
+    refreshSeconds,
+    operator: operator?.name ?? null,
+    roles: operator?.roles.join(', ') ?? '',
+    csrf: session?.csrf ?? '',
+    scope: scope === undefined ? null : shownScope(scope),
+    links,
+    main,
+    content: asHtml(content),
+  });
+}
+
+function shownScope(scope: Scope) {
+  const other = scope.mode === 'live' ? 'test' : 'live';
+  return {
+    alias: scope.tenant,
+    mode: scope.mode,
+    path: tenantPath(scope),
+    other,
+    otherPath: tenantPath({ ...scope, mode: other }),
+  } as const;
+}

@@ -1,0 +1,89 @@
+import Handlebars from 'handlebars';
+
+/** Pages are made by Handlebars from templates of ours: whatever is filled in is escaped. */
+const engine = Handlebars.create();
+
+const HELPERS = {
+  /** An integer with its thousands apart: `12 345` with a narrow space. */
+  amount: (value: unknown): string => amountText(value),
+  /** A moment, which the script shows in the viewer's zone. */
+  time: (iso: unknown): Handlebars.SafeString | string => timeElement(iso),
+  /** A figure that scripts may read: `{{figure 'closing:CENTS' 1200 'CENTS'}}`. */
+  figure: (name: unknown, value: unknown, unit: unknown): Handlebars.SafeString =>
+    figureElement(name, value, typeof unit === 'string' ? unit : ''),
+  eq: (one: unknown, other: unknown): boolean => one === other,
+  json: (value: unknown): string => JSON.stringify(value, undefined, 2),
+} as const;
+
+for (const [name, helper] of Object.entries(HELPERS)) engine.registerHelper(name, helper);
+
+const knownHelpers: KnownHelpers = {
+  ...Object.fromEntries(Object.keys(HELPERS).map((name) => [name, true])),
+  helperMissing: false,
+  blockHelperMissing: false,
+  each: true,
+  if: true,
+  unless: true,
+  with: true,
+  log: false,
+  lookup: false,
+};
+
+/** A page's content from its values. A value that a template names must be there. */
+export type Template<V extends object> = (values: V) => string;
+
+/** Of content with forms: the token that `{{> csrf}}` puts into each. */
+export interface WithForms {
+  readonly csrf: string;
+}
+
+/** Compiles at the first use. */
+export function template<V extends object>(source: string): Template<V> {
+  let compiled: Handlebars.TemplateDelegate<V> | undefined;
+  return (values) => {
+    compiled ??= engine.compile<V>(source, { strict: true, knownHelpers, knownHelpersOnly: true });
+    return compiled(values);
+  };
+}
+
+/** Makes a template part of others: `{{> name}}`. */
+export function partial(name: string, source: string): void {
+  engine.registerPartial(name, source);
+}
+
+/** For texts that are HTML already. */
+export const asHtml = (html: string): Handlebars.SafeString => new Handlebars.SafeString(html);
+
+const NARROW_SPACE = '\u202f';
+
+function amountText(value: unknown): string {
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value)))
+    return String(value)
+      .replace(/\B(?=(\d{3})+$)/g, NARROW_SPACE)
+      .replace('-', '−');
+  return plain(value);
+}
+
+function timeElement(iso: unknown): Handlebars.SafeString | string {
+  if (typeof iso !== 'string' || Number.isNaN(Date.parse(iso))) return '–';
+  const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+  const escaped = Handlebars.escapeExpression(iso);
+  return asHtml(
+    `<time datetime="${escaped}" title="${utc} UTC">${utc}<span class="zone"> UTC</span></time>`,
+  );
+}
+
+function figureElement(name: unknown, value: unknown, unit: string): Handlebars.SafeString {
+  const [of, exact, shown, suffix] = [plain(name), plain(value), amountText(value), unit].map(
+    (text) => Handlebars.escapeExpression(text),
+  );
+  const end = suffix === '' ? '' : ` <span class="unit">${suffix}</span>`;
+  return asHtml(`<span data-figure="${of}" data-value="${exact}">${shown}${end}</span>`);
+}
+
+function plain(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
+    ? String(value)
+    : '–';
+}

@@ -1,0 +1,55 @@
+import type { AccountQueries } from '../../../projections/accounts/queries.js';
+import type { ReferralQueries } from '../../../projections/referrals/queries.js';
+import type { RewardQueries } from '../../../projections/rewards/queries.js';
+import type { UserQueries } from '../../../projections/users/queries.js';
+import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
+
+/** An account that a search found, and why. */
+export interface FoundByText {
+  readonly accountId: string;
+  readonly because: string;
+}
+
+/** The read models that a search looks into. */
+export interface SearchedModels {
+  readonly accounts: Pick<AccountQueries, 'byRef'>;
+  readonly users: Pick<UserQueries, 'list'>;
+  readonly rewards: Pick<RewardQueries, 'byId'>;
+  readonly referrals: Pick<ReferralQueries, 'byId'>;
+}
+
+const USERS_MAX = 20;
+
+/**
+ * The accounts that a text names: an account's id, a code, a reward's or referral's id, or a part
+ * of a user's id, name or e-mail address.
+ * @param showsPersonal false: ids alone are searched, and no person.
+ */
+export async function findAccounts(
+  core: Pick<Core, 'names' | 'owners'>,
+  models: SearchedModels,
+  { scope, text, showsPersonal }: { scope: Scope; text: string; showsPersonal: boolean },
+): Promise<readonly FoundByText[]> {
+  const byId = models.accounts.byRef(scope, core.names.accountRef(scope, text));
+  const reward = models.rewards.byId(scope, text);
+  const referral = models.referrals.byId(scope, text);
+  const owner = showsPersonal ? core.owners.find(scope, text) : undefined;
+  const users = showsPersonal
+    ? models.users.list(scope, { query: text, limit: USERS_MAX, offset: 0 })
+    : undefined;
+  const found: FoundByText[] = [];
+  const add = (accountId: string | null | undefined, because: string): void => {
+    if (accountId && !found.some((one) => one.accountId === accountId))
+      found.push({ accountId, because });
+  };
+  add((await byId)?.accountId, 'its id');
+  add((await owner)?.party.ids.value?.accountId, 'a code of its user');
+  add((await reward)?.account_id, 'its reward');
+  const parties = await referral;
+  for (const ref of parties ? [parties.referredAccountRef, parties.referrerAccountRef] : [])
+    add((await models.accounts.byRef(scope, ref))?.accountId, 'its referral');
+  for (const { accountId, userId, email } of (await users)?.items ?? [])
+    add(accountId, [userId, email].filter(Boolean).join(', '));
+  return found;
+}

@@ -1,0 +1,24 @@
+import { ModerationCommandEnvelope } from '../../command-handling/commands.js';
+import type { Core } from '../../core/core.js';
+import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
+import type { Scope } from '../../domain/scope.js';
+import { operatorMeta } from '../audit.js';
+import { NotDone, type Outcome } from '../outcome.js';
+
+export interface AskedModeration {
+  readonly referralId: string;
+  readonly action: ModerationAction;
+}
+
+/** Approves or denies sides of referrals, all or nothing, as a client does. */
+export async function moderateReferrals(
+  { commands }: Pick<Core, 'commands'>,
+  scope: Scope,
+  actions: readonly AskedModeration[],
+): Promise<Outcome<{ readonly moderated: number }>> {
+  const meta = operatorMeta(scope, 'ModerateReferrals');
+  const { refused, reasons } = await commands.execute(new ModerationCommandEnvelope(meta, actions));
+  if (refused) return new NotDone({ code: 'REFERRALS_NOT_MODERATED', reasons: [refused] });
+  if (reasons.length > 0) return new NotDone({ code: 'REFERRALS_NOT_MODERATED', reasons });
+  return { moderated: actions.length };
+}

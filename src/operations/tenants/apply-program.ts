@@ -1,0 +1,55 @@
+import type { Core } from '../../core/core.js';
+import { programsOf } from '../../domain/tenant/program-document.js';
+import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import { NotDone, type Outcome } from '../outcome.js';
+import { parseProgram } from './program-schema.js';
+
+/** An applied program. */
+export interface AppliedProgram {
+  readonly id: string;
+  readonly version: number;
+}
+
+/** The program of a text in JSON; refused with one line for each error. */
+export function programIn(text: string): Outcome<ProgramDocument> {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unreadable';
+    return new NotDone({ code: 'PROGRAM_REFUSED', reasons: [`not JSON: ${reason}`] });
+  }
+  const program = parseProgram(content);
+  return 'problems' in program && Array.isArray(program.problems)
+    ? new NotDone({ code: 'PROGRAM_REFUSED', reasons: program.problems as readonly string[] })
+    : (program as ProgramDocument);
+}
+
+/**
+ * Applies a program; rewards earned before keep their terms.
+ * @param expected the version that the operator saw; another one now is refused.
+ */
+export async function applyProgram(
+  { tenantCommands, tenants }: Pick<Core, 'tenantCommands' | 'tenants'>,
+  alias: string,
+  { program, expected }: { readonly program: ProgramDocument; readonly expected: number },
+): Promise<Outcome<AppliedProgram>> {
+  const before = await tenants.find(alias);
+  if (before === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  const version = versionOf(before, program.id);
+  if (version !== expected)
+    return new NotDone({
+      code: 'PROGRAM_REFUSED',
+      reasons: [`program ${program.id} is at version ${version} by now: look at it first`],
+    });
+  const after = await tenantCommands.execute(alias, {
+    type: 'ApplyProgram',
+    program,
+    now: Date.now(),
+  });
+  if ('refused' in after) return new NotDone({ code: 'PROGRAM_REFUSED', reasons: [after.refused] });
+  return { id: program.id, version: versionOf(after, program.id) };
+}
+
+const versionOf = (tenant: OpenTenant, programId: string): number =>
+  programsOf(tenant).find(({ id }) => id === programId)?.version ?? 0;

@@ -1,0 +1,533 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  makeOperatorKey,
+  type OperatorEntry,
+  type OperatorRole,
+} from '../../src/config/operators.js';
+import { basic } from '../support/api-client.js';
+import { consoleRoutes } from '../support/known-routes.js';
+import { recordedOperations } from '../support/recorded-operations.js';
+import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
+
+type Name = 'fay' | 'flo' | 'sam' | 'vic';
+const ROLES: Readonly<Record<Name, readonly OperatorRole[]>> = {
+  fay: ['finance'],
+  flo: ['finance'],
+  sam: ['support'],
+  vic: ['viewer'],
+};
+const NAMES = Object.keys(ROLES) as Name[];
+
+let running: Awaited<ReturnType<typeof startWithStores>>;
+let folder: string;
+let tenant: TestTenant;
+const keys = new Map<string, string>();
+const entries: OperatorEntry[] = [];
+const cookies = new Map<Name, string>();
+const writeOperators = (list: readonly OperatorEntry[]): Promise<void> =>
+  writeFile(join(folder, 'operators.json'), JSON.stringify(list));
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-console-'));
+  for (const name of [...NAMES, 'gone']) {
+    const { key, entry } = makeOperatorKey(name, ROLES[name as Name] ?? ['support']);
+    keys.set(name, key);
+    entries.push(entry);
+  }
+  await writeOperators(entries);
+  running = await startWithStores({ OPERATORS_FILE: join(folder, 'operators.json') });
+  tenant = await running.service.createTenant();
+  for (const name of NAMES) cookies.set(name, await signedIn(name));
+});
+afterAll(async () => {
+  await running.end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+  readonly location: string | null;
+}
+
+async function open(path: string, init: RequestInit = {}, cookie?: string): Promise<Page> {
+  const response = await fetch(`${running.service.origin}${path}`, {
+    redirect: 'manual',
+    ...init,
+    headers: new Headers([...new Headers(init.headers), ...(cookie ? [['cookie', cookie]] : [])]),
+  });
+  const { status, headers } = response;
+  return { status, headers, text: await response.text(), location: headers.get('location') };
+}
+
+const get = (who: Name, path: string): Promise<Page> => open(path, {}, cookies.get(who));
+
+async function signedIn(name: string): Promise<string> {
+  const page = await open('/console/session', {
+    method: 'POST',
+    body: new URLSearchParams({ key: keys.get(name) ?? '' }),
+  });
+  expect(page).toMatchObject({ status: 303, location: '/console' });
+  const [cookie = ''] = (page.headers.get('set-cookie') ?? '').split(';');
+  return cookie;
+}
+
+const csrfIn = ({ text }: Page): string => /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
+
+/** Sends a form as a browser does that has opened the page. */
+async function post(
+  who: Name,
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Page> {
+  const csrf = csrfIn(await get(who, '/console'));
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ csrf, ...fields })) form.append(name, value);
+  for (const [name, value] of Object.entries(files)) form.append(name, new Blob([value]), 'file');
+  return open(path, { method: 'POST', body: form }, cookies.get(who));
+}
+
+/** The exact values of a figure on a page, in order. */
+const figures = ({ text }: Page, name: string): string[] =>
+  [...text.matchAll(/data-figure="([^"]*)" data-value="([^"]*)"/g)]
+    .filter(([, figure]) => figure === name)
+    .map(([, , value = '']) => value);
+
+const ofTenant = (path = ''): string => `/console/tenants/${tenant.alias}/live${path}`;
+
+/** Opens the page of a run until it is over. */
+async function ended(who: Name, path: string): Promise<Page> {
+  for (;;) {
+    const page = await get(who, path);
+    expect(page.status).toBe(200);
+    if (!page.text.includes('data-run=')) return page;
+  }
+}
+
+interface Person {
+  readonly accountId: string;
+  readonly userId: string;
+  readonly firstName: string;
+}
+
+async function sent(path: string, body: object): Promise<void> {
+  const { status } = await tenant.live.post(path, body);
+  expect({ path, ok: status < 300 }).toEqual({ path, ok: true });
+}
+
+const onTrial = (id: string): Promise<void> =>
+  sent('/accountsync', { id, subscription: { status: 'TRIAL' } });
+
+async function rewarded(amount: number): Promise<Person> {
+  const person = { accountId: personal('a'), userId: personal('u'), firstName: personal('F') };
+  await onTrial(person.accountId);
+  await sent('/user', {
+    id: person.userId,
+    accountId: person.accountId,
+    firstName: person.firstName,
+    email: `${person.userId}@example.com`,
+  });
+  const path = `/rewards/account/${person.accountId}/user/${person.userId}`;
+  await sent(path, { type: 'CREDIT', unit: 'CENTS', assignedCredit: amount });
+  return person;
+}
+
+/** Whom each page is for. */
+const PAGES: Readonly<Record<string, readonly Name[]>> = {
+  '/console': ['fay', 'flo', 'sam', 'vic'],
+  '/console/projections': ['fay', 'flo', 'sam'],
+  '': ['fay', 'flo', 'sam', 'vic'],
+  '/statement': ['fay', 'flo', 'vic'],
+  '/replay': ['fay', 'flo'],
+  '/reconcile': ['fay', 'flo'],
+  '/periods': ['fay', 'flo'],
+  '/verify': ['fay', 'flo'],
+  '/corrections': ['fay', 'flo'],
+  '/moderation': ['sam'],
+  '/webhooks': ['sam'],
+  '/exports': ['sam'],
+  '/mails': ['sam'],
+  '/program': ['sam'],
+  '/theme': ['sam'],
+};
+const pathOf = (page: string): string => (page.startsWith('/console') ? page : ofTenant(page));
+
+describe('who may see a page', () => {
+  test.each(Object.keys(PAGES))(
+    '%s: its roles, nobody else, and nobody without a session',
+    async (page) => {
+      const path = pathOf(page);
+      expect(await open(path)).toMatchObject({ status: 303, location: '/console/sign-in' });
+      for (const who of NAMES) {
+        const { status, text, headers } = await get(who, path);
+        expect({ who, status }).toEqual({ who, status: PAGES[page]?.includes(who) ? 200 : 403 });
+        expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+        expect(headers.get('cache-control')).toBe('no-store');
+        expect(text).not.toMatch(/<script(?! src="\/console\/assets)|\son[a-z]+=|style="/);
+      }
+    },
+  );
+
+  /** Whom the forms of a page are for. */
+  const FORMS: Readonly<Record<string, Name>> = {
+    '/console/projections': 'sam',
+    '/replay': 'fay',
+    '/reconcile': 'fay',
+    '/periods': 'fay',
+    '/verify': 'fay',
+    '/corrections': 'fay',
+    '/moderation': 'sam',
+    '/webhooks': 'sam',
+    '/exports': 'sam',
+    '/mails': 'sam',
+    '/program': 'sam',
+    '/theme': 'sam',
+  };
+  test.each(Object.entries(FORMS))(
+    'the forms of %s: with the token of the own session only',
+    async (page, who) => {
+      const path = pathOf(page);
+      const own = cookies.get(who);
+      const [own1, foreign] = [await get(who, '/console'), await get('vic', '/console')];
+      const send = (csrf: string, cookie = own, headers: Record<string, string> = {}) =>
+        open(
+          path,
+          { method: 'POST', body: new URLSearchParams({ csrf, action: '-' }), headers },
+          cookie,
+        );
+      expect((await send('')).status).toBe(403);
+      expect((await send(csrfIn(foreign))).status).toBe(403);
+      expect((await send(csrfIn(foreign), cookies.get('vic'))).status).toBe(403);
+      expect((await send(csrfIn(own1), own, { origin: 'https://elsewhere.example' })).status).toBe(
+        403,
+      );
+      expect(await send(csrfIn(own1), 'ledger_console=x')).toMatchObject({ status: 303 });
+      expect((await open(path, { method: 'POST', body: '{}' }, own)).status).toBe(400);
+    },
+  );
+
+  test('no route is left out', () => {
+    const ofPage = (page: string): string =>
+      page.startsWith('/console') ? page : `/console/tenants/{tenant}/{mode}${page}`;
+    expect([...consoleRoutes(running.service)].sort()).toEqual(
+      [
+        ...Object.keys(PAGES).map((page) => `GET ${ofPage(page)}`),
+        ...Object.keys(FORMS).map((page) => `POST ${ofPage(page)}`),
+        'GET /console/assets/{name}',
+        'GET /console/sign-in',
+        'POST /console/session',
+        'POST /console/session/end',
+        'GET /console/runs/{run}',
+        'POST /console/runs/{run}/cancel',
+        `GET ${ofPage('/accounts/{account}')}`,
+      ].sort(),
+    );
+  });
+
+  test('a browser of another site is refused', async () => {
+    const sent = await open(
+      ofTenant('/periods'),
+      {
+        method: 'POST',
+        headers: { 'sec-fetch-site': 'cross-site' },
+        body: new URLSearchParams({ csrf: csrfIn(await get('fay', '/console')) }),
+      },
+      cookies.get('fay'),
+    );
+    expect(sent.status).toBe(403);
+  });
+
+  test('a tenant or mode that is none is a page that says so', async () => {
+    expect((await get('fay', '/console/tenants/nobody/live')).status).toBe(404);
+    expect((await get('fay', `/console/tenants/${tenant.alias}/both`)).status).toBe(404);
+  });
+});
+
+describe('sessions', () => {
+  test('the cookie belongs to the console alone, and scripts cannot read it', async () => {
+    const body = new URLSearchParams({ key: keys.get('fay') ?? '' });
+    const { headers } = await open('/console/session', { method: 'POST', body });
+    expect(headers.get('set-cookie')).toMatch(
+      /^ledger_console=[A-Za-z0-9_-]{43}; Path=\/console; Max-Age=28800; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  test('a session ends when its operator signs out', async () => {
+    const cookie = await signedIn('fay');
+    const csrf = csrfIn(await open('/console', {}, cookie));
+    const end = { method: 'POST', body: new URLSearchParams({ csrf }) };
+    expect(await open('/console/session/end', end, cookie)).toMatchObject({
+      status: 303,
+      location: '/console/sign-in',
+    });
+    expect((await open('/console', {}, cookie)).status).toBe(303);
+  });
+
+  test('a session ends with its key', async () => {
+    const cookie = await signedIn('gone');
+    expect((await open('/console', {}, cookie)).status).toBe(200);
+    await writeOperators(entries.filter(({ name }) => name !== 'gone'));
+    expect((await open('/console', {}, cookie)).status).toBe(303);
+    await writeOperators(entries);
+  });
+
+  test('a further session of an operator ends the oldest of twenty', async () => {
+    const first = await signedIn('flo');
+    for (let more = 0; more < 20; more += 1) cookies.set('flo', await signedIn('flo'));
+    expect((await open('/console', {}, first)).status).toBe(303);
+    expect((await get('flo', '/console')).status).toBe(200);
+  });
+
+  test('the sixth wrong key of an address within a minute waits; a good one passes', async () => {
+    const wrong = () =>
+      open('/console/session', {
+        method: 'POST',
+        body: new URLSearchParams({ key: 'operator_0' }),
+      });
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 6; tries += 1) statuses.push((await wrong()).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    await signedIn('vic');
+  });
+});
+
+describe('finance', () => {
+  test('the statement of a page is that of the operation, and viewers see it', async () => {
+    const { accountId } = await rewarded(1_500);
+    const asked = new URLSearchParams({ account: accountId }).toString();
+    const page = await get('fay', `${ofTenant('/statement')}?${asked}`);
+    const answer = await fetch(
+      `${running.service.origin}/operations/ledger/${tenant.alias}/statement?${asked}`,
+      { headers: { authorization: basic(`:${keys.get('fay')}`) } },
+    );
+    const statement = (await answer.json()) as { digest: string; position: string };
+    expect(figures(page, 'digest')).toEqual([statement.digest]);
+    expect(figures(page, 'position')).toEqual([statement.position]);
+    expect(figures(page, 'opening:CENTS')).toEqual(['0']);
+    expect(figures(page, 'line.amount')).toEqual(['1500']);
+    expect(figures(page, 'closing:CENTS')).toEqual(['1500']);
+    expect(figures(await get('vic', `${ofTenant('/statement')}?${asked}`), 'digest')).toEqual([
+      statement.digest,
+    ]);
+    const csv = await get('fay', `${ofTenant('/statement')}?${asked}&format=csv`);
+    expect(csv.headers.get('content-type')).toContain('text/csv');
+    expect(csv.text.split('\r\n')[2]).toMatch(/,1500,1500$/);
+  });
+
+  test('a statement that cannot be made says why beside the form, and keeps what was typed', async () => {
+    const page = await get('fay', `${ofTenant('/statement')}?account=%3Cb%3Enobody&from=yesterday`);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('from takes a time');
+    expect(page.text).toContain('value="&lt;b&gt;nobody"');
+  });
+
+  test('a replay runs, and its page shows its progress and its figures', async () => {
+    await rewarded(100);
+    const { status, location } = await post('fay', ofTenant('/replay'), {});
+    expect(status).toBe(303);
+    const page = await ended('fay', location ?? '');
+    expect(figures(page, 'progress')).toEqual(['done']);
+    expect(figures(page, 'differences')).toEqual(['0']);
+    expect(Number(figures(page, 'events')[0])).toBeGreaterThan(3);
+    // Another operator's run is not shown.
+    expect((await get('flo', location ?? '')).text).toContain('not known');
+  });
+
+  test('a reconciliation finds what a file of balances says otherwise', async () => {
+    const { accountId } = await rewarded(700);
+    const balances = `account,unit,balance\n${accountId},CENTS,650\n`;
+    const started = await post('fay', ofTenant('/reconcile'), {}, { balances });
+    const page = await ended('fay', started.location ?? '');
+    expect(figures(page, 'ok')).toEqual(['false']);
+    const row = page.text.split('<tr>').find((text) => text.includes(accountId)) ?? '';
+    expect(row).toContain('data-figure="difference.ledger" data-value="700"');
+    expect(row).toContain('data-figure="difference.against" data-value="650"');
+    const faulty = await post('fay', ofTenant('/reconcile'), {}, { balances: 'a,b\n' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('must begin with the line account,unit,balance');
+  });
+
+  test('a correction is proposed by one and appended by another, once', async () => {
+    const { accountId, userId } = await rewarded(1_000);
+    const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-300', reason: 'x' };
+    const asked = { action: 'propose', key: personal('k'), ...fields };
+    expect((await post('fay', ofTenant('/corrections'), asked)).status).toBe(303);
+    // The form is sent again, as a browser does after going back.
+    expect((await post('fay', ofTenant('/corrections'), asked)).status).toBe(303);
+    const own = await get('fay', ofTenant('/corrections'));
+    expect(own.text.split(accountId)).toHaveLength(2);
+    expect(own.text).toContain('another person approves it');
+    const others = await get('flo', ofTenant('/corrections'));
+    const proposal = /name="proposal" value="([^"]+)"/.exec(others.text)?.[1] ?? '';
+    const approval = { action: 'approve', proposal };
+    expect((await post('fay', ofTenant('/corrections'), approval)).status).toBe(403);
+    const test = `/console/tenants/${tenant.alias}/test/corrections`;
+    expect((await post('flo', test, approval)).status).toBe(403);
+    expect((await post('flo', ofTenant('/corrections'), approval)).status).toBe(303);
+    const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
+    expect(figures(statement, 'closing:CENTS')).toEqual(['700']);
+    const wrong = await post('fay', ofTenant('/corrections'), { ...asked, amount: '1.5', key: '' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('value="1.5"');
+  });
+
+  test('a month is closed and opened again with a reason', async () => {
+    const close = { action: 'close', period: '2024-02', comment: 'looked at' };
+    expect((await post('fay', ofTenant('/periods'), close)).status).toBe(303);
+    expect((await get('fay', ofTenant('/periods'))).text).toContain('Reopen 2024-02');
+    expect((await post('fay', ofTenant('/periods'), close)).status).toBe(400);
+    const reopen = { action: 'reopen', period: '2024-02', comment: 'too early' };
+    expect((await post('fay', ofTenant('/periods'), reopen)).status).toBe(303);
+    expect((await get('fay', ofTenant('/periods'))).text).not.toContain('Reopen 2024-02');
+    expect((await post('fay', ofTenant('/periods'), { ...close, comment: '' })).status).toBe(400);
+  });
+
+  test('the chain verifies with the file of a digest', async () => {
+    await rewarded(10);
+    const made = await post('fay', ofTenant('/verify'), { action: 'digest' });
+    const page = await ended('fay', made.location ?? '');
+    const digest = (await get('fay', `${made.location}&format=json`)).text;
+    expect(figures(page, 'digest')).toEqual([(JSON.parse(digest) as { digest: string }).digest]);
+    const started = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest });
+    expect(figures(await ended('fay', started.location ?? ''), 'ok')).toEqual(['true']);
+    const other = digest.replace('"live"', '"test"');
+    expect((await post('fay', ofTenant('/verify'), {}, { digest: other })).status).toBe(400);
+  });
+});
+
+describe('an account', () => {
+  test('its page shows people, credit and history to staff, and nobody to viewers', async () => {
+    const { accountId, userId, firstName } = await rewarded(900);
+    const path = ofTenant(`/accounts/${accountId}`);
+    const staff = await get('sam', path);
+    expect(figures(staff, 'available:CENTS')).toEqual(['900']);
+    expect(figures(staff, 'assigned:CENTS')).toEqual(['900']);
+    expect(staff.text).toContain(`900 CENTS granted to ${firstName}, by hand`);
+    expect(staff.text).toContain(`${userId}@example.com`);
+    const viewer = await get('vic', path);
+    expect(figures(viewer, 'available:CENTS')).toEqual(['900']);
+    for (const secret of [userId, firstName]) expect(viewer.text).not.toContain(secret);
+  });
+
+  test('its page shows an earlier moment', async () => {
+    const { accountId, userId } = await rewarded(900);
+    const path = ofTenant(`/accounts/${accountId}`);
+    const [position = ''] = figures(await get('fay', path), 'position');
+    const more = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 50 };
+    await sent(`/rewards/account/${accountId}/user/${userId}`, more);
+    expect(figures(await get('fay', path), 'available:CENTS')).toEqual(['950']);
+    const earlier = await get('fay', `${path}?position=${position}`);
+    expect(figures(earlier, 'available:CENTS')).toEqual(['900']);
+    expect((await get('fay', ofTenant('/accounts/nobody'))).status).toBe(404);
+  });
+
+  test('values of people are text', async () => {
+    const accountId = personal('a');
+    const [id, firstName] = [personal('u'), '<script>alert(1)</script>{{7*7}}'];
+    await onTrial(accountId);
+    await sent('/user', { id, accountId, firstName });
+    const { text } = await get('fay', ofTenant(`/accounts/${accountId}`));
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;{{7*7}}');
+    expect(text).not.toContain('<script>alert');
+  });
+
+  test('a search leads to the only account that it finds', async () => {
+    const { accountId, userId } = await rewarded(5);
+    const search = (who: Name, text: string) =>
+      get(who, `${ofTenant()}?${new URLSearchParams({ search: text }).toString()}`);
+    const account = { status: 303, location: ofTenant(`/accounts/${accountId}`) };
+    expect(await search('vic', accountId)).toMatchObject(account);
+    expect(await search('sam', `${userId}@exam`)).toMatchObject(account);
+    expect((await search('vic', `${userId}@exam`)).text).toContain('Nothing is called');
+    const [rewardId = ''] =
+      /[0-9a-f]{40,}/.exec((await get('fay', ofTenant(`/accounts/${accountId}`))).text) ?? [];
+    expect(await search('fay', rewardId)).toMatchObject(account);
+  });
+
+  test('each look is on record, without the name that was looked for', async () => {
+    const { accountId } = await rewarded(5);
+    await get('sam', ofTenant(`/accounts/${accountId}`));
+    const scope = { tenant: tenant.alias, mode: 'live' } as const;
+    const records = await recordedOperations(running.service.service.core, scope);
+    const looks = records
+      .map((record) => JSON.stringify(record))
+      .filter((record) => record.includes('console account'));
+    expect(looks.length).toBeGreaterThan(0);
+    expect(looks.join()).not.toContain(accountId);
+  });
+});
+
+/** The text that a page offers to be edited. */
+const documentIn = ({ text }: Page): string =>
+  (/<textarea[^>]*>([^<]*)</.exec(text)?.[1] ?? '')
+    .replace(/&quot;/g, '"')
+    .replace(/&#x27;/g, "'")
+    .replace(/&#x3D;/g, '=')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&amp;/g, '&');
+
+describe('support', () => {
+  test('a projection is rebuilt, compared, swapped in after a typed confirmation, and rolled back', async () => {
+    const act = async (action: string, confirmed = ''): Promise<Page> => {
+      const fields = { action, projection: 'rewards', confirmed };
+      const { status, location, text } = await post('sam', '/console/projections', fields);
+      if (status !== 303) throw new Error(text);
+      return ended('sam', location ?? '');
+    };
+    expect(figures(await act('rebuild'), 'progress')).toEqual(['done']);
+    expect(figures(await act('diff'), 'differences')).toEqual(['0']);
+    await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
+    expect(figures(await act('swap', 'rewards'), 'generation:rewards')).toEqual(['2']);
+    expect(figures(await act('rollback', 'rewards'), 'generation:rewards')).toEqual(['1']);
+    const repaired = await post('sam', '/console/projections', {
+      action: 'rebuild',
+      projection: 'rewards',
+      tenant: tenant.alias,
+      mode: 'live',
+    });
+    expect(figures(await ended('sam', repaired.location ?? ''), 'progress')).toEqual(['done']);
+    expect(figures(await get('fay', '/console/projections'), 'parked:rewards')).toEqual(['0']);
+  });
+
+  test('a program is compared with the live one, applied, and not over somebody else', async () => {
+    const path = ofTenant('/program');
+    const page = await get('sam', path);
+    const live = documentIn(page);
+    const changed = live.replace('"discountPercent": 10', '"discountPercent": 12');
+    expect(changed).not.toBe(live);
+    const asked = { document: changed, version: '1' };
+    const compared = await post('sam', path, { ...asked, action: 'check' });
+    expect(compared.text).toMatch(
+      /− +&quot;discountPercent&quot;: 10[^]*\+ +&quot;discountPercent&quot;: 12/,
+    );
+    expect(figures(await get('sam', path), 'version')).toEqual(['1']);
+    expect((await post('sam', path, { ...asked, action: 'apply' })).status).toBe(303);
+    expect(figures(await get('sam', path), 'version')).toEqual(['2']);
+    const late = await post('sam', path, { ...asked, action: 'apply' });
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('is at version 2 by now');
+    const faulty = await post('sam', path, { ...asked, document: '{"id": 7}', action: 'apply' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('/id');
+  });
+
+  test('a theme is published, and not over somebody else', async () => {
+    const path = ofTenant('/theme');
+    const shown = JSON.parse(documentIn(await get('sam', path))) as { page: object };
+    const heading = 'Welcome from {{friend.name}}';
+    const values = JSON.stringify({ ...shown, page: { ...shown.page, heading } });
+    const asked = { action: 'put', locale: '', version: '0', values };
+    expect((await post('sam', path, asked)).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('Welcome from');
+    expect((await post('sam', path, asked)).text).toContain('meanwhile');
+    const faulty = await post('sam', path, { ...asked, version: '1', values: '{"page":{"x":1}}' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('page');
+  });
+});
