@@ -92,12 +92,17 @@ const markdown: Faults = (text, variables) => {
 const oneLine = (text: string): readonly string[] =>
   CONTROL.test(text) ? ['must be one line'] : [];
 const none: Faults = () => [];
+/** In the sender a value of a person could pass for anybody. */
+const noTemplate: Faults = (text) =>
+  text.includes('{{') ? ['is no template: it must be without {{'] : [];
 
 /** By the kinds of members that the schema defines. */
 const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
   color: none,
   font: none,
   label: oneLine,
+  sender: (text, variables) => [...oneLine(text), ...noTemplate(text, variables)],
+  address: noTemplate,
   markdown,
   markdownText: markdown,
   line: (text, variables) => [...oneLine(text), ...template(text, variables)],

@@ -22,6 +22,14 @@ const DEFS = {
       '^(?:Times New Roman|Arial|Courier|Tahoma|Verdana|Georgia|["\']?(?:Helvetica Neue|Lato)["\']?(?: ?, ?["\']?[A-Za-z][A-Za-z -]*["\']?)*)$',
   },
   label: { description: 'One line; no template', type: 'string', maxLength: 255 },
+  sender: { description: 'A name on one line; no template', type: 'string', maxLength: 255 },
+  address: {
+    description: 'An e-mail address; no template',
+    type: 'string',
+    format: 'email',
+    minLength: 5,
+    maxLength: 320,
+  },
   markdown: { description: 'A template, in markdown', type: 'string' },
   markdownText: { description: 'A template, in markdown, not empty', type: 'string', minLength: 1 },
   line: { description: 'A template of one line', type: 'string', minLength: 1, maxLength: 1000 },
@@ -121,8 +129,8 @@ const widgets = members({
 
 const email = members({
   configuration: members({
-    fromName: ref('label'),
-    fromAddress: { type: 'string', format: 'email', minLength: 5, maxLength: 320 },
+    fromName: ref('sender'),
+    fromAddress: ref('address'),
   }),
   ...Object.fromEntries(MAIL_TYPES.map((type) => [type, mail])),
 });
