@@ -1,6 +1,6 @@
 import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { Core } from '../core/core.js';
-import { EventLogUnavailable } from '../event-log/event-log.js';
+import { EventLogUnavailable, type Position } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
@@ -12,10 +12,12 @@ import type { ProjectionRunner } from '../projecting/following/projection-runner
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
-import { ReactionsAwaited } from './reactions-awaited.js';
+import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const RETRY_MS = 50;
+/** How often it looks for followers that it has given up. */
+const LOOK_AGAIN_MS = 1_000;
 /** How long a follower or a reaction may stand still before the service is degraded. */
 const STILL_SECONDS_DEGRADED = 10;
 
@@ -27,6 +29,7 @@ export class ServiceReadiness implements ReadinessProbe {
   private readonly stopping = new AbortController();
   private readonly writes: WriteProbe;
   private caughtUp = false;
+  private given: Position | undefined;
 
   constructor(
     private readonly core: Pick<Core, 'pool' | 'log' | 'followedLog'>,
@@ -48,14 +51,24 @@ export class ServiceReadiness implements ReadinessProbe {
   }
 
   /**
+   * The head of the start, while read models or reactions that stand still do not include it; then
+   * reads are answered all the same.
+   */
+  get notIncluded(): Position | undefined {
+    return this.given;
+  }
+
+  /**
    * After a start a client must find its earlier writes: the read models must reach the head of the
-   * start, policies' reactions included while these move on.
+   * start, policies' reactions included, while those that are behind move on.
    */
   async catchUp(): Promise<void> {
     const { signal } = this.stopping;
     let head: string | null | undefined;
     let live: string | undefined;
-    const reactions = new ReactionsAwaited(this.followers.policies);
+    const followers = this.awaited();
+    const awaited = new FollowersAwaited(followers, (a, b) => this.core.log.compare(a, b));
+    this.given = undefined;
     while (!this.caughtUp && !signal.aborted) {
       const liveNow = await this.core.followedLog.liveGenerations().catch(() => undefined);
       // Others are live by now, maybe of a log with another head.
@@ -64,9 +77,53 @@ export class ServiceReadiness implements ReadinessProbe {
       head = await this.notBeyondLog(head);
       this.caughtUp =
         live !== undefined &&
-        (head === null || (head !== undefined && (await this.reached(head, reactions)))) &&
+        (head === null || (head !== undefined && (await this.isOver(head, awaited)))) &&
         (await this.shown(live));
       if (!this.caughtUp) await pause(RETRY_MS, signal);
+    }
+    if (this.given !== undefined) void this.watchGivenUp(followers, this.given);
+  }
+
+  private awaited(): AwaitedFollowers {
+    const { projections, policies } = this.followers;
+    return {
+      reach: async (position, withinMs) => {
+        const waits = [
+          policies.waitFor(position, withinMs),
+          projections.waitFor(position, this.names, withinMs),
+        ];
+        return (await Promise.all(waits)).every((reached) => reached);
+      },
+      at: async () => {
+        const [models, reacted] = await Promise.all([
+          projections.appliedPositions(this.names),
+          policies.checkpoint(),
+        ]);
+        return new Map([...models, ['policies', reacted ?? undefined]]);
+      },
+    };
+  }
+
+  private async isOver(head: Position, awaited: FollowersAwaited): Promise<boolean> {
+    const looked = await awaited.look(head, ANSWER_WITHIN_MS);
+    this.given = looked === 'still' ? head : undefined;
+    return looked !== 'moving';
+  }
+
+  /** Until they have arrived, or the start waits anew. */
+  private async watchGivenUp(followers: AwaitedFollowers, given: Position): Promise<void> {
+    const { signal } = this.stopping;
+    const { log } = this.core;
+    for (let head: Position | null | undefined = given; !signal.aborted;) {
+      await pause(LOOK_AGAIN_MS, signal);
+      if (this.given !== given) return;
+      head = await this.notBeyondLog(head);
+      const at = await followers.at().catch(() => undefined);
+      const positions = at === undefined ? [undefined] : [...at.values()];
+      if (positions.every((position) => log.compare(position, head ?? undefined) >= 0)) {
+        this.given = undefined;
+        return;
+      }
     }
   }
 
@@ -96,15 +153,7 @@ export class ServiceReadiness implements ReadinessProbe {
     void this.catchUp();
   }
 
-  private async reached(head: string, reactions: ReactionsAwaited): Promise<boolean> {
-    const waits = [
-      reactions.areOver(head, ANSWER_WITHIN_MS),
-      this.followers.projections.waitFor(head, this.names, ANSWER_WITHIN_MS),
-    ];
-    return (await Promise.all(waits)).every((reached) => reached);
-  }
-
-  /** Read models that were built from another log may be shown now. */
+  /** Read models that were built from another log may be shown now. False: some are not there. */
   private async shown(live: string): Promise<boolean> {
     try {
       await this.core.followedLog.markRebuilt(live);
@@ -112,7 +161,11 @@ export class ServiceReadiness implements ReadinessProbe {
     } catch {
       return false;
     }
-    return this.generations.areShown;
+    const { generations } = this;
+    return (
+      generations.areShown &&
+      this.names.every((name) => generations.generationOf(name) !== undefined)
+    );
   }
 
   stop(): void {

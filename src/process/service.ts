@@ -105,9 +105,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { generations } = watched;
     const payments = await start(startPayments(core, followers.webhooks.guard));
     const shown = { operators, registry, operationsPool, slowReads, runs, readiness };
-    const http = { ...shown, payments, visits, downloads };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
-    const parts = { ...read, ...http };
+    const parts = { ...read, ...shown, payments, visits, downloads };
     const application = await start(startApplication(parts, options));
     metrics.watch(followers);
     resources.watchFollowers(followers);
@@ -122,7 +121,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPools, address, resources };
     await start(startExports(exporting, options));
-    await start(startPaymentsWork(stores, payments, options));
+    await start(startPaymentsWork(stores, payments, followers.payments, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));

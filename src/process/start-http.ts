@@ -20,7 +20,7 @@ import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
 import { connectionsMax } from './open-files.js';
-import { storesAnswerIn } from './health.js';
+import { storesAnswerIn, type ServiceReadiness } from './health.js';
 import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
 import type { Started } from './start-in-order.js';
@@ -81,6 +81,7 @@ type OfOptions =
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
   readonly followers: Followers;
+  readonly readiness: ServiceReadiness;
   readonly registry: Registry;
   readonly address: Address;
 }
@@ -135,6 +136,7 @@ export async function startApplication(
         policiesReach: (...awaited) => policies.waitFor(...awaited),
         projectionsAt: (names) => projections.appliedPositions(names),
         policiesAt: (scope) => policies.reachedPosition(scope),
+        notIncluded: () => parts.readiness.notIncluded,
       },
       publicUrl,
       smtp: config.smtp && new SmtpSender(config.smtp, PREVIEW_TIMES),

@@ -1,4 +1,5 @@
 import type { Position } from '../../src/event-log/event-log.js';
+import { enterWorld } from '../../src/foundation/world.js';
 import { ServiceReadiness } from '../../src/process/health.js';
 
 /**
@@ -24,9 +25,14 @@ it('a head that the log has lost is no longer waited for', async () => {
     liveGenerations: () => Promise.resolve('accounts 2'),
     markRebuilt: () => Promise.resolve(void (isShown = true)),
   };
-  const follower = { waitFor: reaches, checkpoint: () => Promise.resolve('5') };
+  const follower = {
+    waitFor: reaches,
+    checkpoint: () => Promise.resolve('5'),
+    appliedPositions: () => Promise.resolve(new Map([['accounts', '5']])),
+  };
   const generations = {
     refresh: () => Promise.resolve(),
+    generationOf: () => 1,
     get areShown() {
       return isShown;
     },
@@ -43,3 +49,83 @@ it('a head that the log has lost is no longer waited for', async () => {
   expect(isShown).toBe(true);
   expect(asked).toEqual(['9', '9', '5', '5']);
 }, 5_000);
+
+describe('beside a projector that is dead', () => {
+  let now = 0;
+  let leave: () => void;
+  beforeEach(() => {
+    // Each look at a clock is ten seconds later.
+    leave = enterWorld({
+      now: () => now,
+      elapsed: () => (now += 10_000),
+      after: (_ms, call) => {
+        const timer = setImmediate(call);
+        return () => clearImmediate(timer);
+      },
+      uuid: () => '',
+      bytes: (length) => Buffer.alloc(length),
+      below: () => 0,
+    });
+  });
+  afterEach(() => leave());
+
+  /** `accounts` stands still at 3, the log's head is 9. */
+  function started(generation: number | undefined) {
+    const accounts = { position: '3' as Position, generation };
+    const projections = {
+      waitFor: () => Promise.resolve(false),
+      appliedPositions: () => Promise.resolve(new Map([['accounts', accounts.position]])),
+    };
+    const policies = {
+      waitFor: () => Promise.resolve(true),
+      checkpoint: () => Promise.resolve('9'),
+    };
+    const parts = [
+      {
+        log: {
+          head: () => Promise.resolve('9'),
+          compare: (a?: Position, b?: Position) => Number(a ?? 0) - Number(b ?? 0),
+        },
+        followedLog: {
+          liveGenerations: () => Promise.resolve('accounts 1'),
+          markRebuilt: () => Promise.resolve(),
+        },
+      },
+      {
+        refresh: () => Promise.resolve(),
+        generationOf: () => accounts.generation,
+        areShown: true,
+      },
+      { projections, policies, sealer: {} },
+      ['accounts'],
+    ] as unknown;
+    const readiness = new ServiceReadiness(
+      ...(parts as ConstructorParameters<typeof ServiceReadiness>),
+    );
+    return { readiness, accounts };
+  }
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it('a start goes on, and knows what is not included until it is', async () => {
+    const { readiness, accounts } = started(1);
+    await readiness.catchUp();
+    expect(readiness.notIncluded).toBe('9');
+    accounts.position = '9';
+    await until(() => readiness.notIncluded === undefined);
+    readiness.stop();
+  });
+
+  it('a start without the read models waits for them', async () => {
+    const { readiness, accounts } = started(undefined);
+    let isOver = false;
+    const catchingUp = readiness.catchUp().then(() => (isOver = true));
+    await until(() => readiness.notIncluded === '9');
+    for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    accounts.generation = 1;
+    await catchingUp;
+    readiness.stop();
+  });
+});

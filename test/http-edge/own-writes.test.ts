@@ -13,6 +13,8 @@ class InstantProgress implements Progress {
   /** Where they say that they are. */
   projected: Position | undefined;
   reacted: Position | undefined;
+  /** Recorded before the start, and not included. */
+  before: Position | undefined;
   /** Called when policies are waited for, before they reach the position. */
   onPolicies: () => Promise<void> = () => Promise.resolve();
 
@@ -33,6 +35,10 @@ class InstantProgress implements Progress {
 
   policiesAt(): Promise<Position | undefined> {
     return Promise.resolve(this.reacted);
+  }
+
+  notIncluded(): Position | undefined {
+    return this.before;
   }
 }
 
@@ -99,6 +105,21 @@ it('a write that is noted while the head is read stays the newest, whatever the 
   });
   await read();
   expect(progress.waits).toEqual(['policies m-1', 'projections m-2']);
+});
+
+it('a read says what is included while the start has given up a follower, and waits for nothing', async () => {
+  const [first, second] = [await recorded(), await recorded()];
+  progress.before = second;
+  progress.projected = first;
+  progress.reacted = second;
+  expect(await read()).toEqual({ included: first });
+  progress.projected = second;
+  expect(await read()).toBeUndefined();
+  progress.reacted = undefined;
+  expect(await read()).toEqual({ included: undefined });
+  expect(progress.waits).toEqual([]);
+  progress.before = undefined;
+  expect(await read()).toBeUndefined();
 });
 
 it('a read waits for no write of another tenant or mode', async () => {

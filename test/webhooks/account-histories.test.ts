@@ -1,9 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { ExpectedRevision } from '../../src/event-log/event-log.js';
+import { enterWorld } from '../../src/foundation/world.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
-import { AccountHistories } from '../../src/webhooks/payloads/account-histories.js';
+import {
+  AccountHistories,
+  HistoryMustWait,
+} from '../../src/webhooks/payloads/account-histories.js';
 import { namelessCodec } from '../../src/webhooks/payloads/nameless-codec.js';
 import type { Announcement } from '../../src/webhooks/payloads/payloads.js';
 import {
@@ -35,11 +39,21 @@ beforeEach(() => {
   codec = new EventCodec(keys);
 });
 
-/** One append. @returns where its events are. */
-async function append(
+/** Where the events of an append are. */
+interface Appended {
+  readonly first: bigint;
+  readonly ids: readonly string[];
+}
+
+/** One append. */
+const append = (expected: ExpectedRevision, ...events: readonly AccountEvent[]) =>
+  appendTo(STREAM, expected, events);
+
+async function appendTo(
+  stream: string,
   expected: ExpectedRevision,
-  ...events: readonly AccountEvent[]
-): Promise<{ readonly first: bigint; readonly ids: readonly string[] }> {
+  events: readonly AccountEvent[],
+): Promise<Appended> {
   const ids = events.map(() => randomUUID());
   const command = randomUUID();
   const envelope = {
@@ -50,13 +64,13 @@ async function append(
     actor: { kind: 'system', id: 'test' } as const,
     idempotency: null,
   };
-  const result = await log.append(STREAM, expected, await codec.encode(events, envelope, ids));
+  const result = await log.append(stream, expected, await codec.encode(events, envelope, ids));
   if (result.kind === 'conflict') throw new Error('a conflict');
   return { first: expected === 'no-stream' ? 0n : expected + 1n, ids };
 }
 
 const announced = (
-  { first, ids }: Awaited<ReturnType<typeof append>>,
+  { first, ids }: Appended,
   index: number,
   type: 'user.created' | 'user.reward.balance.changed',
   person: string,
@@ -138,13 +152,74 @@ describe('a history', () => {
     expect(history.balanceAfter('cents', { first: 4n, last: 4n }).available).toBe(2);
   });
 
-  test('that is larger than the limit is read anew, and says the same', async () => {
-    const none = histories(1);
+  describe('that is larger than the limit', () => {
+    const OTHER = names.accountStream(SCOPE, names.accountRef(SCOPE, 'other'));
+    let now: number;
+    let leave: () => void;
+    beforeEach(async () => {
+      now = 0;
+      leave = enterWorld({
+        now: () => Date.now(),
+        elapsed: () => now,
+        after: () => () => undefined,
+        uuid: () => randomUUID(),
+        bytes: (length) => randomBytes(length),
+        below: (end) => randomInt(end),
+      });
+      await appendTo(OTHER, 'no-stream', [accountOpened(anAccount('other'))]);
+    });
+    afterEach(() => leave());
+
+    test('is kept alone, and says the same', async () => {
+      const kept = histories(1);
+      const read = counted();
+      await kept.upToDate(STREAM);
+      const history = await kept.upToDate(STREAM);
+      expect(read.count).toBe(4);
+      expect(history.balanceAfter('CENTS', { first: 3n, last: 3n }).available).toBe(1);
+    });
+
+    test('makes another one wait for as long as it took, and gives way then', async () => {
+      const kept = histories(1);
+      await kept.upToDate(OTHER);
+      await kept.upToDate(STREAM);
+      const read = counted();
+      await expect(kept.upToDate(STREAM)).rejects.toMatchObject({ forMs: 1_000 });
+      await kept.upToDate(OTHER);
+      expect(read.count).toBe(0);
+      now = 1_000;
+      await kept.upToDate(STREAM);
+      await kept.upToDate(STREAM);
+      expect(read.count).toBe(4);
+      await expect(kept.upToDate(OTHER)).rejects.toThrow(HistoryMustWait);
+      now = 2_000;
+      expect((await kept.upToDate(OTHER)).end?.revision).toBe(0n);
+    });
+
+    test('is read anew when reading it on failed, and others need not wait for it', async () => {
+      const kept = histories(1);
+      await kept.upToDate(OTHER);
+      await kept.upToDate(STREAM);
+      log.away = true;
+      await expect(kept.upToDate(OTHER)).rejects.toThrow('the log is away');
+      log.comeBack();
+      expect((await kept.upToDate(STREAM)).end?.revision).toBe(3n);
+    });
+  });
+
+  test('has the newest events as they are stored: a payload of theirs reads no more', async () => {
+    const payloads = payloadsOf({ log, codec, keys, names });
+    const ann = identified('ann');
+    const reward = rewardGranted('r2', partyOf(ACCOUNT, 'ann'), credit(1));
+    const of = announced(await append(3n, reward), 0, 'user.reward.balance.changed', ann.person);
+    const made = await payloads.data(of);
+    expect(made).toMatchObject({ data: { userId: 'ann', availableValue: 2 } });
     const read = counted();
-    await none.upToDate(STREAM);
-    const history = await none.upToDate(STREAM);
-    expect(read.count).toBe(8);
-    expect(history.balanceAfter('CENTS', { first: 3n, last: 3n }).available).toBe(1);
+    expect(await payloads.data(of)).toEqual(made);
+    expect(read.count).toBe(0);
+    await keys.destroy([ann.person]);
+    expect(await payloads.data(of)).toEqual({ kind: 'forgotten' });
+    expect(read.count).toBe(0);
   });
 
   test('grows with every event, and by nothing personal', async () => {

@@ -28,6 +28,11 @@ export interface Progress {
    * the database's errors.
    */
   policiesAt(scope: Scope): Promise<Position | undefined>;
+  /**
+   * The head of the log at the start of this process, while followers stand still that do not
+   * include it: nobody waits for them, whoever wrote before the start.
+   */
+  notIncluded?(): Position | undefined;
 }
 
 /** A read of a client, which may name a position. */
@@ -183,6 +188,12 @@ export class OwnWrites {
     const deadline = elapsed() + this.limits.ownWritesMs;
     const isReactedTo = await this.consequences(read, deadline);
     const needed = this.written.get(keyOf(scope))?.newest;
+    const before = this.progress.notIncluded?.();
+    if (before !== undefined) {
+      const reacted = await this.progress.policiesAt(scope);
+      const all = isReactedTo && this.log.compare(reacted, before) >= 0;
+      return this.staleness(read, this.later(needed ?? null, before) ?? before, all);
+    }
     if (needed === undefined) return undefined;
     const projected = await this.reached(read, deadline, needed, {
       names: projections,

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { Pool } from 'pg';
+import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
@@ -10,6 +11,7 @@ import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { Sealer } from '../../privacy/sealed-bytes.js';
+import { HistoryMustWait } from '../payloads/account-histories.js';
 import type { Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
@@ -128,6 +130,8 @@ export class WebhookSender {
   private readonly ended: Ended[] = [];
   private readonly places = new AttemptPlaces();
   private readonly bodies = pLimit(BODIES_AT_ONCE);
+  /** One account's bodies take turns: while a large one is read, they take no places of others. */
+  private readonly turns = new OneAtATime(Infinity);
   /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
   private readonly making = new Map<string, Promise<SignedBody | undefined>>();
 
@@ -274,6 +278,7 @@ export class WebhookSender {
       if (error instanceof ClaimTooOld) return NOT_BEGUN;
       // What else goes to the endpoint is not held up.
       if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
+      if (error instanceof HistoryMustWait) return { notFor: error.forMs, endpoint: false };
       this.loop.failed(error);
       return { notFor: STORES_AWAY_MS, endpoint: true };
     }
@@ -304,7 +309,7 @@ export class WebhookSender {
     const { event, webhookId } = place.delivery;
     const shared = this.making.get(webhookId);
     if (shared !== undefined) return shared;
-    const making = this.bodies(() => {
+    const making = this.inTurn(event?.stream, () => {
       // It has waited for the bodies before it.
       if (isTooOld(place)) throw new ClaimTooOld();
       return this.makeBody(place.delivery, subscription, key);
@@ -315,6 +320,16 @@ export class WebhookSender {
     const made = (): void => void this.making.delete(webhookId);
     making.then(made, made);
     return making;
+  }
+
+  private async inTurn<T>(stream: string | undefined, make: () => Promise<T>): Promise<T> {
+    if (stream === undefined) return this.bodies(make);
+    const endTurn = await this.turns.enter(stream);
+    try {
+      return await this.bodies(make);
+    } finally {
+      endTurn();
+    }
   }
 
   private async makeBody(

@@ -14,6 +14,7 @@ import { referralOf } from '../../domain/account/former-referrals.js';
 import { availableCredit } from '../../domain/account/redemption.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { Position, RecordedEvent, StreamEnd } from '../../event-log/event-log.js';
+import { LRUCache } from 'lru-cache';
 import { bytesOf, HEAP_PER_STREAM } from '../../command-handling/stream-cache.js';
 import { unitOfCredit } from './unit-of-credit.js';
 
@@ -60,6 +61,10 @@ export interface BalanceAt {
   readonly available: number;
 }
 
+/** Of events as they are stored: the newest ones of an account, and those that were needed. */
+const STORED_BYTES = 32 * 1024;
+const HEAP_PER_STORED_EVENT = 512;
+
 /** The events of one append so far. */
 interface OpenAppend {
   readonly commandId: string;
@@ -78,6 +83,11 @@ export class AccountHistory {
   #append: OpenAppend | undefined;
   #end: StreamEnd | undefined;
   #bytes = HEAP_PER_STREAM;
+  /** Personal values in them are encrypted; they are opened each time, while their keys exist. */
+  readonly #stored = new LRUCache<bigint, RecordedEvent>({
+    maxSize: STORED_BYTES,
+    sizeCalculation: (event) => HEAP_PER_STORED_EVENT + bytesOf([event]),
+  });
   /** Events that say something about the account itself, and its deletions. */
   readonly #ofAccount: Placed<AccountEvent>[] = [];
   readonly #referrals = new Map<string, Placed<ReferralEvent>[]>();
@@ -99,7 +109,17 @@ export class AccountHistory {
 
   /** Estimated memory. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytes + this.#stored.calculatedSize;
+  }
+
+  /** Keeps events as they are stored, up to a bound: others are read from the log again. */
+  store(events: readonly RecordedEvent[]): void {
+    for (const event of events) this.#stored.set(event.revision, event);
+  }
+
+  /** Undefined: not kept. */
+  storedAt(revision: bigint): RecordedEvent | undefined {
+    return this.#stored.get(revision);
   }
 
   /** A code that the person was assigned. @param digest keyed: the code is not in it. */

@@ -13,10 +13,18 @@ export interface RecordedAppend extends AppendPlace {
   readonly position: Position;
 }
 
+/** Events of a stream as they are stored, as far as they are kept. */
+interface StoredEvents {
+  /** The newest one. */
+  readonly end: { readonly revision: bigint } | undefined;
+  storedAt(revision: bigint): RecordedEvent | undefined;
+  store(events: readonly RecordedEvent[]): void;
+}
+
 /** Most appends have fewer events. */
 const FEW = 32;
 
-/** Reads single events of accounts, and opens their personal values; keeps nothing. */
+/** Finds single events of accounts, and opens their personal values; keeps none that is opened. */
 export class OpenedEvents {
   constructor(
     private readonly log: Pick<EventLog, 'readStream'>,
@@ -25,15 +33,16 @@ export class OpenedEvents {
 
   /**
    * The events of a command are one append.
+   * @param stored of the same stream, up to date.
    * @returns undefined when the log does not have this event at this revision.
    * @throws {EventLogUnavailable}
    */
   async append(
     stream: string,
     first: bigint,
-    eventId: string,
+    { eventId, stored }: { readonly eventId: string; readonly stored: StoredEvents },
   ): Promise<RecordedAppend | undefined> {
-    const recorded = await this.ofOneCommand(stream, first);
+    const recorded = storedAppend(stored, first) ?? (await this.ofOneCommand(stream, first));
     const [event, ...others] = recorded;
     if (event?.id !== eventId || event.revision !== first) return undefined;
     const last = recorded.at(-1) ?? event;
@@ -60,23 +69,50 @@ export class OpenedEvents {
   }
 
   /** @throws {EventLogUnavailable} {UnreadableEvent}, when keys cannot be read. */
-  async at(stream: string, revision: bigint): Promise<AccountEvent | undefined> {
-    for await (const recorded of this.log.readStream(stream, { from: revision, limit: 1 })) {
-      const [event] = await this.open(recorded.revision === revision ? [recorded] : []);
-      return event;
-    }
+  async at(
+    stream: string,
+    revision: bigint,
+    stored: StoredEvents,
+  ): Promise<AccountEvent | undefined> {
+    const recorded = stored.storedAt(revision) ?? (await this.read(stream, revision));
+    if (recorded === undefined) return undefined;
+    stored.store([recorded]);
+    const [event] = await this.open([recorded]);
+    return event;
+  }
+
+  private async read(stream: string, revision: bigint): Promise<RecordedEvent | undefined> {
+    for await (const recorded of this.log.readStream(stream, { from: revision, limit: 1 }))
+      return recorded.revision === revision ? recorded : undefined;
     return undefined;
   }
 
   /** In the order of the revisions. */
-  async all(stream: string, revisions: readonly bigint[]): Promise<readonly AccountEvent[]> {
+  async all(
+    stream: string,
+    revisions: readonly bigint[],
+    stored: StoredEvents,
+  ): Promise<readonly AccountEvent[]> {
     const events: AccountEvent[] = [];
     for (const revision of revisions) {
-      const event = await this.at(stream, revision);
+      const event = await this.at(stream, revision, stored);
       if (event) events.push(event);
     }
     return events;
   }
+}
+
+/** Undefined: not all of it is kept. */
+function storedAppend(stored: StoredEvents, first: bigint): readonly RecordedEvent[] | undefined {
+  const end = stored.end?.revision ?? -1n;
+  const events: RecordedEvent[] = [];
+  for (let revision = first; revision <= end; revision++) {
+    const event = stored.storedAt(revision);
+    if (event === undefined) return undefined;
+    if (events[0] && commandOf(event) !== commandOf(events[0])) break;
+    events.push(event);
+  }
+  return events.length > 0 ? events : undefined;
 }
 
 const commandOf = ({ metadata }: RecordedEvent): string =>

@@ -104,10 +104,13 @@ export class Payloads {
     const { type, subject } = of.announced;
     if (type === 'export.created' || type === 'export.completed') return this.ofExport(stream, of);
     if (type === 'theme.publish.finished') return this.ofTheme(stream, of);
-    const append = await this.opened.append(stream, of.revision, of.eventId);
+    const history = await this.histories.upToDate(stream);
+    const append = await this.opened.append(stream, of.revision, {
+      eventId: of.eventId,
+      stored: history,
+    });
     const [event] = append ? await this.opened.open([append.event]) : [];
     if (!append || !event) return NOTHING;
-    const history = await this.histories.upToDate(stream);
     const told: Told = { scope: { tenant, mode }, stream, subject, event, append, history };
     switch (type) {
       case 'user.created':
@@ -183,7 +186,11 @@ export class Payloads {
   ): Promise<PayloadData> {
     const { scope, stream, event, append, history } = told;
     if (profile.value === null || history.isForgotten(person)) return FORGOTTEN;
-    const earlier = await this.opened.all(stream, history.revisionsOfAccount(append.first));
+    const earlier = await this.opened.all(
+      stream,
+      history.revisionsOfAccount(append.first),
+      history,
+    );
     const later = await this.opened.open(append.others);
     const state = await this.withoutForgotten(scope, folded([...earlier, event, ...later]));
     const facts =
@@ -284,7 +291,8 @@ export class Payloads {
     history: AccountHistory,
   ): Promise<PartyIds | null> {
     const revision = history.firstRewardOf(person);
-    const granted = revision === undefined ? undefined : await this.opened.at(stream, revision);
+    const granted =
+      revision === undefined ? undefined : await this.opened.at(stream, revision, history);
     return granted?.type === 'RewardGranted' ? ownerOf(granted) : null;
   }
 
@@ -294,7 +302,7 @@ export class Payloads {
       referralId === undefined ? undefined : history.referralAt(referralId, append.last);
     // Flagged before its start: the announcement of the start says it.
     if (referralId === undefined || !referral) return NOTHING;
-    const started = await this.opened.at(stream, referral.startedAt);
+    const started = await this.opened.at(stream, referral.startedAt, history);
     if (started?.type !== 'ReferralStarted') return NOTHING;
     const ofReferrer = await this.historyOf(scope, started.referrer.account);
     const referred = history.isForgotten(started.referred.person)
