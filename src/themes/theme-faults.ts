@@ -114,6 +114,8 @@ const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
   color: none,
   font: none,
   label: oneLine,
+  sender: oneLine,
+  address: none,
   markdown,
   markdownText: markdown,
   line: (text, variables) => [...oneLine(text), ...template(text, variables)],

@@ -39,6 +39,21 @@ const DEFS = {
     maxLength: 255,
     pattern: ONE_LINE,
   },
+  sender: {
+    description: 'A name on one line; no template',
+    type: 'string',
+    maxLength: 255,
+    pattern: ONE_LINE,
+    not: { pattern: '\\{\\{' },
+  },
+  address: {
+    description: 'An e-mail address; no template',
+    type: 'string',
+    format: 'email',
+    minLength: 5,
+    maxLength: 320,
+    not: { pattern: '\\{\\{' },
+  },
   markdown: { description: 'A template, in markdown', ...TEMPLATE },
   markdownText: { description: 'A template, in markdown, not empty', ...TEMPLATE, minLength: 1 },
   line: {
@@ -151,8 +166,8 @@ const widgets = members({
 
 const email = members({
   configuration: members({
-    fromName: ref('label'),
-    fromAddress: { type: 'string', format: 'email', minLength: 5, maxLength: 320 },
+    fromName: ref('sender'),
+    fromAddress: ref('address'),
   }),
   ...Object.fromEntries(MAIL_TYPES.map((type) => [type, mail])),
 });

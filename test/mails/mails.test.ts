@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { beginSending, claimDue, planMail } from '../../src/mails/deliveries/mail-rows.js';
+import {
+  beginSending,
+  claimDue,
+  planMail,
+  recordOutcome,
+} from '../../src/mails/deliveries/mail-rows.js';
+import { retryInMs } from '../../src/mails/deliveries/mail-retries.js';
 import { waitingMails } from '../../src/mails/deliveries/shown-mails.js';
 import { basic } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -627,6 +633,64 @@ it('health and metrics show what came of mails, what waits, and a sender that ca
   );
 });
 
+it('what fails is tried for two days with growing delay and then dead, and delays nothing else', async () => {
+  const client = await service.service.core.pool.connect();
+  const HOUR_MS = 3_600_000;
+  const process = 1;
+  try {
+    await client.query('begin');
+    await client.query('delete from ledger.mail_deliveries');
+    const plan = async (): Promise<string> => {
+      const id = randomUUID();
+      await planMail(client, { ...PLANNED, tenant: 'aa', id, about: id }, 0);
+      return id;
+    };
+    /** The ids that are claimed, and being sent from now on. */
+    const begin = async (): Promise<readonly string[]> => {
+      const room = { mails: 8, ofTenant: 4, underWay: [], after: '', process };
+      const ids = (await claimDue(client, room)).map(({ id }) => id);
+      for (const id of ids) expect(await beginSending(client, id, process)).toBe(true);
+      return ids;
+    };
+    const failing = await plan();
+    const gaps: number[] = [];
+    let state = 'PENDING';
+    while (state === 'PENDING' && gaps.length < 100) {
+      const other = await plan();
+      expect([...(await begin())].sort()).toEqual([failing, other].sort());
+      await recordOutcome(client, other, process, { kind: 'delivered' });
+      const inMs = retryInMs(gaps.length + 1);
+      await recordOutcome(client, failing, process, { kind: 'failed', reason: 'away', inMs });
+      // Its clock goes on to the next attempt: the database's stands still meanwhile.
+      const { rows } = await client.query<{ state: string; gap: number | null; reason: string }>(
+        `select state, reason, extract(epoch from next_attempt_at - now())::float8 * 1000 as gap
+         from ledger.mail_deliveries where id = $1`,
+        [failing],
+      );
+      const [row] = rows;
+      state = row?.state ?? 'gone';
+      expect(row?.reason).toBe('away');
+      if (row?.gap == null) continue;
+      gaps.push(row.gap);
+      await client.query(
+        `update ledger.mail_deliveries set next_attempt_at = now(),
+           retried_until = retried_until - $2 * interval '1 millisecond' where id = $1`,
+        [failing, row.gap],
+      );
+    }
+    expect(state).toBe('DEAD');
+    expect(gaps[0]).toBeLessThan(30_000);
+    for (const [n, gap] of gaps.slice(1, 7).entries()) expect(gap).toBeGreaterThan(gaps[n] ?? NaN);
+    const triedForMs = gaps.reduce((sum, gap) => sum + gap, 0);
+    expect(triedForMs).toBeLessThan(48 * HOUR_MS);
+    expect(triedForMs).toBeGreaterThan(43 * HOUR_MS);
+    expect(await begin()).toEqual([]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
 it('what is due while nobody sends is said to be unsent, and what is due later does not wait', async () => {
   const client = await service.service.core.pool.connect();
   try {
@@ -675,6 +739,8 @@ it('one click ends the mails to a person: a page asks, the button counts', async
       ...(method === 'POST' && { body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) }),
     });
   const page = await call(pathname, 'GET');
+  // Whoever follows share links leaves it its own count.
+  expect(page.headers.get('ratelimit-policy')).toBe('"unsubscribe";q=1000;w=60');
   expect([page.status, page.headers.get('content-type')]).toEqual([
     200,
     'text/html; charset=utf-8',

@@ -160,7 +160,7 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
     '{{unknown}}',
     'x'.repeat(1_001),
   ].map((text) => [SUBJECT, text] as const),
-  ...['a\r\nBcc: b', 'a\u0085b', 'x'.repeat(256), 7, null].map(
+  ...['a\r\nBcc: b', 'a\u0085b', 'x'.repeat(256), '{{friend.name}} of Acme', '{{', 7, null].map(
     (name) => ['/email/configuration/fromName', name] as const,
   ),
   ...[
@@ -170,6 +170,7 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
     'a@',
     '@b.example',
     'a b@c.example',
+    '{{code}}@acme.example',
     'a@b',
     '',
     7,

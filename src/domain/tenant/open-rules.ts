@@ -17,6 +17,7 @@ export const COUNTED_CALLS = [
   'test-webhook',
   'change-webhooks',
   'preview-mail',
+  'unsubscribe',
 ] as const;
 export type CountedCall = (typeof COUNTED_CALLS)[number];
 
@@ -56,6 +57,8 @@ export const CALL_WINDOWS: Readonly<
   'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
   'change-webhooks': { calls: 1_000, windowSeconds: 86_400 },
   'preview-mail': { calls: 20, windowSeconds: 3_600 },
+  // Providers of mail call it for their users, from few addresses.
+  unsubscribe: { calls: 1_000, windowSeconds: 60 },
 };
 
 export const publicUserOf = ({ publicUser = 'full' }: OpenRules): PublicUser => publicUser;

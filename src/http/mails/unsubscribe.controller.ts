@@ -16,7 +16,7 @@ import { CommandGateway } from '../writing/command-gateway.js';
 const AnswersPage = (): MethodDecorator =>
   applyDecorators(
     // Mail programs send a form, whose contents say nothing.
-    Access('tenant', { counted: 'short-link', page: true, rawBody: true, emptyBody: true }),
+    Access('tenant', { counted: 'unsubscribe', page: true, rawBody: true, emptyBody: true }),
     ApiOkResponse({
       description: 'A page',
       content: { 'text/html': { schema: { type: 'string' } } },

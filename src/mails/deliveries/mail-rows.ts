@@ -162,7 +162,7 @@ const ENDS = {
 
 /** Of this process's claim; what is no longer its own stays as it is. */
 export async function recordOutcome(
-  pool: Pool,
+  pool: Connection,
   id: string,
   process: number,
   outcome: Outcome,
