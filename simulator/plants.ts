@@ -147,9 +147,9 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'moderations-wait-for-each-other',
     fault: "two moderations that hold each other's accounts wait for ever",
-    file: 'src/command-handling/processes/moderation-process.js',
-    find: 'if (next === own)',
-    replace: 'if (false)',
+    file: 'src/command-handling/processes/hold-lines.js',
+    find: 'throw new WaitsInCircle();',
+    replace: 'return;',
   },
   {
     name: 'rewards-never-settle',

@@ -43,6 +43,9 @@ export const rewardsProjector = defineProjector({
           redeemed_credit: ofCredit ? 0 : null,
           redeemed_times: 0,
           redeems_automatically: event.redeemsAutomatically,
+          push_state: event.payTo === undefined ? null : 'WAITING',
+          push_reason: null,
+          external_reference: null,
           amount: ofTank?.amount ?? null,
           fuel_tank_code: ofTank?.fuelTankCode ?? null,
           fuel_tank_type: ofTank?.fuelTankType ?? null,
@@ -58,7 +61,7 @@ export const rewardsProjector = defineProjector({
     },
     CreditRedeemed: {
       keys: ({ event }) => redemptionRows(event),
-      apply: ({ event }, rows) => redeemed(event, rows),
+      apply: ({ event }, rows) => redeemed(event, rows, event.externalReference?.value ?? null),
     },
     RedeemedRewardsListed: {
       keys: ({ event }) => listedRedemptions(event).flatMap(redemptionRows),
@@ -80,6 +83,38 @@ export const rewardsProjector = defineProjector({
       keys: rewardRow,
       apply({ event: { at, rewardId } }, rows) {
         change(rows, rewardId, () => ({ date_cancelled: null, date_changed: at }));
+      },
+    },
+    RewardPushStarted: {
+      keys: rewardRow,
+      apply({ event: { at, rewardId } }, rows) {
+        change(rows, rewardId, () => ({
+          push_state: 'WAITING',
+          push_reason: null,
+          cancellable: false,
+          date_changed: at,
+        }));
+      },
+    },
+    RewardPushed: {
+      keys: rewardRow,
+      apply({ event: { at, rewardId, reference } }, rows) {
+        change(rows, rewardId, () => ({
+          push_state: 'PUSHED',
+          push_reason: null,
+          external_reference: reference.value,
+          date_changed: at,
+        }));
+      },
+    },
+    RewardPushRefused: {
+      keys: rewardRow,
+      apply({ event: { at, rewardId, reason } }, rows) {
+        change(rows, rewardId, () => ({
+          push_state: 'PARKED',
+          push_reason: reason,
+          date_changed: at,
+        }));
       },
     },
   },
@@ -133,6 +168,7 @@ function change(
 function redeemed(
   { rewardId, redemptionId, amount, at }: Omit<ListedRedemption, 'person'>,
   rows: Rows,
+  externalReference: string | null = null,
 ): void {
   const row = rewards.get(rows, rewardId);
   if (!row) return;
@@ -151,5 +187,6 @@ function redeemed(
     number,
     date_redeemed: at,
     quantity: amount,
+    external_reference: externalReference,
   });
 }

@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from 'kysely';
+import { sql, type ExpressionBuilder } from 'kysely';
 import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { RedemptionFacts } from '../../src/domain/account/account.facts.js';
@@ -184,6 +184,65 @@ export class RewardQueries {
   }
 }
 
+/** What operators ask about rewards that the payment provider pays. */
+export class PushQueries {
+  constructor(private readonly reads: LiveReads<Tables>) {}
+
+  /** Accounts with a reward that the provider does not have, in their order, in pages. */
+  async accountsToPay(
+    { tenant, mode }: Scope,
+    after: AccountRef,
+    limit: number,
+  ): Promise<readonly AccountRef[]> {
+    return this.reads.all({
+      name: 'accounts_to_pay',
+      prepared: false,
+      values: { tenant, mode, after, limit },
+      build: (rm, given) =>
+        rm
+          .selectFrom('rewards as r')
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .where('r.push_state', 'in', ['WAITING', 'PARKED'])
+          .where('r.date_cancelled', 'is', null)
+          .where('r.account_ref', '>', given.after)
+          .groupBy('r.account_ref')
+          .orderBy('r.account_ref')
+          .limit(given.limit)
+          .select((eb) => eb.fn.toJson(eb.ref('r.account_ref')).as('json')),
+    });
+  }
+
+  /** The first of those that the provider refused, with the reason. */
+  async parked(
+    { tenant, mode }: Scope,
+    limit: number,
+  ): Promise<readonly { readonly rewardId: string; readonly reason: string }[]> {
+    return this.reads.all({
+      name: 'parked_pushes',
+      prepared: false,
+      values: { tenant, mode, limit },
+      build: (rm, given, gone) =>
+        rm
+          .selectFrom('rewards as r')
+          .where('r.tenant', '=', given.tenant)
+          .where('r.mode', '=', given.mode)
+          .where('r.push_state', '=', 'PARKED')
+          .where('r.date_cancelled', 'is', null)
+          .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
+          .orderBy('r.account_ref')
+          .orderBy('r.reward_id')
+          .limit(given.limit)
+          .select((eb) =>
+            jsonBuildObject({
+              rewardId: eb.ref('r.reward_id'),
+              reason: eb.fn.coalesce('r.push_reason', sql<string>`''`),
+            }).as('json'),
+          ),
+    });
+  }
+}
+
 /**
  * Correct by the clock, also where no event records yet that a reward became available and was
  * redeemed automatically.
@@ -208,11 +267,14 @@ function redemptionsOf(
       },
     ];
   }
-  return redemptions.map(({ redemption_id, date_redeemed, quantity }) => ({
-    id: redemption_id,
-    dateRedeemed: date_redeemed,
-    quantityRedeemed: quantity,
-  }));
+  return redemptions.map(
+    ({ redemption_id, date_redeemed, quantity, external_reference: paid }) => ({
+      id: redemption_id,
+      dateRedeemed: date_redeemed,
+      quantityRedeemed: quantity,
+      ...(paid === null ? {} : { externalReference: paid }),
+    }),
+  );
 }
 
 function asOf(found: RewardWithRedemptions, now: number): RewardRead {

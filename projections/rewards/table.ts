@@ -26,6 +26,12 @@ export type RewardRow = {
   readonly redeemed_times: number;
   /** Redeemed in full when it becomes available. */
   readonly redeems_automatically: boolean;
+  /** Of a reward that the payment provider pays: null, it stays in the ledger. */
+  readonly push_state: 'WAITING' | 'PUSHED' | 'PARKED' | null;
+  /** Why it is parked. */
+  readonly push_reason: string | null;
+  /** The payment provider's id of the payment or the discount. */
+  readonly external_reference: string | null;
   readonly amount: number | null;
   readonly fuel_tank_code: string | null;
   readonly fuel_tank_type: string | null;
@@ -67,6 +73,9 @@ export const rewards = new TableOf<RewardRow>({
     redeemed_credit: 'bigint',
     redeemed_times: 'integer not null',
     redeems_automatically: 'boolean not null',
+    push_state: 'text',
+    push_reason: 'text',
+    external_reference: 'text',
     amount: 'bigint',
     fuel_tank_code: 'text',
     fuel_tank_type: 'text',
@@ -82,6 +91,7 @@ export const rewards = new TableOf<RewardRow>({
   indexes: {
     by_account: { definition: '(account_ref, date_given desc, reward_id)' },
     oldest_first: { definition: '(tenant, mode, date_given, reward_id)' },
+    by_push_state: { definition: '(tenant, mode, push_state, account_ref, reward_id)' },
   },
 });
 
@@ -94,6 +104,8 @@ export type RedemptionRow = {
   readonly number: number;
   readonly date_redeemed: number;
   readonly quantity: number;
+  /** The payment provider's id of the payment; null: it was not paid there. */
+  readonly external_reference: string | null;
 };
 
 export const redemptions = new TableOf<RedemptionRow>({
@@ -106,6 +118,7 @@ export const redemptions = new TableOf<RedemptionRow>({
     number: 'integer not null',
     date_redeemed: 'bigint not null',
     quantity: 'bigint not null',
+    external_reference: 'text',
   },
   primaryKey: ['reward_id', 'redemption_id'],
   indexes: {},

@@ -55,7 +55,12 @@ export interface GrantTerms {
   readonly limit: RewardLimit | null;
   /** Credit only: it is redeemed in full when it becomes available. */
   readonly redeemsAutomatically: boolean;
+  /** The payment provider pays it, on the bill. Absent: it stays in the ledger. */
+  readonly payTo?: PayTo;
 }
+
+/** Who pays a reward, other than the ledger. */
+export type PayTo = 'provider';
 
 /** Terms of the reward of one side of a referral. */
 export interface RewardTerms extends GrantTerms {

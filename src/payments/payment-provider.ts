@@ -1,3 +1,5 @@
+import type { ProviderCall } from '../domain/account/account.events.js';
+import type { ProviderSubscription } from '../domain/account/reward-push.js';
 import type { ProviderFact } from '../domain/customer/customer.state.js';
 import type { Mode } from '../domain/scope.js';
 
@@ -27,6 +29,8 @@ export class ProviderFailure extends Error {
   constructor(
     readonly kind: ProviderFailureKind,
     message: string,
+    /** The answer was kept for the idempotency key: the same call gets it again. */
+    readonly isKept = false,
   ) {
     super(message);
   }
@@ -66,6 +70,18 @@ export interface ProviderCalls {
    * @param cursor `next` of the page before; null: the first page.
    */
   factsPage(since: number, cursor: string | null): Promise<FactsPage>;
+  /** Those that are not over, with their discounts. */
+  subscriptionsOf(customer: string): Promise<readonly ProviderSubscription[]>;
+  /**
+   * Pays a reward, once for each key.
+   * @returns the provider's id of what it made.
+   */
+  pay(call: ProviderCall, rewardId: string): Promise<string>;
+  /**
+   * What an earlier call made for the reward; undefined: nothing.
+   * @param since epoch milliseconds: no call was made before.
+   */
+  made(call: ProviderCall, rewardId: string, since: number): Promise<string | undefined>;
 }
 
 /** At most some hundred facts. */

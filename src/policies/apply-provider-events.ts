@@ -21,7 +21,8 @@ export const applyProviderEvents: Policy = {
       case 'ProviderEventReceived': {
         const { at, eventRef, ids } = event;
         const heard = { kind: 'provider-note', note: { kind: 'event', at } } as const;
-        if (event.fact.kind === 'IGNORED') return [heard];
+        // A subscription without an effect is its customer's all the same.
+        if (event.fact.kind === 'IGNORED' && event.fact.because !== 'STATUS') return [heard];
         const waiting = { eventRef, subject: ids.subject, at };
         return [heard, { kind: 'customer', stream, waiting }];
       }

@@ -6,6 +6,7 @@ import { flagReferralsMadeTooFast } from './flag-referrals-made-too-fast.js';
 import { grantReferrerRewardEarnedByEvent } from './grant-referrer-reward-earned-by-event.js';
 import { grantReferrerRewardWhenEarned } from './grant-referrer-reward-when-earned.js';
 import { listRedeemedRewards } from './list-redeemed-rewards.js';
+import { payRewardsByProvider } from './pay-rewards-by-provider.js';
 import type { Policy } from './policy.js';
 import { settleRewardsOnTheirDates } from './settle-rewards-on-their-dates.js';
 
@@ -17,6 +18,7 @@ export const POLICIES: readonly Policy[] = [
   announceByMail,
   listRedeemedRewards,
   applyProviderEvents,
+  payRewardsByProvider,
   finishAbandonedModerations,
   finishAbandonedErasures,
 ];

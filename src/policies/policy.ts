@@ -39,6 +39,14 @@ export type Reaction =
       /** Jobs of one key replace each other. */
       readonly key: string;
     }
+  /** The payment provider may have to be called for this account, or for who has the customer. */
+  | {
+      readonly kind: 'payment';
+      /** `customer`: the name of its stream. */
+      readonly of: { readonly account: AccountRef } | { readonly customer: string };
+      /** Epoch milliseconds; null: at once. */
+      readonly dueAt: number | null;
+    }
   | {
       readonly kind: 'mail';
       readonly type: MailType;

@@ -20,6 +20,14 @@ export interface PlansMails {
   ): Promise<void>;
 }
 
+/** Asks for accounts that the payment provider is to be called for. Missing: nobody calls it. */
+export interface PlansPayments {
+  plan(
+    event: LedgerEvent<DomainEvent>,
+    reaction: Extract<Reaction, { kind: 'payment' }>,
+  ): Promise<void>;
+}
+
 /** Keeps what is known of payment providers beside the log. */
 export interface NotesProviders {
   note(scope: Scope, note: ProviderNote): Promise<void>;
@@ -31,6 +39,7 @@ export interface NotesProviders {
 interface Noted {
   readonly mails?: PlansMails | undefined;
   readonly providers?: NotesProviders | undefined;
+  readonly payments?: PlansPayments | undefined;
 }
 
 /**
@@ -41,12 +50,13 @@ export function carryOutReactions(
   commands: Commands,
   jobs: Pick<Jobs, 'add'>,
   streams: Pick<ReadableStreams, 'reservations'>,
-  { mails, providers }: Noted = {},
+  { mails, providers, payments }: Noted = {},
 ): CarryOut {
   return async (event, policy, reaction) => {
     const { eventId, correlationId, tenant, mode } = event;
     if (reaction.kind === 'job') return jobs.add(reaction);
     if (reaction.kind === 'mail') return mails?.plan(event, reaction);
+    if (reaction.kind === 'payment') return payments?.plan(event, reaction);
     const scope = { tenant, mode };
     if (reaction.kind === 'provider-note') return providers?.note(scope, reaction.note);
     const command =

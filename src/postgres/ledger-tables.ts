@@ -30,6 +30,7 @@ export interface LedgerTables {
   'ledger.parked_streams': ParkedStreams;
   'ledger.payment_tenants': PaymentTenants;
   'ledger.payment_waiting_events': PaymentWaitingEvents;
+  'ledger.payment_work': PaymentWork;
   'ledger.policy_checkpoints': PolicyCheckpoints;
   'ledger.projection_checkpoints': ProjectionCheckpoints;
   'ledger.projection_erasures': ProjectionErasures;
@@ -242,6 +243,19 @@ interface PaymentWaitingEvents {
   subject: string;
   at: Date;
   is_linked: Generated<boolean>;
+}
+
+interface PaymentWork {
+  tenant: string;
+  mode: string;
+  account: string;
+  next_attempt_at: Date;
+  failures: Generated<number>;
+  reason: string | null;
+  retries_parked: Generated<boolean>;
+  woken: Generated<bigint>;
+  leased_until: Date | null;
+  claimed_by: number | null;
 }
 
 interface PolicyCheckpoints {

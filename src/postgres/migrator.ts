@@ -27,6 +27,7 @@ import * as storeExportFiles from '../../migrations/0054_store_export_files.js';
 import * as knowWhenSubscriptionsBegan from '../../migrations/0057_know_when_subscriptions_began.js';
 import * as retryByTheDatabasesClock from '../../migrations/0058_retry_by_the_databases_clock.js';
 import * as storeMailDeliveries from '../../migrations/0061_store_mail_deliveries.js';
+import * as findRewardsToPay from '../../migrations/0062_find_rewards_to_pay.js';
 import * as followPaymentProviders from '../../migrations/0064_follow_payment_providers.js';
 import * as findWaitingMails from '../../migrations/0065_find_waiting_mails.js';
 import { errorCode } from '../foundation/error-code.js';
@@ -73,6 +74,7 @@ export const MIGRATIONS: Migrations = {
   '0057_know_when_subscriptions_began': knowWhenSubscriptionsBegan,
   '0058_retry_by_the_databases_clock': retryByTheDatabasesClock,
   '0061_store_mail_deliveries': storeMailDeliveries,
+  '0062_find_rewards_to_pay': findRewardsToPay,
   '0064_follow_payment_providers': followPaymentProviders,
   '0065_find_waiting_mails': findWaitingMails,
 };

@@ -121,7 +121,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPools, address, resources };
     await start(startExports(exporting, options));
-    await start(startPaymentsWork(stores, payments, options));
+    await start(startPaymentsWork(stores, payments, followers.payments, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));

@@ -16,6 +16,7 @@ import { UnreadableRetries } from '../operations/projections/unreadable-retries.
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import { Mails } from '../mails/mails.js';
 import { PaymentNotes } from '../payments/incoming/payment-notes.js';
+import { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
 import { PolicyRunner } from '../policies/policy-runner.js';
@@ -61,6 +62,7 @@ export interface Followers {
   readonly webhooks: Webhooks;
   /** Undefined: no mail goes out. */
   readonly mails: Mails | undefined;
+  readonly payments: RewardPayments;
 }
 
 export function startJobsPool(
@@ -95,6 +97,8 @@ export function makeFollowers(
   const settle = (): Promise<void> => loss.settle();
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
+  const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
+  const payments = new RewardPayments({ pool, tenants: core.tenants, streams: core.streams });
   const sealing = new ChainSealing({
     seals: sealsIn(pool),
     log,
@@ -112,7 +116,7 @@ export function makeFollowers(
       settle,
     }),
     jobs,
-    policies: policiesOf(parts, { jobs, mails, logger }),
+    policies: policiesOf(parts, { jobs, mails, payments, logger }),
     sealer: new ChainSealer({
       locks: new AdvisoryLocks(pool),
       seals: sealsIn(pool),
@@ -120,25 +124,38 @@ export function makeFollowers(
       sealing,
       logger,
     }),
-    webhooks: new Webhooks({
-      core,
-      pool,
-      process: parts.stores.presence.id,
-      guard: new EndpointGuard({ allowed: config.webhookAllowCidrs }),
-      keys: new SigningKeys(pool, core.webhookKeysSealer),
-      logger,
-      settle,
-      translate: (position) => positionOfOrigin(log, position),
-      publicUrl: () => config.publicUrl ?? parts.address.url,
-      onAttempt: parts.observeWebhooks,
-    }),
+    webhooks: webhooksOf(parts, { config, logger }, guard),
     mails,
+    payments,
   };
+}
+
+function webhooksOf(
+  { stores, watched, address, observeWebhooks }: FollowersParts,
+  { config, logger }: Pick<ServiceOptions, 'config' | 'logger'>,
+  guard: EndpointGuard,
+): Webhooks {
+  const { core, background: pool, presence } = stores;
+  return new Webhooks({
+    core,
+    pool,
+    process: presence.id,
+    guard,
+    keys: new SigningKeys(pool, core.webhookKeysSealer),
+    logger,
+    settle: () => watched.loss.settle(),
+    translate: (position) => positionOfOrigin(core.log, position),
+    publicUrl: () => config.publicUrl ?? address.url,
+    onAttempt: observeWebhooks,
+  });
 }
 
 function policiesOf(
   { stores, watched }: FollowersParts,
-  { jobs, mails, logger }: Pick<Followers, 'jobs' | 'mails'> & Pick<ServiceOptions, 'logger'>,
+  {
+    logger,
+    ...takers
+  }: Pick<Followers, 'jobs' | 'mails' | 'payments'> & Pick<ServiceOptions, 'logger'>,
 ): PolicyRunner {
   const { core, background: pool } = stores;
   return new PolicyRunner({
@@ -148,9 +165,10 @@ function policiesOf(
     policies: POLICIES,
     isUnavailable: isOutage,
     logger,
-    carryOut: carryOutReactions(core.commands, jobs, core.streams, {
-      mails: mails?.plans,
+    carryOut: carryOutReactions(core.commands, takers.jobs, core.streams, {
+      mails: takers.mails?.plans,
       providers: new PaymentNotes(pool, core.names),
+      payments: takers.payments,
     }),
     settle: () => watched.loss.settle(),
   });

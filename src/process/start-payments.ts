@@ -1,6 +1,10 @@
 import type { Core } from '../core/core.js';
 import { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
+import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
+import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
+import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
+import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import type { ServiceOptions } from './service-options.js';
@@ -29,12 +33,14 @@ export function startPayments(core: Core, guard: EndpointGuard): Started<Payment
 
 export interface PaymentsWork {
   readonly syncs: DailySyncs;
+  readonly pusher: RewardPusher;
 }
 
 /** Work beside requests, where this process works. */
 export function startPaymentsWork(
   { core, background: pool, presence }: Stores,
   { provider }: Payments,
+  plans: RewardPayments,
   { config, logger }: ServiceOptions,
 ): Started<PaymentsWork> {
   const { tenants, payments: connections, streams, names } = core;
@@ -48,7 +54,23 @@ export function startPaymentsWork(
     presence,
     logger,
     record: recorderOf(core.commands),
+    endWaitedKeys: () =>
+      endWaitedKeys({ pool, streams, keys: core.keys, forget: (gone) => core.forget(gone) }),
   });
+  const { commands } = core;
+  const pusher = new RewardPusher({
+    work: new PostgresPaymentWork(pool, presence),
+    tenants,
+    connections,
+    streams,
+    names,
+    provider,
+    commands,
+    logger,
+  });
+  plans.onAsked = () => pusher.look();
   if (config.roles.has('worker')) syncs.start();
-  return { part: { syncs }, undo: () => syncs.stop() };
+  if (config.roles.has('worker')) pusher.start();
+  const undo = async (): Promise<void> => void (await Promise.all([syncs.stop(), pusher.stop()]));
+  return { part: { syncs, pusher }, undo };
 }

@@ -9,6 +9,7 @@ import {
   credit,
   personOf,
   referralStarted,
+  refOf,
   rewardGranted,
   subscriptionChanged,
   tankCode,
@@ -177,6 +178,38 @@ const applied = (picture: CustomerPicture): AccountCommand => ({
   picture,
   context: annStands(),
 });
+
+const push: AccountCommand = {
+  type: 'StartRewardPush',
+  rewardId: 'paid',
+  replaces: 0,
+  subscriptions: null,
+  done: [],
+  firstPaid: null,
+  now: NOW,
+};
+const pushed: AccountCommand = {
+  type: 'RecordRewardPush',
+  rewardId: 'paid',
+  push: 1,
+  outcome: { kind: 'pushed', reference: 'cbtxn_1' },
+  now: NOW,
+};
+const customer: AccountEvent = {
+  type: 'PaymentProviderIdSet',
+  at: NOW - 9,
+  paymentProviderId: personal(ACME.accountRef, 'cus_1'),
+};
+const paid = (over: Parameters<typeof rewardGranted>[3] = {}) =>
+  rewardGranted('paid', BOB, credit(500), { payTo: 'provider', ...over });
+const pushStarted: AccountEvent = {
+  type: 'RewardPushStarted',
+  at: NOW - 3,
+  ...refOf(paid()),
+  push: 1,
+  amount: 500,
+  body: personal(ACME.accountRef, { calls: [], done: [] }),
+};
 
 const waits = (what: string, command: AccountCommand, ...given: readonly AccountEvent[]) => ({
   what,
@@ -365,6 +398,14 @@ const WHILE_HELD: {
     ),
   ],
   // The moderation's own steps go on, or it would wait for itself; another one waits.
+  StartRewardPush: [
+    waits('begins to pay what is held', push, customer, paid(ofReferral)),
+    goesOn('begins to pay another reward', push, customer, paid()),
+  ],
+  RecordRewardPush: [
+    waits('has paid what is held', pushed, customer, paid(ofReferral), pushStarted),
+    goesOn('has paid another reward', pushed, customer, paid(), pushStarted),
+  ],
   PrepareModeration: [
     goesOn('again', { type: 'PrepareModeration', side: 'referred', ...part }),
     waits('another one', {

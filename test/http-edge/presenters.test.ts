@@ -215,6 +215,9 @@ describe('a reward', () => {
     fuel_tank_type: null,
     referral_id: null,
     redeems_automatically: false,
+    push_state: null,
+    push_reason: null,
+    external_reference: null,
   };
   const ofCredit = {
     id: 'r',

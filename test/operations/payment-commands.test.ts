@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic, type Json } from '../support/api-client.js';
+import { until } from '../support/projected-ledger.js';
 import {
   personal,
   startWithStores,
@@ -99,7 +100,7 @@ const connected = () => ({
 });
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
-const QUIET = { lastEventAt: null, waitingEvents: 0, lastSyncAt: null };
+const QUIET = { lastEventAt: null, waitingEvents: 0, lastSyncAt: null, parked: [] };
 
 const refusedWith = (line: RegExp) => ({ code: 1, out: '', err: expect.stringMatching(line) });
 
@@ -162,18 +163,65 @@ describe('payment connect', () => {
       ...customer,
       gone: false,
       subscription: { status: 'PAID', value: 12.5 },
+      rewards: [],
     });
     expect(await show()).toEqual({
       ...connected(),
       lastEventAt: expect.stringMatching(ISO_TIME),
       waitingEvents: 0,
       lastSyncAt: expect.stringMatching(ISO_TIME),
+      parked: [],
     });
     double.fail({ kind: 'answer', status: 500 });
     expect(await cli('payment', 'sync', tenant.alias)).toEqual(refusedWith(/answered 500/));
     expect(await cli('payment', 'sync', tenant.alias, '--since', 'soon')).toEqual(
       refusedWith(/--since takes a time/),
     );
+  });
+
+  it('shows rewards that the provider refused, which payment sync tries again', async () => {
+    await service.applyProgram(tenant.alias, {
+      id: 'default',
+      referredReward: null,
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        currency: 'USD',
+        assignedCredit: 700,
+        payTo: 'provider',
+        when: 'STARTED',
+      },
+    });
+    const [ann, bob, code] = [personal('ann'), personal('bob'), personal('c')];
+    const put = (id: string, more: Json) =>
+      tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...more });
+    await put(ann, { referralCode: code, paymentProviderId: 'cus_refused' });
+    await put(bob, { referredBy: { code } });
+    const rewards = async (): Promise<readonly Json[]> => {
+      const { out } = await cli('payment', 'show', tenant.alias, '--account', ann, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
+    };
+    const comesTo = (state: string): Promise<void> =>
+      until(async () => (await rewards())[0]?.['state'] === state, 50_000);
+    await comesTo('PARKED');
+    const [{ rewardId } = {}] = await rewards();
+    const reason = 'the provider answered 404 (resource_missing)';
+    await until(async () => JSON.stringify(await show()).includes(reason), 50_000);
+    expect(await show()).toMatchObject({ parked: [{ rewardId, reason }] });
+    double.customer('cus_refused');
+    expect((await cli('payment', 'sync', tenant.alias)).code).toBe(0);
+    await comesTo('PUSHED');
+    expect(double.balanceTransactions).toEqual([
+      expect.objectContaining({ customer: 'cus_refused', amount: -700 }),
+    ]);
+    expect(await rewards()).toEqual([
+      {
+        rewardId,
+        state: 'PUSHED',
+        externalReference: double.balanceTransactions[0]?.id,
+        reason: null,
+      },
+    ]);
   });
 
   it('goes on daily, and events of unknown customers are shown as waiting', async () => {

@@ -84,6 +84,10 @@ async function start(name: string): Promise<ProcessPresence> {
         calls: ({ secretKey: tenant }) => ({
           check: () => Promise.resolve(),
           invoicePaidBy: () => Promise.resolve(null),
+          // A walk pays nothing.
+          subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),
+          pay: () => Promise.reject(new Error('paid')),
+          made: () => Promise.reject(new Error('asked for payments')),
           factsPage: (_, cursor) => {
             asked.push({ process: name, tenant, cursor });
             return answers.get(tenant)?.(cursor) ?? Promise.resolve(END);
@@ -91,6 +95,7 @@ async function start(name: string): Promise<ProcessPresence> {
         }),
       }),
     logger: { warn: () => undefined },
+    endWaitedKeys: () => Promise.resolve(0),
   };
   // No page of these tests has a fact: nothing is recorded.
   const syncs = new DailySyncs(parts as DailySyncsParts);

@@ -11,6 +11,7 @@ import {
   referralConverted,
   referralModerated,
   referralStarted,
+  refOf,
   rewardGranted,
 } from '../support/account-events.js';
 
@@ -86,9 +87,29 @@ describe('what the payment provider told', () => {
     fact: kind === 'IGNORED' ? { kind, because: 'TYPE' } : { kind },
   });
 
+  const LOOKED_AT: Reaction = {
+    kind: 'payment',
+    of: { customer: ACME.accountRef },
+    dueAt: null,
+  };
+
   it('is applied to the account that has the customer', () => {
     const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
-    given(received('TRIAL')).then(HEARD, { kind: 'customer', stream: ACME.accountRef, waiting });
+    given(received('TRIAL')).then(
+      HEARD,
+      { kind: 'customer', stream: ACME.accountRef, waiting },
+      LOOKED_AT,
+    );
+  });
+
+  it('of a subscription without an effect is looked at by who waits for one', () => {
+    const active = { ...received('IGNORED'), fact: { kind: 'IGNORED', because: 'STATUS' } };
+    const waiting = { eventRef: 'event', subject: 'customer', at: 1 };
+    given(active as DomainEvent).then(
+      HEARD,
+      { kind: 'customer', stream: ACME.accountRef, waiting },
+      LOOKED_AT,
+    );
   });
 
   it('is noted and left alone without an effect', () => {
@@ -112,7 +133,22 @@ describe('what the payment provider told', () => {
     given({ type: 'PaymentProviderIdSet', at: 1, paymentProviderId }).then(
       { kind: 'command', account: ACME.accountRef, request: { type: 'ApplyCustomer' } },
       { kind: 'provider-note', note: { kind: 'linked', customer: 'cus_1' } },
+      { kind: 'payment', of: { account: ACME.accountRef }, dueAt: null },
     );
+  });
+
+  it('makes it pay a reward that it pays: at once, at its date, or when it is restored', () => {
+    const payment = { kind: 'payment', of: { account: ACME.accountRef } } as const;
+    const paid = rewardGranted('w', BOB, credit(5), { payTo: 'provider' });
+    given(paid).then({ ...payment, dueAt: null });
+    const later = { ...paid, dateScheduledFor: 9 };
+    given(later).then(expect.objectContaining({ kind: 'job' }) as Reaction, {
+      ...payment,
+      dueAt: 9,
+    });
+    given(rewardGranted('w', BOB, credit(5))).then();
+    const restored = { type: 'RewardRestored', at: 1, ...refOf(paid), amount: 5 } as const;
+    given(restored).then({ ...payment, dueAt: null });
   });
 
   it('takes the rewards of a refunded referral from its referrer, too', () => {

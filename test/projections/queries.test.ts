@@ -391,6 +391,9 @@ describe('the queries of rewards and balances', () => {
       program_id: null,
       redeemed_times: 2,
       redeems_automatically: false,
+      push_state: null,
+      push_reason: null,
+      external_reference: null,
       date_changed: 20,
       redemptions: [
         { id: 'd2', dateRedeemed: 20, quantityRedeemed: 30 },

@@ -15,7 +15,7 @@ test('the definitions of the read models are those of the last release', () => {
     users: '1dd6a79c6080ee0a14fbc47becac8c9d32b761e8ac23e07e09da39e64ca867ca',
     'referral-codes': '56c64aebf0ccfdce4ad36a736fa4e46fe581352756829e4577935180b6f1fee1',
     referrals: '554a579c8ae27e01c8dfb327e00d8e6104e074764e0cc98e1bac78cecf30dc04',
-    rewards: 'a5eecb1c21d05efca31a3e15c10fff5f9058c017bb5fefae48b6352f13b9aa3d',
+    rewards: 'a76b1a4ec5b5d19646f7a4cff54defe88de8c30e1c054f22804ca1d28fc303fc',
     'reward-balances': 'e78d37b285aa46e1474ba25fdb47334f42c613a862eed51e4a785e0f7a0b7adc',
     exports: 'd06b87d6c9da808b9a83cc6858093c66e1598bbdcd4a083ec823084bbbddd21f',
     themes: 'db6f6422783f36caf3691d117deaaf70a9964aaadb4247a1f94a749b4ff18344',

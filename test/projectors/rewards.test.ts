@@ -11,6 +11,7 @@ import {
   erasureRequested,
   forgotten,
   partyOf,
+  refOf,
   rewardCancelled,
   rewardGranted,
   tankCode,
@@ -46,6 +47,9 @@ const reward = (rewardId: string, over: Partial<RewardRow> = {}): RewardRow => (
   redeemed_credit: 0,
   redeemed_times: 0,
   redeems_automatically: false,
+  push_state: null,
+  push_reason: null,
+  external_reference: null,
   amount: null,
   fuel_tank_code: null,
   fuel_tank_type: null,
@@ -71,10 +75,62 @@ const redemption = (
   number: 1,
   date_redeemed: 20,
   quantity: 60,
+  external_reference: null,
   ...over,
 });
 
+const ACCOUNT = ACME.accountRef;
+
 describeProjector(rewardsProjector, (given) => {
+  const paid = ofAnn('w1', { payTo: 'provider' });
+  const started: AccountEventOf<'RewardPushStarted'> = {
+    type: 'RewardPushStarted',
+    at: 20,
+    ...refOf(paid),
+    push: 1,
+    amount: 60,
+    body: forgotten(ACCOUNT),
+  };
+  const reference = { subject: ACCOUNT, value: 'cbtxn_1' };
+
+  test('a reward that the payment provider pays waits, and is not cancellable from the call on', () =>
+    given(ACME, paid, started).then({
+      rewards: [reward('w1', { push_state: 'WAITING', cancellable: false, date_changed: 20 })],
+      redemptions: [],
+    }));
+
+  test('a payment of the provider is a redemption with its id', () =>
+    given(ACME, paid, { type: 'RewardPushed', at: 20, ...refOf(paid), push: 1, reference }, {
+      ...creditRedeemed(paid, 'd1', 60, 20),
+      externalReference: reference,
+    } as never).then({
+      rewards: [
+        reward('w1', {
+          push_state: 'PUSHED',
+          external_reference: 'cbtxn_1',
+          redeemed_credit: 60,
+          redeemed_times: 1,
+          date_changed: 20,
+        }),
+      ],
+      redemptions: [redemption('w1', 'd1', { external_reference: 'cbtxn_1' })],
+    }));
+
+  test('a reward that the provider refuses is parked with the reason', () =>
+    given(ACME, paid, {
+      type: 'RewardPushRefused',
+      at: 20,
+      ...refOf(paid),
+      push: 1,
+      reason: 'no such customer',
+      done: forgotten(ACCOUNT),
+    }).then({
+      rewards: [
+        reward('w1', { push_state: 'PARKED', push_reason: 'no such customer', date_changed: 20 }),
+      ],
+      redemptions: [],
+    }));
+
   test('a reward has the terms of its grant, as its type has them', () =>
     given(
       ACME,

@@ -121,6 +121,7 @@ const ELSEWHERE: readonly AccountEvent['type'][] = [
   ...(['ErasureRequested', 'ErasureCompleted'] as const),
   ...(['AccountCreditRedeemed', 'RedeemedRewardsListed'] as const),
   ...(['ReferralRefunded', 'MailsUnsubscribed'] as const),
+  ...(['RewardPushStarted', 'RewardPushed', 'RewardPushRefused'] as const),
 ];
 
 it('the random histories contain every type of event', async () => {

@@ -342,7 +342,7 @@ export function erasureCompleted(
   };
 }
 
-function refOf({ rewardId, person, value }: AccountEventOf<'RewardGranted'>) {
+export function refOf({ rewardId, person, value }: AccountEventOf<'RewardGranted'>) {
   return {
     rewardId,
     person,

@@ -47,6 +47,9 @@ const ANNOUNCED: Readonly<Record<TypeOfAccount, readonly string[]>> = {
   RedeemedRewardsListed: [BALANCE],
   RewardCancelled: [BALANCE],
   RewardRestored: [BALANCE],
+  RewardPushStarted: [],
+  RewardPushed: [],
+  RewardPushRefused: [],
   ErasureRequested: [],
   ErasureCompleted: [],
 };

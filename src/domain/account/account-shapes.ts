@@ -8,6 +8,7 @@ import type {
   Party,
   PersonId,
   Profile,
+  RewardRef,
   Subscription,
 } from './account.events.js';
 import type { EventsSeen } from './events-seen.js';
@@ -53,6 +54,17 @@ export interface Remains {
   readonly unlisted: OrderedMap<string, UnlistedRedemption>;
   /** How many reservations lapsed before the account recorded them. */
   readonly lapses: number;
+  /** Rewards of the deleted account that were on their way to the payment provider. */
+  readonly pushing: Map<string, PushOfTheDeleted>;
+}
+
+/** What the outcome of a call needs after the account was deleted. */
+export interface PushOfTheDeleted {
+  readonly reward: RewardRef;
+  readonly subject: SubjectId;
+  readonly push: number;
+  readonly at: number;
+  readonly amount: number;
 }
 
 export interface OpenAccount {
@@ -75,6 +87,8 @@ export interface OpenAccount {
   /** In the order of identification. */
   readonly persons: List<PersonId>;
   readonly rewards: Map<string, RewardState>;
+  /** Those that the payment provider pays and does not have yet. */
+  readonly toPush: Set<string>;
   /** The credit that can be spent, in the order of spending. */
   readonly spendable: Spendable;
   /**

@@ -47,6 +47,12 @@ import {
   type RedeemAccountCredit,
   type RedeemCredit,
 } from './redemption.js';
+import {
+  recordRewardPush,
+  startRewardPush,
+  type RecordRewardPush,
+  type StartRewardPush,
+} from './reward-push.js';
 import { applyCode, type ApplyCode } from './referral.js';
 import {
   cancelReward,
@@ -83,6 +89,8 @@ export type AccountCommand =
   | FlagReferral
   | LapseReservation
   | SettleReward
+  | StartRewardPush
+  | RecordRewardPush
   | PrepareModeration
   | ApplyModeration
   | ReleaseModeration
@@ -139,6 +147,10 @@ export function decide(state: AccountState, command: AccountCommand): Decision<A
       return lapseReservation(state, command);
     case 'SettleReward':
       return settleReward(state, command);
+    case 'StartRewardPush':
+      return startRewardPush(state, command);
+    case 'RecordRewardPush':
+      return recordRewardPush(state, command);
     case 'PrepareModeration':
       return prepareModeration(state, command);
     case 'ApplyModeration':

@@ -1,5 +1,5 @@
 import type { Personal, SubjectId } from '../personal.js';
-import type { GrantTerms, RewardTerms, RewardValue, SideStatus } from '../program.js';
+import type { GrantTerms, PayTo, RewardTerms, RewardValue, SideStatus } from '../program.js';
 import type { LapsingKind } from '../reservation/reservation-kind.js';
 import type { AccountRef } from '../scope.js';
 
@@ -152,6 +152,37 @@ export interface Adjustment {
   readonly by: Personal<string>;
 }
 
+/** What the provider is told of a reward. */
+export interface PushBody {
+  readonly calls: readonly ProviderCall[];
+  /** Subscriptions that have the discount by an earlier start. */
+  readonly done: readonly string[];
+}
+
+/**
+ * A call of the payment provider, as it is repeated. `key` makes repetitions one. Ids are the
+ * provider's.
+ */
+export type ProviderCall =
+  | {
+      readonly kind: 'BALANCE_CREDIT';
+      readonly key: string;
+      readonly customer: string;
+      /** An integer above zero, in the smallest unit of the currency. */
+      readonly amount: number;
+      readonly currency: string;
+    }
+  | {
+      readonly kind: 'DISCOUNT';
+      readonly key: string;
+      readonly subscription: string;
+      readonly percent: number;
+      /** Null: of one invoice. */
+      readonly months: number | null;
+      /** Discounts that the subscription had before, and keeps. */
+      readonly keeps: readonly string[];
+    };
+
 type Fact<T extends string, D> = { readonly type: T; readonly at: number } & Readonly<D>;
 
 export type AccountEvent =
@@ -303,6 +334,8 @@ export type AccountEvent =
         rule: string | null;
         /** Credit that is redeemed in full when it becomes available. */
         redeemsAutomatically: boolean;
+        /** Absent: it stays in the ledger. */
+        payTo?: PayTo;
         /** Absent: not a correction. */
         adjustment?: Adjustment;
       }
@@ -326,7 +359,13 @@ export type AccountEvent =
   | Fact<'RewardExpired', RewardRef & { amount: number }>
   | Fact<
       'CreditRedeemed',
-      RewardRef & { redemptionId: string; amount: number; adjustment?: Adjustment }
+      RewardRef & {
+        redemptionId: string;
+        amount: number;
+        adjustment?: Adjustment;
+        /** The payment provider's id of the payment. Absent: it was not paid there. */
+        externalReference?: Personal<string>;
+      }
     >
   /**
    * An amount was redeemed from very many rewards of a unit: from those available at `at`, before
@@ -364,6 +403,21 @@ export type AccountEvent =
   /** `amount`: the rest of a credit reward, otherwise 0. */
   | Fact<'RewardCancelled', RewardRef & { amount: number; by: 'REQUEST' | 'MODERATION' }>
   | Fact<'RewardRestored', RewardRef & { amount: number }>
+  /**
+   * The payment provider is about to be called for this reward, or was. `push` counts the starts
+   * from 1: a further one replaces the one before.
+   */
+  | Fact<
+      'RewardPushStarted',
+      RewardRef & { push: number; amount: number; body: Personal<PushBody> }
+    >
+  /** The provider has it. `reference`: its id of the payment or the discount. */
+  | Fact<'RewardPushed', RewardRef & { push: number; reference: Personal<string> }>
+  /** The provider refuses it. `done`: subscriptions that have the discount all the same. */
+  | Fact<
+      'RewardPushRefused',
+      RewardRef & { push: number; reason: string; done: Personal<readonly string[]> }
+    >
   /**
    * From this event on these people are forgotten, and with `account` the account itself: the next
    * user under such an id is a new one. Their keys are destroyed next. `suppressed`: keyed hashes

@@ -3,6 +3,7 @@ import type { AccountRef } from '../scope.js';
 import type { FraudSignal, PartyIds, PersonId, Profile, Subscription } from './account.events.js';
 import { unitOf, type OpenAccount, type RewardState } from './account.state.js';
 import { emptyProfile } from './identify-user.js';
+import { pushStateOf } from './reward-push.js';
 import { automaticRedemptionId, partyIds } from './rewards.js';
 
 /**
@@ -39,6 +40,8 @@ export interface RedemptionFacts {
   readonly id: string;
   readonly dateRedeemed: number;
   readonly quantityRedeemed: number;
+  /** The payment provider's id of the payment. Absent: it was not paid there. */
+  readonly externalReference?: string;
 }
 
 /** The reward of a state with the members of its value; those of other types are null. */
@@ -55,6 +58,12 @@ export interface RewardFacts extends RewardState, PartyIds {
   readonly amount: number | null;
   readonly fuelTankCode: string | null;
   readonly fuelTankType: string | null;
+  /** Of a reward that the payment provider pays; null: it stays in the ledger. */
+  readonly pushState: 'WAITING' | 'PUSHED' | 'PARKED' | null;
+  /** Why it is parked. */
+  readonly pushReason: string | null;
+  /** The provider's id of the payment or the discount. */
+  readonly externalReference: string | null;
 }
 
 export interface ReferralFacts {
@@ -162,6 +171,9 @@ export function rewardFacts(
     amount: isTank ? value.amount : null,
     fuelTankCode: isTank ? value.fuelTankCode : null,
     fuelTankType: isTank ? value.fuelTankType : null,
+    pushState: reward.payTo === undefined ? null : pushStateOf(reward.pushed),
+    pushReason: reward.pushed?.reason ?? null,
+    externalReference: reward.pushed?.reference ?? null,
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type AccountState,
   type FormerReferral,
   type OpenAccount,
+  type PushOfTheDeleted,
   type ReferralState,
   type Remains,
   type UnlistedRedemption,
@@ -20,12 +21,13 @@ import type {
 import { noteListed, redeemFromMany } from './bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
+import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './pushed-rewards.js';
 import { grantedReward, type RewardState } from './reward-state.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { reindexed, withoutPersons } from './spendable.js';
 
 export type * from './account-shapes.js';
-export type { RewardPhase, RewardState } from './reward-state.js';
+export type { RewardPhase, RewardPush, RewardState } from './reward-state.js';
 export { presentReward, unitKey } from './account-shapes.js';
 export { amountLeft, rewardRef, unitOf } from './reward-state.js';
 
@@ -41,6 +43,7 @@ const NOTHING_REMAINS: Remains = {
   formerReferrals: Map<string, FormerReferral>(),
   unlisted: OrderedMap<string, UnlistedRedemption>(),
   lapses: 0,
+  pushing: Map<string, PushOfTheDeleted>(),
 };
 
 export const initialState: AccountState = { status: 'absent', remains: NOTHING_REMAINS };
@@ -60,7 +63,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     };
   if (event.type === 'ReservationLapsed')
     return { ...state, remains: { ...state.remains, lapses: state.remains.lapses + 1 } };
-  if (state.status === 'absent') return state;
+  if (state.status === 'absent') return afterDeletion(state, event);
   switch (event.type) {
     case 'SubscriptionChanged':
       return {
@@ -180,7 +183,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'RewardBecameAvailable':
       return withReward(state, event, (reward) => ({ ...reward, phase: 'AVAILABLE' }));
     case 'RewardExpired':
-      return withReward(state, event, (reward) => ({ ...reward, phase: 'EXPIRED' }));
+      return {
+        ...withReward(state, event, (reward) => ({ ...reward, phase: 'EXPIRED' })),
+        toPush: state.toPush.delete(event.rewardId),
+      };
     case 'CreditRedeemed':
       return withReward(state, event, (reward) => ({
         ...reward,
@@ -200,6 +206,10 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         dateCancelled: null,
         cancelledBy: null,
       }));
+    case 'RewardPushStarted':
+    case 'RewardPushed':
+    case 'RewardPushRefused':
+      return withPush(state, event);
   }
 }
 
@@ -220,6 +230,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     personsByUserId: Map(),
     persons: List(),
     rewards: Map(),
+    toPush: Set(),
     spendable: Map(),
     rewardsByReferral: Map(),
     assignedEver: remains.assignedEver,
@@ -271,13 +282,19 @@ function erase(
     formerReferrals: remains.formerReferrals,
     unlisted: remains.unlisted,
     lapses: remains.lapses,
+    pushing: remains.pushing,
   };
   if (state.status === 'absent') return { status: 'absent', remains: after };
   if (account !== null) {
     const tankCodes = after.tankCodes.merge(tankCodesOf(state));
     return {
       status: 'absent',
-      remains: { ...after, tankCodes, formerReferrals: withFormer(after.formerReferrals, state) },
+      remains: {
+        ...after,
+        tankCodes,
+        formerReferrals: withFormer(after.formerReferrals, state),
+        pushing: after.pushing.merge(pushingOf(state)),
+      },
     };
   }
   const isGone = (person: PersonId): boolean => after.forgotten.has(person);
@@ -341,6 +358,7 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
   return {
     ...state,
     rewards: state.rewards.set(rewardId, reward),
+    toPush: event.payTo === undefined ? state.toPush : state.toPush.add(rewardId),
     spendable: isGone(state, reward)
       ? state.spendable
       : reindexed(state.spendable, state.rewards.get(rewardId), reward, event.at),
@@ -428,6 +446,18 @@ function withReward(
     ? state.spendable
     : reindexed(state.spendable, reward, after, at);
   return { ...state, rewards: state.rewards.set(rewardId, after), spendable };
+}
+
+function withPush(state: OpenAccount, event: PushEvent): OpenAccount {
+  const after = withReward(deleteEnded(state, event), event, (reward) => pushedBy(reward, event));
+  if (event.type !== 'RewardPushed') return after;
+  return { ...after, toPush: after.toPush.delete(event.rewardId) };
+}
+
+/** A push of the deleted account ends in the account that may have its id now. */
+function deleteEnded(state: OpenAccount, event: PushEvent): OpenAccount {
+  const after = afterDeletion({ status: 'absent', remains: state.remains }, event);
+  return after.remains === state.remains ? state : { ...state, remains: after.remains };
 }
 
 /** Credit of forgotten people cannot be spent. */

@@ -4,6 +4,7 @@ import type { AccountEvent, Subscription } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { Draft } from './draft.js';
 import { end, startAndConvert, type ReferralContext } from './referral.js';
+import { isAtProvider, type RewardState } from './reward-state.js';
 import { cancel, settle } from './rewards.js';
 import { sameSubscription } from './sync-account.js';
 
@@ -93,7 +94,10 @@ function cancelUnredeemed(draft: Draft, referralId: string, now: number): void {
   draft.restOn(referralId);
   for (const rewardId of draft.state.rewardsByReferral.get(referralId) ?? []) {
     const reward = settle(draft, rewardId, now);
-    if (reward && reward.redeemed === 0 && reward.dateCancelled === null)
+    if (reward && isUnused(reward) && reward.dateCancelled === null)
       cancel(draft, rewardId, now, 'REQUEST');
   }
 }
+
+/** A discount has no redemption: it is used once the provider has it. */
+const isUnused = (reward: RewardState): boolean => reward.redeemed === 0 && !isAtProvider(reward);

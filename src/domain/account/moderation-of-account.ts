@@ -15,6 +15,7 @@ import { holdOn, referralOf } from './former-referrals.js';
 import {
   cancel,
   grantUnderTerms,
+  isCancellable,
   isRedeemedAutomatically,
   redeemIfAutomatic,
   settle,
@@ -80,7 +81,7 @@ function reasonsAgainst(
   const status = change[side];
   if (status === undefined) return [];
   return rewardsOf(state, change.referralId).flatMap((reward) => {
-    if (!reward.cancellable) return [`the ${side} side's reward is not cancellable`];
+    if (!isCancellable(state, reward)) return [`the ${side} side's reward is not cancellable`];
     const isRedeemed = reward.redeemed > 0 || isRedeemedAutomatically(reward, now);
     return status === 'DENIED' && isRedeemed ? [`the ${side} side's reward has been redeemed`] : [];
   });

@@ -13,6 +13,7 @@ import {
 import { EVENT_EACH_MAX, nextPiece } from './bulk-redemption.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
+import { isBeingPushed } from './reward-state.js';
 import { settle } from './rewards.js';
 import { availableOf, takenFrom } from './spendable.js';
 
@@ -43,6 +44,8 @@ export function redeemCredit(state: AccountState, command: RedeemCredit): Decisi
   const reward = settle(draft, known.rewardId, now) ?? known;
   if (!isAvailable(reward))
     return refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
+  if (isBeingPushed(reward))
+    return refused('REDEMPTION_NOT_POSSIBLE', 'the payment provider is paying the reward');
   if (amount > amountLeft(reward))
     return refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
   draft.emit({ type: 'CreditRedeemed', at: now, ...rewardRef(reward), redemptionId, amount });

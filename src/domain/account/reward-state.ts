@@ -1,5 +1,11 @@
-import type { RewardValue } from '../program.js';
-import type { AccountEventOf, PersonId, RewardRef, RewardSource } from './account.events.js';
+import type { PayTo, RewardValue } from '../program.js';
+import type {
+  AccountEventOf,
+  PersonId,
+  ProviderCall,
+  RewardRef,
+  RewardSource,
+} from './account.events.js';
 
 /** A reward in the state of its account. */
 
@@ -23,6 +29,30 @@ export interface RewardState {
   readonly dateCancelled: number | null;
   readonly cancelledBy: 'REQUEST' | 'MODERATION' | null;
   readonly redeemsAutomatically: boolean;
+  /** Absent: it stays in the ledger. */
+  readonly payTo?: PayTo;
+  /** Its way to the payment provider. Absent: it has not begun. */
+  readonly pushed?: RewardPush;
+}
+
+/** How far a reward is on its way to the payment provider. */
+export interface RewardPush {
+  /** The number of the newest start; 0: it was refused before any. */
+  readonly push: number;
+  readonly status: 'STARTED' | 'PUSHED' | 'PARKED';
+  /** When it was started, for the first time and for the last. */
+  readonly firstAt: number;
+  readonly at: number;
+  /** Credit of the reward that is paid; 0 for a discount. */
+  readonly amount: number;
+  /** Of the newest start. Null: erased. */
+  readonly calls: readonly ProviderCall[] | null;
+  /** Subscriptions that earlier starts gave the discount. */
+  readonly done: readonly string[];
+  /** Why it is parked. */
+  readonly reason: string | null;
+  /** The provider's id of the payment or the discount. */
+  readonly reference: string | null;
 }
 
 /**
@@ -48,12 +78,20 @@ export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardSta
     phase: event.dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
     dateCancelled: null,
     cancelledBy: null,
+    ...(event.payTo && { payTo: event.payTo }),
   };
 }
 
 /** The remaining amount of a credit reward; 0 for other types. */
 export const amountLeft = (reward: RewardState): number =>
   reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
+
+/** Whether the provider may have it, or has it: from the first call on. */
+export const isAtProvider = ({ pushed }: RewardState): boolean =>
+  pushed?.status === 'STARTED' || pushed?.status === 'PUSHED';
+
+/** Whether a call of the provider may be under way. */
+export const isBeingPushed = ({ pushed }: RewardState): boolean => pushed?.status === 'STARTED';
 
 export const unitOf = (value: RewardValue): string | null =>
   value.type === 'PCT_DISCOUNT' ? '%' : value.unit;

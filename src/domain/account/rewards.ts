@@ -22,6 +22,7 @@ import {
 } from './account.state.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
+import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
 
 /**
@@ -93,11 +94,13 @@ export function underTerms(
   terms: GrantTerms,
   earnedAt: number,
 ): Omit<NewReward, keyof DueReward | 'value'> {
-  const { name, description, cancellable, redeemsAutomatically } = terms;
+  const { name, description, cancellable, redeemsAutomatically, payTo } = terms;
   const dateScheduledFor = terms.delayDays > 0 ? earnedAt + terms.delayDays * DAY_MS : null;
   const dateExpires =
     terms.validDays === null ? null : (dateScheduledFor ?? earnedAt) + terms.validDays * DAY_MS;
-  return { name, description, cancellable, redeemsAutomatically, dateScheduledFor, dateExpires };
+  const dates = { dateScheduledFor, dateExpires };
+  const paid = payTo === undefined ? {} : { payTo };
+  return { name, description, cancellable, redeemsAutomatically, ...dates, ...paid };
 }
 
 /**
@@ -188,6 +191,8 @@ export function settle(
   if (
     available &&
     available.phase !== 'EXPIRED' &&
+    // The provider may have it: the outcome says what becomes of it.
+    !isBeingPushed(available) &&
     available.dateExpires !== null &&
     available.dateExpires <= now
   ) {
@@ -315,10 +320,17 @@ export function cancelReward(
   if (reward.cancelledBy === 'REQUEST') return { events: [] };
   const draft = new Draft(state);
   const settled = settle(draft, rewardId, now) ?? reward;
-  if (!settled.cancellable || settled.redeemed > 0) return refused('REWARD_NOT_CANCELLABLE');
+  if (!isCancellable(draft.state, settled) || settled.redeemed > 0)
+    return refused('REWARD_NOT_CANCELLABLE');
   cancel(draft, rewardId, now, 'REQUEST');
   return draft.decision();
 }
+
+/** What the provider pays is its own once the account has a customer there. */
+export const isCancellable = (
+  { paymentProviderId }: Pick<OpenAccount, 'paymentProviderId'>,
+  { cancellable, payTo }: RewardState,
+): boolean => cancellable && (payTo === undefined || paymentProviderId === null);
 
 export function cancel(
   draft: Draft,

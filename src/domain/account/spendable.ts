@@ -16,7 +16,7 @@ import {
   type Spendable,
   type SpendableOfPerson,
 } from './ordered-credit.js';
-import { amountLeft, type RewardState } from './reward-state.js';
+import { amountLeft, isBeingPushed, type RewardState } from './reward-state.js';
 
 /** Maintains the order of spending, and selects the credits of an amount. */
 
@@ -29,7 +29,8 @@ function creditOf(reward: RewardState): Credit | undefined {
     left <= 0 ||
     reward.dateCancelled !== null ||
     reward.phase === 'EXPIRED' ||
-    reward.redeemsAutomatically
+    reward.redeemsAutomatically ||
+    isBeingPushed(reward)
   )
     return undefined;
   return {

@@ -8,6 +8,7 @@ import {
   type FraudCriterion,
   type FraudHandling,
   type GrantTerms,
+  type PayTo,
   type Program,
   type PromisedTank,
   type PromisedValue,
@@ -47,6 +48,7 @@ interface RewardDocument {
   readonly validDays?: number | null;
   readonly delayDays?: number;
   readonly limit?: { readonly total?: number; readonly perDay?: number };
+  readonly payTo?: 'ledger' | PayTo;
 }
 
 interface ConditionDocument {
@@ -148,6 +150,7 @@ function toCondition({
 
 function toTerms(document: RewardDocument, automatic: readonly RewardType[]): GrantTerms {
   const { limit } = document;
+  const isPaidByProvider = document.payTo === 'provider';
   return {
     value: toValue(document),
     name: document.name ?? null,
@@ -156,7 +159,9 @@ function toTerms(document: RewardDocument, automatic: readonly RewardType[]): Gr
     validDays: document.validDays ?? null,
     delayDays: document.delayDays ?? 0,
     limit: limit ? { total: limit.total ?? null, perDay: limit.perDay ?? null } : null,
-    redeemsAutomatically: automatic.includes(document.type),
+    // The provider's payment redeems it.
+    redeemsAutomatically: !isPaidByProvider && automatic.includes(document.type),
+    ...(isPaidByProvider ? { payTo: 'provider' } : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import type { RewardSource } from '../../domain/account/account.events.js';
 import type { RewardRead } from '../../../projections/rewards/queries.js';
 import type { BalanceFacts, RedemptionFacts } from '../../domain/account/account.facts.js';
@@ -22,6 +22,9 @@ class RedemptionResponse {
 
   @Integer()
   quantityRedeemed: number;
+
+  @ApiPropertyOptional({ type: String, description: 'Id of the payment at the payment provider' })
+  externalReference?: string;
 }
 
 /** Members of a reward's answer that are about its user: see `personal-fields.ts`. */
@@ -185,10 +188,12 @@ const redemptionJson = ({
   id,
   dateRedeemed,
   quantityRedeemed,
+  externalReference,
 }: RedemptionFacts): RedemptionResponse => ({
   id,
   dateRedeemed,
   quantityRedeemed,
+  ...(externalReference === undefined ? {} : { externalReference }),
 });
 
 /**

@@ -1,5 +1,8 @@
+import { rewardsProjector } from '../../../projections/rewards/projector.js';
+import { PushQueries } from '../../../projections/rewards/queries.js';
 import type { Core } from '../../core/core.js';
 import type { Subscription } from '../../domain/account/account.events.js';
+import { shownPushes, type ShownPush } from '../../domain/account/reward-push.js';
 import { pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
@@ -9,8 +12,11 @@ import { timeNow } from '../../foundation/world.js';
 import { recorderOf } from '../../payments/incoming/payment-events.js';
 import { figuresOf, noteSync } from '../../payments/incoming/payment-rows.js';
 import { syncPayments, type Synced } from '../../payments/incoming/payment-sync.js';
+import { askForWork } from '../../payments/outgoing/payment-work.js';
 import type { OpenedConnection } from '../../payments/payment-connections.js';
 import { ProviderFailure, type PaymentProvider } from '../../payments/payment-provider.js';
+import { LiveReads } from '../../projecting/following/live-reads.js';
+import { LiveGenerations } from '../../projecting/generations/live-generations.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -35,6 +41,8 @@ export interface ShownPayments extends ShownConnection {
   readonly waitingEvents: number;
   /** When the provider was last walked to its end, by an operator or daily. */
   readonly lastSyncAt: string | null;
+  /** Rewards that the provider refused; the first hundred. */
+  readonly parked: readonly { readonly rewardId: string; readonly reason: string }[];
 }
 
 export interface ConnectRequest {
@@ -88,8 +96,14 @@ export async function showPayments(
     lastEventAt: figures.lastEventAt?.toISOString() ?? null,
     waitingEvents: figures.waitingEvents,
     lastSyncAt: figures.lastSyncAt?.toISOString() ?? null,
+    parked: await pushesOf(core).parked(scope, PARKED_SHOWN_MAX),
   };
 }
+
+const PARKED_SHOWN_MAX = 100;
+
+const pushesOf = ({ pool }: Pick<Core, 'pool'>): PushQueries =>
+  new PushQueries(new LiveReads(pool, new LiveGenerations(pool, [rewardsProjector]), 'rewards'));
 
 /** Destroys the secrets; what was recorded stays. */
 export async function disconnectPayments(
@@ -114,7 +128,10 @@ export interface SyncRequest {
   readonly onProgress?: (invoices: number) => void;
 }
 
-/** Records what the provider has and no event told. */
+/**
+ * Records what the provider has and no event told. Rewards that the provider is to pay are looked
+ * at again, refused ones included.
+ */
 export async function syncTenantPayments(
   core: PaymentCore & Pick<Core, 'commands' | 'streams' | 'names' | 'pool'>,
   { provider }: Pick<PaymentWorld, 'provider'>,
@@ -130,6 +147,7 @@ export async function syncTenantPayments(
   const { streams, names } = core;
   const parts = { streams, names, record: recorderOf(core.commands) };
   try {
+    await askForAll(core, scope);
     const calls = (await provider()).calls(connection);
     const walk = { calls, since: from ?? timeNow() - WAITS_MS, ...watched };
     const synced = await syncPayments(parts, scope, walk);
@@ -141,6 +159,21 @@ export async function syncTenantPayments(
   }
 }
 
+const ACCOUNTS_AT_ONCE = 500;
+
+/** Makes the work anew: it may be lost with its table. */
+async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<void> {
+  const pushes = pushesOf({ pool });
+  for (let after = ''; ;) {
+    const accounts = await pushes.accountsToPay(scope, after, ACCOUNTS_AT_ONCE);
+    for (const account of accounts)
+      await askForWork(pool, { ...scope, account, dueAt: null, retriesParked: true });
+    const last = accounts.at(-1);
+    if (last === undefined || accounts.length < ACCOUNTS_AT_ONCE) return;
+    after = last;
+  }
+}
+
 /** An account as it is linked to the provider's customer. */
 export interface ShownPayer {
   readonly accountId: string;
@@ -148,6 +181,8 @@ export interface ShownPayer {
   /** The provider deleted the customer. */
   readonly gone: boolean;
   readonly subscription: Subscription | null;
+  /** Those that the provider pays. */
+  readonly rewards: readonly ShownPush[];
 }
 
 export async function showPayer(
@@ -168,7 +203,8 @@ export async function showPayer(
       ? undefined
       : await streams.customers.load(names.customerStream(scope, paymentProviderId));
   const gone = customer !== undefined && pictureOf(customer.state, since ?? 0).isGone;
-  return { accountId, paymentProviderId, gone, subscription };
+  const rewards = shownPushes(state);
+  return { accountId, paymentProviderId, gone, subscription, rewards };
 }
 
 /** A tenant that may be connected. */

@@ -1,5 +1,6 @@
 import type { Core } from '../../core/core.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
+import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob } from '../../policies/add-job.js';
 import type { ParkedReaction, ParkedReactions } from '../../policies/parked-reactions.js';
 import { PostgresParkedReactions } from '../../policies/postgres-parked-reactions.js';
@@ -31,7 +32,10 @@ export interface RetryResult {
   readonly parked: number;
 }
 
-type PolicyCore = Pick<Core, 'pool' | 'log' | 'codec' | 'commands' | 'streams' | 'names'>;
+type PolicyCore = Pick<
+  Core,
+  'pool' | 'log' | 'codec' | 'commands' | 'streams' | 'names' | 'tenants'
+>;
 
 const PAGE = 500;
 
@@ -87,12 +91,13 @@ export async function retryParkedReactions(
 
 /** Commands go through this process's command bus, jobs into the queue. */
 function retriesOf(
-  { pool, log, codec, commands, streams, names }: PolicyCore,
+  { pool, log, codec, commands, streams, names, tenants }: PolicyCore,
   parked: ParkedReactions,
 ): Retries {
   const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
   const carryOut = carryOutReactions(commands, queue, streams, {
     providers: new PaymentNotes(pool, names),
+    payments: new RewardPayments({ pool, tenants, streams }),
   });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }

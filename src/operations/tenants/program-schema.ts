@@ -17,6 +17,9 @@ const wholeFrom = (minimum: number) => ({
 // A hundred years: a longer time leads to dates that JSON clients cannot parse.
 const days = (minimum: number) => ({ type: 'integer', minimum, maximum: 36_525 });
 
+/** Who pays it: the ledger keeps it, or the payment provider puts it on the bill. */
+const payTo = { enum: ['ledger', 'provider'] } as const;
+
 const terms = {
   name: orNull(text),
   description: orNull(text),
@@ -30,6 +33,29 @@ const terms = {
   },
 };
 
+/** What the provider pays is an amount of money. */
+const creditOf = (moment: object) => ({
+  required: ['unit', 'assignedCredit'],
+  additionalProperties: false,
+  properties: {
+    type: true,
+    ...moment,
+    ...terms,
+    unit: { type: 'string', minLength: 1, maxLength: 64 },
+    assignedCredit: wholeFrom(1),
+    currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
+    payTo,
+  },
+  if: { required: ['payTo'], properties: { payTo: { const: 'provider' } } },
+  then: {
+    required: ['currency'],
+    properties: {
+      unit: { pattern: '^[Cc][Ee][Nn][Tt][Ss]$' },
+      currency: { type: 'string' },
+    },
+  },
+});
+
 const rewardOf = (moment: object) => ({
   type: 'object',
   required: ['type'],
@@ -37,18 +63,7 @@ const rewardOf = (moment: object) => ({
   allOf: [
     {
       if: { properties: { type: { const: 'CREDIT' } } },
-      then: {
-        required: ['unit', 'assignedCredit'],
-        additionalProperties: false,
-        properties: {
-          type: true,
-          ...moment,
-          ...terms,
-          unit: { type: 'string', minLength: 1, maxLength: 64 },
-          assignedCredit: wholeFrom(1),
-          currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
-        },
-      },
+      then: creditOf(moment),
     },
     {
       if: { properties: { type: { const: 'PCT_DISCOUNT' } } },
@@ -61,6 +76,7 @@ const rewardOf = (moment: object) => ({
           ...terms,
           discountPercent: { type: 'integer', minimum: 1, maximum: 100 },
           monthsDiscountIsValid: wholeFrom(1),
+          payTo,
         },
       },
     },

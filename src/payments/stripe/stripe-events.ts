@@ -98,12 +98,17 @@ function* factAt(
   yield { id: `sync ${id} ${kept.fact.kind} ${created}`, type, created: created * 1_000, ...kept };
 }
 
+/** Whether a subscription of this status bills nothing more. */
+export const hasEnded = (status: string): boolean => ENDED.has(status);
+
 const ENDED: ReadonlySet<string | null> = new Set(['canceled', 'unpaid', 'incomplete_expired']);
 
 function subscription(object: unknown): ReturnType<Reading> {
   const status = textIn(object, 'status');
   if (status === 'trialing') return about(object, { kind: 'TRIAL' });
-  return ENDED.has(status) ? about(object, { kind: 'CANCELLED' }) : ignored('STATUS');
+  if (ENDED.has(status)) return about(object, { kind: 'CANCELLED' });
+  // It changes no account, but a discount may wait for it.
+  return about(object, { kind: 'IGNORED', because: 'STATUS' });
 }
 
 function refundedCharge(charge: unknown): ReturnType<Reading> {

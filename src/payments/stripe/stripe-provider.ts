@@ -12,6 +12,7 @@ import {
 } from '../payment-provider.js';
 import { eventOf, invoiceFact, subscriptionFact } from './stripe-events.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
+import { stripePayments } from './stripe-payments.js';
 
 /** Answers have the shapes of this version, whatever the tenant's account is set to. */
 const API_VERSION = '2026-10-28.endive';
@@ -81,6 +82,7 @@ export class StripeProvider implements PaymentProvider {
       },
       factsPage: (since, cursor) => factsPage(stripe, Math.floor(since / 1_000), cursor),
       check: async () => void (await called(stripe.balance.retrieve())),
+      ...stripePayments(stripe, called),
     };
   }
 
@@ -145,11 +147,14 @@ async function called<T>(call: Promise<T>): Promise<T> {
 function failureOf(error: unknown): ProviderFailure {
   if (!(error instanceof Stripe.errors.StripeError))
     return new ProviderFailure('unavailable', 'no answer of the provider could be read');
-  const { statusCode, code } = error;
+  const { statusCode, code, headers } = error;
   if (statusCode === undefined)
     return new ProviderFailure('unavailable', 'the provider did not answer');
   const reason = `the provider answered ${statusCode}${code === undefined ? '' : ` (${code})`}`;
-  if (statusCode >= 500) return new ProviderFailure('failed', reason);
+  if (statusCode >= 500) {
+    const isKept = headers?.['idempotent-replayed'] === 'true';
+    return new ProviderFailure('failed', reason, isKept);
+  }
   const isLater = statusCode === 409 || statusCode === 429 || statusCode < 400;
   return new ProviderFailure(isLater ? 'unavailable' : 'refused', reason);
 }

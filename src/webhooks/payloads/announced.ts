@@ -37,6 +37,7 @@ const NOTHING: readonly Announced[] = [];
  * none of its personal values. Where only the state tells that nothing is new (a code that the user
  * had before), `Payloads.data` says so later.
  */
+// eslint-disable-next-line max-lines-per-function -- a case for each type of event
 export function announcedBy(event: AccountEvent): readonly Announced[] {
   switch (event.type) {
     case 'UserIdentified':
@@ -99,6 +100,11 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'RewardWithheld':
     case 'ErasureRequested':
     case 'ErasureCompleted':
+      return NOTHING;
+    // What the payment provider was paid is announced as a redemption.
+    case 'RewardPushStarted':
+    case 'RewardPushed':
+    case 'RewardPushRefused':
       return NOTHING;
   }
 }

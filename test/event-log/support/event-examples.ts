@@ -321,6 +321,40 @@ export const EVENT_EXAMPLES: Examples = {
   },
   RewardCancelled: { type: 'RewardCancelled', at: 22, ...REF, amount: 400, by: 'MODERATION' },
   RewardRestored: { type: 'RewardRestored', at: 23, ...REF, amount: 400 },
+  RewardPushStarted: {
+    type: 'RewardPushStarted',
+    at: 24,
+    ...REF,
+    push: 1,
+    amount: 400,
+    body: personal(ACCOUNT, {
+      calls: [
+        {
+          kind: 'BALANCE_CREDIT',
+          key: `reward:${REF.rewardId}`,
+          customer: 'cus_1',
+          amount: 400,
+          currency: 'USD',
+        },
+      ],
+      done: ['sub_1'],
+    }),
+  },
+  RewardPushed: {
+    type: 'RewardPushed',
+    at: 25,
+    ...REF,
+    push: 1,
+    reference: personal(ACCOUNT, 'cbtxn_1'),
+  },
+  RewardPushRefused: {
+    type: 'RewardPushRefused',
+    at: 26,
+    ...REF,
+    push: 1,
+    reason: 'the provider answered 404 (resource_missing)',
+    done: personal(ACCOUNT, ['sub_1']),
+  },
   ErasureRequested: {
     type: 'ErasureRequested',
     at: 41,

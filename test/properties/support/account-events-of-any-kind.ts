@@ -90,6 +90,7 @@ const promised: fc.Arbitrary<PromisedValue> = value.map((given) => {
   const { fuelTankCode: _, ...tank } = given;
   return tank;
 });
+const payTo = fc.constantFrom('provider' as const, undefined);
 const grantTerms: AnyOf<GrantTerms> = {
   value: promised,
   name: orNull(text),
@@ -99,6 +100,7 @@ const grantTerms: AnyOf<GrantTerms> = {
   delayDays: fc.nat(9),
   limit: orNull(fc.record({ total: orNull(fc.nat(3)), perDay: orNull(fc.nat(3)) })),
   redeemsAutomatically: fc.boolean(),
+  payTo,
 };
 const terms: fc.Arbitrary<RewardTerms> = fc.record({
   ...grantTerms,
@@ -119,6 +121,21 @@ const rewardRef = {
   rewardType: fc.constantFrom('CREDIT' as const, 'PCT_DISCOUNT' as const),
   unit: orNull(unit),
 };
+
+const push = fc.nat(2);
+const pushBody = fc.record({
+  calls: fc.array(
+    fc.record({
+      kind: fc.constant('BALANCE_CREDIT' as const),
+      key: text,
+      customer: text,
+      amount: whole,
+      currency: text,
+    }),
+    { maxLength: 2 },
+  ),
+  done: fc.array(text, { maxLength: 2 }),
+});
 
 const erased = {
   erasureId: id('erasure'),
@@ -234,6 +251,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     programVersion: orNull(fc.nat(3)),
     rule: orNull(rule),
     redeemsAutomatically: fc.boolean(),
+    payTo,
     adjustment,
   },
   RewardWithheld: {
@@ -251,7 +269,13 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
   },
   RewardBecameAvailable: { ...rewardRef, amount: whole },
   RewardExpired: { ...rewardRef, amount: whole },
-  CreditRedeemed: { ...rewardRef, redemptionId: text, amount: whole, adjustment },
+  CreditRedeemed: {
+    ...rewardRef,
+    redemptionId: text,
+    amount: whole,
+    adjustment,
+    externalReference: fc.option(hidden(text), { nil: undefined }),
+  },
   AccountCreditRedeemed: {
     redemptionId: id('redemption'),
     unit,
@@ -273,6 +297,14 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     by: fc.constantFrom('REQUEST' as const, 'MODERATION' as const),
   },
   RewardRestored: { ...rewardRef, amount: whole },
+  RewardPushStarted: { ...rewardRef, push, amount: whole, body: hidden(pushBody) },
+  RewardPushed: { ...rewardRef, push, reference: hidden(text) },
+  RewardPushRefused: {
+    ...rewardRef,
+    push,
+    reason: text,
+    done: hidden(fc.array(text, { maxLength: 2 })),
+  },
   ErasureRequested: { ...erased, suppressed: fc.array(text, { maxLength: 2 }) },
   ErasureCompleted: erased,
 };

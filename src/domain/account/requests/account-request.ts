@@ -7,6 +7,7 @@ import { programOf } from '../../tenant/program-document.js';
 import { decide } from '../account.decider.js';
 import type { AccountEvent, PersonId, Subscription } from '../account.events.js';
 import type { AccountState } from '../account.state.js';
+import type { ProviderSubscription, PushOutcome } from '../reward-push.js';
 import type { Seen } from '../seen.js';
 import type { Circumstances } from './circumstances.js';
 import {
@@ -104,6 +105,19 @@ export type AccountRequest =
       readonly rule: string;
       readonly earnedAt: number;
     }
+  | {
+      readonly type: 'StartRewardPush';
+      readonly rewardId: string;
+      readonly replaces: number;
+      readonly subscriptions: readonly ProviderSubscription[] | null;
+      readonly done: readonly string[];
+    }
+  | {
+      readonly type: 'RecordRewardPush';
+      readonly rewardId: string;
+      readonly push: number;
+      readonly outcome: PushOutcome;
+    }
   | { readonly type: 'ListRedeemedRewards' }
   | { readonly type: 'FlagReferral'; readonly referralId: string };
 
@@ -164,7 +178,10 @@ export function decideRequest(
         provided,
       });
     }
+    case 'StartRewardPush':
+      return startPush(state, request, given);
     case 'CancelRefundedRewards':
+    case 'RecordRewardPush':
     case 'FlagReferral':
     case 'BlockUser':
     case 'UnblockUser':
@@ -196,6 +213,18 @@ function applyCustomer(state: AccountState, given: Circumstances): Decision<Acco
   if ('needs' in context) return context;
   const picture = pictureOf(customer, paymentProviderIdSince ?? 0);
   return decide(state, { type: 'ApplyCustomer', picture, context });
+}
+
+function startPush(
+  state: AccountState,
+  request: Request<'StartRewardPush'>,
+  given: Circumstances,
+): Decision<AccountEvent> {
+  if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
+  const customer = given.provided.customers[state.paymentProviderId];
+  if (customer === undefined) return { needs: [{ kind: 'customer', id: state.paymentProviderId }] };
+  const { firstPaid } = pictureOf(customer, state.paymentProviderIdSince ?? 0);
+  return decide(state, { ...request, firstPaid, now: given.now });
 }
 
 function applyCode(

@@ -31,10 +31,15 @@ export function expectedRewards(
     const times = redemptions.get(reward.rewardId) ?? [];
     return [
       rewardRow(state, accountRef, reward, times.length),
-      ...times.map(({ rewardId, redemptionId, amount, at }, index) => ({
+      ...times.map(({ rewardId, redemptionId, amount, at, paid = null }, index) => ({
         table: redemptionsTable,
         key: [rewardId, redemptionId],
-        values: { number: index + 1, date_redeemed: at, quantity: amount },
+        values: {
+          number: index + 1,
+          date_redeemed: at,
+          quantity: amount,
+          external_reference: paid,
+        },
         isAbout: isAboutReward(rewardId),
       })),
     ];

@@ -24,14 +24,19 @@ export interface FoldedAccount {
   /** All referrals, including those from before the account was deleted and opened again. */
   readonly referrals: ReadonlyMap<string, ReferralState>;
   /** By reward, in order. */
-  readonly redemptions: ReadonlyMap<string, readonly Omit<ListedRedemption, 'person'>[]>;
+  readonly redemptions: ReadonlyMap<string, readonly FoldedRedemption[]>;
+}
+
+interface FoldedRedemption extends Omit<ListedRedemption, 'person'> {
+  /** The payment provider's id of the payment; absent or null: it was not paid there. */
+  readonly paid?: string | null;
 }
 
 /** Folds by the rules that decisions use; no projector is involved. */
 export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
   let state = initialState;
   const referrals = new Map<string, ReferralState>();
-  const redemptions = new Map<string, Omit<ListedRedemption, 'person'>[]>();
+  const redemptions = new Map<string, FoldedRedemption[]>();
   for (const { event } of events) {
     state = evolve(state, event);
     const referral =
@@ -49,8 +54,9 @@ export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
   return { state: asListed(state), referrals, redemptions };
 }
 
-function redemptionsOf(event: AccountEvent): readonly Omit<ListedRedemption, 'person'>[] {
-  if (event.type === 'CreditRedeemed') return [event];
+function redemptionsOf(event: AccountEvent): readonly FoldedRedemption[] {
+  if (event.type === 'CreditRedeemed')
+    return [{ ...event, paid: event.externalReference?.value ?? null }];
   return event.type === 'RedeemedRewardsListed' ? listedRedemptions(event) : [];
 }
 

@@ -1,0 +1,77 @@
+import { Map } from 'immutable';
+import type { AbsentAccount, OpenAccount, PushOfTheDeleted } from './account-shapes.js';
+import type { AccountEvent, AccountEventOf } from './account.events.js';
+import { isBeingPushed, rewardRef, type RewardPush, type RewardState } from './reward-state.js';
+
+/** Folds the way of rewards to the payment provider. */
+
+export type PushEvent = AccountEventOf<'RewardPushStarted' | 'RewardPushed' | 'RewardPushRefused'>;
+
+/** The reward after an event of its push. */
+export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
+  const before = reward.pushed;
+  switch (event.type) {
+    case 'RewardPushStarted': {
+      const { push, at, amount, body } = event;
+      const started: RewardPush = {
+        push,
+        status: 'STARTED',
+        firstAt: before?.firstAt ?? at,
+        at,
+        amount,
+        calls: body.value?.calls ?? null,
+        done: body.value?.done ?? [],
+        reason: null,
+        reference: null,
+      };
+      return { ...reward, cancellable: false, pushed: started };
+    }
+    case 'RewardPushed': {
+      const ended = before ?? noPush(event.at);
+      const reference = event.reference.value;
+      return { ...reward, pushed: { ...ended, status: 'PUSHED', reason: null, reference } };
+    }
+    case 'RewardPushRefused': {
+      const ended = before ?? noPush(event.at);
+      const done = event.done.value ?? [];
+      return { ...reward, pushed: { ...ended, status: 'PARKED', reason: event.reason, done } };
+    }
+  }
+}
+
+const noPush = (at: number): RewardPush => ({
+  push: 0,
+  status: 'PARKED',
+  firstAt: at,
+  at,
+  amount: 0,
+  calls: null,
+  done: [],
+  reason: null,
+  reference: null,
+});
+
+/** Of an account that is being deleted. */
+export function pushingOf({
+  rewards,
+  toPush,
+  account,
+}: OpenAccount): Map<string, PushOfTheDeleted> {
+  return Map(
+    [...toPush].flatMap((rewardId) => {
+      const reward = rewards.get(rewardId);
+      if (!reward?.pushed || !isBeingPushed(reward)) return [];
+      const { push, at, amount } = reward.pushed;
+      const kept = { reward: rewardRef(reward), subject: account, push, at, amount };
+      return [[rewardId, kept] as const];
+    }),
+  );
+}
+
+/** A deleted account learns only the outcome of what was on its way. */
+export function afterDeletion(state: AbsentAccount, event: AccountEvent): AbsentAccount {
+  if (event.type !== 'RewardPushed' && event.type !== 'RewardPushRefused') return state;
+  const { remains } = state;
+  if (!remains.pushing.has(event.rewardId)) return state;
+  return { ...state, remains: { ...remains, pushing: remains.pushing.delete(event.rewardId) } };
+}

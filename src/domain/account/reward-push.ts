@@ -1,0 +1,285 @@
+import type { PaidInvoice } from '../customer/customer.state.js';
+import type { Decision } from '../decision.js';
+import { personal, type Personal, type SubjectId } from '../personal.js';
+import type { RewardValue } from '../program.js';
+import type { AccountEvent, AccountEventOf, ProviderCall } from './account.events.js';
+import {
+  amountLeft,
+  rewardRef,
+  type AccountState,
+  type OpenAccount,
+  type PushOfTheDeleted,
+  type RewardState,
+} from './account.state.js';
+import { Draft } from './draft.js';
+import { isBeingPushed } from './reward-state.js';
+import { settle } from './rewards.js';
+
+/**
+ * Pays a reward by the payment provider: the calls are recorded, then made, then their outcome is
+ * recorded. Sent by the worker that makes the calls.
+ */
+export interface StartRewardPush {
+  readonly type: 'StartRewardPush';
+  readonly rewardId: string;
+  /** The number of the start that this one replaces; 0: it is the first. */
+  readonly replaces: number;
+  /** The customer's subscriptions that are not over; null: they are not known yet. */
+  readonly subscriptions: readonly ProviderSubscription[] | null;
+  /** Subscriptions that have the discount. */
+  readonly done: readonly string[];
+  /** The customer's first paid invoice; null: none. */
+  readonly firstPaid: PaidInvoice | null;
+  readonly now: number;
+}
+
+/** A subscription with the ids of its discounts. */
+export interface ProviderSubscription {
+  readonly id: string;
+  readonly discounts: readonly string[];
+}
+
+/** No events: there is nothing to pay, or a subscription is waited for. */
+export function startRewardPush(
+  state: AccountState,
+  command: StartRewardPush,
+): Decision<AccountEvent> {
+  const { rewardId, replaces, now } = command;
+  const known = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+  if (state.status === 'absent' || !known || !mayBePushed(state, known)) return { events: [] };
+  if ((known.pushed?.push ?? 0) !== replaces) return { events: [] };
+  const draft = new Draft(state);
+  const reward = settle(draft, rewardId, now) ?? known;
+  if (reward.phase !== 'AVAILABLE' || reward.dateCancelled !== null) return draft.decision();
+  const done = [...new Set([...(reward.pushed?.done ?? []), ...command.done])];
+  const calls = callsFor(state, reward, { ...command, done });
+  if (calls === undefined) return draft.decision();
+  const ref = { at: now, ...rewardRef(reward), push: replaces + 1 };
+  const amount = amountLeft(reward);
+  if (calls.length > 0)
+    draft.emit({
+      type: 'RewardPushStarted',
+      ...ref,
+      amount,
+      body: personal(state.account, { calls, done }),
+    });
+  else
+    draft.emit({
+      type: 'RewardPushed',
+      ...ref,
+      push: replaces,
+      reference: { subject: state.account, value: null },
+    });
+  return draft.decision();
+}
+
+/** Whether its owner and customer are there, and the provider does not have it. */
+function mayBePushed({ remains, paymentProviderId }: OpenAccount, reward: RewardState): boolean {
+  const { payTo, pushed, person } = reward;
+  const isOpen = payTo === 'provider' && pushed?.status !== 'PUSHED';
+  return isOpen && paymentProviderId !== null && !remains.forgotten.has(person);
+}
+
+/** Empty: nothing is left to pay. Undefined: a subscription is needed. */
+function callsFor(
+  state: OpenAccount,
+  reward: RewardState,
+  { firstPaid, subscriptions, done, replaces }: StartRewardPush,
+): readonly ProviderCall[] | undefined {
+  const customer = state.paymentProviderId ?? '';
+  const keyed = keyOf(reward.rewardId, replaces + 1);
+  const { value } = reward;
+  const balanceCredit = (amount: number, currency: string): readonly ProviderCall[] =>
+    amount > 0 ? [{ kind: 'BALANCE_CREDIT', key: keyed(null), customer, amount, currency }] : [];
+  if (value.type === 'CREDIT')
+    return balanceCredit(amountLeft(reward), value.currency ?? state.currency);
+  if (value.type !== 'PCT_DISCOUNT') return [];
+  // It never becomes two payments.
+  if (firstPaid !== null && reward.source === 'REFERRED' && done.length === 0)
+    return balanceCredit(partOf(firstPaid.amountPaid, value), firstPaid.currency);
+  const open = subscriptions?.filter(({ id }) => !done.includes(id)) ?? [];
+  if (open.length === 0) return subscriptions !== null && done.length > 0 ? [] : undefined;
+  const { discountPercent: percent, monthsDiscountIsValid: months } = value;
+  return open.map(({ id, discounts }) => ({
+    kind: 'DISCOUNT',
+    key: keyed(id),
+    subscription: id,
+    percent,
+    months,
+    keeps: discounts,
+  }));
+}
+
+type Discount = Extract<RewardValue, { type: 'PCT_DISCOUNT' }>;
+
+/** Rounded down, without a fraction on the way: products of two integers may exceed 2^53. */
+const partOf = (amount: number, { discountPercent }: Discount): number =>
+  Number((BigInt(amount) * BigInt(discountPercent)) / 100n);
+
+const keyOf =
+  (rewardId: string, push: number) =>
+  (subscription: string | null): string =>
+    [
+      'reward',
+      rewardId,
+      ...(subscription === null ? [] : [subscription]),
+      ...(push === 1 ? [] : [String(push)]),
+    ].join(':');
+
+/** What came of the calls. Sent at least once; what another start replaced changes nothing. */
+export interface RecordRewardPush {
+  readonly type: 'RecordRewardPush';
+  readonly rewardId: string;
+  /** Of the start that made the calls; 0: a call before any start was refused. */
+  readonly push: number;
+  readonly outcome: PushOutcome;
+  readonly now: number;
+}
+
+export type PushOutcome =
+  /** `reference`: the provider's id of what it made. */
+  | { readonly kind: 'pushed'; readonly reference: string }
+  | {
+      readonly kind: 'refused';
+      readonly reason: string;
+      /** Subscriptions that have the discount. */
+      readonly done: readonly string[];
+    };
+
+export function recordRewardPush(
+  state: AccountState,
+  command: RecordRewardPush,
+): Decision<AccountEvent> {
+  const { rewardId, push, now } = command;
+  const deleted = state.remains.pushing.get(rewardId);
+  if (deleted !== undefined)
+    return { events: deleted.push === push ? outcomeAfterDeletion(deleted, command) : [] };
+  const reward = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+  if (state.status === 'absent' || !reward || reward.payTo === undefined) return { events: [] };
+  const { pushed } = reward;
+  const isCurrent = (pushed?.push ?? 0) === push && pushed?.status !== 'PUSHED';
+  if (!isCurrent || isKnown(pushed, command)) return { events: [] };
+  const draft = new Draft(state);
+  const amount = Math.min(amountLeft(reward), pushed?.amount ?? 0);
+  const redeemed = { reward: rewardRef(reward), amount, at: dateOf(reward, now) };
+  draft.emit(...outcomeEvents(command, state.account, redeemed));
+  // Its expiry waited for the outcome.
+  if (command.outcome.kind === 'refused') settle(draft, rewardId, now);
+  return draft.decision();
+}
+
+const isKnown = (pushed: RewardState['pushed'], { outcome }: RecordRewardPush): boolean =>
+  pushed?.status === 'PARKED' && outcome.kind === 'refused' && pushed.reason === outcome.reason;
+
+/** Of the redemption: a reward is not redeemed after it expired. */
+function dateOf({ dateExpires, pushed }: RewardState, now: number): number {
+  const isOver = dateExpires !== null && dateExpires <= now;
+  return isOver && pushed !== undefined ? pushed.at : now;
+}
+
+interface Redeemed extends Pick<PushOfTheDeleted, 'reward' | 'amount'> {
+  readonly at: number;
+}
+
+function outcomeEvents(
+  { outcome, push, now }: RecordRewardPush,
+  subject: SubjectId,
+  { reward, amount, at }: Redeemed,
+  opened: <T>(value: T) => Personal<T> = (value) => personal(subject, value),
+): readonly AccountEvent[] {
+  const ref = { at: now, ...reward, push };
+  if (outcome.kind === 'refused') {
+    const { reason, done } = outcome;
+    return [{ type: 'RewardPushRefused', ...ref, reason, done: opened(done) }];
+  }
+  const reference = opened(outcome.reference);
+  const redeemed: AccountEventOf<'CreditRedeemed'> = {
+    type: 'CreditRedeemed',
+    at,
+    ...reward,
+    redemptionId: providerRedemptionId(reward.rewardId),
+    amount,
+    externalReference: reference,
+  };
+  const pushed = { type: 'RewardPushed', ...ref, reference } as const;
+  return amount > 0 ? [pushed, redeemed] : [pushed];
+}
+
+/** The key of its ids is destroyed: they are left out. */
+function outcomeAfterDeletion(
+  { reward, subject, amount, at }: PushOfTheDeleted,
+  command: RecordRewardPush,
+): readonly AccountEvent[] {
+  const nothing = <T>(): Personal<T> => ({ subject, value: null });
+  return outcomeEvents(command, subject, { reward, amount, at }, nothing);
+}
+
+/** The provider pays a reward once, so the id of the redemption is derived from the reward's. */
+const providerRedemptionId = (rewardId: string): string => `${rewardId}-provider`;
+
+/** What is to be done for an account. */
+export interface DuePushes {
+  /** Oldest first. */
+  readonly rewards: readonly RewardState[];
+  /** When the next one is due by its date; null: none is. */
+  readonly nextAt: number | null;
+}
+
+/** @param retriesParked whether refused ones are tried again. */
+export function duePushes(
+  state: AccountState,
+  { now, retriesParked }: { readonly now: number; readonly retriesParked: boolean },
+): DuePushes {
+  if (state.status === 'absent') return { rewards: [], nextAt: null };
+  const open = [...state.toPush].flatMap((id) => state.rewards.get(id) ?? []);
+  const coming = open.filter((reward) => isOpenAt(state, reward, now));
+  const isDue = ({ phase, dateScheduledFor, pushed }: RewardState): boolean =>
+    (phase === 'AVAILABLE' || (dateScheduledFor ?? 0) <= now) &&
+    (retriesParked || pushed?.status !== 'PARKED');
+  const dates = coming.flatMap(({ phase, dateScheduledFor: date }) =>
+    phase === 'PENDING' && date !== null && date > now ? [date] : [],
+  );
+  return {
+    rewards: coming.filter(isDue).sort(byGrant),
+    nextAt: dates.length === 0 ? null : Math.min(...dates),
+  };
+}
+
+function isOpenAt(state: OpenAccount, reward: RewardState, now: number): boolean {
+  if (isBeingPushed(reward)) return true;
+  const { dateExpires, dateCancelled } = reward;
+  const isOver = dateCancelled !== null || (dateExpires !== null && dateExpires <= now);
+  return !isOver && mayBePushed(state, reward);
+}
+
+const byGrant = (a: RewardState, b: RewardState): number =>
+  a.dateGiven - b.dateGiven || (a.rewardId < b.rewardId ? -1 : 1);
+
+/** A reward that the provider pays, as operators see it. */
+export interface ShownPush {
+  readonly rewardId: string;
+  readonly state: 'WAITING' | 'PUSHED' | 'PARKED';
+  readonly externalReference: string | null;
+  readonly reason: string | null;
+}
+
+/** Of an account, oldest first; cancelled and expired ones that were never paid are left out. */
+export function shownPushes(state: OpenAccount): readonly ShownPush[] {
+  return [...state.rewards.values()]
+    .filter(({ payTo, person }) => payTo !== undefined && !state.remains.forgotten.has(person))
+    .filter(
+      ({ pushed, dateCancelled, phase }) =>
+        pushed?.status === 'PUSHED' || (dateCancelled === null && phase !== 'EXPIRED'),
+    )
+    .sort(byGrant)
+    .map(({ rewardId, pushed }) => ({
+      rewardId,
+      state: pushStateOf(pushed),
+      externalReference: pushed?.reference ?? null,
+      reason: pushed?.reason ?? null,
+    }));
+}
+
+/** `WAITING`: also while a call is under way. */
+export const pushStateOf = (pushed: RewardState['pushed']): ShownPush['state'] =>
+  pushed === undefined || pushed.status === 'STARTED' ? 'WAITING' : pushed.status;

@@ -1,0 +1,38 @@
+import type { Pool } from 'pg';
+import type { ReadableStreams } from '../../command-handling/readable-streams.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import type { Reaction } from '../../policies/policy.js';
+import type { DomainEvent } from '../../domain/events.js';
+import { reservationOfCustomer } from '../../privacy/keyed-names.js';
+import type { LedgerEvent } from '../../projecting/projector.js';
+import { askForWork, wakeWork } from './payment-work.js';
+
+type PaymentReaction = Extract<Reaction, { kind: 'payment' }>;
+
+/** Asks for the accounts that an event gives something to pay. */
+export class RewardPayments {
+  /** Called when something is due. */
+  onAsked: () => void = () => undefined;
+
+  constructor(
+    private readonly parts: {
+      readonly pool: Pool;
+      readonly tenants: Pick<TenantDirectory, 'read'>;
+      readonly streams: Pick<ReadableStreams, 'reservations'>;
+    },
+  ) {}
+
+  /** Harmless when repeated. @throws when the database or the log is unavailable. */
+  async plan(event: LedgerEvent<DomainEvent>, { of, dueAt }: PaymentReaction): Promise<void> {
+    const { pool, tenants, streams } = this.parts;
+    const { tenant, mode } = event;
+    if ((await tenants.read(tenant))?.programType !== 'PAYMENT_PROVIDER') return;
+    if ('account' in of) await askForWork(pool, { tenant, mode, account: of.account, dueAt });
+    else {
+      const { state } = await streams.reservations.load(reservationOfCustomer(of.customer));
+      if (state.status !== 'held') return;
+      await wakeWork(pool, { tenant, mode, account: state.holder.account });
+    }
+    this.onAsked();
+  }
+}

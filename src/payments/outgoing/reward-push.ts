@@ -1,0 +1,184 @@
+import { AccountCommandEnvelope, type Commands } from '../../command-handling/commands.js';
+import type { ReadableStreams } from '../../command-handling/readable-streams.js';
+import type { ProviderCall } from '../../domain/account/account.events.js';
+import type { AccountState, RewardPush, RewardState } from '../../domain/account/account.state.js';
+import type { AccountRequest } from '../../domain/account/requests/account-request.js';
+import type { PushOutcome } from '../../domain/account/reward-push.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
+import { newId, timeNow } from '../../foundation/world.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import { ProviderFailure, type ProviderCalls } from '../payment-provider.js';
+
+/** Where a reward is behind a turn. */
+export type PushTurn =
+  | 'pushed'
+  | 'refused'
+  /** For a subscription of its customer. */
+  | 'waits'
+  /** Nothing is to be paid, or another process pays it. */
+  | 'nothing';
+
+interface PushParts {
+  readonly commands: Commands;
+  readonly streams: Pick<ReadableStreams, 'accounts'>;
+  readonly names: Pick<KeyedNames, 'accountStream'>;
+}
+
+/** The provider forgets keys after a day. */
+const KEY_KNOWN_MS = 23 * 3_600_000;
+
+/**
+ * Pays the rewards of one account: what is to be called is recorded, then called, then its outcome
+ * is recorded. A step that is repeated finds what the one before has recorded.
+ */
+export class AccountPushes {
+  constructor(
+    private readonly parts: PushParts,
+    private readonly scope: Scope,
+    private readonly account: AccountRef,
+    private readonly provider: ProviderCalls,
+  ) {}
+
+  async state(): Promise<AccountState> {
+    const { streams, names } = this.parts;
+    return (await streams.accounts.load(names.accountStream(this.scope, this.account))).state;
+  }
+
+  /** @throws {ProviderFailure} that a later repetition may not meet. */
+  async push(reward: RewardState): Promise<PushTurn> {
+    const { pushed } = reward;
+    try {
+      if (pushed === undefined) return await this.start(reward, 0, []);
+      if (pushed.status === 'STARTED') return await this.call(reward, pushed, false);
+      return await this.startAgain(reward, pushed);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // Before any call: the provider refuses to say what is there.
+      return this.refuse(reward, pushed?.push ?? 0, error, []);
+    }
+  }
+
+  /** Records the calls, then makes them. */
+  private async start(
+    reward: RewardState,
+    replaces: number,
+    done: readonly string[],
+  ): Promise<PushTurn> {
+    const { rewardId, value } = reward;
+    const request = { type: 'StartRewardPush', rewardId, replaces, done } as const;
+    const first = await this.execute({ ...request, subscriptions: null });
+    let after = rewardIn(first, rewardId);
+    if (isUnchanged(reward, after) && value.type === 'PCT_DISCOUNT') {
+      const customer = first.status === 'open' ? first.paymentProviderId : null;
+      if (customer === null) return 'nothing';
+      const subscriptions = await this.provider.subscriptionsOf(customer);
+      after = rewardIn(await this.execute({ ...request, subscriptions }), rewardId);
+      if (isUnchanged(reward, after)) return 'waits';
+    }
+    if (after?.pushed?.status === 'PUSHED') return 'pushed';
+    if (after?.pushed?.status !== 'STARTED' || after.pushed.push !== replaces + 1) return 'nothing';
+    return this.call(after, after.pushed, true);
+  }
+
+  /** Behind a refusal, or a failure that the provider keeps: what is there stays. */
+  private async startAgain(reward: RewardState, pushed: RewardPush): Promise<PushTurn> {
+    const made = await this.madeBy(reward, pushed);
+    const reference = made.size > 0 && made.size === pushed.calls?.length && first(made);
+    if (typeof reference === 'string') return this.succeed(reward, pushed.push, reference);
+    return this.start(reward, pushed.push, doneBy([...made.keys()]));
+  }
+
+  /** @param isNew the calls were recorded just now, by this process. */
+  private async call(reward: RewardState, pushed: RewardPush, isNew: boolean): Promise<PushTurn> {
+    const { calls, push, at } = pushed;
+    // Its key is destroyed.
+    if (calls === null) return 'nothing';
+    const isForgotten = !isNew && timeNow() - at >= KEY_KNOWN_MS;
+    const made = isForgotten ? await this.madeBy(reward, pushed) : new Map<ProviderCall, string>();
+    for (const call of calls) {
+      if (made.has(call)) continue;
+      try {
+        made.set(call, await this.provider.pay(call, reward.rewardId));
+      } catch (error) {
+        if (isRefusal(error)) return this.refuse(reward, push, error, [...made.keys()]);
+        // The next try behind this one has another key.
+        if (error instanceof ProviderFailure && error.isKept && !isNew)
+          return this.startAgain(reward, pushed);
+        throw error;
+      }
+    }
+    return this.succeed(reward, push, first(made) ?? '');
+  }
+
+  private async madeBy(
+    { rewardId }: RewardState,
+    { calls, firstAt }: RewardPush,
+  ): Promise<Map<ProviderCall, string>> {
+    const made = new Map<ProviderCall, string>();
+    for (const call of calls ?? []) {
+      const reference = await this.provider.made(call, rewardId, firstAt);
+      if (reference !== undefined) made.set(call, reference);
+    }
+    return made;
+  }
+
+  private async succeed(
+    { rewardId }: RewardState,
+    push: number,
+    reference: string,
+  ): Promise<PushTurn> {
+    await this.record(rewardId, push, { kind: 'pushed', reference });
+    return 'pushed';
+  }
+
+  private async refuse(
+    { rewardId }: RewardState,
+    push: number,
+    { message }: ProviderFailure,
+    made: readonly ProviderCall[],
+  ): Promise<PushTurn> {
+    await this.record(rewardId, push, { kind: 'refused', reason: message, done: doneBy(made) });
+    return 'refused';
+  }
+
+  private async record(rewardId: string, push: number, outcome: PushOutcome): Promise<void> {
+    await this.execute({ type: 'RecordRewardPush', rewardId, push, outcome });
+  }
+
+  private async execute(request: AccountRequest): Promise<AccountState> {
+    const commandId = newId();
+    const meta = {
+      scope: this.scope,
+      commandId,
+      correlationId: commandId,
+      causationId: commandId,
+      actor: { kind: 'system' as const, id: 'payment-provider' },
+      idempotency: null,
+    };
+    const outcome = await this.parts.commands.execute(
+      new AccountCommandEnvelope(meta, this.account, request),
+    );
+    return outcome.kind === 'accepted' ? outcome.state : this.state();
+  }
+}
+
+const isRefusal = (error: unknown): error is ProviderFailure =>
+  error instanceof ProviderFailure && error.kind === 'refused';
+
+const rewardIn = (state: AccountState, rewardId: string): RewardState | undefined =>
+  state.status === 'open' ? state.rewards.get(rewardId) : undefined;
+
+/** Whether the start of a push was neither recorded nor made needless. */
+const isUnchanged = (before: RewardState, after: RewardState | undefined): boolean =>
+  after !== undefined &&
+  after.dateCancelled === null &&
+  after.phase === 'AVAILABLE' &&
+  after.pushed?.push === before.pushed?.push &&
+  after.pushed?.status === before.pushed?.status;
+
+const first = (made: ReadonlyMap<ProviderCall, string>): string | undefined =>
+  made.values().next().value;
+
+/** Subscriptions that have the discount. */
+const doneBy = (calls: readonly ProviderCall[]): readonly string[] =>
+  calls.flatMap((call) => (call.kind === 'DISCOUNT' ? [call.subscription] : []));

@@ -1,0 +1,244 @@
+import type { Commands } from '../../command-handling/commands.js';
+import type { ReadableStreams } from '../../command-handling/readable-streams.js';
+import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
+import { duePushes } from '../../domain/account/reward-push.js';
+import type { RewardState } from '../../domain/account/account.state.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Logger } from '../../foundation/logger.js';
+import { backOffMs, pause } from '../../foundation/pause.js';
+import { elapsed, timeNow } from '../../foundation/world.js';
+import { describeFailure } from '../../policies/describe-failure.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import type { PaymentConnections } from '../payment-connections.js';
+import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';
+import { scopeKey, type ClaimedWork, type NextWork, type PaymentWork } from './payment-work.js';
+import { lookAgainInMs, retryInMs } from './push-retries.js';
+import { AccountPushes, type PushTurn } from './reward-push.js';
+
+export interface RewardPusherParts {
+  readonly work: PaymentWork;
+  readonly tenants: Pick<TenantDirectory, 'read'>;
+  readonly connections: Pick<PaymentConnections, 'current'>;
+  /** Loaded when it is first needed. */
+  readonly provider: () => Promise<Pick<PaymentProvider, 'calls'>>;
+  readonly commands: Commands;
+  readonly streams: Pick<ReadableStreams, 'accounts'>;
+  readonly names: Pick<KeyedNames, 'accountStream'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** What came of a turn of a reward; `failed`: the provider gave no outcome. */
+  readonly onTurn?: (turn: PushTurn | 'failed') => void;
+}
+
+/** Accounts at once, of this process and of one tenant in it: each waits for one call at a time. */
+const AT_ONCE = 32;
+const AT_ONCE_OF_TENANT = 2;
+const POLL_MS = 250;
+const RETRY = { first: 100, max: 5_000 };
+/** Of a tenant that is suspended or not connected. */
+const PAUSED_MS = 5_000;
+/** Of an account that could not be read or written. */
+const AWAY_MS = 5_000;
+/** Then the rest of an account comes in its next turn: a claim is not for ever. */
+const TURN_MS = 60_000;
+
+/**
+ * Pays the rewards that the payment provider pays, account by account. The tenants come in turn, so
+ * that a slow provider holds up its own tenant alone. Any number of processes share the work.
+ */
+export class RewardPusher {
+  private readonly stopping = new AbortController();
+  private running: Promise<unknown> | undefined;
+  private readonly underWay = new Map<Promise<void>, string>();
+  /** Until when, by the clock of `elapsed`. */
+  private readonly paused = new Map<string, number>();
+  private lastTenant = '';
+  private readAt = 0;
+  private wake: () => void = () => undefined;
+  private hasNews = false;
+  private problem: string | null = null;
+
+  constructor(private readonly parts: RewardPusherParts) {}
+
+  start(): void {
+    this.readAt = elapsed();
+    this.running ??= this.work();
+  }
+
+  /** Calls under way end, and are recorded. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.look();
+    await this.running;
+    await Promise.all(this.underWay.keys());
+  }
+
+  /** Something may be due. */
+  look(): void {
+    this.hasNews = true;
+    this.wake();
+  }
+
+  /** For the health page: how long it could not read what is due. */
+  status(): { readonly stillSeconds: number; readonly lastError: string | null } {
+    const works = this.running !== undefined && !this.stopping.signal.aborted;
+    return {
+      stillSeconds: works ? (elapsed() - this.readAt) / 1_000 : 0,
+      lastError: works ? this.problem : null,
+    };
+  }
+
+  private async work(): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        this.hasNews = false;
+        const claimed = await this.claim();
+        failures = 0;
+        this.readAt = elapsed();
+        this.problem = null;
+        if (claimed === 0) await this.rest(POLL_MS);
+      } catch (error) {
+        this.problem = describeFailure(error);
+        await this.rest(backOffMs(failures++, RETRY));
+      }
+    }
+  }
+
+  private async claim(): Promise<number> {
+    const room = AT_ONCE - this.underWay.size;
+    if (room <= 0) return 0;
+    for (const [scope, until] of this.paused) if (until <= elapsed()) this.paused.delete(scope);
+    const claimed = await this.parts.work.claim({
+      accounts: room,
+      ofTenant: AT_ONCE_OF_TENANT,
+      underWay: [...this.underWay.values()],
+      paused: [...this.paused.keys()],
+      after: this.lastTenant,
+    });
+    for (const work of claimed) {
+      this.lastTenant = work.tenant;
+      const turn: Promise<void> = this.turn(work).finally(() => {
+        this.underWay.delete(turn);
+        this.look();
+      });
+      this.underWay.set(turn, work.tenant);
+    }
+    return claimed.length;
+  }
+
+  /** Never rejects: a claim that cannot be released lapses. */
+  private async turn(work: ClaimedWork): Promise<void> {
+    try {
+      const next = await this.nextOf(work).catch((error: unknown): NextWork => {
+        this.problem = describeFailure(error);
+        return { ...postponed(work, AWAY_MS), reason: 'the ledger could not be read or written' };
+      });
+      await this.parts.work.release(work, next);
+    } catch (error) {
+      this.parts.logger.warn({ error: describeFailure(error) }, 'a claim could not be released');
+    }
+  }
+
+  private async nextOf(work: ClaimedWork): Promise<NextWork> {
+    const calls = await this.callsFor(work);
+    if (calls !== 'unconnected') return new AccountTurn(this.parts, work, calls).run(this.stopping);
+    this.paused.set(scopeKey(work), elapsed() + PAUSED_MS);
+    return postponed(work, 0);
+  }
+
+  private async callsFor({ tenant: alias, mode }: Scope): Promise<ProviderCalls | 'unconnected'> {
+    const tenant = await this.parts.tenants.read(alias);
+    if (tenant === undefined || tenant.suspended !== null) return 'unconnected';
+    const connection = await this.parts.connections.current(tenant, mode);
+    if (connection === undefined) return 'unconnected';
+    return (await this.parts.provider()).calls(connection);
+  }
+
+  /** Until a turn ended or something was asked for, or for so long. */
+  private async rest(ms: number): Promise<void> {
+    const waking = new AbortController();
+    this.wake = () => waking.abort();
+    if (!this.stopping.signal.aborted && !this.hasNews) await pause(ms, waking.signal);
+    this.wake = () => undefined;
+  }
+}
+
+const postponed = (
+  { failures, retriesParked }: ClaimedWork,
+  ms: number,
+): Extract<NextWork, { kind: 'later' }> => ({
+  kind: 'later',
+  after: { ms },
+  failures,
+  reason: null,
+  retriesParked,
+});
+
+/** All that is due of one account, one call after the other. */
+class AccountTurn {
+  private readonly pushes: AccountPushes;
+  private readonly had = new Set<string>();
+  private failure: ProviderFailure | undefined;
+  private waits = false;
+  /** A discount whose call has no outcome: its subscription is not touched by another reward. */
+  private isDiscountOpen = false;
+
+  constructor(
+    private readonly parts: RewardPusherParts,
+    private readonly work: ClaimedWork,
+    calls: ProviderCalls,
+  ) {
+    this.pushes = new AccountPushes(parts, work, work.account, calls);
+  }
+
+  async run({ signal }: AbortController): Promise<NextWork> {
+    const began = elapsed();
+    for (;;) {
+      const { reward, nextAt } = await this.due();
+      if (reward === undefined) return this.next(nextAt);
+      if (signal.aborted || elapsed() - began > TURN_MS) return postponed(this.work, 0);
+      this.had.add(reward.rewardId);
+      await this.push(reward);
+    }
+  }
+
+  private async due(): Promise<{ reward: RewardState | undefined; nextAt: number | null }> {
+    const { retriesParked } = this.work;
+    const due = duePushes(await this.pushes.state(), { now: timeNow(), retriesParked });
+    const reward = due.rewards.find(
+      ({ rewardId, value }) =>
+        !this.had.has(rewardId) && !(this.isDiscountOpen && value.type === 'PCT_DISCOUNT'),
+    );
+    return { reward, nextAt: due.nextAt };
+  }
+
+  private async push(reward: RewardState): Promise<void> {
+    try {
+      const turn = await this.pushes.push(reward);
+      this.waits ||= turn === 'waits';
+      this.parts.onTurn?.(turn);
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error;
+      this.failure = error;
+      this.isDiscountOpen ||= reward.value.type === 'PCT_DISCOUNT';
+      this.parts.onTurn?.('failed');
+    }
+  }
+
+  private next(nextAt: number | null): NextWork {
+    const { retriesParked } = this.work;
+    const failures = this.work.failures + 1;
+    const later = { kind: 'later', failures, retriesParked: false } as const;
+    if (this.failure !== undefined)
+      return {
+        ...later,
+        after: { ms: retryInMs(failures) },
+        reason: this.failure.message,
+        retriesParked,
+      };
+    if (this.waits)
+      return { ...later, after: { ms: lookAgainInMs(failures) }, reason: 'no subscription yet' };
+    if (nextAt !== null) return { ...later, after: { at: nextAt }, failures: 0, reason: null };
+    return { kind: 'none' };
+  }
+}

@@ -1,0 +1,158 @@
+import type Stripe from 'stripe';
+import type { ProviderCall } from '../../domain/account/account.events.js';
+import type { ProviderSubscription } from '../../domain/account/reward-push.js';
+import { ProviderFailure, type ProviderCalls } from '../payment-provider.js';
+import { hasEnded } from './stripe-events.js';
+
+/** Rewards on the bill: balance credits, coupons and discounts. */
+
+type Called = <T>(call: Promise<T>) => Promise<T>;
+type Payments = Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'>;
+type BalanceCredit = Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>;
+type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
+
+const PAGE = 100;
+/** The clocks of this machine and of the provider differ by less. */
+const CLOCKS_DIFFER_MS = 24 * 3_600_000;
+
+export function stripePayments(stripe: Stripe, called: Called): Payments {
+  return {
+    subscriptionsOf: async (customer) => {
+      const { data } = await called(stripe.subscriptions.list({ customer, limit: PAGE }));
+      return data.filter(({ status }) => !hasEnded(status)).map(withDiscounts);
+    },
+    pay: (call, rewardId) =>
+      call.kind === 'BALANCE_CREDIT'
+        ? payBalance(stripe, called, call, rewardId)
+        : addDiscount(stripe, called, call, rewardId),
+    made: (call, rewardId, since) =>
+      call.kind === 'BALANCE_CREDIT'
+        ? balanceMade(stripe, called, call, { rewardId, since })
+        : discountMade(stripe, called, call, rewardId),
+  };
+}
+
+async function payBalance(
+  stripe: Stripe,
+  called: Called,
+  { customer, amount, currency, key }: BalanceCredit,
+  rewardId: string,
+): Promise<string> {
+  const body = {
+    amount: -amount,
+    currency: currency.toLowerCase(),
+    metadata: { rewardId },
+  };
+  const made = await called(
+    stripe.customers.createBalanceTransaction(customer, body, { idempotencyKey: key }),
+  );
+  return idOf(made);
+}
+
+/** The provider lists the newest first. */
+async function balanceMade(
+  stripe: Stripe,
+  called: Called,
+  { customer }: BalanceCredit,
+  { rewardId, since }: { readonly rewardId: string; readonly since: number },
+): Promise<string | undefined> {
+  const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000);
+  for (let after: string | undefined; ;) {
+    const page = await called(
+      stripe.customers.listBalanceTransactions(customer, {
+        limit: PAGE,
+        ...(after === undefined ? {} : { starting_after: after }),
+      }),
+    );
+    const made = page.data.find(({ metadata }) => metadata?.['rewardId'] === rewardId);
+    if (made !== undefined) return made.id;
+    const last = page.data.at(-1);
+    if (!page.has_more || last === undefined || last.created < from) return undefined;
+    after = last.id;
+  }
+}
+
+/** The coupon is there, then the discount is added behind those that the subscription keeps. */
+async function addDiscount(
+  stripe: Stripe,
+  called: Called,
+  { subscription, keeps, key, ...terms }: Discount,
+  rewardId: string,
+): Promise<string> {
+  const coupon = couponOf(terms);
+  await ensureCoupon(stripe, called, coupon, terms);
+  const discounts = [...keeps.map((discount) => ({ discount })), { coupon }];
+  const changed = await called(
+    stripe.subscriptions.update(
+      subscription,
+      { discounts, metadata: { rewardId } },
+      { idempotencyKey: key },
+    ),
+  );
+  return newDiscount(changed, keeps) ?? coupon;
+}
+
+/** Each push to a subscription names its reward there; an account's pushes follow one another. */
+async function discountMade(
+  stripe: Stripe,
+  called: Called,
+  { subscription, keeps, ...terms }: Discount,
+  rewardId: string,
+): Promise<string | undefined> {
+  const found = await called(stripe.subscriptions.retrieve(subscription));
+  if (found.metadata['rewardId'] !== rewardId) return undefined;
+  return newDiscount(found, keeps) ?? couponOf(terms);
+}
+
+type CouponTerms = Pick<Discount, 'percent' | 'months'>;
+
+const couponOf = ({ percent, months }: CouponTerms): string => `ref_${percent}_${months ?? 'once'}`;
+
+async function ensureCoupon(
+  stripe: Stripe,
+  called: Called,
+  id: string,
+  { percent, months }: CouponTerms,
+): Promise<void> {
+  const missing = await called(stripe.coupons.retrieve(id).then(() => false, isMissing));
+  if (!missing) return;
+  const duration =
+    months === null
+      ? ({ duration: 'once' } as const)
+      : ({ duration: 'repeating', duration_in_months: months } as const);
+  const made = stripe.coupons.create({ id, percent_off: percent, ...duration });
+  // Another process made it meanwhile.
+  await called(made.then(() => undefined, unlessCode('resource_already_exists')));
+}
+
+const isMissing = (error: unknown): true => {
+  if (codeOf(error) === 'resource_missing') return true;
+  throw error;
+};
+
+const unlessCode = (code: string) => (error: unknown) => {
+  if (codeOf(error) !== code) throw error;
+};
+
+const codeOf = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+
+const withDiscounts = ({ id, discounts }: Stripe.Subscription): ProviderSubscription => ({
+  id,
+  discounts: idsOf(discounts),
+});
+
+/** Ids, or the objects themselves. */
+const idsOf = (discounts: readonly (string | Stripe.Discount)[]): readonly string[] =>
+  discounts.map((discount) => (typeof discount === 'string' ? discount : discount.id));
+
+const newDiscount = (
+  { discounts }: Stripe.Subscription,
+  keeps: readonly string[],
+): string | undefined => idsOf(discounts).find((id) => !keeps.includes(id));
+
+/** An answer without an id is none: the call is repeated. */
+function idOf({ id }: { readonly id?: unknown }): string {
+  if (typeof id === 'string' && id !== '') return id;
+  throw new ProviderFailure('unavailable', 'the provider answered without an id');
+}

@@ -1,0 +1,413 @@
+import type { AccountCommand } from '../../src/domain/account/account.decider.js';
+import type {
+  AccountEvent,
+  AccountEventOf,
+  ProviderCall,
+} from '../../src/domain/account/account.events.js';
+import {
+  duePushes,
+  shownPushes,
+  type PushOutcome,
+  type StartRewardPush,
+} from '../../src/domain/account/reward-push.js';
+import type { PaidInvoice } from '../../src/domain/customer/customer.state.js';
+import { personal, type Personal } from '../../src/domain/personal.js';
+import {
+  accountOpened,
+  credit,
+  creditRedeemed,
+  discount,
+  erasureRequested,
+  forgotten,
+  refOf,
+  rewardCancelled,
+  rewardGranted,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, BOB, fold, given, NOW } from './support/account-scenario.js';
+
+/** Rewards that the payment provider pays. */
+
+const SUBJECT = ACME.accountRef;
+const customer: AccountEvent = {
+  type: 'PaymentProviderIdSet',
+  at: NOW - 9,
+  paymentProviderId: personal(SUBJECT, 'cus_1'),
+};
+const reward = (
+  value: Parameters<typeof rewardGranted>[2],
+  over: Partial<AccountEventOf<'RewardGranted'>> = {},
+) => rewardGranted('r', BOB, value, { at: NOW - 8, payTo: 'provider', ...over });
+const EUROS = { ...credit(500), currency: 'EUR' } as const;
+const CREDIT = reward(EUROS);
+const TEN_OFF = reward(discount(10), { source: 'REFERRED', referralId: 'referral' });
+const ACCOUNT = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+const LINKED = [...ACCOUNT, customer];
+const INVOICE: PaidInvoice = { created: 1, amountPaid: 1999, currency: 'USD', interval: null };
+
+const start = (over: Partial<StartRewardPush> = {}): AccountCommand => ({
+  type: 'StartRewardPush',
+  rewardId: 'r',
+  replaces: 0,
+  subscriptions: null,
+  done: [],
+  firstPaid: null,
+  now: NOW,
+  ...over,
+});
+const record = (outcome: PushOutcome, push = 1, now = NOW): AccountCommand => ({
+  type: 'RecordRewardPush',
+  rewardId: 'r',
+  push,
+  outcome,
+  now,
+});
+const PAID: PushOutcome = { kind: 'pushed', reference: 'cbtxn_1' };
+const REFUSED: PushOutcome = { kind: 'refused', reason: 'the provider answered 404', done: [] };
+
+const balanceCredit = (amount: number, currency: string, key = 'reward:r'): ProviderCall => ({
+  kind: 'BALANCE_CREDIT',
+  key,
+  customer: 'cus_1',
+  amount,
+  currency,
+});
+const tenOff = (subscription: string, over: object = {}): ProviderCall => ({
+  kind: 'DISCOUNT',
+  key: `reward:r:${subscription}`,
+  subscription,
+  percent: 10,
+  months: null,
+  keeps: [],
+  ...over,
+});
+
+const started = (
+  granted: AccountEventOf<'RewardGranted'>,
+  calls: readonly ProviderCall[],
+  over: Partial<AccountEventOf<'RewardPushStarted'>> & { readonly done?: readonly string[] } = {},
+): AccountEvent => {
+  const { done = [], ...rest } = over;
+  const amount = granted.value.type === 'CREDIT' ? granted.value.assignedCredit : 0;
+  const body = personal(SUBJECT, { calls, done });
+  return { type: 'RewardPushStarted', at: NOW, ...refOf(granted), push: 1, amount, body, ...rest };
+};
+const pushed = (
+  granted: AccountEventOf<'RewardGranted'>,
+  reference: Personal<string> = personal(SUBJECT, 'cbtxn_1'),
+): AccountEventOf<'RewardPushed'> => ({
+  type: 'RewardPushed',
+  at: NOW,
+  ...refOf(granted),
+  push: 1,
+  reference,
+});
+const redeemed = (over: Partial<AccountEventOf<'CreditRedeemed'>> = {}): AccountEvent => ({
+  type: 'CreditRedeemed',
+  at: NOW,
+  ...refOf(CREDIT),
+  redemptionId: 'r-provider',
+  amount: 500,
+  externalReference: personal(SUBJECT, 'cbtxn_1'),
+  ...over,
+});
+const refused = (granted = CREDIT, done: readonly string[] = [], push = 1): AccountEvent => ({
+  type: 'RewardPushRefused',
+  at: NOW,
+  ...refOf(granted),
+  push,
+  reason: 'the provider answered 404',
+  done: personal(SUBJECT, done),
+});
+const STARTED = started(CREDIT, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
+
+describe('credit', () => {
+  it('is recorded with its call before it is paid', () => {
+    given(...LINKED, CREDIT)
+      .when(start())
+      .then(started(CREDIT, [balanceCredit(500, 'EUR')]));
+  });
+
+  it('is redeemed in the append that says it is paid', () => {
+    given(...LINKED, CREDIT, STARTED)
+      .when(record(PAID))
+      .then(pushed(CREDIT), redeemed());
+  });
+
+  it('is paid as far as nobody has redeemed it', () => {
+    given(...LINKED, CREDIT, redeemed({ redemptionId: 'x', amount: 200 }))
+      .when(start())
+      .then(started(CREDIT, [balanceCredit(300, 'EUR')], { amount: 300 }));
+  });
+
+  it.each([
+    ['that stays in the ledger', [...LINKED, rewardGranted('r', BOB, EUROS)]],
+    ['of an account without a customer', [...ACCOUNT, CREDIT]],
+    ['that is cancelled', [...LINKED, CREDIT, rewardCancelled(CREDIT, 500, NOW - 7, 'REQUEST')]],
+    ['of a forgotten person', [...LINKED, CREDIT, erasureRequested([BOB.person])]],
+    ['that is on its way already', [...LINKED, CREDIT, STARTED]],
+    ['that was paid', [...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()]],
+  ])('%s is not paid', (_, events) => {
+    given(...events)
+      .when(start())
+      .then();
+  });
+
+  it('is not paid before its date, nor after it expired', () => {
+    const later = reward(EUROS, { dateScheduledFor: NOW + 1 });
+    given(...LINKED, later)
+      .when(start())
+      .then();
+    const over = reward(EUROS, { dateExpires: NOW });
+    given(...LINKED, over)
+      .when(start())
+      .then({ type: 'RewardExpired', at: NOW, ...refOf(over), amount: 500 });
+  });
+
+  it('cannot be redeemed while its call is under way', () => {
+    const { when } = given(...LINKED, CREDIT, STARTED);
+    const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
+    when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'the payment provider is paying the reward',
+    );
+    when({ type: 'RedeemAccountCredit', ...redeem }).refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'amount is more than what is available',
+    );
+  });
+
+  it('that expires on its way is redeemed when its call was recorded', () => {
+    const short = reward(EUROS, { dateExpires: NOW - 1 });
+    const { when } = given(...LINKED, short, STARTED);
+    when({ type: 'SettleReward', rewardId: 'r', now: NOW }).then();
+    when(record(PAID)).then(pushed(short), redeemed({ at: NOW - 5 }));
+  });
+
+  it('that expires on its way and is refused, expires', () => {
+    const short = reward(EUROS, { dateExpires: NOW - 1 });
+    given(...LINKED, short, STARTED)
+      .when(record(REFUSED))
+      .then(refused(short), { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 });
+  });
+
+  it('of an account that was deleted on the way is redeemed, without the ids', () => {
+    const { when } = given(
+      ...LINKED,
+      CREDIT,
+      STARTED,
+      erasureRequested([BOB.person], { account: SUBJECT }),
+    );
+    when(record(PAID)).then(
+      pushed(CREDIT, forgotten(SUBJECT)),
+      redeemed({ at: NOW - 5, externalReference: forgotten(SUBJECT) }),
+    );
+    when(record(PAID, 2)).then();
+  });
+
+  it('has one outcome', () => {
+    given(...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed())
+      .when(record(PAID))
+      .then();
+    given(...LINKED, CREDIT, STARTED, refused())
+      .when(record(REFUSED))
+      .then();
+  });
+});
+
+describe('a refused reward', () => {
+  const events = [...LINKED, CREDIT, STARTED, refused()];
+
+  it('is parked, and its credit can be redeemed again', () => {
+    given(...LINKED, CREDIT, STARTED)
+      .when(record(REFUSED))
+      .then(refused());
+    given(...events)
+      .when({
+        type: 'RedeemCredit',
+        rewardId: 'r',
+        amount: 500,
+        unit: 'CENTS',
+        redemptionId: 'x',
+        now: NOW,
+      })
+      .then(creditRedeemed(CREDIT, 'x', 500, NOW));
+  });
+
+  it('is tried again under another key', () => {
+    given(...events)
+      .when(start({ replaces: 1 }))
+      .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
+  });
+
+  it('is parked also where a look before any call was refused', () => {
+    given(...LINKED, TEN_OFF)
+      .when(record(REFUSED, 0))
+      .then(refused(TEN_OFF, [], 0));
+  });
+});
+
+describe('a discount', () => {
+  it('waits for a subscription', () => {
+    given(...LINKED, TEN_OFF)
+      .when(start())
+      .then();
+    given(...LINKED, TEN_OFF)
+      .when(start({ subscriptions: [] }))
+      .then();
+  });
+
+  it('is added to each subscription, beside those that it has', () => {
+    given(...LINKED, TEN_OFF)
+      .when(
+        start({
+          subscriptions: [
+            { id: 'sub_1', discounts: ['di_1'] },
+            { id: 'sub_2', discounts: [] },
+          ],
+        }),
+      )
+      .then(started(TEN_OFF, [tenOff('sub_1', { keeps: ['di_1'] }), tenOff('sub_2')]));
+  });
+
+  it('is not added twice to a subscription by another start', () => {
+    const calls = [tenOff('sub_1'), tenOff('sub_2')];
+    given(...LINKED, TEN_OFF, started(TEN_OFF, calls), refused(TEN_OFF, ['sub_1']))
+      .when(
+        start({
+          replaces: 1,
+          firstPaid: INVOICE,
+          subscriptions: [
+            { id: 'sub_1', discounts: ['di_1'] },
+            { id: 'sub_2', discounts: [] },
+          ],
+        }),
+      )
+      .then(
+        started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], {
+          push: 2,
+          done: ['sub_1'],
+        }),
+      );
+  });
+
+  it('that missed the first paid invoice is paid as what it would have taken off', () => {
+    given(...LINKED, TEN_OFF)
+      .when(start({ firstPaid: INVOICE }))
+      .then(started(TEN_OFF, [balanceCredit(199, 'USD')]));
+  });
+
+  it('that would have taken off nothing needs no call', () => {
+    given(...LINKED, TEN_OFF)
+      .when(start({ firstPaid: { ...INVOICE, amountPaid: 9 } }))
+      .then({ ...pushed(TEN_OFF, forgotten(SUBJECT)), push: 0 });
+  });
+
+  it('of a referrer is for the invoices to come, whatever was paid before', () => {
+    const ofReferrer = reward(discount(10), { source: 'FRIEND_SIGNUP' });
+    given(...LINKED, ofReferrer)
+      .when(start({ firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: [] }] }))
+      .then(started(ofReferrer, [tenOff('sub_1')]));
+  });
+
+  it('has no redemption', () => {
+    given(...LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]))
+      .when(record(PAID))
+      .then(pushed(TEN_OFF));
+  });
+});
+
+describe('cancelling', () => {
+  const cancel: AccountCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
+
+  it('is possible until the account has a customer', () => {
+    given(...ACCOUNT, CREDIT)
+      .when(cancel)
+      .then(rewardCancelled(CREDIT, 500, NOW, 'REQUEST'));
+    given(...LINKED, CREDIT)
+      .when(cancel)
+      .refused('REWARD_NOT_CANCELLABLE');
+  });
+
+  it.each([false, true])('by a moderation likewise: with a customer %s', (isLinked) => {
+    const granted = reward(EUROS, { referralId: 'made', source: 'FRIEND_SIGNUP' });
+    const outcome = given(...(isLinked ? LINKED : ACCOUNT), granted).when({
+      type: 'PrepareModeration',
+      moderationId: 'm',
+      side: 'referrer',
+      changes: [{ referralId: 'made', referred: undefined, referrer: 'DENIED' }],
+      now: NOW,
+    });
+    if (isLinked)
+      outcome.refused(
+        'MODERATION_NOT_POSSIBLE',
+        "made: the referrer side's reward is not cancellable",
+      );
+    else
+      outcome.then({
+        type: 'ModerationPrepared',
+        at: NOW,
+        moderationId: 'm',
+        referralIds: ['made'],
+      });
+  });
+
+  it('by a refund leaves what the provider has, or may have', () => {
+    const of = { referralId: 'made', source: 'FRIEND_SIGNUP' } as const;
+    const granted = reward(discount(10), of);
+    const refund: AccountCommand = {
+      type: 'CancelRefundedRewards',
+      referralId: 'made',
+      now: NOW,
+    };
+    given(...LINKED, granted)
+      .when(refund)
+      .then(rewardCancelled(granted, 0, NOW, 'REQUEST'));
+    const begun = started(granted, [tenOff('sub_1')]);
+    given(...LINKED, granted, begun)
+      .when(refund)
+      .then();
+    given(...LINKED, granted, begun, pushed(granted))
+      .when(refund)
+      .then();
+  });
+});
+
+describe('what is due', () => {
+  const idsOf = (events: readonly AccountEvent[], retriesParked = false): readonly string[] =>
+    duePushes(fold(events), { now: NOW, retriesParked }).rewards.map(({ rewardId }) => rewardId);
+
+  it('is what is available, and what is on its way, also of a forgotten person', () => {
+    expect(idsOf([...ACCOUNT, CREDIT])).toEqual([]);
+    expect(idsOf([...LINKED, CREDIT])).toEqual(['r']);
+    expect(idsOf([...LINKED, CREDIT, STARTED, erasureRequested([BOB.person])])).toEqual(['r']);
+    expect(idsOf([...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()])).toEqual([]);
+    expect(idsOf([...LINKED, reward(EUROS, { dateExpires: NOW })])).toEqual([]);
+  });
+
+  it('is a refused reward when it is asked for', () => {
+    const events = [...LINKED, CREDIT, STARTED, refused()];
+    expect(idsOf(events)).toEqual([]);
+    expect(idsOf(events, true)).toEqual(['r']);
+  });
+
+  it('comes at the date of a scheduled reward', () => {
+    const state = fold([...LINKED, reward(EUROS, { dateScheduledFor: NOW + 7 })]);
+    expect(duePushes(state, { now: NOW, retriesParked: false })).toEqual({
+      rewards: [],
+      nextAt: NOW + 7,
+    });
+    expect(duePushes(state, { now: NOW + 7, retriesParked: false }).rewards).toHaveLength(1);
+  });
+});
+
+it.each([
+  [[CREDIT], 'WAITING', null, null],
+  [[CREDIT, STARTED], 'WAITING', null, null],
+  [[CREDIT, STARTED, pushed(CREDIT), redeemed()], 'PUSHED', 'cbtxn_1', null],
+  [[CREDIT, STARTED, refused()], 'PARKED', null, 'the provider answered 404'],
+])('operators see how far a reward is, case %#', (events, state, externalReference, reason) => {
+  const account = fold([...LINKED, ...events]);
+  if (account.status === 'absent') throw new Error('the account is there');
+  expect(shownPushes(account)).toEqual([{ rewardId: 'r', state, externalReference, reason }]);
+});

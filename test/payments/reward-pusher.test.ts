@@ -1,0 +1,378 @@
+import Stripe from 'stripe';
+import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
+import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
+import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
+import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
+import type { ProviderCalls } from '../../src/payments/payment-provider.js';
+import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
+import type { Json } from '../support/api-client.js';
+import { until } from '../support/projected-ledger.js';
+import {
+  personal,
+  startWithStores,
+  type RunningService,
+  type TestTenant,
+} from '../support/running-service.js';
+import { StripeDouble, type DoubleCall } from '../support/stripe-double.js';
+
+/** From a program file to the customer's bill, with a double of the provider. */
+
+const WITHIN_MS = 50_000;
+const KEY = 'sk_live_pushes0001';
+const WEBHOOK_SECRET = 'whsec_pushes0001';
+const PROGRAM = {
+  id: 'default',
+  referredReward: {
+    type: 'PCT_DISCOUNT',
+    discountPercent: 10,
+    monthsDiscountIsValid: 3,
+    payTo: 'provider',
+  },
+  referrerReward: {
+    type: 'CREDIT',
+    unit: 'CENTS',
+    currency: 'USD',
+    assignedCredit: 1000,
+    payTo: 'provider',
+    when: 'STARTED',
+  },
+} as const;
+
+let service: RunningService;
+let end: () => Promise<void>;
+let double: StripeDouble;
+let tenant: TestTenant;
+/** Its connection is known to the pushers of the tests alone. */
+let apart: TestTenant;
+let provider: StripeProvider;
+
+beforeAll(async () => {
+  double = await StripeDouble.start({ secretKey: KEY, tls: true });
+  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
+  provider = new StripeProvider(
+    new EndpointGuard({ allowed: [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] }),
+    { withinMs: 60_000, trusted: double.certificate },
+  );
+  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
+  apart = await service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
+});
+afterAll(async () => {
+  // Ends a call that has no answer.
+  await double.stop();
+  await provider.close();
+  await end();
+});
+
+interface Pair {
+  readonly ann: string;
+  readonly bob: string;
+  readonly creditId: string;
+  readonly discountId: string;
+}
+
+/** Ann has credit for referring Bob, who has a discount. */
+async function referral(of: TestTenant, over: Json = {}): Promise<Pair> {
+  const referralCode = personal('c');
+  const user = async (word: string, more: Json): Promise<string> => {
+    const id = personal(word);
+    const path = `/open/account/${id}/user/${id}`;
+    const { status } = await of.live.put(path, { id, accountId: id, ...more });
+    expect(status).toBe(200);
+    return id;
+  };
+  const ann = await user('ann', { referralCode });
+  const bob = await user('bob', { referredBy: { code: referralCode }, ...over });
+  await reacted();
+  const [creditId, discountId] = await Promise.all(
+    [ann, bob].map(async (id) => (await shown(of, id))[0]?.rewardId ?? ''),
+  );
+  return { ann, bob, creditId: creditId ?? '', discountId: discountId ?? '' };
+}
+
+/** Waits until the policies have reacted to all that is recorded, their own events included. */
+async function reacted(): Promise<void> {
+  for (;;) {
+    const head = await service.head();
+    if (head !== undefined) await service.service.policies.waitFor(head, 60_000);
+    if ((await service.head()) === head) return;
+  }
+}
+
+async function shown({ alias }: TestTenant, id: string): Promise<readonly ShownPush[]> {
+  const { core } = service.service;
+  const scope = { tenant: alias, mode: 'live' } as const;
+  const stream = core.names.accountStream(scope, core.names.accountRef(scope, id));
+  const { state } = await core.streams.accounts.load(stream);
+  return state.status === 'open' ? shownPushes(state) : [];
+}
+
+const link = async (of: TestTenant, id: string): Promise<void> => {
+  const path = `/open/account/${id}/user/${id}`;
+  await of.live.put(path, { id, accountId: id, paymentProviderId: `cus_${id}` });
+  double.customer(`cus_${id}`);
+};
+
+const stateOf = async (of: TestTenant, id: string): Promise<string | undefined> =>
+  (await shown(of, id))[0]?.state;
+const comesTo = (of: TestTenant, id: string, state: ShownPush['state']): Promise<void> =>
+  until(async () => (await stateOf(of, id)) === state, WITHIN_MS);
+
+const creditsOf = (id: string) =>
+  double.balanceTransactions.filter(({ customer }) => customer === `cus_${id}`);
+const keysOf = (path: RegExp): readonly (string | null)[] =>
+  double.callsTo('POST', path).map(({ key }) => key);
+
+/** A process of its own, which pays for the tenant apart. */
+async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherParts>, id: number) {
+  const { core } = service.service;
+  const { commands, tenants, streams, names } = core;
+  const parts: RewardPusherParts = {
+    work: new PostgresPaymentWork(core.pool, { id }),
+    tenants,
+    connections: {
+      current: ({ alias }, mode) =>
+        Promise.resolve(
+          alias === apart.alias
+            ? {
+                connectionId: 'apart',
+                provider: 'stripe',
+                mode,
+                secretKey: KEY,
+                webhookSecret: WEBHOOK_SECRET,
+                apiBase: double.url,
+              }
+            : undefined,
+        ),
+    },
+    provider: () => Promise.resolve(provider),
+    commands,
+    streams,
+    names,
+    logger: { warn: () => undefined },
+  };
+  return new RewardPusher({ ...parts, ...over(parts) });
+}
+
+/** No process has this sign of life. */
+const DEAD = 1;
+const FOR_EVER = new Promise<never>(() => undefined);
+
+type Step = 'intent' | 'after the intent' | 'call' | 'answer' | 'after the call' | 'record';
+
+/** A process that stops for ever at the step, once for each reward. */
+function diesAt(step: Step, reached: (account: string) => void) {
+  const stop = (account: string): Promise<never> => {
+    reached(account);
+    return FOR_EVER;
+  };
+  return (parts: RewardPusherParts): Partial<RewardPusherParts> => ({
+    commands: {
+      execute: async (command) => {
+        const { request, account } = command as unknown as AccountCommandEnvelope;
+        const isStart = request.type === 'StartRewardPush';
+        if (step === 'intent' && isStart) return stop(account);
+        const result = await parts.commands.execute(command);
+        const hasStarted = JSON.stringify(result).includes('"RewardPushStarted"');
+        if (step === 'after the intent' && hasStarted) return stop(account);
+        if (step === 'record' && !isStart) return stop(account);
+        return result;
+      },
+    },
+    provider: () =>
+      Promise.resolve({
+        calls: (credentials) => {
+          const calls = provider.calls(credentials);
+          const pay: ProviderCalls['pay'] = async (call, rewardId) => {
+            if (step === 'call') return stop(rewardId);
+            if (step === 'answer') double.fail({ kind: 'lose-answer' }, isPaying(rewardId));
+            const paid = calls.pay(call, rewardId);
+            if (step === 'answer') return paid.catch(() => stop(rewardId));
+            await paid;
+            return step === 'after the call' ? stop(rewardId) : paid;
+          };
+          return { ...calls, pay };
+        },
+      }),
+  });
+}
+
+const isPaying =
+  (rewardId: string) =>
+  ({ method, path, body }: DoubleCall): boolean =>
+    method === 'POST' &&
+    /balance_transactions|subscriptions/.test(path) &&
+    (body['metadata'] as Json | undefined)?.['rewardId'] === rewardId;
+
+describe('a process that dies', () => {
+  it.each<Step>(['intent', 'after the intent', 'call', 'answer', 'after the call', 'record'])(
+    'at the step "%s" leaves one credit and one discount, as the ledger says',
+    async (step) => {
+      const { ann, bob, creditId, discountId } = await referral(apart);
+      for (const id of [ann, bob]) await link(apart, id);
+      double.subscription(`sub_${bob}`, `cus_${bob}`);
+      await reacted();
+      const dead = new Set<string>();
+      const dying = await aPusher(
+        diesAt(step, (place) => dead.add(place)),
+        DEAD,
+      );
+      dying.start();
+      await until(() => dead.size === 2, WITHIN_MS);
+      void dying.stop();
+      const presence = new ProcessPresence(service.service.core.pool);
+      await presence.start();
+      const next = await aPusher(() => ({}), presence.id);
+      next.start();
+      await comesTo(apart, ann, 'PUSHED');
+      await comesTo(apart, bob, 'PUSHED');
+      await next.stop();
+      await presence.stop();
+      const [credit, ...more] = creditsOf(ann);
+      expect(credit).toMatchObject({
+        amount: -1000,
+        currency: 'usd',
+        metadata: { rewardId: creditId },
+      });
+      expect(more).toEqual([]);
+      expect(creditsOf(bob)).toEqual([]);
+      const subscription = double.subscriptions.get(`sub_${bob}`);
+      expect(subscription?.discounts).toHaveLength(1);
+      const paid = await apart.live.get<readonly Json[]>(`/reward?accountId=${ann}`, {
+        headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
+      });
+      expect(paid.body).toEqual([
+        expect.objectContaining({
+          id: creditId,
+          redeemedCredit: 1000,
+          redemptions: [
+            expect.objectContaining({ quantityRedeemed: 1000, externalReference: credit?.id }),
+          ],
+        }),
+      ]);
+      expect((await shown(apart, bob))[0]).toMatchObject({
+        rewardId: discountId,
+        externalReference: subscription?.discounts[0]?.id,
+      });
+    },
+  );
+});
+
+describe('a connected tenant', () => {
+  let plain: StripeDouble;
+  beforeAll(async () => {
+    // The service trusts no certificate of the tests.
+    plain = await StripeDouble.start({ secretKey: KEY });
+    await double.stop();
+    double = plain;
+    const meta = {
+      scope: { tenant: tenant.alias, mode: 'live' },
+      commandId: crypto.randomUUID(),
+      correlationId: 'test',
+      causationId: 'test',
+      actor: { kind: 'operator', id: 'test' },
+      idempotency: null,
+    } as const;
+    const credentials = { secretKey: KEY, webhookSecret: WEBHOOK_SECRET, apiBase: double.url };
+    await service.service.core.payments.connect(
+      meta,
+      { provider: 'stripe', ...credentials },
+      60_000,
+    );
+  });
+
+  const told = async (type: string, object: Json): Promise<void> => {
+    const created = Math.floor(Date.now() / 1_000);
+    const id = `evt_${personal('e')}`;
+    const payload = JSON.stringify({ id, object: 'event', type, created, data: { object } });
+    const signature = Stripe.webhooks.generateTestHeaderString({
+      payload,
+      secret: WEBHOOK_SECRET,
+    });
+    const { status } = await fetch(`${service.origin}/integrations/stripe/${tenant.alias}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+      body: payload,
+    });
+    expect(status).toBe(200);
+  };
+
+  it('has its credit paid once the account has a customer, and it cannot be cancelled then', async () => {
+    const { ann, creditId } = await referral(tenant);
+    expect(await stateOf(tenant, ann)).toBe('WAITING');
+    expect(creditsOf(ann)).toEqual([]);
+    await link(tenant, ann);
+    const refused = await tenant.live.post(`/reward/${creditId}/cancel`);
+    expect([refused.status, refused.body['apiErrorCode']]).toEqual([400, 'REWARD_NOT_CANCELLABLE']);
+    await comesTo(tenant, ann, 'PUSHED');
+    expect(creditsOf(ann)).toHaveLength(1);
+    expect(keysOf(new RegExp(`cus_${ann}/`))).toEqual([`reward:${creditId}`]);
+  });
+
+  it('adds a discount to the subscription that it waits for, beside the others', async () => {
+    const { bob, discountId } = await referral(tenant);
+    await link(tenant, bob);
+    const isLookedFor = (): boolean =>
+      double.callsTo('GET', /subscriptions/).some(({ body }) => body['customer'] === `cus_${bob}`);
+    await until(isLookedFor, WITHIN_MS);
+    double.subscription(`sub_${bob}`, `cus_${bob}`);
+    const other = { id: `di_other_${bob}`, source: { coupon: 'SUMMER', type: 'coupon' } };
+    const made = double.subscriptions.get(`sub_${bob}`);
+    if (made) double.subscriptions.set(made.id, { ...made, discounts: [other] });
+    await told('customer.subscription.created', {
+      id: `sub_${bob}`,
+      customer: `cus_${bob}`,
+      status: 'active',
+    });
+    await comesTo(tenant, bob, 'PUSHED');
+    const [kept, added, ...more] = double.subscriptions.get(`sub_${bob}`)?.discounts ?? [];
+    expect(kept).toEqual(other);
+    expect(added).toMatchObject({ source: { coupon: 'ref_10_3' } });
+    expect(more).toEqual([]);
+    expect(double.coupons.get('ref_10_3')).toMatchObject({
+      percent_off: '10',
+      duration: 'repeating',
+      duration_in_months: '3',
+    });
+    expect(keysOf(new RegExp(`sub_${bob}`))).toEqual([`reward:${discountId}:sub_${bob}`]);
+    expect(keysOf(/coupons/)).toEqual([null]);
+  });
+
+  it('pays back what a discount would have taken off the first invoice', async () => {
+    const { bob } = await referral(tenant);
+    const invoice = { id: `in_${bob}`, customer: `cus_${bob}`, amount_paid: 1999, currency: 'usd' };
+    await told('invoice.paid', invoice);
+    await link(tenant, bob);
+    await comesTo(tenant, bob, 'PUSHED');
+    expect(creditsOf(bob)).toEqual([expect.objectContaining({ amount: -199, currency: 'usd' })]);
+    expect((await shown(tenant, bob))[0]?.externalReference).toBe(creditsOf(bob)[0]?.id);
+  });
+
+  it.each([
+    ['429', { kind: 'answer', status: 429 }, 1],
+    ['500', { kind: 'answer', status: 500 }, 1],
+    ['rubbish', { kind: 'rubbish' }, 1],
+    ['a kept 500', { kind: 'answer', status: 500, isStored: true }, 2],
+  ] as const)('behind %s is paid once', async (_, fault, keys) => {
+    const { ann, creditId } = await referral(tenant);
+    double.fail(fault, isPaying(creditId));
+    await link(tenant, ann);
+    await comesTo(tenant, ann, 'PUSHED');
+    expect(creditsOf(ann)).toHaveLength(1);
+    expect([...new Set(keysOf(new RegExp(`cus_${ann}/`)))]).toEqual(
+      [`reward:${creditId}`, `reward:${creditId}:2`].slice(0, keys),
+    );
+  });
+
+  it('of which one customer has no answer pays the others', async () => {
+    const { ann, creditId } = await referral(tenant);
+    const { ann: eve } = await referral(tenant);
+    double.fail({ kind: 'hang' }, isPaying(creditId));
+    await link(tenant, ann);
+    await until(() => double.callsTo('POST', new RegExp(`cus_${ann}/`)).length > 0, WITHIN_MS);
+    await link(tenant, eve);
+    await comesTo(tenant, eve, 'PUSHED');
+    expect(await stateOf(tenant, ann)).toBe('WAITING');
+  });
+});
