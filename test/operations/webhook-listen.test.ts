@@ -211,9 +211,8 @@ test.each([
 });
 
 test('webhook deliveries: an unknown type ends with one line and exit 1, not with an empty list', async () => {
-  const asked = promisify(execFile)(process.execPath, [
-    ...['dist/bin/cli.js', 'webhook', 'deliveries', tenant.alias, '--json', '--type', 'user.gone'],
-  ]);
+  const words = `webhook deliveries ${tenant.alias} --json --type user.gone`.split(' ');
+  const asked = promisify(execFile)(process.execPath, ['dist/bin/cli.js', ...words]);
   await expect(asked).rejects.toMatchObject({
     code: 1,
     stdout: '',
