@@ -13,6 +13,7 @@ import {
   showEndpoints,
 } from '../operations/webhooks/webhook-commands.js';
 import { DELIVERY_STATES, type DeliveryState } from '../webhooks/deliveries/shown-deliveries.js';
+import { WEBHOOK_TYPES, type WebhookType } from '../webhooks/payloads/announced.js';
 import { filled, LIMIT_MAX, parseLimit, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import {
@@ -102,10 +103,11 @@ export function addEndpointCommands(webhook: Command): void {
 }
 
 async function deliveries(tenant: string, options: DeliveriesOptions): Promise<void> {
-  const { endpoint, type, since } = options;
+  const { endpoint, since } = options;
   const scope = scopeOf(tenant, options.mode);
   const limit = parseLimit(options.limit);
   const state = options.state === undefined ? undefined : parseState(options.state);
+  const type = options.type === undefined ? undefined : parseType(options.type);
   const selection = { endpoint, state, type, since, limit };
   const found = await withCore(async (core) => done(await showDeliveries(core, scope, selection)));
   if (options.json) return printJson(found);
@@ -198,4 +200,11 @@ function parseState(text: string): DeliveryState {
   if (state === undefined)
     throw new CommandError(`--state must be one of ${DELIVERY_STATES.join(', ')}`);
   return state;
+}
+
+function parseType(text: string): WebhookType {
+  const type = WEBHOOK_TYPES.find((known) => known === text);
+  if (type === undefined)
+    throw new CommandError(`--type must be one of ${WEBHOOK_TYPES.join(', ')}`);
+  return type;
 }

@@ -503,6 +503,15 @@ describe('for support', () => {
     expect([status, answer['validationErrors']]).toEqual([400, [expect.stringContaining(reason)]]);
   });
 
+  test('webhooks: deliveries of an unknown type are refused with the types', async () => {
+    const path = '/operations/webhooks/nobody/deliveries?type=user.gone';
+    const { status, body } = await call('GET', path, `:${keys.sam}`);
+    expect([status, body['validationErrors']]).toEqual([
+      400,
+      [expect.stringContaining('user.created')],
+    ]);
+  });
+
   test('webhooks: the signing key is replaced, the one before is served for the grace, and it is known who did it', async () => {
     const rotate = (body?: object) =>
       call('POST', '/operations/webhooks/rotate-signing-key', `:${keys.sam}`, body);

@@ -80,7 +80,7 @@ const PAID = {
   billingIntervalValue: 1,
 };
 
-/** Ann refers Bob, who is called as she is; he pays, and leaves. */
+/** Ann refers Bob, who is called as she is; he pays, and leaves. Themes change, a file is made. */
 async function story(api: ApiClient, endpointUrl: string): Promise<void> {
   const done = async (call: Promise<{ status: number }>, status = 200): Promise<void> => {
     expect((await call).status).toBe(status);
@@ -97,8 +97,16 @@ async function story(api: ApiClient, endpointUrl: string): Promise<void> {
   await done(api.post('/user', bob));
   await sync('bobs', PAID);
   await sync('bobs', { status: 'CANCELLED' });
+  const heading = { page: { heading: 'Hello' } };
+  await done(api.call('PATCH', '/theme/variables/instance', heading));
+  await done(api.call('PATCH', '/theme/de_DE/variables/instance', heading));
+  await done(api.post('/export', EXPORT), 201);
   await done(api.post(`/subscription/${encodeURIComponent(endpointUrl)}/test`), 204);
 }
+
+const EXPORT = { type: 'USER', name: 'people', params: { createdSince: 5 } };
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 interface Envelope extends Json {
   readonly type: string;
@@ -166,6 +174,28 @@ function expectedOf(mode: 'live' | 'test', endpointUrl: string): Readonly<Record
   };
   const converted = { ...started, dateReferralPaid: aTime, dateConverted: aTime };
   const email = 'bob@example.com';
+  const requested = {
+    id: expect.stringMatching(UUID) as unknown,
+    name: 'people',
+    requester: 'API',
+    status: 'PENDING',
+    dateCreated: aTime,
+    dateCompleted: null,
+    dateExpires: aTime,
+    mailtoEmail: null,
+    outputFormat: 'CSV',
+    task: 'USER',
+    operation: 'QUERY',
+    params: { createdSince: 5 },
+    stats: null,
+    fileRef: null,
+  };
+  const stats = {
+    position: expect.any(String) as unknown,
+    rows: 2,
+    bytes: aTime,
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+  };
   return {
     'user.created': [
       user('ann', 'anns', {}),
@@ -189,6 +219,9 @@ function expectedOf(mode: 'live' | 'test', endpointUrl: string): Readonly<Record
     'referral.automoderation.complete': [started],
     'referral.converted': [converted],
     'referral.ended': [{ ...converted, dateReferralEnded: aTime, referrerReward: anIdOrNull }],
+    'theme.publish.finished': [{ locale: null }, { locale: 'de_DE' }],
+    'export.created': [requested],
+    'export.completed': [{ ...requested, status: 'COMPLETED', dateCompleted: aTime, stats }],
     test: [{ endpointUrl, name: 'crm' }],
   };
 }

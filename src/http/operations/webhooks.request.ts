@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { durationMs } from '../../foundation/duration.js';
 import { DELIVERY_STATES } from '../../webhooks/deliveries/shown-deliveries.js';
+import { WEBHOOK_TYPES } from '../../webhooks/payloads/announced.js';
 import { mode, text } from './operator-request.js';
 
 const url = z.string().min(1).max(2_000);
@@ -11,7 +12,7 @@ export const deliveriesRequest = z.strictObject({
   mode,
   endpoint: url.optional(),
   state: z.enum(DELIVERY_STATES).optional(),
-  type: text.optional(),
+  type: z.enum(WEBHOOK_TYPES).optional(),
   since: text.optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(100),
 });
