@@ -327,7 +327,7 @@ describe('a new tenant', () => {
     assignedCredit: 700,
     payTo: 'provider',
   };
-  const reconcile = async (alias: string) => {
+  const reconcile = async (alias: string): Promise<Json> => {
     const { code, out } = await cli('payment', 'reconcile', alias, '--json');
     return { code, ...(JSON.parse(out) as Json) };
   };
