@@ -13,8 +13,10 @@ import {
   syncTenantPayments,
   type PaymentWorld,
 } from '../operations/payments/payment-commands.js';
+import { reconcilePayments } from '../operations/payments/payment-reconciliation.js';
 import { filled, scopeOf } from './arguments.js';
 import { note, printJson, readTextFile, withCore, type OutputOptions } from './command-line.js';
+import { CommandError } from './command-error.js';
 import { done } from './outcomes.js';
 
 interface ScopeOptions extends OutputOptions {
@@ -49,6 +51,9 @@ export function addPaymentCommands(cli: Command): void {
   command('sync <tenant>', 'records what the provider has and no event told')
     .option('--since <time>', 'invoices and subscriptions made from then on; default: 30 days ago')
     .action(sync);
+  command('reconcile <tenant>', 'compares ledger and provider; exit 2: they differ').action(
+    reconcile,
+  );
   command('disconnect <tenant>', 'destroys the secrets; what was recorded stays').action(
     async (tenant: string, { mode, json }: ScopeOptions) => {
       const scope = scopeOf(tenant, mode);
@@ -82,6 +87,15 @@ async function sync(
     onRecord(scope, 'payment sync', (core) => syncTenantPayments(core, world, scope, { since })),
   );
   print(synced, json);
+}
+
+async function reconcile(tenant: string, { mode, json }: ScopeOptions): Promise<void> {
+  const scope = scopeOf(tenant, mode);
+  const result = await withWorld((world) =>
+    onRecord(scope, 'payment reconcile', (core) => reconcilePayments(core, world, scope)),
+  );
+  print(result, json);
+  if (!result.ok) throw new CommandError(`${result.differences.length} differences`, 2);
 }
 
 async function connect(tenant: string, options: ConnectOptions): Promise<void> {

@@ -70,6 +70,12 @@ export interface ProviderCalls {
    * @param cursor `next` of the page before; null: the first page.
    */
   factsPage(since: number, cursor: string | null): Promise<FactsPage>;
+  /** The balance credits of a customer that pay rewards; amounts above zero. */
+  rewardCredits(
+    customer: string,
+  ): AsyncIterable<{ readonly rewardId: string; readonly amount: number }>;
+  /** Whether the customer has paid an invoice with an amount above zero. */
+  hasPaid(customer: string): Promise<boolean>;
   /** Those that are not over, with their discounts. */
   subscriptionsOf(customer: string): Promise<readonly ProviderSubscription[]>;
   /**

@@ -108,6 +108,7 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'GET /operations/payments/{tenant}': ['finance', 'support'],
   'POST /operations/payments/{tenant}/connect': ['support'],
   'POST /operations/payments/{tenant}/disconnect': ['support'],
+  'POST /operations/payments/{tenant}/reconciliation': ['finance'],
   'POST /operations/payments/{tenant}/sync': ['support'],
   'GET /operations/policies/parked': ['support'],
   'POST /operations/policies/retry': ['support'],

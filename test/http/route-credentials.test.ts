@@ -175,6 +175,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /operations/payments/{tenant}': ['operator', 200],
   'POST /operations/payments/{tenant}/connect': ['operator', 200],
   'POST /operations/payments/{tenant}/disconnect': ['operator', 200],
+  'POST /operations/payments/{tenant}/reconciliation': ['operator', 200],
   'POST /operations/payments/{tenant}/sync': ['operator', 200],
   'GET /operations/policies/parked': ['operator', 200],
   'POST /operations/policies/retry': ['operator', 200],

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Stripe from 'stripe';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic, type Json } from '../support/api-client.js';
@@ -314,5 +315,80 @@ describe('payment connect', () => {
     expect(connections).toHaveLength(2);
     core.keys.forget();
     expect([...(await core.keys.load(connections)).values()]).toEqual([null, null]);
+  });
+});
+
+/** The way of docs/how-to/connect-a-payment-provider.md, from the connection to the bill. */
+describe('a new tenant', () => {
+  const CREDIT = {
+    type: 'CREDIT',
+    unit: 'CENTS',
+    currency: 'USD',
+    assignedCredit: 700,
+    payTo: 'provider',
+  };
+  const reconcile = async (alias: string): Promise<Json> => {
+    const { code, out } = await cli('payment', 'reconcile', alias, '--json');
+    return { code, ...(JSON.parse(out) as Json) };
+  };
+
+  it('converts by the first paid invoice, pays by the bill, and finds what differs', async () => {
+    const own = await service.createTenant({
+      programType: 'PAYMENT_PROVIDER',
+      program: { id: 'default', referrerReward: CREDIT },
+    });
+    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
+    double.balanceTransactions.length = 0;
+    const [ann, bob, referralCode] = [personal('ann'), personal('bob'), personal('c')];
+    for (const customer of ['cus_ann', 'cus_bob']) double.customer(customer);
+    const put = async (id: string, over: Json) => {
+      const path = `/open/account/${id}/user/${id}`;
+      expect(await own.live.put(path, { id, accountId: id, ...over })).toMatchObject({
+        status: 200,
+      });
+    };
+    await put(ann, { referralCode, paymentProviderId: 'cus_ann' });
+    await put(bob, { referredBy: { code: referralCode }, paymentProviderId: 'cus_bob' });
+    const created = Math.floor(Date.now() / 1_000);
+    const invoice = { id: 'in_bob', customer: 'cus_bob', amount_paid: 1999, currency: 'usd' };
+    double.invoices.push({ ...invoice, status: 'paid', created });
+    const event = { id: 'evt_way', object: 'event', type: 'invoice.paid', created };
+    const payload = JSON.stringify({ ...event, data: { object: invoice } });
+    const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET });
+    const received = await fetch(`${service.origin}/integrations/stripe/${own.alias}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+      body: payload,
+    });
+    expect(received.status).toBe(200);
+    const shown = async () => {
+      const { out } = await cli('payment', 'show', own.alias, '--account', ann, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
+    };
+    for (let looks = 1; (await shown())[0]?.['state'] !== 'PUSHED'; looks += 1)
+      await pollPause(looks);
+    expect(double.balanceTransactions).toEqual([
+      expect.objectContaining({ customer: 'cus_ann', amount: -700, currency: 'usd' }),
+    ]);
+    expect(await reconcile(own.alias)).toEqual({ code: 0, ok: true, differences: [] });
+    const [paid] = double.balanceTransactions.splice(0);
+    double.invoices.splice(0);
+    expect(await reconcile(own.alias)).toEqual({
+      code: 2,
+      ok: false,
+      differences: expect.arrayContaining([
+        { account: ann, kind: 'CREDIT', ledger: 700, provider: null },
+        { account: bob, kind: 'CONVERSION', ledger: 'PAID', provider: null },
+      ]),
+    });
+    if (paid) double.balanceTransactions.push({ ...paid, amount: -900 });
+    double.invoices.push(
+      { ...invoice, status: 'paid', created },
+      { ...invoice, customer: 'cus_ann', id: 'in_ann', status: 'paid', created },
+    );
+    expect((await reconcile(own.alias))['differences']).toEqual([
+      { account: ann, kind: 'CREDIT', ledger: 700, provider: 900 },
+      { account: ann, kind: 'CONVERSION', ledger: null, provider: 'PAID' },
+    ]);
   });
 });

@@ -46,6 +46,7 @@ afterEach(async () => {
   }
 });
 
+const none = { next: () => Promise.resolve({ done: true as const, value: undefined }) };
 const END: FactsPage = { facts: [], next: null };
 /** Until the end of the test. */
 const hang = (): Promise<FactsPage> => new Promise((resolve) => hanging.push(() => resolve(END)));
@@ -83,6 +84,8 @@ async function start(name: string): Promise<ProcessPresence> {
       Promise.resolve({
         calls: ({ secretKey: tenant }) => ({
           check: () => Promise.resolve(),
+          rewardCredits: () => ({ [Symbol.asyncIterator]: () => none }),
+          hasPaid: () => Promise.resolve(false),
           invoicePaidBy: () => Promise.resolve(null),
           // A walk pays nothing.
           subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),

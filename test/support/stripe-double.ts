@@ -157,7 +157,10 @@ export class StripeDouble {
     if (collection === 'invoices')
       return list(
         this.invoices.filter(
-          (invoice) => since(body)(invoice) && invoice['status'] === body['status'],
+          (invoice) =>
+            since(body)(invoice) &&
+            invoice['status'] === body['status'] &&
+            (body['customer'] === undefined || body['customer'] === invoice['customer']),
         ),
         body,
       );

@@ -17,6 +17,7 @@ import {
   showPayments,
   syncTenantPayments,
 } from '../../operations/payments/payment-commands.js';
+import { reconcilePayments } from '../../operations/payments/payment-reconciliation.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
@@ -28,7 +29,7 @@ import { answered } from './operator-answers.js';
 import { parsed } from './operator-request.js';
 import {
   connectRequest,
-  disconnectRequest,
+  scopeRequest,
   shownPaymentsRequest,
   syncRequest,
 } from './payments.request.js';
@@ -88,7 +89,7 @@ export class PaymentsController {
   @ApiOperation({ summary: 'Destroys the secrets; what was recorded stays' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('disconnect')
-  @ApiRequest(disconnectRequest)
+  @ApiRequest(scopeRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
   @Fails('TENANT_NOT_FOUND')
@@ -97,7 +98,7 @@ export class PaymentsController {
     @Param('tenant') alias: string,
     @Body() body: unknown,
   ) {
-    const scope = await this.ledger.scopeOf(alias, parsed(disconnectRequest, body).mode);
+    const scope = await this.ledger.scopeOf(alias, parsed(scopeRequest, body).mode);
     return this.ledger.onRecord({ operation: 'payment disconnect', call, scope }, async (core) => {
       const result = await disconnectPayments(core, this.payments, scope, OPERATOR);
       if (result instanceof NotDone) return result;
@@ -132,6 +133,35 @@ export class PaymentsController {
         });
         if (result instanceof NotDone) return result;
         return { result, parameters: { since } };
+      },
+    );
+  }
+
+  @ApiOperation({
+    summary: 'Compares ledger and provider: credits, discounts and conversions of linked accounts',
+  })
+  @ApiOkResponse({ schema: DOCUMENT })
+  @ApiAcceptedResponse({ schema: RUN })
+  @Post('reconciliation')
+  @ApiRequest(scopeRequest)
+  @HttpCode(200)
+  @Access('operator', { roles: ['finance'] })
+  @Fails('TENANT_NOT_FOUND')
+  async reconcile(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @Body() body: unknown,
+  ) {
+    const scope = await this.ledger.scopeOf(alias, parsed(scopeRequest, body).mode);
+    return this.ledger.run(
+      { operation: 'payment reconcile', call, scope },
+      async (core, { signal, onProgress }) => {
+        const result = await reconcilePayments(core, this.payments, scope, {
+          signal,
+          onProgress: (accounts) => onProgress('comparing', accounts),
+        });
+        if (result instanceof NotDone) return result;
+        return { result, parameters: {} };
       },
     );
   }

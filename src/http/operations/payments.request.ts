@@ -11,6 +11,6 @@ export const connectRequest = z.strictObject({
   apiBase: z.string().min(1).max(2_000).optional(),
 });
 
-export const disconnectRequest = z.strictObject({ mode });
+export const scopeRequest = z.strictObject({ mode });
 
 export const syncRequest = z.strictObject({ mode, since: text.optional() });

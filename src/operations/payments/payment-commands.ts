@@ -60,7 +60,7 @@ export interface PaymentWorld {
   readonly publicUrl: () => string;
 }
 
-type PaymentCore = Pick<Core, 'tenants' | 'payments'>;
+export type PaymentCore = Pick<Core, 'tenants' | 'payments'>;
 
 /** How long the webhook secret of a replaced connection verifies. */
 const GRACE_MS = 24 * 3_600_000;
@@ -208,7 +208,7 @@ export async function showPayer(
 }
 
 /** A tenant that may be connected. */
-async function providerTenant(
+export async function providerTenant(
   { tenants }: Pick<Core, 'tenants'>,
   { tenant: alias }: Scope,
 ): Promise<OpenTenant | NotDone> {

@@ -7,7 +7,10 @@ import { hasEnded } from './stripe-events.js';
 /** Rewards on the bill: balance credits, coupons and discounts. */
 
 type Called = <T>(call: Promise<T>) => Promise<T>;
-type Payments = Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'>;
+type Payments = Pick<
+  ProviderCalls,
+  'subscriptionsOf' | 'pay' | 'made' | 'rewardCredits' | 'hasPaid'
+>;
 type BalanceCredit = Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>;
 type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
 
@@ -21,6 +24,8 @@ export function stripePayments(stripe: Stripe, called: Called): Payments {
       const { data } = await called(stripe.subscriptions.list({ customer, limit: PAGE }));
       return data.filter(({ status }) => !hasEnded(status)).map(withDiscounts);
     },
+    rewardCredits: (customer) => rewardCredits(stripe, called, customer),
+    hasPaid: (customer) => hasPaid(stripe, called, customer),
     pay: (call, rewardId) =>
       call.kind === 'BALANCE_CREDIT'
         ? payBalance(stripe, called, call, rewardId)
@@ -30,6 +35,39 @@ export function stripePayments(stripe: Stripe, called: Called): Payments {
         ? balanceMade(stripe, called, call, { rewardId, since })
         : discountMade(stripe, called, call, rewardId),
   };
+}
+
+async function* rewardCredits(
+  stripe: Stripe,
+  called: Called,
+  customer: string,
+): ReturnType<Payments['rewardCredits']> {
+  const list = (after: object) =>
+    called(stripe.customers.listBalanceTransactions(customer, { limit: PAGE, ...after }));
+  for await (const { amount, metadata } of eachOf(list)) {
+    const rewardId = metadata?.['rewardId'];
+    if (rewardId !== undefined) yield { rewardId, amount: -amount };
+  }
+}
+
+async function hasPaid(stripe: Stripe, called: Called, customer: string): Promise<boolean> {
+  const list = (after: object) =>
+    called(stripe.invoices.list({ customer, status: 'paid', limit: PAGE, ...after }));
+  for await (const { amount_paid: paid } of eachOf(list)) if (paid > 0) return true;
+  return false;
+}
+
+/** Of a list in pages. */
+async function* eachOf<T extends { readonly id?: string }>(
+  list: (after: object) => Promise<Stripe.ApiList<T>>,
+): AsyncIterable<T> {
+  for (let after = {}; ;) {
+    const { data, has_more: hasMore } = await list(after);
+    yield* data;
+    const last = data.at(-1)?.id;
+    if (!hasMore || last === undefined) return;
+    after = { starting_after: last };
+  }
 }
 
 async function payBalance(
