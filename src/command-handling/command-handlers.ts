@@ -3,12 +3,13 @@ import pLimit from 'p-limit';
 import { referralOf } from '../domain/account/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { decide as decideCustomer } from '../domain/customer/customer.decider.js';
+import { WAITS_MS, type CustomerState } from '../domain/customer/customer.state.js';
 import { decide as decideExport } from '../domain/export/export.decider.js';
 import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
 import { propose } from '../domain/proposal/proposal.decider.js';
-import { personal } from '../domain/personal.js';
+import { personal, type SubjectId } from '../domain/personal.js';
 import type { Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
@@ -16,7 +17,7 @@ import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { newId, timeNow } from '../foundation/world.js';
-import { accountOfId, type KeyedNames } from '../privacy/keyed-names.js';
+import { accountOfId, reservationOfCustomer, type KeyedNames } from '../privacy/keyed-names.js';
 import {
   AuditCommandEnvelope,
   CountVisitsEnvelope,
@@ -310,7 +311,7 @@ export class ProposalCommandHandler implements ICommandHandler<ProposalCommandEn
 @CommandHandler(ProviderEventEnvelope)
 export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelope> {
   constructor(
-    private readonly streams: Pick<Streams, 'customers'>,
+    private readonly streams: Pick<Streams, 'customers' | 'reservations'>,
     private readonly names: KeyedNames,
   ) {}
 
@@ -321,17 +322,35 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
       customer === null
         ? names.providerEventStream(meta.scope, eventId)
         : names.customerStream(meta.scope, customer);
-    const outcome = await this.streams.customers.handle(stream, meta, (state) =>
+    const outcome = await this.streams.customers.handle(stream, meta, async (state) =>
       decideCustomer(state, {
         ...event,
         at: timeNow(),
         eventRef: names.digest('provider event', tenant, mode, eventId).slice(0, 32),
-        // After an erasure the customer, who may get another account, has another key.
-        ids: personal(state.subject ?? newId(), event.ids),
+        // Of what has no effect the hash of its id is enough.
+        ids:
+          event.fact.kind === 'IGNORED'
+            ? { subject: newId(), value: null }
+            : personal(await this.subjectOf(stream, state), event.ids),
       }),
     );
     if (outcome.kind !== 'accepted') throw new Error('an event of the provider was not recorded');
     return outcome.events.length > 0;
+  }
+
+  /**
+   * A customer has one key as long as an account has it. Otherwise a key is used for the days that
+   * events wait, so that it can end. After an erasure the customer, who may get another account,
+   * has another one, too.
+   */
+  private async subjectOf(
+    stream: string,
+    { subject, subjectSince }: CustomerState,
+  ): Promise<SubjectId> {
+    if (subject === null) return newId();
+    if (timeNow() - subjectSince < WAITS_MS) return subject;
+    const { state } = await this.streams.reservations.load(reservationOfCustomer(stream));
+    return state.status === 'held' ? subject : newId();
   }
 }
 

@@ -128,6 +128,15 @@ function* subjectsOfProposals({ proposals }: ProposalsState): Iterable<SubjectId
 const heapOfTenant = (state: TenantState): number =>
   HEAP_PER_STORED_BYTE * JSON.stringify(state).length;
 
+/** Facts of a customer are compacted, and its hashes forgotten after some days. */
+function heapOfCustomer({ seen, facts }: CustomerState): number {
+  return HEAP_PER_SEEN * seen.reduce((sum, { size }) => sum + size, 0) + HEAP_PER_FACT * facts.size;
+}
+
+/** Upper bounds: a customer with 100 000 events of one day takes 21 MB. */
+const HEAP_PER_SEEN = 256;
+const HEAP_PER_FACT = 1024;
+
 /** @param remembered shared by the streams of all kinds. */
 export function openStreams(
   log: EventLog,
@@ -160,6 +169,7 @@ export function openStreams(
       initialState: initialCustomer,
       evolve: evolveCustomer,
       subjectsOf: ({ subject }) => (subject === null ? [] : [subject]),
+      heapOf: heapOfCustomer,
     }),
     proposals: of({
       initialState: noProposals,

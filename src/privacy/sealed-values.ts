@@ -14,12 +14,15 @@ interface SealedValue {
 }
 type Keys = ReadonlyMap<SubjectId, Buffer | null>;
 
-/** The subjects of all personal values in memory or in stored JSON, at any depth. */
+/**
+ * The subjects of all personal values in memory or in stored JSON, at any depth. Of those in memory
+ * that have a value: a missing one needs no key.
+ */
 export function subjectsIn(json: Json, found = new Set<SubjectId>()): Set<SubjectId> {
   if (Array.isArray(json)) for (const item of json) subjectsIn(item, found);
   else if (isObject(json)) {
-    if (isPersonal(json) || isSealed(json)) found.add(json.subject);
-    else for (const member of Object.values(json)) subjectsIn(member, found);
+    if (isSealed(json) || (isPersonal(json) && json.value !== null)) found.add(json.subject);
+    else if (!isPersonal(json)) for (const member of Object.values(json)) subjectsIn(member, found);
   }
   return found;
 }

@@ -26,7 +26,6 @@ import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
 import { FailedCredentials } from '../http/edge/failed-credentials.js';
-import { DEFAULT_HTTP_LIMITS } from '../http/edge/http-limits.js';
 import { RateLimits } from '../http/edge/rate-limits.js';
 import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
 import { PaymentEvents } from '../payments/incoming/payment-events.js';
@@ -129,6 +128,8 @@ export interface ModuleParts {
   readonly publicUrl: () => string;
   readonly webhooks: Pick<Webhooks, 'guard' | 'tests'>;
   readonly payments: Payments;
+  /** Counts wrong signatures together with wrong keys. */
+  readonly failedCredentials: FailedCredentials;
   /** Who sends previews; undefined: no mail goes out. */
   readonly smtp: Pick<SmtpSender, 'send'> | undefined;
   readonly mailFrom: () => string;
@@ -241,7 +242,7 @@ function http(parts: ModuleParts): Provider[] {
       new OperatedPayments(parts.payments.provider, parts.webhooks.guard, publicUrl),
     ),
     value(TenantDirectory, core.tenants),
-    value(FailedCredentials, new FailedCredentials(DEFAULT_HTTP_LIMITS.failedCredentialsPerMinute)),
+    value(FailedCredentials, parts.failedCredentials),
     value(CodeOwners, core.owners),
     value(RateLimits, parts.rateLimits),
     value(OperationRuns, parts.runs),

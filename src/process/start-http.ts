@@ -76,7 +76,15 @@ export function startDownloadRecords(
 }
 
 type OfOptions =
-  'logger' | 'waitLimits' | 'api' | 'progress' | 'publicUrl' | 'webhooks' | 'smtp' | 'mailFrom';
+  | 'logger'
+  | 'waitLimits'
+  | 'api'
+  | 'progress'
+  | 'publicUrl'
+  | 'webhooks'
+  | 'smtp'
+  | 'mailFrom'
+  | 'failedCredentials';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
@@ -123,6 +131,7 @@ export async function startApplication(
     AppModule.of({
       ...parts,
       webhooks: parts.followers.webhooks,
+      failedCredentials: edge.failures,
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,

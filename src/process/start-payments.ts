@@ -1,6 +1,7 @@
 import type { Core } from '../core/core.js';
 import { DailySyncs } from '../payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
+import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
@@ -53,6 +54,8 @@ export function startPaymentsWork(
     presence,
     logger,
     record: recorderOf(core.commands),
+    endWaitedKeys: () =>
+      endWaitedKeys({ pool, streams, keys: core.keys, forget: (gone) => core.forget(gone) }),
   });
   const { commands } = core;
   const pusher = new RewardPusher({

@@ -1,8 +1,7 @@
 import Handlebars from 'handlebars';
 import { structureFaults } from './markdown-structure.js';
+import { TEMPLATE_CHARACTERS_MAX } from './template-limits.js';
 
-/** Characters of one template. */
-export const TEMPLATE_CHARACTERS_MAX = 20_000;
 /** Variables and blocks of one template, counted by what opens them. */
 export const TAGS_MAX = 100;
 const DEPTH_MAX = 8;

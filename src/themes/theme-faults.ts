@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { faultsInAnyVariables, templateFaults } from '../templates/template-faults.js';
+import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { isMembers } from './merge-members.js';
 import { THEME_VARIABLES } from './theme-instance.js';
 import { THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
@@ -18,13 +19,28 @@ export function themeFaults(values: unknown, { isWhole }: { readonly isWhole: bo
   if (unstorable !== undefined) return [unstorable];
   const validate = isWhole ? validators().whole : validators().part;
   validate(values);
-  const faults = new Set((validate.errors ?? []).map(lineOf));
+  const exact: Fault[] = [];
   for (const fault of faultsWithin(THEME_SCHEMA, values, '')) {
-    if (faults.size >= FAULTS_MAX) break;
-    faults.add(fault);
+    if (exact.length >= FAULTS_MAX) break;
+    exact.push(fault);
   }
-  return [...faults].slice(0, FAULTS_MAX);
+  const paths = new Set(exact.map(({ path }) => path));
+  const general = (validate.errors ?? []).filter(
+    (error) => !(paths.has(error.instancePath) && isOfText(error)),
+  );
+  const lines = [...general.map(lineOf), ...exact.map(({ path, fault }) => `${path} ${fault}`)];
+  return [...new Set(lines)].slice(0, FAULTS_MAX);
 }
+
+interface Fault {
+  readonly path: string;
+  readonly fault: string;
+}
+
+/** What the schema says of a text in general, and `FAULTS` exactly. */
+const isOfText = ({ schemaPath, params }: ErrorObject): boolean =>
+  /\/\$defs\/[A-Za-z]+\/(?:pattern|not)$/.test(schemaPath) ||
+  params['limit'] === TEMPLATE_CHARACTERS_MAX;
 
 interface Validators {
   readonly whole: ValidateFunction;
@@ -39,7 +55,7 @@ function validators(): Validators {
   return (compiled ??= { whole: ajv.compile(THEME_SCHEMA), part: ajv.compile(part) });
 }
 
-const DEFINED = /\/\$defs\/([A-Za-z]+)\/pattern$/;
+const DEFINED = /\/\$defs\/([A-Za-z]+)\/(?:pattern|not)$/;
 
 function lineOf({
   instancePath,
@@ -60,11 +76,11 @@ const isDefined = (name: string | undefined): name is DefinedKind =>
   name !== undefined && Object.hasOwn(THEME_SCHEMA.$defs, name);
 
 /** Faults that the schema cannot express, of the members that it names. */
-function* faultsWithin(schema: object, value: unknown, path: string): Generator<string> {
+function* faultsWithin(schema: object, value: unknown, path: string): Generator<Fault> {
   if ('$ref' in schema) {
     const kind = String(schema.$ref).split('/').at(-1);
     if (isDefined(kind) && typeof value === 'string')
-      for (const fault of FAULTS[kind](value, variablesOf(path))) yield `${path} ${fault}`;
+      for (const fault of FAULTS[kind](value, variablesOf(path))) yield { path, fault };
   } else if ('properties' in schema && isMembers(value)) {
     for (const [name, member] of Object.entries(schema.properties as Record<string, object>))
       if (Object.hasOwn(value, name)) yield* faultsWithin(member, value[name], `${path}/${name}`);

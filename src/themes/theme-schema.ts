@@ -1,12 +1,24 @@
+import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { MAIL_TYPES, WIDGET_TYPES } from './theme-instance.js';
 
 /**
- * Theme variables, as a JSON Schema that tenants see. `$defs` name what ajv cannot check: texts
- * that are templates, and addresses (theme-faults.ts).
+ * Theme variables, as a JSON Schema that tenants see. `$defs` name what it cannot express: whether
+ * a template is a good one, and an address one (theme-faults.ts).
  */
 
 const ref = (name: keyof typeof DEFS) => ({ $ref: `#/$defs/${name}` });
 const members = (properties: object) => ({ type: 'object', properties });
+
+/** Without control characters and separators of lines and paragraphs. */
+const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$';
+const ADDRESS = '//[^\\s<>"\'`\\\\{}|^]+';
+const HTTP = '[Hh][Tt][Tt][Pp][Ss]?:';
+const TEMPLATE = {
+  type: 'string',
+  maxLength: TEMPLATE_CHARACTERS_MAX,
+  pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\ufffe\\uffff]*$',
+  not: { pattern: '\\{\\{\\{' },
+} as const;
 
 const DEFS = {
   color: {
@@ -21,22 +33,40 @@ const DEFS = {
     pattern:
       '^(?:Times New Roman|Arial|Courier|Tahoma|Verdana|Georgia|["\']?(?:Helvetica Neue|Lato)["\']?(?: ?, ?["\']?[A-Za-z][A-Za-z -]*["\']?)*)$',
   },
-  label: { description: 'One line; no template', type: 'string', maxLength: 255 },
-  markdown: { description: 'A template, in markdown', type: 'string' },
-  markdownText: { description: 'A template, in markdown, not empty', type: 'string', minLength: 1 },
-  line: { description: 'A template of one line', type: 'string', minLength: 1, maxLength: 1000 },
-  message: { description: 'A template; no markdown', type: 'string', minLength: 4 },
+  label: {
+    description: 'One line; no template',
+    type: 'string',
+    maxLength: 255,
+    pattern: ONE_LINE,
+  },
+  markdown: { description: 'A template, in markdown', ...TEMPLATE },
+  markdownText: { description: 'A template, in markdown, not empty', ...TEMPLATE, minLength: 1 },
+  line: {
+    description: 'A template of one line',
+    ...TEMPLATE,
+    minLength: 1,
+    maxLength: 1000,
+    pattern: ONE_LINE,
+  },
+  message: { description: 'A template; no markdown', ...TEMPLATE, minLength: 4 },
   image: {
     description: 'The absolute address of an image, or empty',
     type: 'string',
     maxLength: 2000,
+    pattern: `^(?:(?:${HTTP})?${ADDRESS})?$`,
   },
   site: {
     description: 'The absolute address of a site, or empty',
     type: 'string',
     maxLength: 2000,
+    pattern: `^(?:${HTTP}${ADDRESS})?$`,
   },
-  addressPattern: { description: 'A pattern of addresses', type: 'string', maxLength: 2000 },
+  addressPattern: {
+    description: 'A pattern of addresses',
+    type: 'string',
+    maxLength: 2000,
+    pattern: ONE_LINE,
+  },
 } as const;
 
 const widgetType = { enum: WIDGET_TYPES };

@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { endWaitedKeys } from '../../src/payments/incoming/waited-keys.js';
 import type { Json } from '../support/api-client.js';
 import { StripeDouble } from '../support/stripe-double.js';
 import {
@@ -21,7 +22,10 @@ let made = 0;
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: 'sk_live_events0001' });
-  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
+  ({ service, end } = await startWithStores({
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+    FAILED_CREDENTIALS_PER_MINUTE: '40',
+  }));
   tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });
   for (const mode of ['live', 'test'] as const) await connect(mode, SECRETS[mode]);
 });
@@ -136,6 +140,42 @@ async function reacted(): Promise<void> {
     if ((await service.head()) === head) return;
   }
 }
+
+it('the story by discount routes: a code, a customer, a first invoice, the rewards of both sides', async () => {
+  const code = personal('c');
+  const ann = await user('ann', { referralCode: code, firstName: 'Ann', lastName: 'Lee' });
+  const { live } = tenant;
+  const looked = await live.get(`/discount/${code}`);
+  expect([looked.status, looked.body]).toMatchObject([
+    200,
+    { couponCode: code, referrerName: 'Ann L', discountPercentage: 10 },
+  ]);
+  const bob = await user('bob');
+  const customer = personal('cus');
+  double.customers.set(customer, { id: customer });
+  const discount = async (coupon = '') =>
+    (await live.get(`/account/${bob}/discount${coupon}`)).body;
+  const would = await discount(`?couponCode=${code}`);
+  const body = { accountId: bob, paymentProviderId: customer, couponCode: code };
+  expect((await live.post('/discount', body)).status).toBe(200);
+  expect(await discount()).toEqual(would);
+  expect(would).toMatchObject({ discountPercentage: 10, referrerName: 'Ann L' });
+  expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
+
+  expect(await post(paid(customer))).toEqual(RECEIVED);
+  await reacted();
+  expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  // The amounts of the reward routes.
+  const balance = async (accountId: string) =>
+    (await live.get<readonly Json[]>(`/reward/balance?accountId=${accountId}`)).body;
+  expect(await balance(bob)).toEqual([
+    expect.objectContaining({ type: 'PCT_DISCOUNT', referredDiscountPercent: 10 }),
+  ]);
+  expect(await discount()).toEqual(would);
+  expect(await balance(ann)).toEqual([
+    expect.objectContaining({ type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000 }),
+  ]);
+});
 
 describe('a signature', () => {
   it('that is missing, wrong, old or foreign is refused, and nothing is recorded', async () => {
@@ -316,5 +356,90 @@ describe('a refund of the first invoice in full', () => {
     expect(denied).toHaveLength(2);
     await moderate('APPROVED');
     expect(await rewards()).toEqual(denied);
+  });
+});
+
+describe('the ids of a customer', () => {
+  const keysOf = async (customer: string): Promise<readonly string[]> => {
+    const { core } = service.service;
+    const stream = core.names.customerStream({ tenant: tenant.alias, mode: 'live' }, customer);
+    const subjects = [];
+    for await (const { data } of core.log.readStream(stream))
+      subjects.push((JSON.parse(data) as { ids: { subject: string } }).ids.subject);
+    return subjects;
+  };
+  const isThere = async (subject: string): Promise<boolean> =>
+    (await service.service.core.keys.load([subject])).get(subject) !== null;
+  const end = (): Promise<number> => {
+    const { core } = service.service;
+    const { pool, streams, keys } = core;
+    return endWaitedKeys({ pool, streams, keys, forget: (gone) => core.forget(gone) });
+  };
+
+  it('cannot be read when no account gets it within 30 days, and no others', async () => {
+    await referred({ paymentProviderId: 'cus_linked' });
+    for (const customer of ['cus_linked', 'cus_never', 'cus_soon']) await post(paid(customer));
+    await reacted();
+    const { pool } = service.service.core;
+    const [never = ''] = await keysOf('cus_never');
+    const subjects = [...(await keysOf('cus_linked')), ...(await keysOf('cus_soon'))];
+    await pool.query(
+      `update ledger.payment_waiting_events set at = at - interval '30 days'
+       where subject = $1`,
+      [never],
+    );
+    await end();
+    expect(await isThere(never)).toBe(false);
+    expect(await Promise.all(subjects.map(isThere))).toEqual([true, true]);
+    expect(await end()).toBe(0);
+    await post(paid('cus_never', { id: 'in_later' }));
+    const [, later = ''] = await keysOf('cus_never');
+    expect([later === never, await isThere(later)]).toEqual([false, true]);
+  });
+
+  it('stay while an account has it, though the events waited for it', async () => {
+    await post(paid('cus_late'));
+    await referred({ paymentProviderId: 'cus_late' });
+    await reacted();
+    const { pool } = service.service.core;
+    const [late = ''] = await keysOf('cus_late');
+    await pool.query(
+      `update ledger.payment_waiting_events set at = at - interval '30 days'
+       where subject = $1`,
+      [late],
+    );
+    expect(await end()).toBe(1);
+    expect(await isThere(late)).toBe(true);
+    expect(await end()).toBe(0);
+  });
+
+  it('are not kept of an event without an effect', async () => {
+    const { core } = service.service;
+    const { rows } = await core.pool.query<{ count: string }>(
+      'select count(*) from vault.subject_keys',
+    );
+    const payload = event('payment_link.created', { id: 'plink_2', customer: 'cus_once' });
+    expect(await post(payload)).toEqual(RECEIVED);
+    const after = await core.pool.query<{ count: string }>(
+      'select count(*) from vault.subject_keys',
+    );
+    expect(after.rows).toEqual(rows);
+  });
+});
+
+describe('an address that sends what nobody signed', () => {
+  it.each([
+    ['to a connected tenant', () => tenant.alias],
+    [
+      'to one that is not',
+      async () => (await service.createTenant({ programType: 'PAYMENT_PROVIDER' })).alias,
+    ],
+  ])('%s is refused after a while; what is signed is received', async (_, of) => {
+    const alias = await of();
+    let status = 0;
+    for (let sent = 0; status !== 429 && sent < 100; sent += 1)
+      ({ status } = await post(paid('cus_flood'), { alias, signature: 't=1,v1=00' }));
+    expect(status).toBe(429);
+    expect(await post(paid('cus_flood'))).toEqual(RECEIVED);
   });
 });

@@ -95,6 +95,7 @@ async function start(name: string): Promise<ProcessPresence> {
         }),
       }),
     logger: { warn: () => undefined },
+    endWaitedKeys: () => Promise.resolve(0),
   };
   // No page of these tests has a fact: nothing is recorded.
   const syncs = new DailySyncs(parts as DailySyncsParts);

@@ -1,7 +1,10 @@
+import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { mergePatch } from '../../src/themes/merge-members.js';
 import { themeFaults } from '../../src/themes/theme-faults.js';
 import { MAIL_TYPES, THEME_VARIABLES } from '../../src/themes/theme-instance.js';
+import { THEME_SCHEMA } from '../../src/themes/theme-schema.js';
 
 const BUILT_IN = { ...BUILT_IN_THEME };
 const part = (values: unknown): string[] => themeFaults(values, { isWhole: false });
@@ -52,6 +55,25 @@ test.each([
   ['/ours/nothing/knows', { it: ['{{', 'javascript:x', null] }],
 ])('%s takes %j', (path, value) => {
   expect(part(at(path, value))).toEqual([]);
+});
+
+test.each([
+  [SUBJECT, 'Hello\nBcc: x@evil.example', ' must be one line'],
+  [SUBJECT, 'Hello\u2028there', ' must be one line'],
+  ['/email/configuration/fromName', 'Shop\r\nBcc: x', ' must be one line'],
+  ['/page/heading', 'a\tb', ' must be one line'],
+  [BODY, '{{{code}}}', ' `{{{` is not allowed'],
+  [BODY, 'a\u0007b', ' holds control characters'],
+  [BODY, 'x'.repeat(20_001), ' is longer than 20000 characters'],
+  [`${WIDGET}/shareMessaging/smsShareBody`, 'Hi {{{code}}}', ' `{{{` is not allowed'],
+  [IMAGE, 'pictures/a.png', ' must be an absolute'],
+  ['/page/siteUrl', '//acme.example', ' must be an absolute'],
+  ['/page/siteUrl', 'ftp://acme.example', ' must be an absolute'],
+])('the published schema refuses %s of %j, too; there is one line for it', (path, value, line) => {
+  const { required: _, ...published } = THEME_SCHEMA;
+  const validate = addFormats.default(new Ajv2020({ allErrors: true })).compile(published);
+  expect(validate(at(path, value))).toBe(false);
+  expect(part(at(path, value))).toEqual([expect.stringContaining(path + line)]);
 });
 
 const HOSTILE: readonly (readonly [string, unknown])[] = [

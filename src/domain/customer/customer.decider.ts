@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.js';
-import type { CustomerEvent, CustomerState } from './customer.state.js';
+import { isSeen, type CustomerEvent, type CustomerState } from './customer.state.js';
 
 export type ReceiveProviderEvent = Omit<CustomerEvent, 'type'>;
 
@@ -8,6 +8,6 @@ export function decide(
   state: CustomerState,
   received: ReceiveProviderEvent,
 ): Decision<CustomerEvent> {
-  if (state.seen.has(received.eventRef)) return { events: [] };
+  if (isSeen(state, received.eventRef)) return { events: [] };
   return { events: [{ type: 'ProviderEventReceived', ...received }] };
 }

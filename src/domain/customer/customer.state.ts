@@ -1,4 +1,4 @@
-import { List, Set } from 'immutable';
+import { List, Map, Set } from 'immutable';
 import type { BillingInterval } from '../account/account.events.js';
 import type { Personal, SubjectId } from '../personal.js';
 import type { PaymentProviderName } from '../tenant/payment-provider-name.js';
@@ -58,27 +58,97 @@ export type KnownFact = Pick<CustomerEvent, 'at' | 'eventRef' | 'created' | 'fac
 };
 
 export interface CustomerState {
-  readonly seen: Set<string>;
+  /** By the day of their recording (UTC): the provider repeats no event for so long. */
+  readonly seen: Map<number, Set<string>>;
   /** In the order of their recording, those without an effect left out. */
   readonly facts: List<KnownFact>;
+  /** More facts than these are compacted. */
+  readonly factsMax: number;
   /** The key of the newest ids; null: there are none, or the key is destroyed. */
   readonly subject: SubjectId | null;
+  /** When the first ids with this key were recorded. */
+  readonly subjectSince: number;
 }
 
-export const initialState: CustomerState = { seen: Set(), facts: List(), subject: null };
+const FACTS_MAX = 512;
+
+export const initialState: CustomerState = {
+  seen: Map(),
+  facts: List(),
+  factsMax: FACTS_MAX,
+  subject: null,
+  subjectSince: 0,
+};
+
+export const isSeen = ({ seen }: CustomerState, eventRef: string): boolean =>
+  seen.some((refs) => refs.has(eventRef));
 
 export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
   const { at, eventRef, created, fact, ids } = event;
-  if (state.seen.has(eventRef)) return state;
+  if (isSeen(state, eventRef)) return state;
+  const known =
+    fact.kind === 'IGNORED' ? undefined : { at, eventRef, created, fact, ids: ids.value };
   return {
-    seen: state.seen.add(eventRef),
-    facts:
-      fact.kind === 'IGNORED'
-        ? state.facts
-        : state.facts.push({ at, eventRef, created, fact, ids: ids.value }),
-    subject: ids.value === null ? null : ids.subject,
+    seen: withSeen(state.seen, dayOf(at), eventRef),
+    ...withFact(state, known),
+    ...(ids.value === null
+      ? { subject: null, subjectSince: at }
+      : {
+          subject: ids.subject,
+          subjectSince: state.subject === ids.subject ? state.subjectSince : at,
+        }),
   };
 }
+
+const DAY_MS = 24 * 3_600_000;
+const SEEN_DAYS = 60;
+
+const dayOf = (at: number): number => Math.floor(at / DAY_MS);
+
+function withSeen(
+  seen: CustomerState['seen'],
+  day: number,
+  eventRef: string,
+): CustomerState['seen'] {
+  const today = seen.get(day);
+  if (today !== undefined) return seen.set(day, today.add(eventRef));
+  return seen.filter((_, known) => known >= day - SEEN_DAYS).set(day, Set([eventRef]));
+}
+
+function withFact(
+  { facts, factsMax }: CustomerState,
+  fact: KnownFact | undefined,
+): Pick<CustomerState, 'facts' | 'factsMax'> {
+  if (fact === undefined) return { facts, factsMax };
+  const all = facts.push(fact);
+  if (all.size <= factsMax) return { facts: all, factsMax };
+  const compacted = List(all.groupBy(({ at }) => dayOf(at)).valueSeq()).flatMap(essentials);
+  return { facts: compacted, factsMax: Math.max(FACTS_MAX, 2 * compacted.size) };
+}
+
+/**
+ * Of a day with very many facts those that can make a difference to a picture: the first and the
+ * newest invoice, the newest status, the end, and the newest whole refunds.
+ */
+function essentials(day: Iterable<KnownFact>): readonly KnownFact[] {
+  const facts = [...day].sort(byTime);
+  const paid = facts.filter((one) => paidIn(one) !== undefined);
+  const statuses = facts.filter((one) => statusIn(one, false) !== undefined);
+  const kept = new globalThis.Set([
+    paid[0],
+    paid.at(-1),
+    statuses.at(-1),
+    statuses.findLast(({ fact }) => fact.kind !== 'INVOICE_PAID' || fact.amountPaid > 0),
+    facts.find(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
+    ...facts.filter(({ fact }) => isWholeRefund(fact)).slice(-REFUNDS_OF_DAY_MAX),
+  ]);
+  return [...day].filter((one) => kept.has(one));
+}
+
+const REFUNDS_OF_DAY_MAX = 64;
+
+const isWholeRefund = (fact: ProviderFact): boolean =>
+  fact.kind === 'REFUNDED' && fact.amountRefunded >= fact.amount;
 
 /** An invoice that was paid, with an amount above zero. */
 export interface PaidInvoice {
@@ -165,8 +235,7 @@ function statusIn({ fact }: KnownFact, everPaid: boolean): CustomerPicture['stat
 function refunds({ fact, ids }: KnownFact, invoice: KnownFact): boolean {
   if (fact.kind !== 'REFUNDED' || invoice.fact.kind !== 'INVOICE_PAID') return false;
   if (ids === null || invoice.ids === null) return false;
-  const isWhole =
-    fact.amountRefunded >= fact.amount && fact.amountRefunded >= invoice.fact.amountPaid;
+  const isWhole = isWholeRefund(fact) && fact.amountRefunded >= invoice.fact.amountPaid;
   const isOfInvoice = ids.invoice !== null && ids.invoice === invoice.ids.invoice;
   const { payments } = invoice.ids;
   return isWhole && (isOfInvoice || ids.payments.some((payment) => payments.includes(payment)));

@@ -102,7 +102,8 @@ export class HttpEdge {
   private readonly operations: OperationsListener | undefined;
   private readonly routes = new RouteTable();
   private readonly limits: HttpLimits;
-  private readonly failures: FailedCredentials;
+  /** Of all addresses; shared by what checks credentials of its own. */
+  readonly failures: FailedCredentials;
   private readonly logger: Logger;
   private readonly addresses: LoggedAddresses;
   private draining = false;

@@ -38,7 +38,11 @@ export class PaymentEventsController {
       case 'recorded':
         return receivedJson();
       case 'not-connected':
-        throw new ApiError('NOT_FOUND', { message: 'No payment provider is connected' });
+        // It costs a reading of the tenant, as a wrong signature does.
+        throw (
+          this.failures.count(countedAddress(call.clientAddress)) ??
+          new ApiError('NOT_FOUND', { message: 'No payment provider is connected' })
+        );
       case 'unavailable':
         throw unavailable();
       case 'not-signed':

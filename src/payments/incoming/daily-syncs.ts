@@ -3,7 +3,8 @@ import type { TenantDirectory } from '../../command-handling/tenant-directory.js
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Logger } from '../../foundation/logger.js';
-import { backOffMs, pause } from '../../foundation/pause.js';
+import { backOffMs } from '../../foundation/pause.js';
+import { WorkLoop, type WorkLoopStatus } from '../../foundation/work-loop.js';
 import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
@@ -21,6 +22,8 @@ export interface DailySyncsParts extends SyncParts {
   readonly provider: () => Promise<Pick<PaymentProvider, 'calls'>>;
   readonly presence: Pick<ProcessPresence, 'id'>;
   readonly logger: Pick<Logger, 'warn'>;
+  /** @returns how many keys were looked at. */
+  readonly endWaitedKeys: () => Promise<number>;
   readonly onEnd?: (end: SyncEnd['kind']) => void;
 }
 
@@ -28,8 +31,6 @@ export interface DailySyncsParts extends SyncParts {
 const AT_ONCE = 4;
 /** Then others that are due go first. */
 const SLICE_MS = 20_000;
-const POLL_MS = 1_000;
-const RETRY = { first: 100, max: 5_000 };
 /** The provider did not answer, or refused. */
 const PROVIDER_RETRY = { first: 5_000, max: 3_600_000 };
 /** The log or the keys did not answer. */
@@ -38,70 +39,55 @@ const SUSPENDED_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 /** How far back a walk looks. */
 const SYNCED_DAYS = 3;
+const KEYS = { everyMs: 3_600_000, moreMs: 1_000 };
 
 /**
  * Walks the provider of every connected tenant and mode once a day, page by page, for what no event
  * told. Any number of processes share the work. A walk has a place of its own for some seconds; a
- * slow provider holds up the walks of others no longer than that.
+ * slow provider holds up the walks of others no longer than that. Beside it the keys of customers
+ * end that no account has got.
  */
 export class DailySyncs {
-  private readonly stopping = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly loop: WorkLoop;
   private readonly underWay = new Set<Promise<void>>();
-  private wake: () => void = () => undefined;
-  private readAt = 0;
-  private problem: string | null = null;
+  private isStopping = false;
 
-  constructor(private readonly parts: DailySyncsParts) {}
+  constructor(private readonly parts: DailySyncsParts) {
+    this.loop = new WorkLoop({
+      take: () => this.claim(),
+      beside: [{ work: parts.endWaitedKeys, ...KEYS }],
+      describe: describeFailure,
+    });
+  }
 
   start(): void {
-    this.readAt = elapsed();
-    this.running ??= this.work();
+    this.loop.start();
   }
 
   /** Pages under way end, and are recorded. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
+    this.isStopping = true;
+    await this.loop.stop();
     await Promise.all(this.underWay);
   }
 
-  /** For the health page: how long it could not read what is due. */
-  status(): { readonly stillSeconds: number; readonly lastError: string | null } {
-    const works = this.running !== undefined && !this.stopping.signal.aborted;
-    return {
-      stillSeconds: works ? (elapsed() - this.readAt) / 1_000 : 0,
-      lastError: works ? this.problem : null,
-    };
+  status(): WorkLoopStatus {
+    return this.loop.status();
   }
 
-  private async work(): Promise<void> {
-    const { signal } = this.stopping;
-    for (let failures = 0; !signal.aborted;) {
-      try {
-        await this.claim();
-        failures = 0;
-        this.readAt = elapsed();
-        this.problem = null;
-        await this.rest(POLL_MS);
-      } catch (error) {
-        this.problem = describeFailure(error);
-        await this.rest(backOffMs(failures++, RETRY));
-      }
-    }
-  }
-
-  private async claim(): Promise<void> {
+  private async claim(): Promise<number> {
     const room = AT_ONCE - this.underWay.size;
-    if (room <= 0) return;
+    if (room <= 0) return 0;
     const { pool, presence } = this.parts;
-    for (const claimed of await claimSyncs(pool, presence.id, room)) {
-      const slice: Promise<void> = this.slice(claimed).finally(() => {
+    const claimed = await claimSyncs(pool, presence.id, room);
+    for (const one of claimed) {
+      const slice: Promise<void> = this.slice(one).finally(() => {
         this.underWay.delete(slice);
-        this.wake();
+        this.loop.look();
       });
       this.underWay.add(slice);
     }
+    return claimed.length;
   }
 
   /** Never rejects: what cannot be recorded goes on when the claim lapses. */
@@ -123,10 +109,12 @@ export class DailySyncs {
   private async walked(claimed: ClaimedSync): Promise<SyncEnd | undefined> {
     try {
       const calls = await this.callsOf(claimed);
-      return 'kind' in calls ? calls : await this.pages(claimed, calls);
+      const end = 'kind' in calls ? calls : await this.pages(claimed, calls);
+      this.loop.worked();
+      return end;
     } catch (error) {
       if (!(error instanceof ProviderFailure)) {
-        this.problem = describeFailure(error);
+        this.loop.failed(error);
         return { kind: 'postponed', inMs: STORES_AWAY_MS };
       }
       const inMs = backOffMs(claimed.failures, PROVIDER_RETRY);
@@ -163,18 +151,8 @@ export class DailySyncs {
       cursor = next;
       const claim = { ...scope, process: presence.id };
       if (!(await keepSync(pool, claim, { since, cursor }))) return undefined;
-      if (this.stopping.signal.aborted || elapsed() > until) return { kind: 'more' };
+      if (this.isStopping || elapsed() > until) return { kind: 'more' };
     }
-  }
-
-  private async rest(ms: number): Promise<void> {
-    const { signal } = this.stopping;
-    const waking = new AbortController();
-    this.wake = () => waking.abort();
-    signal.addEventListener('abort', this.wake, { once: true });
-    if (!signal.aborted) await pause(ms, waking.signal);
-    signal.removeEventListener('abort', this.wake);
-    this.wake = () => undefined;
   }
 }
 
