@@ -171,8 +171,9 @@ async function main(): Promise<void> {
   const double = await StripeDouble.start({ secretKey: KEY });
   const dataDir = await makeDataDir();
   const faults: string[] = [];
+  let service: ServiceProcess | undefined;
   try {
-    let service = await start(dataDir);
+    service = await start(dataDir);
     const ledger = await prepare(dataDir, double);
     for (let number = 1; number <= ROUNDS; number += 1) {
       const done = await round(number, ledger, service, double);
@@ -185,6 +186,7 @@ async function main(): Promise<void> {
     );
     if (faults.length > 0) throw new Error(faults.join('\n'));
   } finally {
+    await service?.kill();
     await double.stop();
     await removeDataDir(dataDir);
   }
