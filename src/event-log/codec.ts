@@ -1,5 +1,7 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { SubjectId } from '../domain/personal.js';
+import { pause } from '../foundation/pause.js';
+import { elapsed } from '../foundation/world.js';
 import {
   notePlaces,
   openAt,
@@ -12,6 +14,12 @@ import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
 import type { NewEvent, RecordedEvent } from './event-log.js';
 import { CURRENT_VERSIONS, UnreadableEvent, upcast, type EventData } from './event-schemas.js';
+
+/**
+ * Events are opened for so long at a stretch, then others have their turn: 2 MiB of fields with
+ * names that clients choose take a tenth of a second.
+ */
+const AT_A_STRETCH_MS = 10;
 
 export interface Decoded {
   readonly event: DomainEvent;
@@ -64,9 +72,7 @@ export class EventCodec {
    * One result per event, in order: the fact, or why it is unreadable. Never throws for a single
    * event.
    */
-  async decode(
-    recorded: readonly RecordedEvent[],
-  ): Promise<(Decoded | { readonly unreadable: string; readonly recorded: RecordedEvent })[]> {
+  async decode(recorded: readonly RecordedEvent[]): Promise<(Decoded | Unreadable)[]> {
     const parsed = recorded.map((event) => parse(event));
     const subjects = new Set<string>();
     for (const result of parsed) {
@@ -78,24 +84,16 @@ export class EventCodec {
       if (erased.length > 0) this.keys.forget(erased);
     }
     const keys = subjects.size > 0 ? await this.keys.load(subjects) : new Map<string, Buffer>();
-    return parsed.map((result) => {
-      if ('unreadable' in result) return result;
-      try {
-        const { data, metadata, places } = result;
-        openAt(places, keys);
-        const event = {
-          type: result.recorded.type,
-          at: metadata.at,
-          ...data,
-        } as unknown as DomainEvent;
-        return { event, envelope: fromMetadata(metadata), recorded: result.recorded };
-      } catch {
-        return {
-          unreadable: 'a personal value cannot be decrypted with its key',
-          recorded: result.recorded,
-        };
+    const opened: (Decoded | Unreadable)[] = [];
+    let began = elapsed();
+    for (const result of parsed) {
+      if (elapsed() - began >= AT_A_STRETCH_MS) {
+        await pause(0);
+        began = elapsed();
       }
-    });
+      opened.push('unreadable' in result ? result : open(result, keys));
+    }
+    return opened;
   }
 
   /** @throws {UnreadableEvent} for the first unreadable event: a decision needs the whole state. */
@@ -107,6 +105,19 @@ export class EventCodec {
         );
       return result;
     });
+  }
+}
+
+function open(
+  { data, metadata, places, recorded }: Parsed,
+  keys: ReadonlyMap<string, Buffer | null>,
+): Decoded | Unreadable {
+  try {
+    openAt(places, keys);
+    const event = { type: recorded.type, at: metadata.at, ...data } as unknown as DomainEvent;
+    return { event, envelope: fromMetadata(metadata), recorded };
+  } catch {
+    return { unreadable: 'a personal value cannot be decrypted with its key', recorded };
   }
 }
 
@@ -141,9 +152,13 @@ interface Parsed {
   readonly recorded: RecordedEvent;
 }
 
-function parse(
-  recorded: RecordedEvent,
-): Parsed | { readonly unreadable: string; readonly recorded: RecordedEvent } {
+interface Unreadable {
+  /** Why. */
+  readonly unreadable: string;
+  readonly recorded: RecordedEvent;
+}
+
+function parse(recorded: RecordedEvent): Parsed | Unreadable {
   try {
     const metadata = JSON.parse(recorded.metadata) as StoredMetadata;
     const stored = JSON.parse(recorded.data) as EventData;

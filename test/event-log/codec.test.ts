@@ -11,6 +11,7 @@ import {
   UnreadableEvent,
   UPCASTERS,
 } from '../../src/event-log/event-schemas.js';
+import { enterWorld } from '../../src/foundation/world.js';
 import { subjectsIn } from '../../src/privacy/sealed-values.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { EVENT_EXAMPLES } from './support/event-examples.js';
@@ -47,6 +48,45 @@ async function encode(
   );
   return encoded.map(recorded);
 }
+
+describe('a page that is slow to open', () => {
+  /** How often others had their turn while six events were opened that take so long each. */
+  async function pausesAt(msEach: number): Promise<number> {
+    const keys = new InMemorySubjectKeys();
+    const page = await encode(keys, ...EXAMPLES.slice(0, 6));
+    let now = 0;
+    let pauses = 0;
+    const leave = enterWorld({
+      now: () => now,
+      elapsed: () => (now += msEach),
+      after: (_ms, call) => {
+        pauses += 1;
+        const others = setImmediate(call);
+        return () => clearImmediate(others);
+      },
+      uuid: () => '',
+      bytes: (length) => Buffer.alloc(length),
+      below: () => 0,
+    });
+    try {
+      const decoded = await new EventCodec(keys).decodeAll(page);
+      expect(decoded.map(({ recorded: { id: one } }) => one)).toEqual(
+        page.map(({ id: one }) => one),
+      );
+      return pauses;
+    } finally {
+      leave();
+    }
+  }
+
+  it('gives way to others, and has all its events in order', async () => {
+    expect(await pausesAt(5)).toBe(3);
+  });
+
+  it('does not when it is fast', async () => {
+    expect(await pausesAt(1)).toBe(0);
+  });
+});
 
 describe('an event', () => {
   it.each(EXAMPLES)('$type comes back as it was, with its envelope', async (event) => {

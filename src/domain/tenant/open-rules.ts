@@ -54,7 +54,7 @@ export const CALL_WINDOWS: Readonly<
   'post-events': { calls: 1_000, windowSeconds: 3_600 },
   'short-link': { calls: 300, windowSeconds: 60 },
   'test-webhook': { calls: 1_000, windowSeconds: 3_600 },
-  'change-webhooks': { calls: 1_000, windowSeconds: 3_600 },
+  'change-webhooks': { calls: 1_000, windowSeconds: 86_400 },
   'preview-mail': { calls: 20, windowSeconds: 3_600 },
 };
 
