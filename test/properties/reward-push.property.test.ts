@@ -173,7 +173,12 @@ class Course {
     const pushes = new AccountPushes(
       {
         commands: this.commands,
-        streams: { accounts: { load: () => Promise.resolve({ state: this.state } as never) } },
+        streams: {
+          accounts: {
+            load: () => Promise.resolve({ state: this.state } as never),
+            forget: () => undefined,
+          },
+        },
         names: { accountStream: () => 'account' },
       },
       ACME,
