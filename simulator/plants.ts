@@ -68,11 +68,11 @@ export const PLANTS: readonly Plant[] = [
     replace: 'if (false)',
   },
   {
-    name: 'reservation-taken-over-at-once',
-    fault: 'a reservation is taken over before its account could record it',
+    name: 'reservation-taken-over-unasked',
+    fault: 'an old reservation is taken over without a look at the account that holds it',
     file: 'src/command-handling/needs/reservations.js',
-    find: 'const UNRECORDED_MS = 120_000;',
-    replace: 'const UNRECORDED_MS = -1;',
+    find: '(await this.lapse(meta, state.holder, request));',
+    replace: 'true;',
   },
   {
     name: 'key-not-destroyed',
@@ -143,13 +143,6 @@ export const PLANTS: readonly Plant[] = [
     file: 'src/command-handling/processes/moderation-process.js',
     find: "if (part.side === 'referrer')",
     replace: 'if (false)',
-  },
-  {
-    name: 'moderations-wait-for-each-other',
-    fault: "two moderations that hold each other's accounts wait for ever",
-    file: 'src/command-handling/processes/hold-lines.js',
-    find: 'throw new WaitsInCircle();',
-    replace: 'return;',
   },
   {
     name: 'rewards-never-settle',

@@ -32,10 +32,23 @@ export async function brokenReadModels(
         ([stream, reason]) => `${generation.projector.name}: ${stream} is parked: ${reason}`,
       ),
       ...differences(generation, rebuilt.get(generation.projector.name)),
+      ...movesBack(generation, shared),
     ]),
     ...unlikeAccounts(readModels.followed, accounts, scope),
   ];
 }
+
+/** What was applied is not applied again; after a loss of the log another generation begins. */
+const movesBack = (
+  { projector, moves }: SimulatedGeneration,
+  { log: { positions } }: SharedStores,
+): string[] =>
+  moves.flatMap((position, index) => {
+    const before = moves[index - 1];
+    return before !== undefined && positions.number(position) < positions.number(before)
+      ? [`${projector.name}: the checkpoint went back from ${before} to ${position}`]
+      : [];
+  });
 
 /** As a rebuild makes it: in memory, from the first event, by the keys of now. */
 async function rebuild(

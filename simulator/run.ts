@@ -20,6 +20,8 @@ export interface Progress {
   readonly rounds: number;
   readonly turns: number;
   readonly seconds: number;
+  /** Of this process since it began, on all cores. */
+  readonly processorSeconds: number;
   readonly faults: ReadonlyMap<string, number>;
 }
 
@@ -40,6 +42,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
   const progress = (): Progress => ({
     ...sums,
     seconds: Number(process.hrtime.bigint() - startedAt) / 1e9,
+    processorSeconds: processorSeconds(),
     faults,
   });
   while (sums.commands < commands) {
@@ -63,4 +66,9 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     options.onProgress?.(progress());
   }
   return { ...progress(), digest: digest.digest('hex'), failing: undefined };
+}
+
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }

@@ -25,6 +25,8 @@ export class SimulatedGeneration {
   lastError: string | null = null;
   /** Why, by stream. */
   readonly parked = new Map<string, string>();
+  /** The checkpoints that were written, in their order. */
+  readonly moves: Position[] = [];
   /** Oldest first. */
   erasures: UnfinishedErasure[] = [];
   private readonly tables: ReadonlyMap<string, Map<string, Row>>;
@@ -49,6 +51,7 @@ export class SimulatedGeneration {
 
   moveTo(position: Position, eventId: string | undefined): void {
     this.position = position;
+    this.moves.push(position);
     if (eventId !== undefined) this.witness = witnessText({ position, eventId });
     this.version += 1n;
     this.lastError = null;

@@ -153,5 +153,5 @@ it.each(Object.entries(ROUNDS))(
   async (_, plan) => {
     expect((await runRound(plan)).violations).toEqual([]);
   },
-  120_000,
+  600_000,
 );

@@ -1,6 +1,7 @@
 import { renderMarkdown, renderRich, renderText } from '../../src/templates/render-template.js';
 import { templateFaults } from '../../src/templates/template-faults.js';
 import { HARMLESSLY_RENDERED, HOSTILE_VALUES, REFUSED, VARIABLES } from './hostile-templates.js';
+import { leastCpuMs, SLOWEST } from './slow-templates.js';
 import { shapeOf, tagFaults, textOf } from './rendered-html.js';
 
 const ANN = {
@@ -97,6 +98,7 @@ describe('a template', () => {
     expect(accepted.filter(({ elements }) => elements > 100).length).toBeGreaterThan(5);
     const each = (text: string) => `{{#each user}}\n${text}\n{{/each}}`;
     expect(faultsOf('*a* '.repeat(200))).toEqual([]);
+    expect(faultsOf(`${'x'.repeat(998)}@ `.repeat(3))).toEqual(['has too many long words with @']);
     expect(faultsOf(each('*a* '.repeat(200)))).toContain('has more than 500 marks of markdown');
     expect(faultsOf('- a\n'.repeat(151))).toContain('has more than 150 marks of lists and quotes');
     expect(faultsOf('a\n\n'.repeat(90) + '- a\n'.repeat(110))).toEqual([
@@ -195,46 +197,6 @@ const INTRICATE: readonly string[] = [
   '[a](b) ',
 ];
 
-/** Accepted texts that are as slow as the limits allow. */
-const SLOWEST: readonly string[] = [
-  ...['_a*', '*a', '[', '![', '<', '`a``', '~~a', '&', '[a](', '[a][', '\\', '**a *'].map((text) =>
-    manyMarks(text),
-  ),
-  '- \n'.repeat(130),
-  '-\n'.repeat(130),
-  '|a|b\n'.repeat(200),
-  '> > > > > a\n'.repeat(25),
-  '- - - - - - a\n'.repeat(25),
-  'a '.repeat(9_999),
-  `x${' '.repeat(19_998)}x`,
-  '1. '.repeat(6) + 'a '.repeat(9_000),
-  '{{code}}'.repeat(100),
-  `{{#each user}}${'{{this}}'.repeat(98)}{{/each}}`,
-  `{{#each user}}\n${'*a* '.repeat(123)}{{/each}}`,
-  '{{code}}- - - - - - a\n'.repeat(3),
-  '\t'.repeat(6) + 'x '.repeat(9_000),
-  '*a '.repeat(490),
-  '_a_ '.repeat(245),
-  `${'a_'.repeat(245)} `.repeat(2),
-  '<b> '.repeat(245),
-  '<table><tr><td> '.repeat(80),
-  '# '.repeat(490),
-  '#\n'.repeat(250),
-  '<!-- '.repeat(240),
-  'a  \n'.repeat(298),
-  '- a\n\n\n  '.repeat(95),
-  Array.from({ length: 24 }, (_, at) => `${' '.repeat(at)}- a`)
-    .join('\n')
-    .concat('\n')
-    .repeat(5),
-  `${'www.a.'.repeat(60)} `.repeat(4),
-  'a@b.co '.repeat(160),
-  `${'a.'.repeat(499)} `.repeat(20),
-  `${'(http://a'.repeat(80)} `.repeat(2),
-  `${'x'.repeat(998)}@ `.repeat(19),
-  `${'x.'.repeat(450)}@a `.repeat(20),
-];
-
 describe('the slowest texts that are accepted', () => {
   it('cost little beside a fixed piece of work, and stay small', () => {
     const long = everywhere('<'.repeat(10_000));
@@ -250,25 +212,8 @@ describe('the slowest texts that are accepted', () => {
   });
 });
 
-/** As often as the limit on marks allows, in words. */
-function manyMarks(text: string): string {
-  const marks = text.match(/[[\]*_~`<>&|\\"#(!@]/g)?.length ?? 1;
-  return text.repeat(Math.floor(490 / marks)).replace(/.{900}/g, '$& ');
-}
-
 /** About one millisecond on the machine of the builds. */
 function fixedWork(): void {
   let text = '';
   for (let at = 0; at < 20_000; at += 1) text = (text + String(at)).slice(-50);
-}
-
-/** The least of some runs: what else happens on the machine counts for nothing. */
-function leastCpuMs(work: () => unknown): number {
-  const runs = Array.from({ length: 5 }, () => {
-    const before = process.cpuUsage();
-    work();
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1000;
-  });
-  return Math.max(0.1, Math.min(...runs));
 }
