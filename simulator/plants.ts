@@ -205,8 +205,8 @@ export const PLANTS: readonly Plant[] = [
     name: 'cancel-redeemed',
     fault: 'a reward can be cancelled after it was redeemed',
     file: 'src/domain/account/rewards.js',
-    find: 'if (!settled.cancellable || settled.redeemed > 0)',
-    replace: 'if (!settled.cancellable)',
+    find: 'if (!isCancellable(draft.state, settled) || settled.redeemed > 0)',
+    replace: 'if (!isCancellable(draft.state, settled))',
   },
   {
     name: 'expires-again',

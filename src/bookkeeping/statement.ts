@@ -11,8 +11,18 @@ export interface Statement {
   /** The newest position included; null: the log has no event of the account. */
   readonly position: Position | null;
   readonly units: readonly StatementUnit[];
+  /** What the payment provider has paid, oldest first. Absent: nothing. */
+  readonly rewards?: readonly PaidReward[];
   /** SHA-256 of the rest of the document in canonical JSON, hex. */
   readonly digest: string;
+}
+
+/** A reward that the payment provider has paid. */
+export interface PaidReward {
+  readonly rewardId: string;
+  readonly paidAt: string;
+  /** Its id of the payment or the discount; null: forgotten. */
+  readonly externalReference: string | null;
 }
 
 /**
@@ -43,6 +53,8 @@ export interface StatementOf {
   readonly position: Position | null;
   /** Of one account, in order, and no later than the statement. */
   readonly entries: readonly Entry[];
+  /** Default: none. */
+  readonly paid?: readonly PaidReward[];
   /** Earlier postings are in the opening; undefined: the opening is zero. Epoch milliseconds. */
   readonly from: number | undefined;
   /** Dates up to here have passed. Epoch milliseconds. */
@@ -55,6 +67,7 @@ export function statementOf({
   account,
   position,
   entries,
+  paid = [],
   from,
   clock,
   unit,
@@ -79,7 +92,7 @@ export function statementOf({
         lines.filter(({ unitKey }) => unitKey === key),
       ),
     );
-  const document = { account, position, units };
+  const document = { account, position, units, ...(paid.length > 0 && { rewards: paid }) };
   return { ...document, digest: digestOf(document) };
 }
 

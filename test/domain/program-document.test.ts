@@ -56,6 +56,17 @@ it('the default program pays ten percent at the start and a thousand cents at co
   });
 });
 
+it('what the payment provider pays is not redeemed automatically', () => {
+  const paid = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1, currency: 'USD' } as const;
+  const program = (payTo: 'ledger' | 'provider') =>
+    parse({ id: 'a', automaticRedemption: ['CREDIT'], referrerReward: { ...paid, payTo } });
+  const byProvider = program('provider').referrerReward;
+  expect(byProvider).toMatchObject({ payTo: 'provider', redeemsAutomatically: false });
+  const byLedger = program('ledger').referrerReward;
+  expect(byLedger).toMatchObject({ redeemsAutomatically: true });
+  expect(byLedger).not.toHaveProperty('payTo');
+});
+
 it('every given member has its effect', () => {
   const program = parse({
     id: 'partners',

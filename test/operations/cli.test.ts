@@ -346,6 +346,36 @@ test.each([
   [
     {
       id: 'a',
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'POINTS',
+        currency: 'USD',
+        assignedCredit: 1,
+        payTo: 'provider',
+      },
+    },
+    '/referrerReward/unit',
+  ],
+  [
+    {
+      id: 'a',
+      referrerReward: {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        currency: null,
+        assignedCredit: 1,
+        payTo: 'provider',
+      },
+    },
+    '/referrerReward/currency',
+  ],
+  [
+    { id: 'a', referredReward: { type: 'PCT_DISCOUNT', discountPercent: 5, payTo: 'bank' } },
+    '/referredReward/payTo',
+  ],
+  [
+    {
+      id: 'a',
       referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, limit: { total: 0 } },
     },
     '/referrerReward/limit/total',

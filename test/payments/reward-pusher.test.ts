@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
+import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import type { ProviderCalls } from '../../src/payments/payment-provider.js';
@@ -100,9 +101,12 @@ async function reacted(): Promise<void> {
   }
 }
 
+const scopeOf = ({ alias }: Pick<TestTenant, 'alias'>) =>
+  ({ tenant: alias, mode: 'live' }) as const;
+
 async function shown({ alias }: TestTenant, id: string): Promise<readonly ShownPush[]> {
   const { core } = service.service;
-  const scope = { tenant: alias, mode: 'live' } as const;
+  const scope = scopeOf({ alias });
   const stream = core.names.accountStream(scope, core.names.accountRef(scope, id));
   const { state } = await core.streams.accounts.load(stream);
   return state.status === 'open' ? shownPushes(state) : [];
@@ -337,6 +341,12 @@ describe('a connected tenant', () => {
     });
     expect(keysOf(new RegExp(`sub_${bob}`))).toEqual([`reward:${discountId}:sub_${bob}`]);
     expect(keysOf(/coupons/)).toEqual([null]);
+    const statement = await statementOfAccount(service.service.core, scopeOf(tenant), {
+      accountId: bob,
+    });
+    expect(statement).toMatchObject({
+      rewards: [{ rewardId: discountId, externalReference: added?.id }],
+    });
   });
 
   it('pays back what a discount would have taken off the first invoice', async () => {

@@ -1,6 +1,7 @@
 import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
+import type { PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
-import type { AccountEvent } from '../../domain/account/account.events.js';
+import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
@@ -15,6 +16,8 @@ export interface AccountEntries {
   readonly accountId: string | null;
   /** The events that postings are made of. */
   readonly entries: readonly Entry[];
+  /** Rewards that the payment provider has paid. */
+  readonly paid: readonly PaidReward[];
   /** The newest selected event of any type; undefined: none is selected. */
   readonly newest: RecordedEvent | undefined;
 }
@@ -33,20 +36,29 @@ export async function readAccountEntries(
   let accountId: string | null = null;
   let newest: RecordedEvent | undefined;
   const entries: Entry[] = [];
+  const paid: PaidReward[] = [];
   for await (const page of pages(selectedEvents(log, stream, selection))) {
     newest = page.at(-1) ?? newest;
     for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
       if (decoded.event.type === 'AccountOpened') accountId = decoded.event.accountId.value;
+      else if (decoded.event.type === 'RewardPushed') paid.push(paidOf(decoded.event));
       else entries.push(entryOf(decoded));
     }
   }
-  return { accountId, entries, newest };
+  return { accountId, entries, paid, newest };
 }
 
 const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   ...POSTED_TYPES,
   'AccountOpened',
+  'RewardPushed',
 ]);
+
+const paidOf = ({ rewardId, at, reference }: AccountEventOf<'RewardPushed'>): PaidReward => ({
+  rewardId,
+  paidAt: new Date(at).toISOString(),
+  externalReference: reference.value,
+});
 
 export const decodeTypes = (
   codec: EventCodec,

@@ -22,8 +22,9 @@ export async function statementOfAccount(
   if (selection instanceof NotDone) return selection;
   const account = await findAccount(core, scope, accountId);
   if (account instanceof NotDone) return account;
-  const { entries, newest } = await readAccountEntries(core, account.stream, selection);
+  const { entries, paid, newest } = await readAccountEntries(core, account.stream, selection);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
-  return statementOf({ account: accountId, position, entries, from: selection.from, clock, unit });
+  const { from } = selection;
+  return statementOf({ account: accountId, position, entries, paid, from, clock, unit });
 }
