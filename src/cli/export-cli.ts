@@ -20,7 +20,7 @@ import { pause } from '../foundation/pause.js';
 import { OPERATOR, operatingSystemUser } from '../operations/audit.js';
 import { auditedOn, type Done } from '../operations/audited.js';
 import {
-  cancelExport,
+  cancelOnRecord,
   listExports,
   requestExport,
   showExport,
@@ -167,11 +167,7 @@ async function list(
 async function cancel(tenant: string, id: string, { mode, json }: ScopeOptions): Promise<void> {
   const scope = scopeOf(tenant, mode);
   const cancelled = await withCore((core) =>
-    onRecord(core, scope, 'export cancel', async () => {
-      const result = await cancelExport(core, scope, id, OPERATOR);
-      if (result instanceof NotDone) return result;
-      return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
-    }),
+    onRecord(core, scope, 'export cancel', () => cancelOnRecord(core, scope, id, OPERATOR)),
   );
   if (json) printJson(cancelled);
   else process.stdout.write(`${cancelled.id} ${cancelled.status}\n`);

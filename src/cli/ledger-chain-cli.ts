@@ -6,7 +6,7 @@ import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from '../operations/audit.js';
 import type { Done } from '../operations/audited.js';
 import { ledgerDigest } from '../operations/ledger/ledger-digest.js';
-import { verifyLedger, type Verification } from '../operations/ledger/ledger-verification.js';
+import { verifyOnRecord, type Verification } from '../operations/ledger/ledger-verification.js';
 import { acknowledgeLoss, auditLoss } from '../operations/ledger/loss-acknowledgement.js';
 import { NotDone, type Outcome } from '../operations/outcome.js';
 import { filled, scopeOf } from './arguments.js';
@@ -53,25 +53,14 @@ export function addChainCommands(cli: Command): void {
       ) => {
         const scope = scopeOf(tenant, mode);
         const outside = path === undefined ? undefined : await readDigest(path, scope);
-        const verified = await onChain(
-          scope,
-          by,
-          'ledger verify',
-          async (core, signal, progress) => {
-            const result = await verifyLedger(core, {
-              scope,
-              outside,
-              signal,
-              awayMsMax: AWAY_MS_MAX,
-              onProgress: progress.at,
-            });
-            if (result instanceof NotDone) return result;
-            return {
-              result,
-              parameters: { digest: outside?.digest },
-              completed: 'the chain was verified',
-            };
-          },
+        const verified = await onChain(scope, by, 'ledger verify', (core, signal, progress) =>
+          verifyOnRecord(core, {
+            scope,
+            outside,
+            signal,
+            awayMsMax: AWAY_MS_MAX,
+            onProgress: progress.at,
+          }),
         );
         reportVerification(verified, { json });
       },

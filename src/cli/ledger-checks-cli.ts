@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
-import { digestOf } from '../foundation/canonical-json.js';
 import { parseBalances } from '../operations/ledger/balance-file.js';
 import {
-  reconcileLedger,
+  reconcileOnRecord,
   type Reconciliation,
 } from '../operations/ledger/ledger-reconciliation.js';
-import { replayLedger, type Replay } from '../operations/ledger/ledger-replay.js';
-import { NotDone } from '../operations/outcome.js';
+import { replayOnRecord, type Replay } from '../operations/ledger/ledger-replay.js';
 import { scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable, readTextFile } from './command-line.js';
@@ -49,17 +47,10 @@ export function addLedgerChecks(cli: Command): void {
           progress.at('replaying', accounts, total);
         process.on('SIGINT', stop).on('SIGTERM', stop);
         try {
-          const replay = await audited(scope, by, 'ledger replay', async (core) => {
+          const replay = await audited(scope, by, 'ledger replay', (core) => {
             const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-            const result = await replayLedger(core, scope, request, {
-              signal: stopping.signal,
-              onProgress,
-              note,
-            });
-            if (result instanceof NotDone) return result;
-            const account =
-              accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-            return { result, parameters: { account, ...options } };
+            const { signal } = stopping;
+            return replayOnRecord(core, scope, request, { signal, onProgress, note });
           });
           progress.end();
           reportReplay(replay, json);
@@ -81,12 +72,10 @@ export function addLedgerChecks(cli: Command): void {
           path === undefined ? undefined : done(parseBalances(await readTextFile(path), path));
         const progress = new CopyProgress(process.stderr);
         try {
-          const reconciliation = await audited(scope, by, 'ledger reconcile', async (core) => {
+          const reconciliation = await audited(scope, by, 'ledger reconcile', (core) => {
             const onProgress = (accounts: number): void =>
               progress.at('reconciling', accounts, undefined);
-            const result = await reconcileLedger(core, scope, { period, against }, { onProgress });
-            if (result instanceof NotDone) return result;
-            return { result, parameters: { period, against: against && digestOf(against.text) } };
+            return reconcileOnRecord(core, scope, { period, against }, { onProgress });
           });
           progress.end();
           reportReconciliation(reconciliation, json);

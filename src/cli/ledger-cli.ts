@@ -3,8 +3,8 @@ import { operatingSystemUser } from '../operations/audit.js';
 import { NotDone } from '../operations/outcome.js';
 import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
 import { exportLedger } from '../operations/ledger/ledger-export.js';
-import { changePeriod } from '../operations/ledger/ledger-periods.js';
-import { statementOfAccount } from '../operations/ledger/ledger-statement.js';
+import { changePeriodOnRecord } from '../operations/ledger/ledger-periods.js';
+import { statementOnRecord } from '../operations/ledger/ledger-statement.js';
 import { filled, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson } from './command-line.js';
@@ -59,12 +59,9 @@ export function addLedgerCommands(cli: Command): void {
         { format, mode, by, json, ...options }: StatementOptions,
       ) => {
         const scope = scopeOf(alias, mode);
-        const statement = await audited(scope, by, 'ledger statement', async (core) => {
-          const result = await statementOfAccount(core, scope, { accountId, ...options });
-          if (result instanceof NotDone) return result;
-          const account = core.names.accountRef(scope, accountId);
-          return { result, parameters: { account, ...options }, digest: result.digest };
-        });
+        const statement = await audited(scope, by, 'ledger statement', (core) =>
+          statementOnRecord(core, scope, { accountId, ...options }),
+        );
         if (json || format === 'json') return printJson(statement);
         if (format === 'csv') return void process.stdout.write(statementCsv(statement));
         printStatement(statement);
@@ -82,15 +79,13 @@ export function addLedgerCommands(cli: Command): void {
       .action(async (alias: string, { mode, by, json, period, comment }: PeriodOptions) => {
         const scope = scopeOf(alias, mode);
         const who = by ?? operatingSystemUser();
-        const changed = await audited(scope, who, `ledger ${name}`, async (core) => {
-          const result = await changePeriod(core, scope, type, {
+        const changed = await audited(scope, who, `ledger ${name}`, (core) =>
+          changePeriodOnRecord(core, scope, type, {
             period,
             comment: filled('--comment', comment),
             by: who,
-          });
-          if (result instanceof NotDone) return result;
-          return { result, parameters: { period }, completed: `${period} is ${result.status}` };
-        });
+          }),
+        );
         if (json) return printJson(changed);
         process.stdout.write(`${alias}: ${period} is ${changed.status}\n`);
       });

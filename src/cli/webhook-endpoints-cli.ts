@@ -5,8 +5,8 @@ import { OPERATOR, operatingSystemUser } from '../operations/audit.js';
 import { auditedOn, type Done } from '../operations/audited.js';
 import { NotDone, type Outcome } from '../operations/outcome.js';
 import {
-  enableEndpoint,
-  resendDeliveries,
+  enableOnRecord,
+  resendOnRecord,
   rotateEndpointSecret,
   showDeliveries,
   showDelivery,
@@ -85,14 +85,8 @@ export function addEndpointCommands(webhook: Command): void {
     .requiredOption('--endpoint <url>', 'its URL')
     .action(async (tenant: string, { mode, endpoint }: ScopeOptions & { endpoint: string }) => {
       const url = filled('--endpoint', endpoint);
-      const result = await onRecord(
-        scopeOf(tenant, mode),
-        'webhook enable',
-        async (core, scope) => {
-          const enabled = await enableEndpoint(core, scope, url, OPERATOR);
-          if (enabled instanceof NotDone) return enabled;
-          return { result: enabled, parameters: {}, completed: 'the endpoint is enabled' };
-        },
+      const result = await onRecord(scopeOf(tenant, mode), 'webhook enable', (core, scope) =>
+        enableOnRecord(core, scope, url, OPERATOR),
       );
       printJson(result);
     });
@@ -146,13 +140,9 @@ async function sendAgain(
 ): Promise<void> {
   const scope = scopeOf(tenant, mode);
   const which = whichOf(id, endpoint, since);
-  const result = await onRecord(scope, 'webhook resend', async (core) => {
-    const resent = await resendDeliveries(core, scope, which);
-    if (resent instanceof NotDone) return resent;
-    const parameters = 'id' in which ? which : { since: which.since };
-    const completed = `${resent.resent} deliveries are sent again`;
-    return { result: resent, parameters, completed };
-  });
+  const result = await onRecord(scope, 'webhook resend', (core) =>
+    resendOnRecord(core, scope, which),
+  );
   if (json) printJson(result);
   else process.stdout.write(`${result.resent} sent again\n`);
 }

@@ -247,7 +247,7 @@ const VARIABLES = {
     schema: text.optional(),
     default: 'none',
     meaning:
-      'File with who may call `/operations/…`: a JSON list of names, roles (`finance`, `support`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. It counts as it is at each call; with a mode that lets others write it the service does not start, and later no key in it counts.',
+      'File with who may call `/operations/…` and sign in to `/console`: a JSON list of names, roles (`finance`, `support`, `viewer`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. It counts as it is at each call; with a mode that lets others write it the service does not start, and later no key in it counts.',
   },
   PUBLIC_URL: {
     schema: webAddress().optional(),

@@ -77,7 +77,7 @@ export function startExports(
   });
   if (config.roles.has('worker')) {
     jobs.start();
-    resources.watchExports(() => exportFigures(pool));
+    resources.watchExports(() => exportFigures(stores.background));
   }
   return { part: jobs, undo: () => jobs.stop() };
 }

@@ -1,9 +1,8 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { asDigestDocument } from '../../chain/digest-document.js';
-import { ledgerDigest } from '../../operations/ledger/ledger-digest.js';
-import { verifyLedger } from '../../operations/ledger/ledger-verification.js';
-import { NotDone } from '../../operations/outcome.js';
+import { digestOnRecord } from '../../operations/ledger/ledger-digest.js';
+import { verifyOnRecord } from '../../operations/ledger/ledger-verification.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../edge/call.js';
@@ -42,15 +41,13 @@ export class ChainController {
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.run(
       { operation: 'ledger digest', call, scope },
-      async (core, { signal, onProgress }) => {
-        const result = await ledgerDigest(core, {
+      (core, { signal, onProgress }) =>
+        digestOnRecord(core, {
           scope,
           sign,
           signal,
           onProgress: (events) => onProgress('sealing', events),
-        });
-        return result instanceof NotDone ? result : { result, parameters: { sign } };
-      },
+        }),
     );
   }
 
@@ -80,21 +77,8 @@ export class ChainController {
       throw badRequest(`digest is of ${outside.tenant} in ${outside.mode} mode`);
     return this.ledger.run(
       { operation: 'ledger verify', call, scope },
-      async (core, { signal, onProgress }) => {
-        const result = await verifyLedger(core, {
-          scope,
-          outside,
-          signal,
-          awayMsMax: AWAY_MS_MAX,
-          onProgress,
-        });
-        if (result instanceof NotDone) return result;
-        return {
-          result,
-          parameters: { digest: outside?.digest },
-          completed: 'the chain was verified',
-        };
-      },
+      (core, { signal, onProgress }) =>
+        verifyOnRecord(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress }),
     );
   }
 }

@@ -2,8 +2,7 @@ import { Controller, Delete, Get, Param, Query as QueryParameters } from '@nestj
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { OPERATOR } from '../../operations/audit.js';
-import { cancelExport, listExports } from '../../operations/exports/export-commands.js';
-import { NotDone } from '../../operations/outcome.js';
+import { cancelOnRecord, listExports } from '../../operations/exports/export-commands.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
@@ -47,10 +46,8 @@ export class OperatedExportsController {
     @QueryParameters() query: unknown,
   ) {
     const scope = await this.ledger.scopeOf(alias, parsed(exportRequest, query).mode);
-    return this.ledger.onRecord({ operation: 'export cancel', call, scope }, async (core) => {
-      const result = await cancelExport(core, scope, exportId, OPERATOR);
-      if (result instanceof NotDone) return result;
-      return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
-    });
+    return this.ledger.onRecord({ operation: 'export cancel', call, scope }, (core) =>
+      cancelOnRecord(core, scope, exportId, OPERATOR),
+    );
   }
 }

@@ -1,10 +1,8 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { digestOf } from '../../foundation/canonical-json.js';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
-import { reconcileLedger } from '../../operations/ledger/ledger-reconciliation.js';
-import { replayLedger } from '../../operations/ledger/ledger-replay.js';
-import { NotDone } from '../../operations/outcome.js';
+import { reconcileOnRecord } from '../../operations/ledger/ledger-reconciliation.js';
+import { replayOnRecord } from '../../operations/ledger/ledger-replay.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
@@ -41,15 +39,11 @@ export class LedgerChecksController {
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.run(
       { operation: 'ledger replay', call, scope },
-      async (core, { signal, onProgress }) => {
+      (core, { signal, onProgress }) => {
         const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
         const progress = (accounts: number, total: number): void =>
           onProgress('replaying', accounts, total);
-        const result = await replayLedger(core, scope, request, { signal, onProgress: progress });
-        if (result instanceof NotDone) return result;
-        const account =
-          accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-        return { result, parameters: { account, ...options } };
+        return replayOnRecord(core, scope, request, { signal, onProgress: progress });
       },
     );
   }
@@ -74,18 +68,13 @@ export class LedgerChecksController {
     const { mode: scopeMode, period, against: books } = parsed(reconciliationRequest, body);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     const against = books === undefined ? undefined : done(parseBalances(books, 'against'));
-    return this.ledger.run(
-      { operation: 'ledger reconcile', call, scope },
-      async (core, { onProgress }) => {
-        const result = await reconcileLedger(
-          core,
-          scope,
-          { period, against },
-          { onProgress: (accounts) => onProgress('reconciling', accounts) },
-        );
-        if (result instanceof NotDone) return result;
-        return { result, parameters: { period, against: against && digestOf(against.text) } };
-      },
+    return this.ledger.run({ operation: 'ledger reconcile', call, scope }, (core, { onProgress }) =>
+      reconcileOnRecord(
+        core,
+        scope,
+        { period, against },
+        { onProgress: (accounts) => onProgress('reconciling', accounts) },
+      ),
     );
   }
 }

@@ -1,7 +1,6 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { changePeriod } from '../../operations/ledger/ledger-periods.js';
-import { NotDone } from '../../operations/outcome.js';
+import { changePeriodOnRecord } from '../../operations/ledger/ledger-periods.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
@@ -58,10 +57,8 @@ export class PeriodsController {
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     const operation = type === 'ClosePeriod' ? 'ledger close' : 'ledger reopen';
     const by = call.operator.name;
-    return this.ledger.onRecord({ operation, call, scope }, async (core) => {
-      const result = await changePeriod(core, scope, type, { period, comment, by });
-      if (result instanceof NotDone) return result;
-      return { result, parameters: { period }, completed: `${period} is ${result.status}` };
-    });
+    return this.ledger.onRecord({ operation, call, scope }, (core) =>
+      changePeriodOnRecord(core, scope, type, { period, comment, by }),
+    );
   }
 }

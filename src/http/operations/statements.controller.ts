@@ -1,7 +1,6 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { statementOfAccount } from '../../operations/ledger/ledger-statement.js';
-import { NotDone } from '../../operations/outcome.js';
+import { statementOnRecord } from '../../operations/ledger/ledger-statement.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
@@ -39,14 +38,8 @@ export class StatementsController {
   ) {
     const { account: accountId, mode: scopeMode, ...selection } = parsed(statementQuery, query);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
-    return this.ledger.onRecord({ operation: 'ledger statement', call, scope }, async (core) => {
-      const result = await statementOfAccount(core, scope, { accountId, ...selection });
-      if (result instanceof NotDone) return result;
-      return {
-        result,
-        parameters: { account: core.names.accountRef(scope, accountId), ...selection },
-        digest: result.digest,
-      };
-    });
+    return this.ledger.onRecord({ operation: 'ledger statement', call, scope }, (core) =>
+      statementOnRecord(core, scope, { accountId, ...selection }),
+    );
   }
 }

@@ -12,8 +12,8 @@ import { durationMs } from '../../foundation/duration.js';
 import { OPERATOR } from '../../operations/audit.js';
 import { NotDone } from '../../operations/outcome.js';
 import {
-  enableEndpoint,
-  resendDeliveries,
+  enableOnRecord,
+  resendOnRecord,
   rotateEndpointSecret,
   showDeliveries,
   showDelivery,
@@ -98,12 +98,9 @@ export class WebhooksController {
     const { mode, ...asked } = parsed(resendRequest, body);
     const scope = await this.ledger.scopeOf(alias, mode);
     const which = 'delivery' in asked ? { id: asked.delivery } : asked;
-    return this.ledger.onRecord({ operation: 'webhook resend', call, scope }, async (core) => {
-      const result = await resendDeliveries(core, scope, which);
-      if (result instanceof NotDone) return result;
-      const parameters = 'id' in which ? which : { since: which.since };
-      return { result, parameters, completed: `${result.resent} deliveries are sent again` };
-    });
+    return this.ledger.onRecord({ operation: 'webhook resend', call, scope }, (core) =>
+      resendOnRecord(core, scope, which),
+    );
   }
 
   @ApiOperation({ summary: 'Deliveries to a disabled `endpoint` begin again' })
@@ -120,11 +117,9 @@ export class WebhooksController {
   ) {
     const { mode, endpoint } = parsed(endpointRequest, body);
     const scope = await this.ledger.scopeOf(alias, mode);
-    return this.ledger.onRecord({ operation: 'webhook enable', call, scope }, async (core) => {
-      const result = await enableEndpoint(core, scope, endpoint, OPERATOR);
-      if (result instanceof NotDone) return result;
-      return { result, parameters: {}, completed: 'the endpoint is enabled' };
-    });
+    return this.ledger.onRecord({ operation: 'webhook enable', call, scope }, (core) =>
+      enableOnRecord(core, scope, endpoint, OPERATOR),
+    );
   }
 
   @ApiOperation({

@@ -12,6 +12,7 @@ import {
   ReadModelsIncomplete,
 } from '../../projecting/generations/live-generations.js';
 import type { Projector } from '../../projecting/projector.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
 
@@ -85,4 +86,16 @@ export async function cancelExport(
       code: outcome.refused === 'EXPORT_IS_OVER' ? 'EXPORT_IS_OVER' : 'EXPORT_NOT_FOUND',
     });
   return shownExport(outcome.state, undefined, timeNow());
+}
+
+/** As `cancelExport`, with what its audit event contains. */
+export async function cancelOnRecord(
+  core: ExportCore,
+  scope: Scope,
+  exportId: string,
+  actor: Actor,
+): Promise<Outcome<Done<ShownExport>>> {
+  const result = await cancelExport(core, scope, exportId, actor);
+  if (result instanceof NotDone) return result;
+  return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
 }

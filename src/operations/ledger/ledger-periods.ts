@@ -4,6 +4,7 @@ import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { memberOfStaff, operatorMeta, staffSays } from '../audit.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parsePeriod } from './ledger-selection.js';
 
@@ -45,6 +46,19 @@ export async function changePeriod(
     status: type === 'ClosePeriod' ? 'closed' : 'open',
     position: outcome.position,
   };
+}
+
+/** As `changePeriod`, with what its audit event contains. */
+export async function changePeriodOnRecord(
+  core: Pick<Core, 'commands' | 'names'>,
+  scope: Scope,
+  type: ChangePeriod['type'],
+  request: PeriodRequest,
+): Promise<Outcome<Done<PeriodChanged>>> {
+  const result = await changePeriod(core, scope, type, request);
+  if (result instanceof NotDone) return result;
+  const { period } = request;
+  return { result, parameters: { period }, completed: `${period} is ${result.status}` };
 }
 
 /** A closed month; `closedAt` is ISO 8601. */

@@ -5,6 +5,8 @@ import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { pages } from '../../event-log/event-pages.js';
+import { digestOf } from '../../foundation/canonical-json.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { BalanceFile } from './balance-file.js';
 import {
@@ -209,3 +211,16 @@ const NO_DIFFERENCE: ReconciliationDifference = {
   against: null,
   eventIds: [],
 };
+
+/** As `reconcileLedger`, with what its audit event contains. */
+export async function reconcileOnRecord(
+  core: LogReads & Pick<Core, 'names'>,
+  scope: Scope,
+  request: ReconciliationRequest,
+  options: { readonly onProgress: (accounts: number) => void },
+): Promise<Outcome<Done<Reconciliation>>> {
+  const result = await reconcileLedger(core, scope, request, options);
+  if (result instanceof NotDone) return result;
+  const { period, against } = request;
+  return { result, parameters: { period, against: against && digestOf(against.text) } };
+}

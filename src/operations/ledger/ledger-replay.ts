@@ -7,6 +7,7 @@ import { pages } from '../../event-log/event-pages.js';
 import { pause } from '../../foundation/pause.js';
 import { accountRefOf } from '../../privacy/keyed-names.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
@@ -303,4 +304,18 @@ class ReplayRun {
     const position = asked ?? (until === undefined ? this.positions()[0] : this.newest);
     return { position: position ?? null, events: this.events, differences: this.differences };
   }
+}
+
+/** As `replayLedger`, with what its audit event contains. */
+export async function replayOnRecord(
+  core: ReplayCore,
+  scope: Scope,
+  request: ReplayRequest,
+  options: ReplayOptions,
+): Promise<Outcome<Done<Replay>>> {
+  const result = await replayLedger(core, scope, request, options);
+  if (result instanceof NotDone) return result;
+  const { accountId, ...selection } = request;
+  const account = accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
+  return { result, parameters: { account, ...selection } };
 }

@@ -2,6 +2,7 @@ import { statementOf, type Statement } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { clockOf, findAccount, readAccountEntries } from './ledger-entries.js';
 import { select, type SelectionOptions } from './ledger-selection.js';
@@ -27,4 +28,17 @@ export async function statementOfAccount(
   const clock = clockOf(selection, newest, now);
   const { from } = selection;
   return statementOf({ account: accountId, position, entries, paid, from, clock, unit });
+}
+
+/** As `statementOfAccount`, with what its audit event contains. */
+export async function statementOnRecord(
+  core: Pick<Core, 'log' | 'codec' | 'names'>,
+  scope: Scope,
+  request: StatementRequest,
+): Promise<Outcome<Done<Statement>>> {
+  const result = await statementOfAccount(core, scope, request);
+  if (result instanceof NotDone) return result;
+  const { accountId, ...selection } = request;
+  const account = core.names.accountRef(scope, accountId);
+  return { result, parameters: { account, ...selection }, digest: result.digest };
 }

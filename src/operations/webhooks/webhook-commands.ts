@@ -17,6 +17,7 @@ import { answerOf } from '../../webhooks/deliveries/webhook-sender.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
+import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
 
@@ -254,3 +255,27 @@ const shown = (
   nextAttemptAt: state === 'PENDING' ? (nextAttemptAt?.toISOString() ?? null) : null,
   created: created.toISOString(),
 });
+
+/** As `resendDeliveries`, with what its audit event contains. */
+export async function resendOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  which: { readonly id: string } | { readonly endpoint: string; readonly since: string },
+): Promise<Outcome<Done<{ readonly resent: number }>>> {
+  const result = await resendDeliveries(core, scope, which);
+  if (result instanceof NotDone) return result;
+  const parameters = 'id' in which ? which : { since: which.since };
+  return { result, parameters, completed: `${result.resent} deliveries are sent again` };
+}
+
+/** As `enableEndpoint`, with what its audit event contains. */
+export async function enableOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  endpoint: string,
+  actor: Actor,
+): Promise<Outcome<Done<ShownEndpoint>>> {
+  const result = await enableEndpoint(core, scope, endpoint, actor);
+  if (result instanceof NotDone) return result;
+  return { result, parameters: {}, completed: 'the endpoint is enabled' };
+}

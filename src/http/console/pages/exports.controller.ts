@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import type { Scope } from '../../../domain/scope.js';
 import { OPERATOR } from '../../../operations/audit.js';
-import { cancelExport, listExports } from '../../../operations/exports/export-commands.js';
+import { cancelOnRecord, listExports } from '../../../operations/exports/export-commands.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
@@ -54,11 +54,9 @@ export class ConsoleExportsController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const id = call.form.text('export');
-    const outcome = await this.pages.recorded(call, [scope, 'export cancel'], async (core) => {
-      const result = await cancelExport(core, scope, id, OPERATOR);
-      if (result instanceof NotDone) return result;
-      return { result, parameters: { export: result.id }, completed: 'the export is cancelled' };
-    });
+    const outcome = await this.pages.recorded(call, [scope, 'export cancel'], (core) =>
+      cancelOnRecord(core, scope, id, OPERATOR),
+    );
     if (outcome instanceof NotDone) return this.shown(call, scope, problemOf(outcome));
     return redirected(call, `${tenantPath(scope)}/exports`);
   }

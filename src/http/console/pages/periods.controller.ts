@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
-import { changePeriod, closedPeriods } from '../../../operations/ledger/ledger-periods.js';
+import { changePeriodOnRecord, closedPeriods } from '../../../operations/ledger/ledger-periods.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
@@ -72,13 +72,12 @@ export class ConsolePeriodsController {
       return this.shown(call, scope, 'the comment takes 1 to 1000 characters', typed);
     const operation = isClosing ? 'ledger close' : 'ledger reopen';
     const by = call.operator.name;
-    const outcome = await this.pages.recorded(call, [scope, operation], async (core) => {
-      const type = isClosing ? 'ClosePeriod' : 'ReopenPeriod';
-      const result = await changePeriod(core, scope, type, { ...typed, by });
-      if (result instanceof NotDone) return result;
-      const { period } = typed;
-      return { result, parameters: { period }, completed: `${period} is ${result.status}` };
-    });
+    const outcome = await this.pages.recorded(call, [scope, operation], (core) =>
+      changePeriodOnRecord(core, scope, isClosing ? 'ClosePeriod' : 'ReopenPeriod', {
+        ...typed,
+        by,
+      }),
+    );
     if (outcome instanceof NotDone) return this.shown(call, scope, problemOf(outcome), typed);
     return redirected(call, `${tenantPath(scope)}/periods`);
   }

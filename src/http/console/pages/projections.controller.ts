@@ -28,9 +28,9 @@ import { OperationRuns, type RunContext } from '../../operations/operation-runs.
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole } from '../view/layout.js';
-import { runView, type RunView } from '../view/run-view.js';
+import type { RunView } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
-import { problemOf, queried, queryOf, type Refused } from './tenant-pages.js';
+import { problemOf, queried, queryOf, TenantPages, type Refused } from './tenant-pages.js';
 
 const PATH = '/console/projections';
 const DIFF_ROWS_MAX = 1_000;
@@ -104,6 +104,7 @@ type Work = (projections: ProjectionOperator, context: RunContext) => Promise<Ou
 @Controller('console/projections')
 export class ConsoleProjectionsController {
   constructor(
+    private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
     private readonly runs: OperationRuns,
   ) {}
@@ -205,38 +206,28 @@ export class ConsoleProjectionsController {
     if (problem !== null) void call.reply.code(400);
     const operates = hasRole(call.operator, ['support']);
     // Before the state of the projections: what a run that is over has done is in it.
-    const found = id === '' ? undefined : this.runs.find(id);
-    const run = found?.by === call.operator.name ? found.shown() : undefined;
+    const { run, isGone, operation, result, refresh } = this.pages.runOfPage(call, id);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
     const history = operates
       ? await this.operate(call, never, (projections) => showHistory(projections, HISTORY_MAX))
       : [];
     const parked = operates ? await showParked(this.operations.core, PARKED_MAX) : [];
-    const isDiff = run?.operation === 'projection diff' && run.state === 'done';
-    return pageSent(
-      call,
-      {
-        title: 'Projections',
-        section: PATH,
-        ...(run?.state === 'running' ? { refreshSeconds: 2 } : {}),
-      },
-      content,
-      {
-        problem: problem ?? problemOf(status),
-        projections:
-          status instanceof NotDone ? [] : status.map((one) => withFigureNames(one, chosen)),
-        operates,
-        run: run === undefined ? null : runView(run),
-        operation: run?.operation ?? '',
-        isGone: id !== '' && run === undefined,
-        here: `${PATH}${queryOf({ run: id, projection: chosen })}`,
-        diff: isDiff ? (run.result as DiffDocument) : null,
-        result: run?.result ?? null,
-        parked,
-        history: history instanceof NotDone ? [] : history,
-      },
-    );
+    const isDiff = operation === 'projection diff' && result !== undefined;
+    return pageSent(call, { title: 'Projections', section: PATH, ...refresh }, content, {
+      problem: problem ?? problemOf(status),
+      projections:
+        status instanceof NotDone ? [] : status.map((one) => withFigureNames(one, chosen)),
+      operates,
+      run,
+      operation,
+      isGone,
+      here: `${PATH}${queryOf({ run: id, projection: chosen })}`,
+      diff: isDiff ? (result as DiffDocument) : null,
+      result: result ?? null,
+      parked,
+      history: history instanceof NotDone ? [] : history,
+    });
   }
 }
 

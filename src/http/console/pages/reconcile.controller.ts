@@ -1,17 +1,16 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
-import { digestOf } from '../../../foundation/canonical-json.js';
 import { parseBalances } from '../../../operations/ledger/balance-file.js';
 import {
-  reconcileLedger,
+  reconcileOnRecord,
   type Reconciliation,
 } from '../../../operations/ledger/ledger-reconciliation.js';
 import { parsePeriod } from '../../../operations/ledger/ledger-selection.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
-import { runView, type RunView } from '../view/run-view.js';
+import type { RunView } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   problemOf,
@@ -99,19 +98,13 @@ export class ConsoleReconcileController {
         return this.shown(call, scope, { run: '', month, problem: problemOf(faulty) });
     const file = against instanceof NotDone ? undefined : against;
     const period = month === '' ? undefined : month;
-    const run = this.pages.started(
-      call,
-      [scope, 'ledger reconcile'],
-      async (core, { onProgress }) => {
-        const result = await reconcileLedger(
-          core,
-          scope,
-          { period, against: file },
-          { onProgress: (accounts) => onProgress('reconciling', accounts) },
-        );
-        if (result instanceof NotDone) return result;
-        return { result, parameters: { period, against: file && digestOf(file.text) } };
-      },
+    const run = this.pages.started(call, [scope, 'ledger reconcile'], (core, { onProgress }) =>
+      reconcileOnRecord(
+        core,
+        scope,
+        { period, against: file },
+        { onProgress: (accounts) => onProgress('reconciling', accounts) },
+      ),
     );
     return redirected(call, `${tenantPath(scope)}/reconcile${queryOf({ run, month })}`);
   }
@@ -122,24 +115,18 @@ export class ConsoleReconcileController {
     { run: id, month, problem }: { run: string; month: string; problem: string | null },
   ): string {
     if (problem !== null) void call.reply.code(400);
-    const run = id === '' ? undefined : this.pages.run(call, id);
-    const result = run?.state === 'done' ? (run.result as Reconciliation) : undefined;
+    const { run, isGone, result, refresh } = this.pages.runOfPage(call, id);
     return pageSent(
       call,
-      {
-        title: 'Reconcile',
-        scope,
-        section: '/reconcile',
-        ...(run?.state === 'running' ? { refreshSeconds: 2 } : {}),
-      },
+      { title: 'Reconcile', scope, section: '/reconcile', ...refresh },
       content,
       {
         problem,
         asked: { month },
-        run: run === undefined ? null : runView(run),
-        isGone: id !== '' && run === undefined,
+        run,
+        isGone,
         here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
-        result: result === undefined ? null : shownResult(result),
+        result: result === undefined ? null : shownResult(result as Reconciliation),
       },
     );
   }

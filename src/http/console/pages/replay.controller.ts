@@ -1,10 +1,9 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { replayLedger, type Replay } from '../../../operations/ledger/ledger-replay.js';
-import { NotDone } from '../../../operations/outcome.js';
+import { replayOnRecord, type Replay } from '../../../operations/ledger/ledger-replay.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
-import { runView, type RunView } from '../view/run-view.js';
+import type { RunView } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
@@ -66,25 +65,14 @@ export class ConsoleReplayController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
-    const run = id === '' ? undefined : this.pages.run(call, id);
-    const result = run?.state === 'done' ? (run.result as Replay) : undefined;
-    return pageSent(
-      call,
-      {
-        title: 'Replay',
-        scope,
-        section: '/replay',
-        ...(run?.state === 'running' ? { refreshSeconds: 2 } : {}),
-      },
-      content,
-      {
-        asked,
-        run: run === undefined ? null : runView(run),
-        isGone: id !== '' && run === undefined,
-        here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
-        replay: result === undefined ? null : shownReplay(result),
-      },
-    );
+    const { run, isGone, result, refresh } = this.pages.runOfPage(call, id);
+    return pageSent(call, { title: 'Replay', scope, section: '/replay', ...refresh }, content, {
+      asked,
+      run,
+      isGone,
+      here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
+      replay: result === undefined ? null : shownReplay(result as Replay),
+    });
   }
 
   @Post()
@@ -105,16 +93,12 @@ export class ConsoleReplayController {
     const run = this.pages.started(
       call,
       [scope, 'ledger replay'],
-      async (core, { signal, onProgress }) => {
+      (core, { signal, onProgress }) => {
         const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-        const result = await replayLedger(core, scope, request, {
+        return replayOnRecord(core, scope, request, {
           signal,
           onProgress: (accounts, total) => onProgress('replaying', accounts, total),
         });
-        if (result instanceof NotDone) return result;
-        const account =
-          accountId === undefined ? undefined : core.names.accountRef(scope, accountId);
-        return { result, parameters: { account, ...options } };
       },
     );
     return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Statement } from '../../../bookkeeping/statement.js';
 import { statementCsv } from '../../../operations/ledger/statement-csv.js';
-import { statementOfAccount } from '../../../operations/ledger/ledger-statement.js';
+import { statementOnRecord } from '../../../operations/ledger/ledger-statement.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -80,13 +80,9 @@ export class ConsoleStatementController {
     const found =
       asked.account === ''
         ? null
-        : await this.pages.recorded(call, [scope, 'ledger statement'], async (core) => {
+        : await this.pages.recorded(call, [scope, 'ledger statement'], (core) => {
             const { account: accountId, ...selection } = asked;
-            const options = filledIn(selection);
-            const result = await statementOfAccount(core, scope, { accountId, ...options });
-            if (result instanceof NotDone) return result;
-            const account = core.names.accountRef(scope, accountId);
-            return { result, parameters: { account, ...options }, digest: result.digest };
+            return statementOnRecord(core, scope, { accountId, ...filledIn(selection) });
           });
     const statement = found instanceof NotDone ? null : found;
     if (format === 'csv' && statement !== null) {

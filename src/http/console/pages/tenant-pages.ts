@@ -8,6 +8,8 @@ import { ApiError, unavailable } from '../../edge/api-error.js';
 import type { LedgerOperations } from '../../operations/ledger-operations.js';
 import type { OperationRuns, RunContext, ShownRun } from '../../operations/operation-runs.js';
 import type { ConsoleCall } from '../console-call.js';
+import type { Frame } from '../view/layout.js';
+import { runView, type RunView } from '../view/run-view.js';
 
 /** The path of a tenant's pages, as a route. */
 export const TENANT_ROUTE = 'console/tenants/:tenant/:mode';
@@ -22,6 +24,21 @@ export interface TenantParameters {
 export interface Refused {
   readonly problem: string | null;
 }
+
+/** A run as a page shows it. */
+export interface RunOfPage {
+  /** Null: the address names none, or one that is not known. */
+  readonly run: RunView | null;
+  /** The address names a run that is not known to this process. */
+  readonly isGone: boolean;
+  readonly operation: string;
+  /** The operation's document; undefined: it is not done. */
+  readonly result: unknown;
+  /** For the frame of the page. */
+  readonly refresh: Pick<Frame, 'refreshSeconds'>;
+}
+
+const REFRESH_SECONDS = 2;
 
 /**
  * The texts of a query as they were typed; several of one name, or none, are empty. Without NUL,
@@ -89,6 +106,21 @@ export class TenantPages {
     const run = this.ledger.start({ operation, call, scope }, work);
     if (run === undefined) throw unavailable();
     return run.id;
+  }
+
+  /**
+   * What a page shows of the run that its address names.
+   * @param id empty: the address names none.
+   */
+  runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string): RunOfPage {
+    const run = id === '' ? undefined : this.run(call, id);
+    return {
+      run: run === undefined ? null : runView(run),
+      isGone: id !== '' && run === undefined,
+      operation: run?.operation ?? '',
+      result: run?.state === 'done' ? run.result : undefined,
+      refresh: run?.state === 'running' ? { refreshSeconds: REFRESH_SECONDS } : {},
+    };
   }
 
   /** A run of this operator; undefined: none of that id is known here. */

@@ -2,12 +2,14 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import { asDigestDocument, type DigestDocument } from '../../../chain/digest-document.js';
 import type { Scope } from '../../../domain/scope.js';
-import { ledgerDigest } from '../../../operations/ledger/ledger-digest.js';
-import { verifyLedger, type Verification } from '../../../operations/ledger/ledger-verification.js';
-import { NotDone } from '../../../operations/outcome.js';
+import { digestOnRecord } from '../../../operations/ledger/ledger-digest.js';
+import {
+  verifyOnRecord,
+  type Verification,
+} from '../../../operations/ledger/ledger-verification.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
-import { runView, type RunView } from '../view/run-view.js';
+import type { RunView } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   queried,
@@ -72,12 +74,12 @@ export class ConsoleVerifyController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, format } = queried(query, 'run', 'format');
-    const run = id === '' ? undefined : this.pages.run(call, id);
-    if (format === 'json' && run?.operation === 'ledger digest' && run.state === 'done') {
+    const { operation, result } = this.pages.runOfPage(call, id);
+    if (format === 'json' && operation === 'ledger digest' && result !== undefined) {
       void call.reply
         .header('Content-Type', 'application/json; charset=utf-8')
         .header('Content-Disposition', 'attachment; filename="digest.json"');
-      return `${JSON.stringify(run.result)}\n`;
+      return `${JSON.stringify(result)}\n`;
     }
     return this.shown(call, scope, { id, problem: null });
   }
@@ -100,38 +102,20 @@ export class ConsoleVerifyController {
         id: '',
         problem: `The digest is of ${outside.tenant} in ${outside.mode} mode.`,
       });
-    const run = this.pages.started(
-      call,
-      [scope, 'ledger verify'],
-      async (core, { signal, onProgress }) => {
-        const result = await verifyLedger(core, {
-          scope,
-          outside,
-          signal,
-          awayMsMax: AWAY_MS_MAX,
-          onProgress,
-        });
-        if (result instanceof NotDone) return result;
-        const parameters = { digest: outside?.digest };
-        return { result, parameters, completed: 'the chain was verified' };
-      },
+    const run = this.pages.started(call, [scope, 'ledger verify'], (core, { signal, onProgress }) =>
+      verifyOnRecord(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress }),
     );
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
   }
 
   private startDigest(call: ConsoleCall, scope: Scope): string {
-    const run = this.pages.started(
-      call,
-      [scope, 'ledger digest'],
-      async (core, { signal, onProgress }) => {
-        const result = await ledgerDigest(core, {
-          scope,
-          sign: true,
-          signal,
-          onProgress: (events) => onProgress('sealing', events),
-        });
-        return result instanceof NotDone ? result : { result, parameters: { sign: true } };
-      },
+    const run = this.pages.started(call, [scope, 'ledger digest'], (core, { signal, onProgress }) =>
+      digestOnRecord(core, {
+        scope,
+        sign: true,
+        signal,
+        onProgress: (events) => onProgress('sealing', events),
+      }),
     );
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
   }
@@ -142,27 +126,16 @@ export class ConsoleVerifyController {
     { id, problem }: { readonly id: string; readonly problem: string | null },
   ): string {
     if (problem !== null) void call.reply.code(400);
-    const run = id === '' ? undefined : this.pages.run(call, id);
-    const result = run?.state === 'done' ? run.result : undefined;
-    const isDigest = run?.operation === 'ledger digest';
-    return pageSent(
-      call,
-      {
-        title: 'Verify',
-        scope,
-        section: '/verify',
-        ...(run?.state === 'running' ? { refreshSeconds: 2 } : {}),
-      },
-      content,
-      {
-        problem,
-        run: run === undefined ? null : runView(run),
-        isGone: id !== '' && run === undefined,
-        here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,
-        verification: result === undefined || isDigest ? null : (result as Verification),
-        digest: result === undefined || !isDigest ? null : (result as DigestDocument),
-      },
-    );
+    const { run, isGone, operation, result, refresh } = this.pages.runOfPage(call, id);
+    const isDigest = operation === 'ledger digest';
+    return pageSent(call, { title: 'Verify', scope, section: '/verify', ...refresh }, content, {
+      problem,
+      run,
+      isGone,
+      here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,
+      verification: result === undefined || isDigest ? null : (result as Verification),
+      digest: result === undefined || !isDigest ? null : (result as DigestDocument),
+    });
   }
 }
 

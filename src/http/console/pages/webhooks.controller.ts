@@ -4,8 +4,8 @@ import type { Scope } from '../../../domain/scope.js';
 import { OPERATOR } from '../../../operations/audit.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import {
-  enableEndpoint,
-  resendDeliveries,
+  enableOnRecord,
+  resendOnRecord,
   showDeliveries,
   showDelivery,
   showEndpoints,
@@ -106,21 +106,16 @@ export class ConsoleWebhooksController {
     const { form } = call;
     const endpoint = form.text('endpoint');
     if (form.text('action') === 'enable')
-      return this.pages.recorded(call, [scope, 'webhook enable'], async (core) => {
-        const result = await enableEndpoint(core, scope, endpoint, OPERATOR);
-        if (result instanceof NotDone) return result;
-        return { result, parameters: {}, completed: 'the endpoint is enabled' };
-      });
+      return this.pages.recorded(call, [scope, 'webhook enable'], (core) =>
+        enableOnRecord(core, scope, endpoint, OPERATOR),
+      );
     const which =
       form.text('action') === 'resend'
         ? { id: form.text('delivery') }
         : { endpoint, since: form.text('since') };
-    return this.pages.recorded(call, [scope, 'webhook resend'], async (core) => {
-      const result = await resendDeliveries(core, scope, which);
-      if (result instanceof NotDone) return result;
-      const parameters = 'id' in which ? which : { since: which.since };
-      return { result, parameters, completed: `${result.resent} deliveries are sent again` };
-    });
+    return this.pages.recorded(call, [scope, 'webhook resend'], (core) =>
+      resendOnRecord(core, scope, which),
+    );
   }
 
   private async shown(
