@@ -4,7 +4,7 @@ import type { PersonId } from '../../src/domain/account/account.events.js';
 import type { RedemptionFacts } from '../../src/domain/account/account.facts.js';
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
-import type { AccountRef, Scope } from '../../src/domain/scope.js';
+import { MODES, type AccountRef, type Scope } from '../../src/domain/scope.js';
 import { present, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { RedemptionRow, RewardContent, RewardRow } from './table.js';
 
@@ -211,6 +211,30 @@ export class PushQueries {
           .limit(given.limit)
           .select((eb) => eb.fn.toJson(eb.ref('r.account_ref')).as('json')),
     });
+  }
+
+  /** How many the provider refused, counted up to a bound. */
+  async countParked(tenants: readonly string[], bound: number): Promise<number> {
+    const count = await this.reads.first({
+      name: 'count_parked_pushes',
+      prepared: false,
+      values: { tenants, modes: MODES, bound },
+      build: (rm, given) =>
+        rm
+          .selectFrom(
+            rm
+              .selectFrom('rewards as r')
+              .where((eb) => eb('r.tenant', '=', eb.fn.any(given.tenants)))
+              .where((eb) => eb('r.mode', '=', eb.fn.any(given.modes)))
+              .where('r.push_state', '=', 'PARKED')
+              .where('r.date_cancelled', 'is', null)
+              .limit(given.bound)
+              .select('r.reward_id')
+              .as('parked'),
+          )
+          .select((eb) => eb.fn.toJson(eb.fn.countAll<number>()).as('json')),
+    });
+    return count ?? 0;
   }
 
   /** The first of those that the provider refused, with the reason. */

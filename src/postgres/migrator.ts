@@ -31,6 +31,7 @@ import * as findRewardsToPay from '../../migrations/0062_find_rewards_to_pay.js'
 import * as followPaymentProviders from '../../migrations/0064_follow_payment_providers.js';
 import * as findWaitingMails from '../../migrations/0065_find_waiting_mails.js';
 import * as storeOperatorSessions from '../../migrations/0071_store_operator_sessions.js';
+import * as knowSinceWhenPaymentsWait from '../../migrations/0074_know_since_when_payments_wait.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -79,6 +80,7 @@ export const MIGRATIONS: Migrations = {
   '0064_follow_payment_providers': followPaymentProviders,
   '0065_find_waiting_mails': findWaitingMails,
   '0071_store_operator_sessions': storeOperatorSessions,
+  '0074_know_since_when_payments_wait': knowSinceWhenPaymentsWait,
 };
 
 /** The names of the migrations of this release. */

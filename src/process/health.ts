@@ -12,6 +12,7 @@ import type { ProjectionRunner } from '../projecting/following/projection-runner
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
 import type { LiveGenerations } from '../projecting/generations/live-generations.js';
+import type { PaymentsWork } from './start-payments.js';
 import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -44,6 +45,7 @@ export class ServiceReadiness implements ReadinessProbe {
       };
       /** Undefined: no mail goes out. */
       readonly mails: Mails | undefined;
+      readonly payments: PaymentsWork;
     },
     private readonly names: readonly string[],
   ) {
@@ -174,32 +176,34 @@ export class ServiceReadiness implements ReadinessProbe {
 
   async check(): Promise<Readiness> {
     if (!this.generations.areShown) this.catchUpAgain();
-    const { mails } = this.followers;
-    const [postgres, log, projected, policies, chain, webhooks, mailCheck] = await Promise.all([
-      this.guarded(async () => {
-        await this.writes.check();
-        return { ok: true };
-      }),
-      this.guarded(async () => {
-        const { store, head } = await this.core.log.check();
-        return { ok: true, store, head: head ?? null };
-      }),
-      this.projectionChecks(),
-      this.guarded(async () => {
-        const status = await this.followers.policies.status(Date.now());
-        return { ok: status.lastError === null, ...status };
-      }),
-      this.guarded(async () => {
-        const status = await this.followers.sealer.status(Date.now());
-        return { ok: status.lastError === null, ...status };
-      }),
-      this.guarded(async () => {
-        const status = await this.followers.webhooks.follower.status(Date.now());
-        const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
-        return { ok: status.lastError === null && isSent, ...status };
-      }),
-      mails && this.guarded(() => mailHealth(mails)),
-    ]);
+    const { mails, payments } = this.followers;
+    const [postgres, log, projected, policies, chain, webhooks, mailCheck, paying] =
+      await Promise.all([
+        this.guarded(async () => {
+          await this.writes.check();
+          return { ok: true };
+        }),
+        this.guarded(async () => {
+          const { store, head } = await this.core.log.check();
+          return { ok: true, store, head: head ?? null };
+        }),
+        this.projectionChecks(),
+        this.guarded(async () => {
+          const status = await this.followers.policies.status(Date.now());
+          return { ok: status.lastError === null, ...status };
+        }),
+        this.guarded(async () => {
+          const status = await this.followers.sealer.status(Date.now());
+          return { ok: status.lastError === null, ...status };
+        }),
+        this.guarded(async () => {
+          const status = await this.followers.webhooks.follower.status(Date.now());
+          const isSent = status.unsentSeconds < STILL_SECONDS_DEGRADED;
+          return { ok: status.lastError === null && isSent, ...status };
+        }),
+        mails && this.guarded(() => mailHealth(mails)),
+        this.guarded(() => paymentsHealth(payments)),
+      ]);
     const projections = projected ?? this.unknownProjections(postgres, log);
     const sender = this.followers.webhooks.sender.status();
     const followers = {
@@ -209,6 +213,7 @@ export class ServiceReadiness implements ReadinessProbe {
       webhooks,
       'webhook sender': { ok: sender.lastError === null, ...sender },
       ...(mailCheck && { mails: mailCheck }),
+      payments: paying,
     };
     const checks = { postgres, 'event-log': log, ...followers };
     const degraded = Object.values(followers).some(standsStill);
@@ -289,6 +294,17 @@ async function mailHealth(mails: Mails): Promise<HealthCheck> {
   const waiting = await mails.waiting().catch(() => undefined);
   const isSent = waiting !== undefined && waiting.unsentSeconds < STILL_SECONDS_DEGRADED;
   return { ok: sender.lastError === null && isSent, ...sender, ...waiting };
+}
+
+/** What the provider refuses or does not answer is in the figures: it is no fault of ours. */
+async function paymentsHealth(payments: PaymentsWork): Promise<HealthCheck> {
+  const { pusher, syncs } = payments;
+  const [pushing, walking] = [pusher.status(), syncs.status()];
+  const lastError = pushing.lastError ?? walking.lastError;
+  const stillSeconds = Math.max(pushing.stillSeconds, walking.stillSeconds);
+  const read = await payments.figures().catch(() => undefined);
+  const ok = lastError === null && read !== undefined;
+  return { ok, runs: walking.runs, stillSeconds, lastError, ...read };
 }
 
 /** A check without an answer in time counts as well. */

@@ -5,6 +5,9 @@ import { timeNow } from '../foundation/world.js';
 import type { MailSenderStatus } from '../mails/deliveries/mail-sender.js';
 import type { WaitingMails } from '../mails/deliveries/shown-mails.js';
 import type { Mails } from '../mails/mails.js';
+import type { DailySyncs } from '../payments/incoming/daily-syncs.js';
+import type { RewardPusher } from '../payments/outgoing/reward-pusher.js';
+import type { PaymentFigures } from '../payments/payment-figures.js';
 import type { PolicyRunner, PolicyStatus } from '../policies/policy-runner.js';
 import type { WebhookFollower, WebhooksStatus } from '../webhooks/deliveries/webhook-follower.js';
 import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook-sender.js';
@@ -21,6 +24,11 @@ interface WatchedRunners {
   /** Undefined: no mail goes out. */
   readonly mails:
     (Pick<Mails, 'waiting'> & { readonly sender: Pick<Mails['sender'], 'status'> }) | undefined;
+  readonly payments: {
+    figures(): Promise<PaymentFigures>;
+    readonly pusher: Pick<RewardPusher, 'status'>;
+    readonly syncs: Pick<DailySyncs, 'status'>;
+  };
 }
 
 /** Metrics of the log, the read models and the policies. Labels are our own names, never ids. */
@@ -95,22 +103,32 @@ interface FollowersRead {
   readonly sender: SenderStatus;
   readonly mails: WaitingMails | undefined;
   readonly mailSender: Pick<MailSenderStatus, 'stillSeconds'>;
+  readonly payments: PaymentFigures | undefined;
+  /** Of this process. */
+  readonly paymentsStill: { readonly pushes: number; readonly syncs: number };
 }
 
 const NO_MAILS = { waiting: 0, oldestWaitingSeconds: 0, unsentSeconds: 0 };
 
 async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> {
   const now = timeNow();
-  const [projections, policies, chain, webhooks, mails] = await Promise.all([
+  const [projections, policies, chain, webhooks, mails, payments] = await Promise.all([
     followers.projections.status().catch(() => undefined),
     followers.policies.status(now).catch(() => undefined),
     followers.sealer.status(now).catch(() => undefined),
     followers.webhooks.follower.status(now).catch(() => undefined),
     followers.mails === undefined ? NO_MAILS : followers.mails.waiting().catch(() => undefined),
+    followers.payments.figures().catch(() => undefined),
   ]);
   const sender = followers.webhooks.sender.status();
   const mailSender = followers.mails?.sender.status() ?? { stillSeconds: 0 };
-  return { projections, policies, chain, webhooks, sender, mails, mailSender };
+  const { pusher, syncs } = followers.payments;
+  const paymentsStill = {
+    pushes: pusher.status().stillSeconds,
+    syncs: syncs.status().stillSeconds,
+  };
+  const mailing = { mails, mailSender };
+  return { projections, policies, chain, webhooks, sender, ...mailing, payments, paymentsStill };
 }
 
 /** Callers at the same time share one reading. */
@@ -159,6 +177,11 @@ const ofMails =
   (member: keyof WaitingMails): FollowerGauge['set'] =>
   (gauge, { mails }) =>
     mails && gauge.set(mails[member]);
+
+const ofPayments =
+  (member: keyof PaymentFigures): FollowerGauge['set'] =>
+  (gauge, { payments }) =>
+    payments && gauge.set(payments[member]);
 
 const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   {
@@ -276,5 +299,40 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
     name: 'ledger_mails_unsent_seconds',
     help: 'How long a mail has been due while nobody sends any',
     set: ofMails('unsentSeconds'),
+  },
+  {
+    name: 'ledger_payment_pusher_still_seconds',
+    help: 'How long this process could not read which rewards the payment provider is to pay',
+    set: (gauge, { paymentsStill }) => gauge.set(paymentsStill.pushes),
+  },
+  {
+    name: 'ledger_payment_syncs_still_seconds',
+    help: 'How long this process could not read which daily walks are due, or record their facts',
+    set: (gauge, { paymentsStill }) => gauge.set(paymentsStill.syncs),
+  },
+  {
+    name: 'ledger_payment_events_waiting',
+    help: 'Events of customers of payment providers that no account has, counted up to a bound',
+    set: ofPayments('waitingEvents'),
+  },
+  {
+    name: 'ledger_payment_pushes_waiting',
+    help: 'Accounts with rewards that a payment provider is to pay now, counted up to a bound',
+    set: ofPayments('waitingPushes'),
+  },
+  {
+    name: 'ledger_payment_pushes_waiting_oldest_seconds',
+    help: 'Since the oldest of them was due',
+    set: ofPayments('oldestWaitingPushSeconds'),
+  },
+  {
+    name: 'ledger_payment_pushes_parked',
+    help: 'Rewards that a payment provider refused, counted up to a bound',
+    set: ofPayments('parkedPushes'),
+  },
+  {
+    name: 'ledger_payment_syncs_late_seconds',
+    help: 'How long a daily walk of a payment provider has been due without its end',
+    set: ofPayments('lateSyncSeconds'),
   },
 ];

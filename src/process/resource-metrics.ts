@@ -4,12 +4,16 @@ import type { PoolUse } from '../event-log/event-log-observer.js';
 import type { SeenExport } from '../exports/jobs/export-jobs.js';
 import type { ExportFigures } from '../exports/storage/export-file-rows.js';
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
+import type { SeenSync } from '../payments/incoming/daily-syncs.js';
+import type { Received } from '../payments/incoming/payment-events.js';
+import type { SeenPush } from '../payments/outgoing/reward-pusher.js';
 import type { JobsObserver } from '../policies/jobs.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import type { QueueDepth } from '../policies/queue-depth.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
+import type { PaymentsObserver } from './start-payments.js';
 
 type PoolName =
   | 'requests'
@@ -39,6 +43,8 @@ export class ResourceMetrics {
   readonly webhooks: (seen: SeenAttempt) => void;
   /** To be passed to the sender of mails. */
   readonly mails: (outcome: MailOutcome) => void;
+  /** To be passed to what receives from payment providers, pays by them and walks them. */
+  readonly payments: PaymentsObserver;
   /** To be passed to the writers of exports. */
   readonly exports: (seen: SeenExport) => void;
   private readonly pools = new Map<PoolName, PoolUse>();
@@ -61,6 +67,7 @@ export class ResourceMetrics {
     this.jobs = { ran: (task, ms, outcome) => runs.observe({ task, outcome }, ms / 1000) };
     this.webhooks = webhooksObserver(registry);
     this.mails = mailsObserver(registry);
+    this.payments = paymentsObserver(registry);
     this.exports = exportsObserver(registry);
     this.watchPools();
   }
@@ -268,4 +275,53 @@ function mailsObserver(registry: Registry): (outcome: MailOutcome) => void {
   // From 0: an outcome that is new is an increase.
   for (const outcome of OUTCOMES_OF_MAILS) attempts.inc({ outcome }, 0);
   return (outcome) => attempts.inc({ outcome });
+}
+
+const SEEN_EVENTS: readonly Received[] = [
+  'recorded',
+  'ignored',
+  'repeated',
+  'not-connected',
+  'not-signed',
+  'no-event',
+  'unavailable',
+];
+const SEEN_PUSHES: readonly SeenPush[] = ['pushed', 'refused', 'waits', 'nothing', 'failed'];
+const SEEN_SYNCS: readonly SeenSync[] = [
+  'done',
+  'more',
+  'not-connected',
+  'postponed',
+  'suspended',
+  'failed',
+];
+
+function paymentsObserver(registry: Registry): PaymentsObserver {
+  const counted = <T extends string>(
+    name: string,
+    help: string,
+    outcomes: readonly T[],
+  ): ((outcome: T) => void) => {
+    const counter = new Counter({ name, help, labelNames: ['outcome'], registers: [registry] });
+    // From 0: an outcome that is new is an increase.
+    for (const outcome of outcomes) counter.inc({ outcome }, 0);
+    return (outcome) => counter.inc({ outcome });
+  };
+  return {
+    event: counted(
+      'ledger_payment_events_total',
+      'Events of payment providers: recorded, ignored (recorded, without an effect), repeated, not-connected, not-signed, no-event, unavailable (the provider repeats it)',
+      SEEN_EVENTS,
+    ),
+    push: counted(
+      'ledger_payment_pushes_total',
+      'Turns of rewards that a payment provider pays: pushed, refused (parked), waits (for a subscription), nothing (to be paid any more), failed (it is tried again)',
+      SEEN_PUSHES,
+    ),
+    sync: counted(
+      'ledger_payment_syncs_total',
+      'Turns of daily walks: done, more (it goes on), not-connected, suspended, postponed (the stores were away), failed (the provider; it is tried again)',
+      SEEN_SYNCS,
+    ),
+  };
 }

@@ -13,6 +13,7 @@ import type { PolicyRunner } from '../policies/policy-runner.js';
 import { queueDepth } from '../policies/queue-depth.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { SlowReads } from '../projecting/following/slow-reads.js';
+import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
 import { ResourceMetrics } from './resource-metrics.js';
@@ -45,7 +46,13 @@ import {
   startSlowReads,
   startVisits,
 } from './start-http.js';
-import { startPayments, startPaymentsWork } from './start-payments.js';
+import {
+  makePaymentsWork,
+  startPayments,
+  startPaymentsWork,
+  type Payments,
+  type PaymentsWork,
+} from './start-payments.js';
 import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
@@ -84,11 +91,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startTracing({ logger, environment: process.env }));
     const { stores, watched } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
-    const answers = new KeptAnswers(
-      new PostgresAnswerRows(core.pool, presence),
-      core.answerSealer,
-      core.keys,
-    );
+    const answerRows = new PostgresAnswerRows(core.pool, presence);
+    const answers = new KeptAnswers(answerRows, core.answerSealer, core.keys);
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const pools = await startPools(start, core, options, resources);
     const { jobsPool, operationsPool, exportsPools, slowReads } = pools;
@@ -102,16 +106,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       { rateLimits, stores, watched, jobsPool, address, ...observers },
       options,
     );
-    const readiness = new ServiceReadiness(core, watched.generations, followers, PROJECTION_NAMES);
-    watched.loss.onHidden = () => readiness.catchUpAgain();
+    const makesPayments = { stores, guard: followers.webhooks.guard, resources };
+    const { payments, paymentsWork } = await startPaying(start, makesPayments, options);
+    const running = { ...followers, payments: paymentsWork };
     const { generations } = watched;
-    const payments = await start(startPayments(core, followers.webhooks.guard));
+    const readiness = new ServiceReadiness(core, generations, running, PROJECTION_NAMES);
+    watched.loss.onHidden = () => readiness.catchUpAgain();
     const console = new ConsoleGate(operators, new OperatorSessions(core.pool, operators));
     const shown = { operators, console, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...shown, payments, visits, downloads };
     const application = await start(startApplication(parts, options));
-    metrics.watch(followers);
+    metrics.watch(running);
     resources.watchFollowers(followers);
     if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
@@ -124,7 +130,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startMails(followers));
     const exporting = { stores, watched, followers, exportsPools, address, resources };
     await start(startExports(exporting, options));
-    await start(startPaymentsWork(stores, payments, followers.payments, options));
+    await start(startPaymentsWork(paymentsWork, followers.payments, options));
     await start(startFollowing(followers, core, options));
     await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));
@@ -133,6 +139,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
     return { ...followers, core, app: application.app, ...urls };
   });
+}
+
+/** The work beside requests is started later. */
+async function startPaying(
+  start: Start,
+  { stores, guard, resources }: PaymentParts,
+  options: ServiceOptions,
+): Promise<{ readonly payments: Payments; readonly paymentsWork: PaymentsWork }> {
+  const observe = resources.payments;
+  const payments = await start(startPayments(stores.core, guard, observe));
+  return { payments, paymentsWork: makePaymentsWork(stores, payments, observe, options) };
+}
+
+interface PaymentParts {
+  readonly stores: Stores;
+  readonly guard: EndpointGuard;
+  readonly resources: ResourceMetrics;
 }
 
 interface Pools {

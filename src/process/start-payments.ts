@@ -1,11 +1,16 @@
+import { rewardsProjector } from '../../projections/rewards/projector.js';
+import { PushQueries } from '../../projections/rewards/queries.js';
 import type { Core } from '../core/core.js';
-import { DailySyncs } from '../payments/incoming/daily-syncs.js';
-import { PaymentEvents, recorderOf } from '../payments/incoming/payment-events.js';
+import { DailySyncs, type SeenSync } from '../payments/incoming/daily-syncs.js';
+import { PaymentEvents, recorderOf, type Received } from '../payments/incoming/payment-events.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
-import { RewardPusher } from '../payments/outgoing/reward-pusher.js';
+import { RewardPusher, type SeenPush } from '../payments/outgoing/reward-pusher.js';
+import { paymentFigures, type PaymentFigures } from '../payments/payment-figures.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
+import { LiveReads } from '../projecting/following/live-reads.js';
+import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import type { ServiceOptions } from './service-options.js';
 import type { Started } from './start-in-order.js';
@@ -18,8 +23,19 @@ export interface Payments {
   readonly provider: () => Promise<PaymentProvider>;
 }
 
+/** For metrics. */
+export interface PaymentsObserver {
+  event(received: Received): void;
+  push(seen: SeenPush): void;
+  sync(seen: SeenSync): void;
+}
+
 /** The adapter is loaded by the first call: its package takes a good part of a start. */
-export function startPayments(core: Core, guard: EndpointGuard): Started<Payments> {
+export function startPayments(
+  core: Core,
+  guard: EndpointGuard,
+  observe: PaymentsObserver,
+): Started<Payments> {
   let opened: Promise<PaymentProvider> | undefined;
   const open = async (): Promise<PaymentProvider> => {
     const { StripeProvider } = await import('../payments/stripe/stripe-provider.js');
@@ -27,22 +43,28 @@ export function startPayments(core: Core, guard: EndpointGuard): Started<Payment
   };
   const provider = (): Promise<PaymentProvider> => (opened ??= open());
   const { commands, payments: connections } = core;
-  const events = new PaymentEvents({ commands, connections, provider });
+  const events = new PaymentEvents({
+    commands,
+    connections,
+    provider,
+    onAnswer: (received) => observe.event(received),
+  });
   return { part: { events, provider }, undo: async () => (await opened)?.close() };
 }
 
 export interface PaymentsWork {
   readonly syncs: DailySyncs;
   readonly pusher: RewardPusher;
+  /** @throws while the database is unavailable. */
+  figures(): Promise<PaymentFigures>;
 }
 
-/** Work beside requests, where this process works. */
-export function startPaymentsWork(
+export function makePaymentsWork(
   { core, background: pool, presence }: Stores,
   { provider }: Payments,
-  plans: RewardPayments,
-  { config, logger }: ServiceOptions,
-): Started<PaymentsWork> {
+  observe: PaymentsObserver,
+  { logger }: Pick<ServiceOptions, 'logger'>,
+): PaymentsWork {
   const { tenants, payments: connections, streams, names } = core;
   const syncs = new DailySyncs({
     pool,
@@ -54,6 +76,7 @@ export function startPaymentsWork(
     presence,
     logger,
     record: recorderOf(core.commands),
+    onEnd: (end) => observe.sync(end),
     endWaitedKeys: () =>
       endWaitedKeys({ pool, streams, keys: core.keys, forget: (gone) => core.forget(gone) }),
   });
@@ -67,10 +90,24 @@ export function startPaymentsWork(
     provider,
     commands,
     logger,
+    onTurn: (turn) => observe.push(turn),
   });
+  const generations = new LiveGenerations(pool, [rewardsProjector]);
+  const parked = new PushQueries(new LiveReads(pool, generations, 'rewards'));
+  const figures = (): Promise<PaymentFigures> =>
+    paymentFigures(pool, (tenants, bound) => parked.countParked(tenants, bound));
+  return { syncs, pusher, figures };
+}
+
+/** Work beside requests, where this process works. */
+export function startPaymentsWork(
+  { syncs, pusher }: PaymentsWork,
+  plans: RewardPayments,
+  { config }: Pick<ServiceOptions, 'config'>,
+): Started<void> {
   plans.onAsked = () => pusher.look();
   if (config.roles.has('worker')) syncs.start();
   if (config.roles.has('worker')) pusher.start();
   const undo = async (): Promise<void> => void (await Promise.all([syncs.stop(), pusher.stop()]));
-  return { part: { syncs, pusher }, undo };
+  return { part: undefined, undo };
 }

@@ -6,6 +6,7 @@ import {
   type OperatorEntry,
   type OperatorRole,
 } from '../../src/config/operators.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { basic } from '../support/api-client.js';
 import { consoleRoutes } from '../support/known-routes.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -511,6 +512,44 @@ describe('an account', () => {
       .filter((record) => record.includes('console account'));
     expect(looks.length).toBeGreaterThan(0);
     expect(looks.join()).not.toContain(accountId);
+  });
+});
+
+describe('the overview', () => {
+  test('counts conversions, outstanding credit, and what waits for a decision on either side', async () => {
+    const shop = await running.service.createTenant({
+      program: { ...DEFAULT_PROGRAM, moderation: { referred: 'APPROVED', referrer: 'PENDING' } },
+    });
+    const path = `/console/tenants/${shop.alias}/live`;
+    const person = async (id: string, account: object): Promise<void> => {
+      await shop.live.post('/accountsync', { id, subscription: { status: 'TRIAL' }, ...account });
+      await shop.live.post('/user', { id, accountId: id, referralCode: id });
+    };
+    const [ann, bob, cid] = [personal('a'), personal('b'), personal('c')].map((id) =>
+      id.replace(/[^0-9A-Za-z]/g, '').slice(-15),
+    ) as [string, string, string];
+    await person(ann, {});
+    await person(bob, { referral: { code: ann } });
+    const paid = {
+      status: 'PAID',
+      value: 1,
+      billingIntervalType: 'MONTH',
+      billingIntervalValue: 1,
+    };
+    await person(cid, { referral: { code: ann } });
+    await shop.live.post('/accountsync', { id: cid, subscription: paid });
+    const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 250 };
+    await shop.live.post(`/rewards/account/${bob}/user/${bob}`, reward);
+    for (const read of ['/referrals', `/reward/balance?accountId=${bob}`])
+      await shop.live.get(read);
+    const page = await get('vic', path);
+    expect(figures(page, 'referrals')).toEqual(['2']);
+    expect(figures(page, 'conversions')).toEqual(['1']);
+    expect(figures(page, 'referrals.pending')).toEqual(['2']);
+    expect(figures(page, 'outstanding:CENTS')).toEqual(['250']);
+    const waiting = `${path}/moderation?waiting=referrer`;
+    expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
+    expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['2']);
   });
 });
 

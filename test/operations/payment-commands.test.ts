@@ -5,6 +5,8 @@ import Stripe from 'stripe';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { basic, type Json } from '../support/api-client.js';
+import { eventually } from '../support/embedded.js';
+import { parseMetrics } from '../support/metrics-text.js';
 import { until } from '../support/projected-ledger.js';
 import {
   personal,
@@ -318,15 +320,16 @@ describe('payment connect', () => {
   });
 });
 
+const CREDIT = {
+  type: 'CREDIT',
+  unit: 'CENTS',
+  currency: 'USD',
+  assignedCredit: 700,
+  payTo: 'provider',
+};
+
 /** The way of docs/how-to/connect-a-payment-provider.md, from the connection to the bill. */
 describe('a new tenant', () => {
-  const CREDIT = {
-    type: 'CREDIT',
-    unit: 'CENTS',
-    currency: 'USD',
-    assignedCredit: 700,
-    payTo: 'provider',
-  };
   const reconcile = async (alias: string): Promise<Json> => {
     const { code, out } = await cli('payment', 'reconcile', alias, '--json');
     return { code, ...(JSON.parse(out) as Json) };
@@ -390,5 +393,85 @@ describe('a new tenant', () => {
       { account: ann, kind: 'CREDIT', ledger: 700, provider: 900 },
       { account: ann, kind: 'CONVERSION', ledger: null, provider: 'PAID' },
     ]);
+  });
+});
+
+describe('health and metrics', () => {
+  const scrape = async () => {
+    const metrics = parseMetrics(await (await fetch(`${service.origin}/metrics`)).text());
+    const counted = (name: string, outcome: string) =>
+      metrics.value(`ledger_payment_${name}_total`, { outcome }) ?? NaN;
+    return {
+      events: ['recorded', 'ignored', 'repeated', 'not-signed'].map((one) =>
+        counted('events', one),
+      ),
+      refused: counted('pushes', 'refused'),
+      parked: metrics.value('ledger_payment_pushes_parked') ?? NaN,
+      late: metrics.value('ledger_payment_syncs_late_seconds') ?? NaN,
+      still: metrics.value('ledger_payment_pusher_still_seconds') ?? NaN,
+    };
+  };
+  const check = async () => {
+    const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
+      checks: Record<string, Readonly<Record<string, unknown>>>;
+    };
+    return checks['payments'];
+  };
+
+  it('show what came of events, refused rewards, and a pusher that cannot read what is due', async () => {
+    const own = await service.createTenant({
+      programType: 'PAYMENT_PROVIDER',
+      program: { id: 'default', referrerReward: CREDIT },
+    });
+    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
+    const before = await scrape();
+    const [ann, bob, referralCode] = [personal('ann'), personal('bob'), personal('c')];
+    const put = (id: string, over: Json) =>
+      own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over });
+    await put(ann, { referralCode, paymentProviderId: 'cus_unknown_there' });
+    await put(bob, { referredBy: { code: referralCode }, paymentProviderId: 'cus_metrics' });
+    const post = (payload: string, secret = WEBHOOK_SECRET) =>
+      fetch(`${service.origin}/integrations/stripe/${own.alias}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'stripe-signature': Stripe.webhooks.generateTestHeaderString({ payload, secret }),
+        },
+        body: payload,
+      });
+    const event = (type: string) => {
+      const object = { id: 'in_m', customer: 'cus_metrics', amount_paid: 500, currency: 'usd' };
+      const created = Math.floor(Date.now() / 1_000);
+      return JSON.stringify({
+        id: `evt ${type}`,
+        object: 'event',
+        type,
+        created,
+        data: { object },
+      });
+    };
+    for (const type of ['invoice.paid', 'invoice.paid', 'charge.updated'])
+      expect((await post(event(type))).status).toBe(200);
+    expect((await post(event('invoice.paid'), 'whsec_another0001')).status).toBe(400);
+    await eventually(async () => {
+      const { events, refused, parked } = await scrape();
+      const areCounted = events.every((count, n) => count === (before.events[n] ?? NaN) + 1);
+      return areCounted && refused > before.refused && parked === before.parked + 1;
+    }, 40_000);
+    expect((await scrape()).late).toBe(0);
+    const fine = { ok: true, runs: true, lastError: null, parkedPushes: before.parked + 1 };
+    expect(await check()).toMatchObject(fine);
+    const { pool } = service.service.core;
+    await pool.query('alter table ledger.payment_work rename to work_away');
+    try {
+      await eventually(async () => (await scrape()).still > 1, 40_000);
+      expect(await check()).toMatchObject({ ok: false, lastError: 'error 42P01' });
+    } finally {
+      await pool.query('alter table ledger.work_away rename to payment_work');
+    }
+    await eventually(
+      async () => (await check())?.['ok'] === true && (await scrape()).still < 1,
+      40_000,
+    );
   });
 });

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
 import { noteConnection } from '../../src/payments/incoming/payment-rows.js';
+import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -22,6 +23,8 @@ let database: TestDatabase;
 let pool: pg.Pool;
 let asked: Asked[];
 let answers: Map<string, Answer>;
+let ends: string[];
+let suspended: string[];
 const hanging: (() => void)[] = [];
 const running: { readonly syncs: DailySyncs; readonly presence: ProcessPresence }[] = [];
 
@@ -36,6 +39,8 @@ afterAll(async () => {
 beforeEach(async () => {
   asked = [];
   answers = new Map();
+  ends = [];
+  suspended = [];
   await pool.query('delete from ledger.payment_tenants');
 });
 afterEach(async () => {
@@ -67,7 +72,11 @@ async function start(name: string): Promise<ProcessPresence> {
     pool,
     presence,
     tenants: {
-      read: (alias) => Promise.resolve({ alias, suspended: null } as OpenTenant),
+      read: (alias) =>
+        Promise.resolve({
+          alias,
+          suspended: suspended.includes(alias) ? { at: 0, reason: '' } : null,
+        } as unknown as OpenTenant),
     },
     connections: {
       current: ({ alias }) =>
@@ -99,6 +108,7 @@ async function start(name: string): Promise<ProcessPresence> {
       }),
     logger: { warn: () => undefined },
     endWaitedKeys: () => Promise.resolve(0),
+    onEnd: (end) => ends.push(end),
   };
   // No page of these tests has a fact: nothing is recorded.
   const syncs = new DailySyncs(parts as DailySyncsParts);
@@ -199,5 +209,27 @@ describe('the daily walk', () => {
     await areDone('a');
     expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2', '2']);
     expect(await rows()).toEqual([expect.objectContaining({ failures: 0, problem: null })]);
+  });
+
+  test('is late from the time that it was due until its end, unless its tenant is suspended', async () => {
+    const late = async () => (await figuresInTables(pool)).lateSyncSeconds;
+    answers.set('a', () => Promise.reject(new ProviderFailure('failed', 'it answered 500')));
+    await due('a');
+    expect(await late()).toBeGreaterThan(50);
+    await start('one');
+    await until(async () => (await rows())[0]?.failures === 1);
+    expect(await late()).toBeGreaterThan(50);
+    const again = () => pool.query('update ledger.payment_tenants set sync_due_at = now()');
+    suspended.push('a');
+    await again();
+    await until(() => ends.includes('suspended'));
+    await until(async () => (await rows())[0]?.isDue === false);
+    expect(await late()).toBe(0);
+    suspended.length = 0;
+    answers.clear();
+    await again();
+    await areDone('a');
+    expect(await late()).toBe(0);
+    expect(ends).toEqual(['failed', 'suspended', 'done']);
   });
 });

@@ -349,6 +349,8 @@ describe('the queries of rewards and balances', () => {
   const creditFigures = async (now: number): Promise<Partial<BalanceFacts>> => {
     const [{ type: _, unit: __, ...figures } = { ...NOTHING, type: 'CREDIT', unit: null }] =
       await balances(now, { type: 'CREDIT' });
+    const [outstanding] = await projected.balances().outstanding(scope, now);
+    expect(Number(outstanding?.amount ?? 0)).toBe(figures.totalAvailableCredit);
     return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== 0));
   };
 
@@ -482,6 +484,27 @@ describe('the queries of rewards and balances', () => {
       await projected.balances().list({ ...scope, mode: 'test' }, { accountRef, now: 1 }),
     ).toEqual([]);
   });
+
+  test('outstanding is the available credit of all accounts, exact, by unit', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const shop = anAccount('shop');
+    await given(
+      rewardGranted('w1', ann, credit(most, 'Cents'), { at: 1 }),
+      rewardGranted('w2', ann, credit(7, 'POINTS')),
+      rewardGranted('w3', ann, discount(10)),
+    );
+    await projected.given(
+      shop,
+      rewardGranted('w4', partyOf(shop, 'eve'), credit(most, 'CENTS'), { at: 2 }),
+      rewardGranted('w5', partyOf(shop, 'eve'), credit(9), { owner: forgotten('x') }),
+    );
+    expect(await projected.balances().outstanding(scope, 5_000)).toEqual([
+      { unit: 'Cents', amount: 2n * BigInt(most) },
+      { unit: 'POINTS', amount: 7n },
+    ]);
+    expect(await projected.balances().outstanding({ ...scope, mode: 'test' }, 5_000)).toEqual([]);
+  });
+
   test('credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {
     const reward = rewardGranted('w1', ann, credit(100), {
       at: 10,

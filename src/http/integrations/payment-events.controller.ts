@@ -34,8 +34,11 @@ export class PaymentEventsController {
   @Fails('NOT_FOUND', 'RATE_LIMITED')
   async receive(@Call() call: Call): Promise<ReceivedResponse> {
     const received = await this.received(call);
+    this.events.answered(received);
     switch (received) {
       case 'recorded':
+      case 'ignored':
+      case 'repeated':
         return receivedJson();
       case 'not-connected':
         // It costs a reading of the tenant, as a wrong signature does.

@@ -24,8 +24,11 @@ export interface DailySyncsParts extends SyncParts {
   readonly logger: Pick<Logger, 'warn'>;
   /** @returns how many keys were looked at. */
   readonly endWaitedKeys: () => Promise<number>;
-  readonly onEnd?: (end: SyncEnd['kind']) => void;
+  readonly onEnd?: (end: SeenSync) => void;
 }
+
+/** For metrics: how a turn of a walk ended. */
+export type SeenSync = SyncEnd['kind'];
 
 /** Walks of this process at once, one of each tenant and mode. */
 const AT_ONCE = 4;
@@ -131,7 +134,7 @@ export class DailySyncs {
   private async callsOf({ tenant: alias, mode }: Scope): Promise<SyncEnd | ProviderCalls> {
     const tenant = await this.parts.tenants.read(alias);
     if (tenant === undefined) return { kind: 'not-connected' };
-    if (tenant.suspended !== null) return { kind: 'postponed', inMs: SUSPENDED_MS };
+    if (tenant.suspended !== null) return { kind: 'suspended', inMs: SUSPENDED_MS };
     const connection = await this.parts.connections.current(tenant, mode);
     if (connection === undefined) return { kind: 'not-connected' };
     return (await this.parts.provider()).calls(connection);

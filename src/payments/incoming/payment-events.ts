@@ -6,14 +6,20 @@ import { newId, timeNow } from '../../foundation/world.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderEvent } from '../payment-provider.js';
 
-/** What came of an incoming event. */
-export type Received = 'recorded' | 'not-connected' | 'not-signed' | 'no-event' | 'unavailable';
+/**
+ * What came of an incoming event. `ignored`: recorded, without an effect. `repeated`: it was
+ * recorded before.
+ */
+export type Received =
+  'recorded' | 'ignored' | 'repeated' | 'not-connected' | 'not-signed' | 'no-event' | 'unavailable';
 
 interface PaymentEventsParts {
   readonly commands: Commands;
   readonly connections: PaymentConnections;
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<PaymentProvider>;
+  /** Once for each answer. */
+  readonly onAnswer?: (received: Received) => void;
 }
 
 /** Calls to the provider that incoming events wait for, in this process. */
@@ -46,8 +52,14 @@ export class PaymentEvents {
     if (event === undefined) return 'no-event';
     const whole = await this.withInvoice(tenant, signedBy.mode, event);
     if (whole === undefined) return 'unavailable';
-    await recorderOf(this.parts.commands)({ tenant: tenant.alias, mode: signedBy.mode }, whole);
-    return 'recorded';
+    const scope = { tenant: tenant.alias, mode: signedBy.mode };
+    if (!(await recorderOf(this.parts.commands)(scope, whole))) return 'repeated';
+    return whole.fact.kind === 'IGNORED' ? 'ignored' : 'recorded';
+  }
+
+  /** For metrics. */
+  answered(received: Received): void {
+    this.parts.onAnswer?.(received);
   }
 
   /** Present versions of the interface do not say whose invoice a refunded charge has paid. */

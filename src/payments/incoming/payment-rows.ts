@@ -34,7 +34,7 @@ export async function noteConnection(db: Connection, { tenant, mode }: Scope): P
       values (${tenant}, ${mode}, now() + ${DAILY}::interval)
       on conflict (tenant, mode) do update
       set sync_due_at = excluded.sync_due_at, sync_since = null, sync_cursor = null, failures = 0,
-        problem = null, leased_until = null, claimed_by = null`,
+        problem = null, sync_late_since = null, leased_until = null, claimed_by = null`,
   );
 }
 
@@ -131,7 +131,8 @@ export function claimSyncs(
         for update skip locked
       )
       update ledger.payment_tenants known
-      set leased_until = now() + ${LEASE}::interval, claimed_by = ${process}
+      set leased_until = now() + ${LEASE}::interval, claimed_by = ${process},
+        sync_late_since = coalesce(sync_late_since, sync_due_at)
       from due where known.tenant = due.tenant and known.mode = due.mode
       returning known.tenant, known.mode, sync_since as since, sync_cursor as cursor, failures,
         last_sync_at as "lastSyncAt"`,
@@ -167,7 +168,9 @@ export type SyncEnd =
   | { readonly kind: 'more' }
   /** The next connection makes it due again. */
   | { readonly kind: 'not-connected' }
+  /** For no fault of the provider. */
   | { readonly kind: 'postponed'; readonly inMs: number }
+  | { readonly kind: 'suspended'; readonly inMs: number }
   /** Goes on at its page, or begins anew. */
   | {
       readonly kind: 'failed';
@@ -187,7 +190,8 @@ export async function endSync(db: Connection, claim: Claim, end: SyncEnd): Promi
 }
 
 function changesOf(end: SyncEnd) {
-  const over = sql`sync_since = null, sync_cursor = null, failures = 0, problem = null`;
+  const over = sql`sync_since = null, sync_cursor = null, failures = 0, problem = null,
+    sync_late_since = null`;
   switch (end.kind) {
     case 'done':
       return sql`last_sync_at = now(), sync_due_at = now() + ${DAILY}::interval, ${over}`;
@@ -197,6 +201,8 @@ function changesOf(end: SyncEnd) {
       return sql`sync_due_at = null, ${over}`;
     case 'postponed':
       return sql`sync_due_at = ${soon(end.inMs)}`;
+    case 'suspended':
+      return sql`sync_due_at = ${soon(end.inMs)}, sync_late_since = null`;
     case 'failed':
       return sql`sync_due_at = ${soon(end.inMs)}, failures = failures + 1, problem = ${end.reason}
         ${end.beginsAnew ? sql`, sync_since = null, sync_cursor = null` : sql``}`;

@@ -47,6 +47,12 @@ export interface PaymentWork {
   release(work: ClaimedWork, next: NextWork): Promise<void>;
 }
 
+/** Reasons that are no fault: what waits for them is not late. */
+export const WAITS_FOR = {
+  subscription: 'no subscription yet',
+  connection: 'the tenant is suspended or not connected',
+} as const;
+
 export const scopeKey = ({ tenant, mode }: Scope): string => `${tenant} ${mode}`;
 
 /** All calls for an account end before: then another process may claim it. */
@@ -120,6 +126,9 @@ export class PostgresPaymentWork implements PaymentWork {
       sql`
         update ledger.payment_work
         set next_attempt_at = case when woken = ${woken} then ${at} else now() end,
+          waiting_since = case when woken = ${woken} and ${'at' in after} then ${at}
+            when ${next.kind === 'none'} or reason = any(${Object.values(WAITS_FOR)}) then now()
+            else waiting_since end,
           failures = ${failures}, reason = ${reason},
           retries_parked = ${retriesParked} or (retries_parked and woken <> ${woken}),
           leased_until = null, claimed_by = null
@@ -148,10 +157,12 @@ export async function askForWork(
   await run(
     connection,
     sql`
-      insert into ledger.payment_work as w (tenant, mode, account, next_attempt_at, retries_parked)
-      values (${tenant}, ${mode}, ${account}, ${at}, ${retriesParked})
+      insert into ledger.payment_work as w
+        (tenant, mode, account, next_attempt_at, waiting_since, retries_parked)
+      values (${tenant}, ${mode}, ${account}, ${at}, ${at}, ${retriesParked})
       on conflict (tenant, mode, account) do update
       set next_attempt_at = least(w.next_attempt_at, excluded.next_attempt_at),
+        waiting_since = least(w.waiting_since, excluded.waiting_since),
         retries_parked = w.retries_parked or excluded.retries_parked, woken = w.woken + 1`,
   );
 }
@@ -164,7 +175,8 @@ export async function wakeWork(
   await run(
     connection,
     sql`
-      update ledger.payment_work set next_attempt_at = now(), woken = woken + 1
+      update ledger.payment_work
+      set next_attempt_at = now(), waiting_since = least(waiting_since, now()), woken = woken + 1
       where tenant = ${tenant} and mode = ${mode} and account = ${account}`,
   );
 }

@@ -11,7 +11,13 @@ import { describeFailure } from '../../policies/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';
-import { scopeKey, type ClaimedWork, type NextWork, type PaymentWork } from './payment-work.js';
+import {
+  scopeKey,
+  WAITS_FOR,
+  type ClaimedWork,
+  type NextWork,
+  type PaymentWork,
+} from './payment-work.js';
 import { lookAgainInMs, retryInMs } from './push-retries.js';
 import { AccountPushes, type PushTurn } from './reward-push.js';
 
@@ -26,8 +32,11 @@ export interface RewardPusherParts {
   readonly names: Pick<KeyedNames, 'accountStream'>;
   readonly logger: Pick<Logger, 'warn'>;
   /** What came of a turn of a reward; `failed`: the provider gave no outcome. */
-  readonly onTurn?: (turn: PushTurn | 'failed') => void;
+  readonly onTurn?: (turn: SeenPush) => void;
 }
+
+/** For metrics. */
+export type SeenPush = PushTurn | 'failed';
 
 /** Accounts at once, of this process and of one tenant in it: each waits for one call at a time. */
 const AT_ONCE = 32;
@@ -143,7 +152,7 @@ export class RewardPusher {
     const calls = await this.callsFor(work);
     if (calls !== 'unconnected') return new AccountTurn(this.parts, work, calls).run(this.stopping);
     this.paused.set(scopeKey(work), elapsed() + PAUSED_MS);
-    return postponed(work, 0);
+    return { ...postponed(work, 0), reason: WAITS_FOR.connection };
   }
 
   private async callsFor({ tenant: alias, mode }: Scope): Promise<ProviderCalls | 'unconnected'> {
@@ -237,7 +246,7 @@ class AccountTurn {
         retriesParked,
       };
     if (this.waits)
-      return { ...later, after: { ms: lookAgainInMs(failures) }, reason: 'no subscription yet' };
+      return { ...later, after: { ms: lookAgainInMs(failures) }, reason: WAITS_FOR.subscription };
     if (nextAt !== null) return { ...later, after: { at: nextAt }, failures: 0, reason: null };
     return { kind: 'none' };
   }

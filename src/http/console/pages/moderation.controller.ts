@@ -30,6 +30,7 @@ const content = template<
     Refused & {
       total: number;
       otherPath: string;
+      otherTotal: number;
       isReferrer: boolean;
       rows: readonly ReturnType<typeof shownReferral>[];
       newerPath: string | null;
@@ -37,7 +38,7 @@ const content = template<
     }
 >(`
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
-<p>{{figure 'referrals.pending' total ''}} referrals wait for a decision on the {{#if isReferrer}}referrer's{{else}}referred{{/if}} side (<a href="{{otherPath}}">the other side</a>). A decision on several is taken for all of them or for none.</p>
+<p>{{figure 'referrals.pending' total ''}} referrals wait for a decision on the {{#if isReferrer}}referrer's{{else}}referred{{/if}} side (<a href="{{otherPath}}">on the other side</a>: {{otherTotal}}). A decision on several is taken for all of them or for none.</p>
 {{#if rows.length}}
 <form method="post">{{> csrf}}
 <div class="scroll" tabindex="0"><table>
@@ -109,11 +110,11 @@ export class ConsoleModerationController {
     if (problem !== null) void call.reply.code(400);
     const offset = /^\d{1,6}$/.test(asked.offset) ? Number(asked.offset) : 0;
     const isReferrer = asked.waiting === 'referrer';
-    const { totalCount, items } = await this.referrals.list(
-      scope,
-      isReferrer ? { referrerStatus: 'PENDING' } : { referredStatus: 'PENDING' },
-      { limit: PAGE, offset },
-    );
+    const [ofReferred, ofReferrer] = WAITING;
+    const [{ totalCount, items }, other] = await Promise.all([
+      this.referrals.list(scope, isReferrer ? ofReferrer : ofReferred, { limit: PAGE, offset }),
+      this.referrals.list(scope, isReferrer ? ofReferred : ofReferrer, { limit: 0, offset: 0 }),
+    ]);
     const people = await this.users.byPersons(
       scope,
       items.flatMap(({ referredPerson, referrerPerson }) => [referredPerson, referrerPerson]),
@@ -124,6 +125,7 @@ export class ConsoleModerationController {
     return pageSent(call, { title: 'Moderation', scope, section: '/moderation' }, content, {
       problem,
       total: totalCount,
+      otherTotal: other.totalCount,
       isReferrer,
       otherPath: `${path}${queryOf({ waiting: isReferrer ? '' : 'referrer' })}`,
       rows: items.map((one) => shownReferral(one, people, tenantPath(scope))),
@@ -133,6 +135,7 @@ export class ConsoleModerationController {
   }
 }
 
+const WAITING = [{ referredStatus: 'PENDING' }, { referrerStatus: 'PENDING' }] as const;
 const FIRST_PAGE = { offset: '', waiting: '' };
 
 function shownReferral(

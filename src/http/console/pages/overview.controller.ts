@@ -1,9 +1,11 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { AccountQueries } from '../../../../projections/accounts/queries.js';
+import { RewardBalanceQueries } from '../../../../projections/reward-balances/queries.js';
 import { ReferralQueries } from '../../../../projections/referrals/queries.js';
 import { RewardQueries } from '../../../../projections/rewards/queries.js';
 import { UserQueries } from '../../../../projections/users/queries.js';
+import type { Scope } from '../../../domain/scope.js';
 import { findAccounts, type FoundByText } from '../../../operations/accounts/find-accounts.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
@@ -12,11 +14,18 @@ import { hasRole, tenantPath } from '../view/layout.js';
 import { template, type WithForms } from '../view/templates.js';
 import { queried, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
 
+interface Figure {
+  readonly label: string;
+  readonly name: string;
+  readonly value: number | bigint;
+  readonly unit: string;
+}
+
 const content = template<
   WithForms & {
     search: string;
     found: readonly (FoundByText & { path: string })[];
-    figures: readonly { label: string; name: string; value: number }[];
+    figures: readonly Figure[];
   }
 >(`
 <form class="fields narrow" method="get" role="search">
@@ -29,7 +38,7 @@ const content = template<
 {{else}}<p class="empty">Nothing is called “{{search}}”. Try an account's id, or three letters of a name.</p>{{/if}}
 {{/if}}
 <h2>Figures</h2>
-<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>`);
+<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>`);
 
 /** The first page of a tenant: figures and the search. */
 @ApiExcludeController()
@@ -42,6 +51,7 @@ export class ConsoleOverviewController {
     private readonly users: UserQueries,
     private readonly rewards: RewardQueries,
     private readonly referrals: ReferralQueries,
+    private readonly balances: RewardBalanceQueries,
   ) {}
 
   @Get()
@@ -69,20 +79,44 @@ export class ConsoleOverviewController {
       `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
     const [only] = found ?? [];
     if (only !== undefined && found?.length === 1) return redirected(call, pathOf(only.accountId));
-    const page = { limit: 1, offset: 0 };
-    const [allUsers, allReferrals, pending] = await Promise.all([
-      users.list(scope, page),
-      referrals.list(scope, {}, page),
-      referrals.list(scope, { referredStatus: 'PENDING' }, page),
-    ]);
     return pageSent(call, { title: scope.tenant, scope, section: '' }, content, {
       search,
       found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
-      figures: [
-        { label: 'Users', name: 'users', value: allUsers.totalCount },
-        { label: 'Referrals', name: 'referrals', value: allReferrals.totalCount },
-        { label: 'To be moderated', name: 'referrals.pending', value: pending.totalCount },
-      ],
+      figures: await this.figures(scope),
     });
   }
+  private async figures(scope: Scope): Promise<readonly Figure[]> {
+    const { referrals } = this;
+    const none = { limit: 0, offset: 0 };
+    const [users, all, converted, waiting, credit] = await Promise.all([
+      this.users.list(scope, none),
+      referrals.list(scope, {}, none),
+      referrals.list(scope, { paid: { from: 1 } }, none),
+      waitingReferrals(referrals, scope),
+      this.balances.outstanding(scope, Date.now()),
+    ]);
+    return [
+      { label: 'Users', name: 'users', value: users.totalCount, unit: '' },
+      { label: 'Referrals', name: 'referrals', value: all.totalCount, unit: '' },
+      { label: 'Conversions', name: 'conversions', value: converted.totalCount, unit: '' },
+      { label: 'To be moderated', name: 'referrals.pending', value: waiting, unit: '' },
+      ...credit.map(({ unit, amount }) => ({
+        label: 'Outstanding credit',
+        name: `outstanding:${unit}`,
+        value: amount,
+        unit,
+      })),
+    ];
+  }
+}
+
+/** How many have a side that waits for a decision. */
+async function waitingReferrals(referrals: ReferralQueries, scope: Scope): Promise<number> {
+  const none = { limit: 0, offset: 0 };
+  const [referred, referrer, both] = await Promise.all([
+    referrals.list(scope, { referredStatus: 'PENDING' }, none),
+    referrals.list(scope, { referrerStatus: 'PENDING' }, none),
+    referrals.list(scope, { referredStatus: 'PENDING', referrerStatus: 'PENDING' }, none),
+  ]);
+  return referred.totalCount + referrer.totalCount - both.totalCount;
 }

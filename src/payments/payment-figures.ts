@@ -1,0 +1,78 @@
+import { sql, type RawBuilder } from 'kysely';
+import type { Pool } from 'pg';
+import { WAITS_MS } from '../domain/customer/customer.state.js';
+import { timeNow } from '../foundation/world.js';
+import { fetchRow, fetchRows, type Connection } from '../postgres/statements.js';
+import { WAITS_FOR } from './outgoing/payment-work.js';
+
+/** For the health page and the metrics: of all processes. Counts have a bound. */
+export interface PaymentFigures {
+  /** Events of customers that no account has. */
+  readonly waitingEvents: number;
+  /** Accounts with something to pay now. */
+  readonly waitingPushes: number;
+  readonly oldestWaitingPushSeconds: number;
+  /** Rewards that the provider refused. */
+  readonly parkedPushes: number;
+  /** How long a daily walk has been due without its end. */
+  readonly lateSyncSeconds: number;
+}
+
+const COUNTED_MAX = 10_000;
+
+type InTables = Omit<PaymentFigures, 'parkedPushes'>;
+
+/** @param countParked in the read model of rewards. @throws while the database is unavailable. */
+export async function paymentFigures(
+  pool: Pool,
+  countParked: (tenants: readonly string[], bound: number) => Promise<number>,
+): Promise<PaymentFigures> {
+  const tenants = await fetchRows(
+    pool,
+    sql<{ tenant: string }>`select distinct tenant from ledger.payment_tenants`,
+  );
+  const [inTables, parkedPushes] = await Promise.all([
+    figuresInTables(pool),
+    tenants.length === 0
+      ? 0
+      : countParked(
+          tenants.map(({ tenant }) => tenant),
+          COUNTED_MAX,
+        ),
+  ]);
+  return { ...inTables, parkedPushes };
+}
+
+const seconds = (time: RawBuilder<unknown>) =>
+  sql`coalesce(greatest(0, extract(epoch from now() - ${time})), 0)::double precision`;
+
+/** What waits for its customer or tenant is not late. */
+export async function figuresInTables(db: Connection): Promise<InTables> {
+  const row = await fetchRow(
+    db,
+    sql<InTables>`
+      with to_pay as materialized (
+        select waiting_since from ledger.payment_work work
+        where waiting_since <= now() and reason is distinct from ${WAITS_FOR.subscription}
+          and not exists (
+            select from ledger.payment_work other
+            where other.tenant = work.tenant and other.mode = work.mode
+              and other.reason = ${WAITS_FOR.connection})
+      )
+      select (
+          select count(*)::integer from (
+            select from ledger.payment_waiting_events
+            where not is_linked and at >= ${new Date(timeNow() - WAITS_MS)} limit ${COUNTED_MAX}
+          ) as waiting
+        ) as "waitingEvents",
+        (select least(count(*), ${COUNTED_MAX})::integer from to_pay) as "waitingPushes",
+        (select ${seconds(sql`min(waiting_since)`)} from to_pay) as "oldestWaitingPushSeconds",
+        (
+          select ${seconds(sql`min(coalesce(sync_late_since, sync_due_at))`)}
+          from ledger.payment_tenants where sync_due_at is not null
+        ) as "lateSyncSeconds"`,
+  );
+  return (
+    row ?? { waitingEvents: 0, waitingPushes: 0, oldestWaitingPushSeconds: 0, lateSyncSeconds: 0 }
+  );
+}
