@@ -91,7 +91,7 @@ test.each([
 
 test('the events of customers that no account has are counted for 30 days', async () => {
   const subject = crypto.randomUUID();
-  const wait = (eventRef: string, days: number) =>
+  const addOne = (eventRef: string, days: number) =>
     addWaiting(pool, SCOPE, `of ${eventRef}`, {
       eventRef,
       subject,
@@ -102,7 +102,7 @@ test('the events of customers that no account has are counted for 30 days', asyn
     ['2', 29],
     ['3', 31],
   ] as const)
-    await wait(ref, days);
+    await addOne(ref, days);
   expect((await figuresInTables(pool)).waitingEvents).toBe(2);
   await markLinked(pool, 'of 1');
   expect((await figuresInTables(pool)).waitingEvents).toBe(1);

@@ -60,6 +60,12 @@ export class Postings {
       case 'RewardRestored':
         move('cancelled', account.place, event.amount);
         account.isCancelled = false;
+        break;
+      case 'RewardPushStarted':
+      case 'RewardPushed':
+      case 'RewardPushRefused':
+        // What the provider took is redeemed by an event of its own.
+        break;
     }
     this.check(account);
   }
