@@ -21,7 +21,29 @@ export interface PaymentDifference {
 
 export interface PaymentReconciliation {
   readonly ok: boolean;
+  /** The first thousand. */
   readonly differences: readonly PaymentDifference[];
+  /** How many there are behind them. */
+  readonly more?: number;
+}
+
+const LISTED_MAX = 1_000;
+
+/** The first differences, and how many there are. */
+class Differences {
+  readonly listed: PaymentDifference[] = [];
+  private more = 0;
+
+  add(difference: PaymentDifference): void {
+    if (difference.ledger === difference.provider) return;
+    if (this.listed.length < LISTED_MAX) this.listed.push(difference);
+    else this.more += 1;
+  }
+
+  found(): PaymentReconciliation {
+    const { listed: differences, more } = this;
+    return { ok: differences.length === 0, differences, ...(more > 0 && { more }) };
+  }
 }
 
 interface Watched {
@@ -43,7 +65,7 @@ export async function reconcilePayments(
   const connection = await core.payments.current(tenant, scope.mode);
   if (connection === undefined) return stopped('no payment provider is connected');
   const calls = (await provider()).calls(connection);
-  const differences: PaymentDifference[] = [];
+  const differences = new Differences();
   let accounts = 0;
   const upTo = await core.log.head();
   try {
@@ -53,38 +75,41 @@ export async function reconcilePayments(
       if (signal?.aborted) return stopped('it was cancelled');
       const { state } = await core.streams.accounts.load(stream);
       if (state.status === 'open' && state.paymentProviderId !== null)
-        differences.push(...(await differencesOf(state, state.paymentProviderId, calls)));
+        await compare(state, state.paymentProviderId, calls, differences);
       onProgress?.((accounts += 1));
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return stopped(`stopped: ${error.message}`);
   }
-  return { ok: differences.length === 0, differences };
+  return differences.found();
 }
 
 const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
-async function differencesOf(
+async function compare(
   state: OpenAccount,
   customer: string,
   calls: ProviderCalls,
-): Promise<readonly PaymentDifference[]> {
+  differences: Differences,
+): Promise<void> {
   const account = state.accountId ?? '';
-  const found: PaymentDifference[] = [];
   const note = (
     kind: PaymentDifference['kind'],
     ledger: PaymentDifference['ledger'],
     provider: PaymentDifference['provider'],
-  ): void => {
-    if (ledger !== provider) found.push({ account, kind, ledger, provider });
-  };
+  ): void => differences.add({ account, kind, ledger, provider });
   const pushed = [...state.rewards.values()].flatMap(({ rewardId, pushed: push }) =>
     push === undefined ? [] : [{ rewardId, push }],
   );
   const credits = new Map<string, number>();
-  for await (const { rewardId, amount } of calls.rewardCredits(customer))
-    credits.set(rewardId, (credits.get(rewardId) ?? 0) + amount);
+  for await (const { rewardId, amount } of calls.rewardCredits(customer)) {
+    const known = credits.get(rewardId);
+    const isKept = known !== undefined || state.rewards.has(rewardId) || credits.size < LISTED_MAX;
+    if (isKept) credits.set(rewardId, (known ?? 0) + amount);
+    // Credits of rewards that no ledger has: a customer may have any number.
+    else note('CREDIT', null, amount);
+  }
   for (const { rewardId, push } of pushed) {
     // What is under way may be on one side only.
     if (push.status !== 'STARTED') note('CREDIT', creditOf(push), credits.get(rewardId) ?? null);
@@ -103,7 +128,6 @@ async function differencesOf(
     state.everPaid ? 'PAID' : null,
     (await calls.hasPaid(customer)) ? 'PAID' : null,
   );
-  return found;
 }
 
 /** Null: no balance credit was paid. */
