@@ -31,6 +31,8 @@ export class ProviderFailure extends Error {
     message: string,
     /** The answer was kept for the idempotency key: the same call gets it again. */
     readonly isKept = false,
+    /** The provider does not have what the call is about. */
+    readonly isMissing = false,
   ) {
     super(message);
   }

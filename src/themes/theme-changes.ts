@@ -119,11 +119,22 @@ type Check = (values: unknown, isWhole: boolean) => EditedTheme | Refused;
 async function loadCheck(): Promise<Check> {
   const { themeFaults } = await import('./theme-faults.js');
   return (values, isWhole) => {
-    const bytes = Buffer.byteLength(JSON.stringify(values ?? null));
+    const bytes = bytesOf(values);
+    if (bytes === undefined) return refused('THEME_INVALID', '/ is nested too deep');
     if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
     const faults = themeFaults(values, { isWhole });
     if (faults.length > 0) return refused('THEME_INVALID', ...faults);
     if (!isMembers(values)) throw new Error('the schema takes nothing but objects');
     return { values, bytes };
   };
+}
+
+/** As compact JSON. Undefined: nested deeper than the stack is. */
+function bytesOf(values: unknown): number | undefined {
+  try {
+    return Buffer.byteLength(JSON.stringify(values ?? null));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

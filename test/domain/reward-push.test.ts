@@ -111,7 +111,11 @@ const redeemed = (over: Partial<AccountEventOf<'CreditRedeemed'>> = {}): Account
   externalReference: personal(SUBJECT, 'cbtxn_1'),
   ...over,
 });
-const refused = (granted = CREDIT, done: readonly string[] = [], push = 1): AccountEvent => ({
+const refused = (
+  granted = CREDIT,
+  done: readonly string[] = [],
+  push = 1,
+): AccountEventOf<'RewardPushRefused'> => ({
   type: 'RewardPushRefused',
   at: NOW,
   ...refOf(granted),
@@ -240,6 +244,27 @@ describe('a refused reward', () => {
       .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
   });
 
+  it('that may be paid is nobody else’s, until the provider says', () => {
+    const unsure = { ...refused(), mayBePaid: true } as const;
+    const short = reward(EUROS, { dateExpires: NOW - 1 });
+    given(...LINKED, short, STARTED)
+      .when(record({ ...REFUSED, mayBePaid: true }))
+      .then({ ...refused(short), mayBePaid: true });
+    const { when } = given(...LINKED, CREDIT, STARTED, unsure);
+    const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
+    when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'the payment provider is paying the reward',
+    );
+    when({ type: 'RedeemAccountCredit', ...redeem }).refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'amount is more than what is available',
+    );
+    when(record({ ...REFUSED, mayBePaid: true })).then();
+    when(record(REFUSED)).then(refused());
+    when(record(PAID)).then(pushed(CREDIT), redeemed());
+  });
+
   it('is parked also where a look before any call was refused', () => {
     given(...LINKED, TEN_OFF)
       .when(record(REFUSED, 0))
@@ -288,6 +313,29 @@ describe('a discount', () => {
           push: 2,
           done: ['sub_1'],
         }),
+      );
+  });
+
+  it('is not added twice, whatever often the other subscription refuses', () => {
+    const both = [tenOff('sub_1'), tenOff('sub_2')];
+    const second = { push: 2, done: ['sub_1'] };
+    given(
+      ...LINKED,
+      TEN_OFF,
+      started(TEN_OFF, both),
+      refused(TEN_OFF, ['sub_1']),
+      started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], second),
+      refused(TEN_OFF, [], 2),
+    )
+      .when(
+        start({
+          replaces: 2,
+          firstPaid: INVOICE,
+          subscriptions: ['sub_1', 'sub_2'].map((id) => ({ id, discounts: [] })),
+        }),
+      )
+      .then(
+        started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:3' })], { ...second, push: 3 }),
       );
   });
 
@@ -389,6 +437,17 @@ describe('what is due', () => {
     const events = [...LINKED, CREDIT, STARTED, refused()];
     expect(idsOf(events)).toEqual([]);
     expect(idsOf(events, true)).toEqual(['r']);
+  });
+
+  it('is first what is under way: its call would replace the discounts behind it', () => {
+    const older = { ...TEN_OFF, rewardId: 'older', at: NOW - 9 };
+    const tried = [started(older, [tenOff('sub_1')]), refused(older)];
+    const events = [...LINKED, older, TEN_OFF, ...tried, started(TEN_OFF, [tenOff('sub_1')])];
+    expect(idsOf(events, true)).toEqual(['r', 'older']);
+    const unsure = { ...refused(TEN_OFF), mayBePaid: true } as const;
+    const newer = { ...TEN_OFF, rewardId: 'newer', at: NOW - 7 };
+    expect(idsOf([...events, unsure, newer])).toEqual([]);
+    expect(idsOf([...events, unsure, newer], true)).toEqual(['r', 'older', 'newer']);
   });
 
   it('comes at the date of a scheduled reward', () => {

@@ -284,6 +284,13 @@ describe('sessions', () => {
     expect((await get('flo', '/console')).status).toBe(200);
   });
 
+  test('sign-ins at the same moment do not stand in each other’s way', async () => {
+    const together = Array.from({ length: 60 }, () => signedIn('gone'));
+    const begun = await Promise.all(together);
+    const pages = await Promise.all(begun.map((cookie) => open('/console', {}, cookie)));
+    expect(pages.some(({ status }) => status === 200)).toBe(true);
+  });
+
   test('the sixth wrong key of an address within a minute waits; a good one passes', async () => {
     const wrong = () =>
       open('/console/session', {
@@ -294,6 +301,51 @@ describe('sessions', () => {
     for (let tries = 0; tries < 6; tries += 1) statuses.push((await wrong()).status);
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
     await signedIn('vic');
+  });
+});
+
+describe('what no browser sends', () => {
+  const cutOff = '--b\r\nContent-Disposition: form-data; name="key"; filename="f"\r\n\r\nhalf';
+  const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
+
+  test('a form whose file is cut off is refused, and the service goes on', async () => {
+    const init = { method: 'POST', headers: multipart, body: cutOff };
+    expect((await open('/console/session', init)).status).toBe(400);
+    expect((await get('fay', '/console')).status).toBe(200);
+  });
+
+  test('a form of somebody who is not signed in is short', async () => {
+    const body = new URLSearchParams({ key: 'k'.repeat(5_000) });
+    expect((await open('/console/session', { method: 'POST', body })).status).toBe(413);
+  });
+
+  test('a NUL in a search, a filter or a field is left out', async () => {
+    expect((await get('vic', ofTenant('?search=nobody%00'))).text).toContain('called “nobody”');
+    expect((await get('sam', ofTenant('/webhooks?type=%00&endpoint=%00'))).status).toBe(200);
+    const mail = await post('sam', ofTenant('/mails'), { mail: 'a\0b' });
+    expect(mail.status).toBe(400);
+  });
+
+  test('a run is cancelled, and the way back leads into the console', async () => {
+    const ways: Readonly<Record<string, string>> = {
+      '/console/projections?run=a': '/console/projections?run=a',
+      '//example.com': '/console',
+      '/console/\r\nx-other: 1': '/console',
+      '/console/€': '/console',
+    };
+    for (const [back, location] of Object.entries(ways))
+      expect(await post('fay', '/console/runs/none/cancel', { back })).toMatchObject({
+        status: 303,
+        location,
+      });
+  });
+
+  test('a theme that is nested without end is refused', async () => {
+    const values = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const fields = { action: 'put', locale: 'fr', version: '0', values };
+    const page = await post('sam', ofTenant('/theme'), fields);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('nested too deep');
   });
 });
 

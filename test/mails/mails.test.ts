@@ -159,6 +159,29 @@ const makeDue = ({ alias }: TestTenant) =>
     [alias],
   );
 
+it('a mail whose plan was parked is planned by a retry from the command line', async () => {
+  const tenant = await tenantWith('WELCOME');
+  const [ann, bob] = [personal('ann'), personal('bob')];
+  const { referralCode } = await user(tenant, ann);
+  await user(tenant, bob, { referredBy: { code: referralCode } });
+  await ended(tenant, 1);
+  const { pool } = service.service.core;
+  const { rows } = await pool.query<Readonly<Record<string, string>>>(
+    'delete from ledger.mail_deliveries where tenant = $1 returning stream, revision, event_id',
+    [tenant.alias],
+  );
+  const [{ stream, revision, event_id: eventId } = {}] = rows;
+  // The service tries it in an hour.
+  await pool.query(
+    `insert into ledger.parked_reactions
+       (event_id, policy, stream, revision, position, reason, next_try_at)
+     values ($1, 'announce-by-mail', $2, $3, $4, 'any', now() + interval '1 hour')`,
+    [eventId, stream, revision, await service.head()],
+  );
+  expect(await cli('policy', 'retry', '--all')).toMatchObject({ code: 0, json: { done: 1 } });
+  expect(await mailsOf(tenant)).toMatchObject([{ type: 'WELCOME' }]);
+});
+
 it('the story of a referral reaches both sides, each mail once, with both parts and links', async () => {
   const tenant = await tenantWith(...ALL);
   const [ann, bob] = [personal('ann'), personal('bob')];

@@ -352,6 +352,8 @@ describe('a new tenant', () => {
     };
     await put(ann, { referralCode, paymentProviderId: 'cus_ann' });
     await put(bob, { referredBy: { code: referralCode }, paymentProviderId: 'cus_bob' });
+    // The provider does not have it.
+    await put(personal('eve'), { paymentProviderId: 'cus_made_up' });
     const created = Math.floor(Date.now() / 1_000);
     const invoice = { id: 'in_bob', customer: 'cus_bob', amount_paid: 1999, currency: 'usd' };
     double.invoices.push({ ...invoice, status: 'paid', created });

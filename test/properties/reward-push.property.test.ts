@@ -36,7 +36,10 @@ const HOUR_MS = 3_600_000;
 const BEGAN = 1_700_000_000_000;
 const EUROS = { ...credit(500), currency: 'EUR' } as const;
 
-const FAULTS = ['none', 'away', 'lost', 'kept', 'refused', 'dies', 'dies behind it'] as const;
+/** `revoked`: the key is refused, whatever it is used for. */
+const FAULTS = [
+  ...(['none', 'away', 'lost', 'kept', 'refused', 'revoked', 'dies', 'dies behind it'] as const),
+];
 type Fault = (typeof FAULTS)[number];
 class Died extends Error {}
 
@@ -56,12 +59,16 @@ class FakeProvider {
   readonly calls: Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'> = {
     subscriptionsOf: () => Promise.resolve([{ id: 'sub_1', discounts: ['di_old'] }]),
     pay: (call, rewardId) => this.pay(call, rewardId),
-    made: (_, rewardId) => Promise.resolve(this.made.find((one) => one.rewardId === rewardId)?.id),
+    made: async (_, rewardId) => {
+      if (this.fault() === 'revoked') throw new ProviderFailure('refused', 'revoked');
+      return this.made.find((one) => one.rewardId === rewardId)?.id;
+    },
   };
 
   private pay(call: ProviderCall, rewardId: string): Promise<string> {
     const fault = this.fault();
     if (fault === 'dies') throw new Died();
+    if (fault === 'revoked') throw new ProviderFailure('refused', 'revoked');
     if (fault === 'away') throw new ProviderFailure('unavailable', 'away');
     const known = this.kept.get(call.key);
     const isKept = known !== undefined && this.clock() - known.at < 24 * HOUR_MS;
@@ -143,6 +150,7 @@ class Course {
     },
   ];
   state: AccountState = this.events.reduce<AccountState>(evolve, initialState);
+  private readonly before = [this.events.length, this.state] as const;
   private customer = unknownCustomer;
   private faults: Fault[] = [];
   readonly provider = new FakeProvider(
@@ -209,30 +217,67 @@ class Course {
     }
   }
 
+  /** The log is one from before any call. */
+  restore(): void {
+    [this.events.length, this.state] = this.before;
+  }
+
   /** The provider answers again, and operators look after what it refused. */
   async end(): Promise<void> {
     for (let turns = 0; turns < 4; turns += 1) await this.turn([], true);
   }
 }
 
+/** @param body sees the time of the course. */
+async function inItsTime(course: Course, body: () => Promise<void>): Promise<void> {
+  const leave = enterWorld({
+    now: () => course.now,
+    elapsed: () => course.now,
+    after: () => () => undefined,
+    uuid: () => 'id',
+    bytes: (length) => Buffer.alloc(length),
+    below: () => 0,
+  });
+  try {
+    await body();
+  } finally {
+    leave();
+  }
+}
+
+it('what was paid before a log that was restored later than the provider knows keys, is found', async () => {
+  const course = new Course();
+  await inItsTime(course, async () => {
+    await course.end();
+    course.restore();
+    await course.take({ kind: 'later', hours: 30 });
+    await course.end();
+  });
+  expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
+  const redeemed = course.events.filter(({ type }) => type === 'CreditRedeemed');
+  expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
+});
+
+it('credit whose call was lost stays taken while a key without rights is refused', async () => {
+  const course = new Course();
+  await inItsTime(course, async () => {
+    await course.turn(['lost'], false);
+    await course.turn(['revoked', 'revoked'], false);
+    await course.take({ kind: 'redeem', amount: 400 });
+    await course.end();
+  });
+  const redeemed = course.events.filter(({ type }) => type === 'CreditRedeemed');
+  expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
+});
+
 it('each reward is paid once, and the ledger redeems what the provider has, whatever happens', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
       const course = new Course();
-      const leave = enterWorld({
-        now: () => course.now,
-        elapsed: () => course.now,
-        after: () => () => undefined,
-        uuid: () => 'id',
-        bytes: (length) => Buffer.alloc(length),
-        below: () => 0,
-      });
-      try {
+      await inItsTime(course, async () => {
         for (const taken of steps) await course.take(taken);
         await course.end();
-      } finally {
-        leave();
-      }
+      });
       const { made } = course.provider;
       const ids = made.map(({ rewardId }) => rewardId);
       expect(ids).toEqual([...new Set(ids)]);

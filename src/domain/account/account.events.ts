@@ -413,10 +413,18 @@ export type AccountEvent =
     >
   /** The provider has it. `reference`: its id of the payment or the discount. */
   | Fact<'RewardPushed', RewardRef & { push: number; reference: Personal<string> }>
-  /** The provider refuses it. `done`: subscriptions that have the discount all the same. */
+  /**
+   * The provider refuses it. `done`: subscriptions that have the discount all the same.
+   * `mayBePaid`: a call before may have taken effect, and the provider does not say.
+   */
   | Fact<
       'RewardPushRefused',
-      RewardRef & { push: number; reason: string; done: Personal<readonly string[]> }
+      RewardRef & {
+        push: number;
+        reason: string;
+        done: Personal<readonly string[]>;
+        mayBePaid?: true;
+      }
     >
   /**
    * From this event on these people are forgotten, and with `account` the account itself: the next

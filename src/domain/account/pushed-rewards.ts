@@ -16,12 +16,12 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
       const started: RewardPush = {
         push,
         status: 'STARTED',
-        firstAt: before?.firstAt ?? at,
         at,
         amount,
         calls: body.value?.calls ?? null,
         done: body.value?.done ?? [],
         reason: null,
+        mayBePaid: false,
         reference: null,
       };
       return { ...reward, cancellable: false, pushed: started };
@@ -33,8 +33,10 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
     }
     case 'RewardPushRefused': {
       const ended = before ?? noPush(event.at);
-      const done = event.done.value ?? [];
-      return { ...reward, pushed: { ...ended, status: 'PARKED', reason: event.reason, done } };
+      const done = [...new Set([...ended.done, ...(event.done.value ?? [])])];
+      const mayBePaid = event.mayBePaid === true;
+      const { reason } = event;
+      return { ...reward, pushed: { ...ended, status: 'PARKED', reason, done, mayBePaid } };
     }
   }
 }
@@ -42,12 +44,12 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
 const noPush = (at: number): RewardPush => ({
   push: 0,
   status: 'PARKED',
-  firstAt: at,
   at,
   amount: 0,
   calls: null,
   done: [],
   reason: null,
+  mayBePaid: false,
   reference: null,
 });
 

@@ -144,6 +144,8 @@ export type PushOutcome =
       readonly reason: string;
       /** Subscriptions that have the discount. */
       readonly done: readonly string[];
+      /** A call before may have taken effect: nobody else has the credit until that is known. */
+      readonly mayBePaid?: true;
     };
 
 export function recordRewardPush(
@@ -169,7 +171,10 @@ export function recordRewardPush(
 }
 
 const isKnown = (pushed: RewardState['pushed'], { outcome }: RecordRewardPush): boolean =>
-  pushed?.status === 'PARKED' && outcome.kind === 'refused' && pushed.reason === outcome.reason;
+  pushed?.status === 'PARKED' &&
+  outcome.kind === 'refused' &&
+  pushed.reason === outcome.reason &&
+  pushed.mayBePaid === (outcome.mayBePaid === true);
 
 /** Of the redemption: a reward is not redeemed after it expired. */
 function dateOf({ dateExpires, pushed }: RewardState, now: number): number {
@@ -189,8 +194,9 @@ function outcomeEvents(
 ): readonly AccountEvent[] {
   const ref = { at: now, ...reward, push };
   if (outcome.kind === 'refused') {
-    const { reason, done } = outcome;
-    return [{ type: 'RewardPushRefused', ...ref, reason, done: opened(done) }];
+    const { reason, done, mayBePaid } = outcome;
+    const unsure = mayBePaid === undefined ? {} : { mayBePaid };
+    return [{ type: 'RewardPushRefused', ...ref, reason, done: opened(done), ...unsure }];
   }
   const reference = opened(outcome.reference);
   const redeemed: AccountEventOf<'CreditRedeemed'> = {
@@ -219,7 +225,7 @@ const providerRedemptionId = (rewardId: string): string => `${rewardId}-provider
 
 /** What is to be done for an account. */
 export interface DuePushes {
-  /** Oldest first. */
+  /** Those under way first, then the oldest. */
   readonly rewards: readonly RewardState[];
   /** When the next one is due by its date; null: none is. */
   readonly nextAt: number | null;
@@ -233,14 +239,23 @@ export function duePushes(
   if (state.status === 'absent') return { rewards: [], nextAt: null };
   const open = [...state.toPush].flatMap((id) => state.rewards.get(id) ?? []);
   const coming = open.filter((reward) => isOpenAt(state, reward, now));
-  const isDue = ({ phase, dateScheduledFor, pushed }: RewardState): boolean =>
-    (phase === 'AVAILABLE' || (dateScheduledFor ?? 0) <= now) &&
-    (retriesParked || pushed?.status !== 'PARKED');
+  const isStill = ({ pushed }: RewardState): boolean =>
+    !retriesParked && pushed?.status === 'PARKED';
+  // A subscription names the newest discount alone, and a call again replaces those behind it.
+  const isDiscountUnsure = coming.some(
+    (reward) => isDiscount(reward) && isStill(reward) && isBeingPushed(reward),
+  );
+  const isDue = (reward: RewardState): boolean =>
+    (reward.phase === 'AVAILABLE' || (reward.dateScheduledFor ?? 0) <= now) &&
+    !isStill(reward) &&
+    !(isDiscountUnsure && isDiscount(reward));
   const dates = coming.flatMap(({ phase, dateScheduledFor: date }) =>
     phase === 'PENDING' && date !== null && date > now ? [date] : [],
   );
   return {
-    rewards: coming.filter(isDue).sort(byGrant),
+    rewards: coming
+      .filter(isDue)
+      .sort((a, b) => Number(isBeingPushed(b)) - Number(isBeingPushed(a)) || byGrant(a, b)),
     nextAt: dates.length === 0 ? null : Math.min(...dates),
   };
 }
@@ -251,6 +266,8 @@ function isOpenAt(state: OpenAccount, reward: RewardState, now: number): boolean
   const isOver = dateCancelled !== null || (dateExpires !== null && dateExpires <= now);
   return !isOver && mayBePushed(state, reward);
 }
+
+const isDiscount = ({ value }: RewardState): boolean => value.type === 'PCT_DISCOUNT';
 
 const byGrant = (a: RewardState, b: RewardState): number =>
   a.dateGiven - b.dateGiven || (a.rewardId < b.rewardId ? -1 : 1);

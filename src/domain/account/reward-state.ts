@@ -40,8 +40,7 @@ export interface RewardPush {
   /** The number of the newest start; 0: it was refused before any. */
   readonly push: number;
   readonly status: 'STARTED' | 'PUSHED' | 'PARKED';
-  /** When it was started, for the first time and for the last. */
-  readonly firstAt: number;
+  /** When it was started for the last time. */
   readonly at: number;
   /** Credit of the reward that is paid; 0 for a discount. */
   readonly amount: number;
@@ -51,6 +50,8 @@ export interface RewardPush {
   readonly done: readonly string[];
   /** Why it is parked. */
   readonly reason: string | null;
+  /** It is parked, and a call before may have taken effect. */
+  readonly mayBePaid: boolean;
   /** The provider's id of the payment or the discount. */
   readonly reference: string | null;
 }
@@ -88,10 +89,11 @@ export const amountLeft = (reward: RewardState): number =>
 
 /** Whether the provider may have it, or has it: from the first call on. */
 export const isAtProvider = ({ pushed }: RewardState): boolean =>
-  pushed?.status === 'STARTED' || pushed?.status === 'PUSHED';
+  isBeingPushed({ pushed }) || pushed?.status === 'PUSHED';
 
-/** Whether a call of the provider may be under way. */
-export const isBeingPushed = ({ pushed }: RewardState): boolean => pushed?.status === 'STARTED';
+/** Whether a call of the provider may be under way, or may have taken effect. */
+export const isBeingPushed = ({ pushed }: Pick<RewardState, 'pushed'>): boolean =>
+  pushed?.status === 'STARTED' || (pushed?.status === 'PARKED' && pushed.mayBePaid);
 
 export const unitOf = (value: RewardValue): string | null =>
   value.type === 'PCT_DISCOUNT' ? '%' : value.unit;

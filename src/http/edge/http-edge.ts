@@ -133,6 +133,7 @@ export class HttpEdge {
         );
       this.routes.add(route.method, route.url, route.config.access);
       if (route.config.access.streams) route.handlerTimeout = STREAMED_WITHIN_MS;
+      if (route.config.access.open) route.bodyLimit = OPEN_FORM_BYTES_MAX;
     });
     this.adapter.getInstance().addHook('preClose', () => {
       // At the same moment: a client that is asked to close before would reconnect to a server that
@@ -424,6 +425,9 @@ const serverOptions = (limits: HttpLimits): ServerOptions => ({
 
 /** A client that reads slowly, and steadily, has its file within a day. */
 const STREAMED_WITHIN_MS = 24 * 3_600_000;
+
+/** Anybody may send such a form, and a key is short. */
+const OPEN_FORM_BYTES_MAX = 4_096;
 
 /** Tenants take turns, and within a tenant its clients. Operators count as one tenant. */
 const partyOf = (request: FastifyRequest): Party => ({

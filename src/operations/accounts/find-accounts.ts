@@ -31,25 +31,27 @@ export async function findAccounts(
   models: SearchedModels,
   { scope, text, showsPersonal }: { scope: Scope; text: string; showsPersonal: boolean },
 ): Promise<readonly FoundByText[]> {
-  const byId = models.accounts.byRef(scope, core.names.accountRef(scope, text));
-  const reward = models.rewards.byId(scope, text);
-  const referral = models.referrals.byId(scope, text);
-  const owner = showsPersonal ? core.owners.find(scope, text) : undefined;
-  const users = showsPersonal
-    ? models.users.list(scope, { query: text, limit: USERS_MAX, offset: 0 })
-    : undefined;
+  // All together: one that fails while another is awaited would have nobody to hear of it.
+  const [byId, reward, parties, owner, users] = await Promise.all([
+    models.accounts.byRef(scope, core.names.accountRef(scope, text)),
+    models.rewards.byId(scope, text),
+    models.referrals.byId(scope, text),
+    showsPersonal ? core.owners.find(scope, text) : undefined,
+    showsPersonal
+      ? models.users.list(scope, { query: text, limit: USERS_MAX, offset: 0 })
+      : undefined,
+  ]);
   const found: FoundByText[] = [];
   const add = (accountId: string | null | undefined, because: string): void => {
     if (accountId && !found.some((one) => one.accountId === accountId))
       found.push({ accountId, because });
   };
-  add((await byId)?.accountId, 'its id');
-  add((await owner)?.party.ids.value?.accountId, 'a code of its user');
-  add((await reward)?.account_id, 'its reward');
-  const parties = await referral;
+  add(byId?.accountId, 'its id');
+  add(owner?.party.ids.value?.accountId, 'a code of its user');
+  add(reward?.account_id, 'its reward');
   for (const ref of parties ? [parties.referredAccountRef, parties.referrerAccountRef] : [])
     add((await models.accounts.byRef(scope, ref))?.accountId, 'its referral');
-  for (const { accountId, userId, email } of (await users)?.items ?? [])
+  for (const { accountId, userId, email } of users?.items ?? [])
     add(accountId, [userId, email].filter(Boolean).join(', '));
   return found;
 }

@@ -102,6 +102,7 @@ async function compare(
   const pushed = [...state.rewards.values()].flatMap(({ rewardId, pushed: push }) =>
     push === undefined ? [] : [{ rewardId, push }],
   );
+<<<<<<< HEAD
   const credits = new Map<string, number>();
   for await (const { rewardId, amount } of calls.rewardCredits(customer)) {
     const known = credits.get(rewardId);
@@ -110,6 +111,9 @@ async function compare(
     // Credits of rewards that no ledger has: a customer may have any number.
     else note('CREDIT', null, amount);
   }
+=======
+  const credits = await orMissing(creditsOf(customer, calls), new Map<string, number>());
+>>>>>>> main
   for (const { rewardId, push } of pushed) {
     // What is under way may be on one side only.
     if (push.status !== 'STARTED') note('CREDIT', creditOf(push), credits.get(rewardId) ?? null);
@@ -120,14 +124,38 @@ async function compare(
   const discounts =
     lost.length === 0
       ? []
-      : (await calls.subscriptionsOf(customer)).flatMap((subscription) => subscription.discounts);
+      : (await orMissing(calls.subscriptionsOf(customer), [])).flatMap((one) => one.discounts);
   for (const { reference, percent } of lost)
     note('DISCOUNT', percent, discounts.includes(reference) ? percent : null);
+<<<<<<< HEAD
   note(
     'CONVERSION',
     state.everPaid ? 'PAID' : null,
     (await calls.hasPaid(customer)) ? 'PAID' : null,
   );
+=======
+  const hasPaid = await orMissing(calls.hasPaid(customer), false);
+  note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
+  return found;
+>>>>>>> main
+}
+
+/** By reward. */
+async function creditsOf(customer: string, calls: ProviderCalls): Promise<Map<string, number>> {
+  const credits = new Map<string, number>();
+  for await (const { rewardId, amount } of calls.rewardCredits(customer))
+    credits.set(rewardId, (credits.get(rewardId) ?? 0) + amount);
+  return credits;
+}
+
+/** A customer that the provider does not have, deleted or made up, has nothing there. */
+async function orMissing<T>(asked: Promise<T>, nothing: T): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.isMissing) return nothing;
+    throw error;
+  }
 }
 
 /** Null: no balance credit was paid. */

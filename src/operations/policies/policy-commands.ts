@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.js';
+import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob } from '../../policies/add-job.js';
@@ -98,6 +99,8 @@ function retriesOf(
   const carryOut = carryOutReactions(commands, queue, streams, {
     providers: new PaymentNotes(pool, names),
     payments: new RewardPayments({ pool, tenants, streams }),
+    // Sent by a service.
+    mails: new MailPlans({ pool, tenants, onPlanned: () => undefined }),
   });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }

@@ -62,20 +62,19 @@ export class OperatorSessions {
     );
   }
 
+  /** Leaves those that another sign-in is deleting: two that wait for each other would fail. */
   private async dropOld(name: string): Promise<void> {
-    const sessions = tables.deleteFrom('ledger.operator_sessions');
-    await run(this.pool, sessions.where('ends', '<=', now));
-    await run(
-      this.pool,
-      sessions.where('token_sha256', 'in', (eb) =>
-        eb
-          .selectFrom('ledger.operator_sessions')
-          .where('operator', '=', name)
-          .select('token_sha256')
-          .orderBy('began', 'desc')
-          .offset(SESSIONS_MAX),
-      ),
-    );
+    const sessions = tables.selectFrom('ledger.operator_sessions').select('token_sha256');
+    const surplus = sessions
+      .where('operator', '=', name)
+      .orderBy('began', 'desc')
+      .offset(SESSIONS_MAX);
+    const old = sessions
+      .where((eb) => eb.or([eb('ends', '<=', now), eb('token_sha256', 'in', surplus)]))
+      .forUpdate()
+      .skipLocked();
+    const dropped = tables.deleteFrom('ledger.operator_sessions');
+    await run(this.pool, dropped.where('token_sha256', 'in', old));
   }
 }
 

@@ -4,6 +4,7 @@ import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { AccountState, RewardPush, RewardState } from '../../domain/account/account.state.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
 import type { PushOutcome } from '../../domain/account/reward-push.js';
+import { isBeingPushed } from '../../domain/account/reward-state.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
@@ -54,7 +55,7 @@ export class AccountPushes {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // Before any call: the provider refuses to say what is there.
-      return this.refuse(reward, pushed?.push ?? 0, error, []);
+      return this.refuse(reward, pushed?.push ?? 0, error, unsureIf(isBeingPushed(reward)));
     }
   }
 
@@ -90,17 +91,19 @@ export class AccountPushes {
 
   /** @param isNew the calls were recorded just now, by this process. */
   private async call(reward: RewardState, pushed: RewardPush, isNew: boolean): Promise<PushTurn> {
-    const { calls, push, at } = pushed;
+    const { calls, push } = pushed;
     // Its key is destroyed.
     if (calls === null) return 'nothing';
-    const isForgotten = !isNew && timeNow() - at >= KEY_KNOWN_MS;
-    const made = isForgotten ? await this.madeBy(reward, pushed) : new Map<ProviderCall, string>();
+    const made = await this.madeBefore(reward, pushed);
     for (const call of calls) {
       if (made.has(call)) continue;
       try {
         made.set(call, await this.provider.pay(call, reward.rewardId));
       } catch (error) {
-        if (isRefusal(error)) return this.refuse(reward, push, error, [...made.keys()]);
+        if (isRefusal(error))
+          return isNew
+            ? this.refuse(reward, push, error, { made: [...made.keys()] })
+            : this.refuseUnlessMade(reward, pushed, error, made);
         // The next try behind this one has another key.
         if (error instanceof ProviderFailure && error.isKept && !isNew)
           return this.startAgain(reward, pushed);
@@ -110,13 +113,52 @@ export class AccountPushes {
     return this.succeed(reward, push, first(made) ?? '');
   }
 
+  /**
+   * What is there already, where the provider may have forgotten the key: also of a first start
+   * long after the grant, since the log may have been restored from before another one.
+   */
+  private async madeBefore(
+    reward: RewardState,
+    pushed: RewardPush,
+  ): Promise<Map<ProviderCall, string>> {
+    const now = timeNow();
+    const since = pushed.push === 1 ? reward.dateGiven : pushed.at;
+    if (now - since < KEY_KNOWN_MS) return new Map();
+    try {
+      return await this.madeBy(reward, pushed);
+    } catch (error) {
+      if (!isRefusal(error) || now - pushed.at >= KEY_KNOWN_MS) throw error;
+      return new Map();
+    }
+  }
+
+  /** Behind a call without an answer a refusal does not say what that call did. */
+  private async refuseUnlessMade(
+    reward: RewardState,
+    pushed: RewardPush,
+    error: ProviderFailure,
+    made: ReadonlyMap<ProviderCall, string>,
+  ): Promise<PushTurn> {
+    const { push, calls } = pushed;
+    try {
+      const all = new Map([...made, ...(await this.madeBy(reward, pushed))]);
+      const reference = first(all);
+      if (reference !== undefined && all.size === calls?.length)
+        return await this.succeed(reward, push, reference);
+      return await this.refuse(reward, push, error, { made: [...all.keys()] });
+    } catch (refusal) {
+      if (!isRefusal(refusal)) throw refusal;
+      return this.refuse(reward, push, error, { made: [...made.keys()], mayBePaid: true });
+    }
+  }
+
   private async madeBy(
-    { rewardId }: RewardState,
-    { calls, firstAt }: RewardPush,
+    { rewardId, dateGiven }: RewardState,
+    { calls }: RewardPush,
   ): Promise<Map<ProviderCall, string>> {
     const made = new Map<ProviderCall, string>();
     for (const call of calls ?? []) {
-      const reference = await this.provider.made(call, rewardId, firstAt);
+      const reference = await this.provider.made(call, rewardId, dateGiven);
       if (reference !== undefined) made.set(call, reference);
     }
     return made;
@@ -135,9 +177,10 @@ export class AccountPushes {
     { rewardId }: RewardState,
     push: number,
     { message }: ProviderFailure,
-    made: readonly ProviderCall[],
+    { made, ...unsure }: Refused,
   ): Promise<PushTurn> {
-    await this.record(rewardId, push, { kind: 'refused', reason: message, done: doneBy(made) });
+    const done = doneBy(made);
+    await this.record(rewardId, push, { kind: 'refused', reason: message, done, ...unsure });
     return 'refused';
   }
 
@@ -161,6 +204,17 @@ export class AccountPushes {
     return outcome.kind === 'accepted' ? outcome.state : this.state();
   }
 }
+
+/** What is known of the calls of a start that was refused. */
+interface Refused {
+  readonly made: readonly ProviderCall[];
+  readonly mayBePaid?: true;
+}
+
+const unsureIf = (mayBePaid: boolean): Refused => ({
+  made: [],
+  ...(mayBePaid && { mayBePaid }),
+});
 
 const isRefusal = (error: unknown): error is ProviderFailure =>
   error instanceof ProviderFailure && error.kind === 'refused';

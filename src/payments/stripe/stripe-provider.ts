@@ -187,5 +187,6 @@ function failureOf(error: unknown): ProviderFailure {
     return new ProviderFailure('failed', reason, isKept);
   }
   const isLater = statusCode === 409 || statusCode === 429 || statusCode < 400;
-  return new ProviderFailure(isLater ? 'unavailable' : 'refused', reason);
+  const isMissing = code === 'resource_missing';
+  return new ProviderFailure(isLater ? 'unavailable' : 'refused', reason, false, isMissing);
 }

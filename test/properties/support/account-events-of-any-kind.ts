@@ -304,6 +304,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     push,
     reason: text,
     done: hidden(fc.array(text, { maxLength: 2 })),
+    mayBePaid: fc.constantFrom(true as const, undefined),
   },
   ErasureRequested: { ...erased, suppressed: fc.array(text, { maxLength: 2 }) },
   ErasureCompleted: erased,

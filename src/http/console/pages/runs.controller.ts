@@ -5,6 +5,9 @@ import { ConsoleCall, ForRoles, redirected } from '../console-call.js';
 import { progressText } from '../view/run-view.js';
 import { TenantPages } from './tenant-pages.js';
 
+/** A path of the console, as a header can carry it. */
+const OWN_PATH = /^\/console\/[!-~]*$/;
+
 /** Operations that take long, for the script of their pages. */
 @ApiExcludeController()
 @Controller('console/runs')
@@ -25,6 +28,6 @@ export class ConsoleRunsController {
   cancel(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): string {
     this.pages.cancel(call, id);
     const back = call.form.text('back');
-    return redirected(call, back.startsWith('/console/') ? back : '/console');
+    return redirected(call, OWN_PATH.test(back) ? back : '/console');
   }
 }

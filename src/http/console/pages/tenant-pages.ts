@@ -40,12 +40,15 @@ export interface RunOfPage {
 
 const REFRESH_SECONDS = 2;
 
-/** The texts of a query as they were typed; several of one name, or none, are empty. */
+/**
+ * The texts of a query as they were typed; several of one name, or none, are empty. Without NUL,
+ * which Postgres has no text for.
+ */
 export function queried<N extends string>(query: unknown, ...names: N[]): Record<N, string> {
   const given = z.record(z.string(), z.unknown()).catch({}).parse(query);
   const textOf = (name: N): string => {
     const value = given[name];
-    return typeof value === 'string' ? value.trim().slice(0, 1_000) : '';
+    return typeof value === 'string' ? value.replaceAll('\0', '').trim().slice(0, 1_000) : '';
   };
   return Object.fromEntries(names.map((name) => [name, textOf(name)])) as Record<N, string>;
 }

@@ -22,11 +22,16 @@ export class Form {
     try {
       const limits = { ...LIMITS, fieldSize: body.length, fileSize: body.length };
       const parser = new Busboy({ headers: { 'content-type': contentType }, limits });
-      parser.on('field', (name, value) => texts.set(name, [...(texts.get(name) ?? []), value]));
+      parser.on('field', (name, value) => {
+        // Postgres has no text for NUL.
+        texts.set(name, [...(texts.get(name) ?? []), value.replaceAll('\0', '')]);
+      });
       parser.on('file', (name, stream) => {
         const chunks: Buffer[] = [];
         files.set(name, chunks);
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        // A file that is cut off: the parser fails as well, and nobody else listens to the file.
+        stream.on('error', () => undefined);
       });
       await pipeline(Readable.from([body]), parser);
     } catch {

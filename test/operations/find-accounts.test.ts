@@ -1,0 +1,25 @@
+import { findAccounts } from '../../src/operations/accounts/find-accounts.js';
+
+const SCOPE = { tenant: 'acme', mode: 'live' } as const;
+
+test('a search fails once, however many read models are away', async () => {
+  const unheard: unknown[] = [];
+  const listen = (reason: unknown): void => void unheard.push(reason);
+  process.on('unhandledRejection', listen);
+  const away = (): Promise<never> => Promise.reject(new Error('away'));
+  // After the moment at which a rejection that nobody has heard of ends the process.
+  const awayLater = (): Promise<never> =>
+    new Promise((_, reject) => setImmediate(reject, new Error('away')));
+  const core = { names: { accountRef: () => 'ref' }, owners: { find: away } };
+  const models = {
+    accounts: { byRef: awayLater },
+    users: { list: away },
+    rewards: { byId: away },
+    referrals: { byId: away },
+  };
+  const asked = { scope: SCOPE, text: 'a', showsPersonal: true };
+  const search = findAccounts(core as never, models, asked);
+  await expect(search).rejects.toThrow('away');
+  process.off('unhandledRejection', listen);
+  expect(unheard).toEqual([]);
+});
