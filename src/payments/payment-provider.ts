@@ -67,7 +67,7 @@ export interface ProviderCalls {
   invoicePaidBy(payment: string): Promise<string | null>;
   /**
    * A page of the paid invoices and subscriptions that were made from this time on, as events would
-   * tell them.
+   * tell them, and of the events from this time on that the provider still has.
    * @param since epoch milliseconds.
    * @param cursor `next` of the page before; null: the first page.
    */

@@ -395,6 +395,53 @@ describe('a new tenant', () => {
       { account: ann, kind: 'CREDIT', ledger: 700, provider: 900 },
       { account: ann, kind: 'CONVERSION', ledger: null, provider: 'PAID' },
     ]);
+    double.balanceTransactions.length = 0;
+    for (let n = 0; n < 1_002; n += 1) {
+      const metadata = { rewardId: `unknown ${n}` };
+      const transaction = { customer: 'cus_bob', amount: -1, currency: 'usd', metadata };
+      double.balanceTransactions.push({ ...transaction, id: `cbtxn_of_nobody_${n}` });
+    }
+    const { differences, more } = (await reconcile(own.alias)) as unknown as {
+      differences: readonly Json[];
+      more: number;
+    };
+    // Those of Ann's credit and conversion are two of them.
+    expect([differences.length, more]).toEqual([1_000, 4]);
+    double.balanceTransactions.length = 0;
+  });
+
+  it('misses a discount that somebody took off the subscription', async () => {
+    const referredReward = {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 10,
+      monthsDiscountIsValid: 3,
+      payTo: 'provider',
+    };
+    const own = await service.createTenant({
+      programType: 'PAYMENT_PROVIDER',
+      program: { id: 'default', referredReward },
+    });
+    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
+    const [ann, bob, referralCode] = [personal('ann'), personal('bob'), personal('c')];
+    double.customer('cus_less');
+    double.subscription('sub_less', 'cus_less');
+    const put = (id: string, over: Json) =>
+      own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over });
+    await put(ann, { referralCode });
+    await put(bob, { referredBy: { code: referralCode }, paymentProviderId: 'cus_less' });
+    const state = async () => {
+      const { out } = await cli('payment', 'show', own.alias, '--account', bob, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards[0]?.['state'];
+    };
+    for (let looks = 1; (await state()) !== 'PUSHED'; looks += 1) await pollPause(looks);
+    expect(await reconcile(own.alias)).toEqual({ code: 0, ok: true, differences: [] });
+    const found = double.subscriptions.get('sub_less');
+    if (found) double.subscriptions.set('sub_less', { ...found, discounts: [] });
+    expect(await reconcile(own.alias)).toEqual({
+      code: 2,
+      ok: false,
+      differences: [{ account: bob, kind: 'DISCOUNT', ledger: 10, provider: null }],
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-import { ProviderFailure } from '../../src/payments/payment-provider.js';
+import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { StripeDouble } from '../support/stripe-double.js';
@@ -63,6 +63,49 @@ describe('a key', () => {
     ['sk_live_0123456789\nsk_test_0123456789', undefined],
   ])('%j is one of mode %s', (key, mode) => {
     expect(provider.modeOf(key)).toBe(mode);
+  });
+});
+
+describe('a walk', () => {
+  const all = async (since: number) => {
+    const facts = [];
+    for (let cursor: string | null = null; ;) {
+      const page: FactsPage = await calls().factsPage(since, cursor);
+      facts.push(...page.facts.map(({ id, fact }) => [id, fact.kind]));
+      if (page.next === null) return facts;
+      cursor = page.next;
+    }
+  };
+  const now = Math.floor(Date.now() / 1_000);
+  const DAY = 86_400;
+  const since = (now - 3 * DAY) * 1_000;
+  const event = (id: string, type: string, object: object, created = now) =>
+    double.events.push({ id, type, object: 'event', created, data: { object } });
+
+  it('finds an older invoice that was paid, and an older subscription that ended', async () => {
+    const invoice = { id: 'in_old', customer: 'cus_1', amount_paid: 900, currency: 'usd' };
+    double.invoices.push({ ...invoice, status: 'paid', created: now - 9 * DAY });
+    event('evt_paid', 'invoice.paid', invoice);
+    event('evt_before', 'invoice.paid', { ...invoice, id: 'in_before' }, now - 9 * DAY);
+    event('evt_other', 'charge.succeeded', { id: 'ch_1' });
+    const ended = { id: 'sub_old', customer: 'cus_1', status: 'canceled', created: now - 9 * DAY };
+    for (let n = 0; n < 100; n += 1)
+      event(`evt_${n}`, 'customer.subscription.updated', { ...ended, status: 'active' });
+    event('evt_ended', 'customer.subscription.deleted', ended);
+    const found = await all(since);
+    expect(found.filter(([, kind]) => kind !== 'IGNORED')).toEqual([
+      ['evt_paid', 'INVOICE_PAID'],
+      ['evt_ended', 'CANCELLED'],
+    ]);
+    expect(found).toHaveLength(102);
+  });
+
+  it('does without the events where the key may not read them, and not where they are away', async () => {
+    const isOfEvents = ({ path }: { readonly path: string }) => path === '/v1/events';
+    double.fail({ kind: 'answer', status: 403 }, isOfEvents);
+    expect(await all(since)).toEqual([]);
+    double.fail({ kind: 'answer', status: 500 }, isOfEvents);
+    expect(await failureOf(all(since))).toBe('failed');
   });
 });
 

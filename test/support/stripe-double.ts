@@ -50,6 +50,8 @@ export class StripeDouble {
   readonly coupons = new Map<string, Fields & { readonly id: string }>();
   readonly subscriptions = new Map<string, Subscription>();
   readonly invoices: (Fields & { readonly id: string })[] = [];
+  /** As the provider lists them, also those that it could not deliver. */
+  readonly events: (Fields & { readonly id: string })[] = [];
   readonly invoicePayments: (Fields & { readonly id: string })[] = [];
   /** Faults of calls that the filter takes, one each. */
   readonly faults: { readonly takes: (call: DoubleCall) => boolean; readonly fault: Fault }[] = [];
@@ -164,6 +166,13 @@ export class StripeDouble {
         ),
         body,
       );
+    if (collection === 'events') {
+      const types: readonly unknown[] = Object.values((body['types'] ?? {}) as Fields);
+      const wanted = this.events.filter(
+        (event) => since(body)(event) && types.includes(event['type']),
+      );
+      return list(wanted, body);
+    }
     if (collection === 'invoice_payments') {
       const payment = body['payment'] as Fields | undefined;
       const wanted = payment?.['payment_intent'];

@@ -21,7 +21,29 @@ export interface PaymentDifference {
 
 export interface PaymentReconciliation {
   readonly ok: boolean;
+  /** The first thousand. */
   readonly differences: readonly PaymentDifference[];
+  /** How many there are behind them. */
+  readonly more?: number;
+}
+
+const LISTED_MAX = 1_000;
+
+/** The first differences, and how many there are. */
+class Differences {
+  readonly listed: PaymentDifference[] = [];
+  private more = 0;
+
+  add(difference: PaymentDifference): void {
+    if (difference.ledger === difference.provider) return;
+    if (this.listed.length < LISTED_MAX) this.listed.push(difference);
+    else this.more += 1;
+  }
+
+  found(): PaymentReconciliation {
+    const { listed: differences, more } = this;
+    return { ok: differences.length === 0, differences, ...(more > 0 && { more }) };
+  }
 }
 
 interface Watched {
@@ -43,7 +65,7 @@ export async function reconcilePayments(
   const connection = await core.payments.current(tenant, scope.mode);
   if (connection === undefined) return stopped('no payment provider is connected');
   const calls = (await provider()).calls(connection);
-  const differences: PaymentDifference[] = [];
+  const differences = new Differences();
   let accounts = 0;
   const upTo = await core.log.head();
   try {
@@ -53,36 +75,37 @@ export async function reconcilePayments(
       if (signal?.aborted) return stopped('it was cancelled');
       const { state } = await core.streams.accounts.load(stream);
       if (state.status === 'open' && state.paymentProviderId !== null)
-        differences.push(...(await differencesOf(state, state.paymentProviderId, calls)));
+        await compare(state, state.paymentProviderId, calls, differences);
       onProgress?.((accounts += 1));
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     return stopped(`stopped: ${error.message}`);
   }
-  return { ok: differences.length === 0, differences };
+  return differences.found();
 }
 
 const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
-async function differencesOf(
+async function compare(
   state: OpenAccount,
   customer: string,
   calls: ProviderCalls,
-): Promise<readonly PaymentDifference[]> {
+  differences: Differences,
+): Promise<void> {
   const account = state.accountId ?? '';
-  const found: PaymentDifference[] = [];
   const note = (
     kind: PaymentDifference['kind'],
     ledger: PaymentDifference['ledger'],
     provider: PaymentDifference['provider'],
-  ): void => {
-    if (ledger !== provider) found.push({ account, kind, ledger, provider });
-  };
+  ): void => differences.add({ account, kind, ledger, provider });
   const pushed = [...state.rewards.values()].flatMap(({ rewardId, pushed: push }) =>
     push === undefined ? [] : [{ rewardId, push }],
   );
-  const credits = await orMissing(creditsOf(customer, calls), new Map<string, number>());
+  const found = creditsOf(calls.rewardCredits(customer), state.rewards, (amount) =>
+    note('CREDIT', null, amount),
+  );
+  const credits = await orMissing(found, new Map<string, number>());
   for (const { rewardId, push } of pushed) {
     // What is under way may be on one side only.
     if (push.status !== 'STARTED') note('CREDIT', creditOf(push), credits.get(rewardId) ?? null);
@@ -98,14 +121,25 @@ async function differencesOf(
     note('DISCOUNT', percent, discounts.includes(reference) ? percent : null);
   const hasPaid = await orMissing(calls.hasPaid(customer), false);
   note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
-  return found;
 }
 
-/** By reward. */
-async function creditsOf(customer: string, calls: ProviderCalls): Promise<Map<string, number>> {
+/**
+ * By reward.
+ * @param other called for credits of rewards that no ledger has, beyond the first: a customer may
+ * have any number.
+ */
+async function creditsOf(
+  all: ReturnType<ProviderCalls['rewardCredits']>,
+  rewards: OpenAccount['rewards'],
+  other: (amount: number) => void,
+): Promise<Map<string, number>> {
   const credits = new Map<string, number>();
-  for await (const { rewardId, amount } of calls.rewardCredits(customer))
-    credits.set(rewardId, (credits.get(rewardId) ?? 0) + amount);
+  for await (const { rewardId, amount } of all) {
+    const known = credits.get(rewardId);
+    if (known !== undefined || rewards.has(rewardId) || credits.size < LISTED_MAX)
+      credits.set(rewardId, (known ?? 0) + amount);
+    else other(amount);
+  }
   return credits;
 }
 

@@ -86,6 +86,12 @@ export function* subscriptionFact(object: unknown): Iterable<ProviderEvent> {
   yield* factAt(object, 'customer.subscription.updated', since, subscription(object));
 }
 
+/** As it came, or was to come: with its own id, so that it counts once. */
+export function* listedEvent(object: unknown): Iterable<ProviderEvent> {
+  const event = eventOf(object);
+  if (event !== undefined) yield event;
+}
+
 function* factAt(
   object: unknown,
   type: string,

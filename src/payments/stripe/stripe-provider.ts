@@ -10,7 +10,7 @@ import {
   type ProviderEvent,
   type SignatureCheck,
 } from '../payment-provider.js';
-import { eventOf, invoiceFact, subscriptionFact } from './stripe-events.js';
+import { eventOf, invoiceFact, listedEvent, subscriptionFact } from './stripe-events.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
 import { stripePayments } from './stripe-payments.js';
 
@@ -94,7 +94,16 @@ export class StripeProvider implements PaymentProvider {
 const PAGE = 100;
 
 /** The lists, one after the other, each from its newest object on. */
-const LISTS = ['invoices', 'subscriptions'] as const;
+const LISTS = ['invoices', 'subscriptions', 'events'] as const;
+
+/** What is older than the time may be paid or end behind it: only its event has that time. */
+const LISTED_EVENTS = [
+  'invoice.paid',
+  'customer.subscription.created',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+  'customer.deleted',
+];
 
 /**
  * @param since epoch seconds.
@@ -109,19 +118,41 @@ async function factsPage(stripe: Stripe, since: number, cursor: string | null): 
     limit: PAGE,
     ...(after === undefined ? {} : { starting_after: after }),
   };
-  const { data, has_more: hasMore } = await called<{
-    readonly data: readonly { readonly id?: string }[];
-    readonly has_more: boolean;
-  }>(
-    of === 'invoices'
-      ? stripe.invoices.list({ ...page, status: 'paid' })
-      : stripe.subscriptions.list({ ...page, status: 'all' }),
-  );
-  const factOf = of === 'invoices' ? invoiceFact : subscriptionFact;
-  const facts = data.flatMap((object) => [...factOf(object)]);
+  const { data, has_more: hasMore } = await listed(stripe, of, page);
+  const facts = data.flatMap((object) => [...FACTS[of](object)]);
   const last = data.at(-1)?.id;
   if (hasMore && last !== undefined) return { facts, next: `${of} ${last}` };
   return { facts, next: LISTS[LISTS.indexOf(of) + 1] ?? null };
+}
+
+const FACTS: Readonly<
+  Record<(typeof LISTS)[number], (object: unknown) => Iterable<ProviderEvent>>
+> = { invoices: invoiceFact, subscriptions: subscriptionFact, events: listedEvent };
+
+interface ListedPage {
+  readonly data: readonly { readonly id?: string }[];
+  readonly has_more: boolean;
+}
+
+async function listed(
+  stripe: Stripe,
+  of: (typeof LISTS)[number],
+  page: Stripe.PaginationParams & { readonly created: { readonly gte: number } },
+): Promise<ListedPage> {
+  switch (of) {
+    case 'invoices':
+      return called(stripe.invoices.list({ ...page, status: 'paid' }));
+    case 'subscriptions':
+      return called(stripe.subscriptions.list({ ...page, status: 'all' }));
+    case 'events':
+      return called(stripe.events.list({ ...page, types: LISTED_EVENTS })).catch(withoutEvents);
+  }
+}
+
+/** A restricted key may lack the right: then what the other lists have must do. */
+function withoutEvents(error: unknown): ListedPage {
+  if (!(error instanceof ProviderFailure) || error.kind !== 'refused') throw error;
+  return { data: [], has_more: false };
 }
 
 function addressOf(apiBase: string): Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol'> {
