@@ -238,6 +238,7 @@ interface PaymentTenants {
   sync_due_at: Date | null;
   sync_since: Date | null;
   sync_cursor: string | null;
+  sync_late_since: Date | null;
   failures: Generated<number>;
   problem: string | null;
   leased_until: Date | null;
@@ -265,6 +266,7 @@ interface PaymentWork {
   woken: Generated<bigint>;
   leased_until: Date | null;
   claimed_by: number | null;
+  waiting_since: Generated<Date>;
 }
 
 interface PolicyCheckpoints {
