@@ -22,7 +22,8 @@ export interface SlotLimits {
   readonly pastMs: number;
   /**
    * From this many slots held on average, a group with more than its share of them, while others
-   * are there, has one at a time, and rests after each turn as long as that took. Default: never.
+   * are there, has one at a time, and rests after each turn as long as that took. A turn counts for
+   * `pastMs`: what takes longer waits for something. Default: never.
    */
   readonly restFrom?: number;
   /** Parties that wait, in all; beyond it the group with most of them loses its newest one. */
@@ -44,6 +45,8 @@ export interface Turn {
 interface Group {
   readonly name: string;
   readonly held: Held;
+  /** Without those that are held for long. */
+  readonly busy: Held;
   waiting: number;
   /** By member, those that had a slot longest ago first. */
   readonly queues: Map<string, Place[]>;
@@ -95,10 +98,16 @@ export class FairSlots {
   /** Groups that had a slot a moment ago; those that left first come first. */
   private readonly gone = new Map<string, Group>();
   private readonly held: Held;
+  /** Without those that are held for long. */
+  private readonly busy: Held;
+  /** Turns that count as busy, where that matters; those that began first come first. */
+  private readonly young = new Set<Place>();
+  private ageing = false;
   private waiting = 0;
 
   constructor(private readonly limits: SlotLimits) {
     this.held = new Held(limits.pastMs);
+    this.busy = new Held(limits.pastMs);
   }
 
   /** Asks for a slot. */
@@ -132,6 +141,7 @@ export class FairSlots {
     const { group } = place;
     if (state === 'holding') {
       this.hold(group, -1);
+      this.isPast(place);
       this.rest(group, elapsed() - place.heldSince);
       if (!place.isPassing) group.wasThereAt = elapsed();
       this.moveBehind(group);
@@ -182,11 +192,40 @@ export class FairSlots {
   }
 
   private serve(): void {
+    this.age();
     while (this.held.now < this.limits.slots && this.waiting > 0) {
       const next = this.nextGroup();
-      if (next === undefined) return;
+      if (next === undefined) break;
       this.begin(next);
     }
+    this.serveOnceAged();
+  }
+
+  /** Turns that take long no longer count as busy: a store that hangs must not cost a group all. */
+  private age(): void {
+    for (const place of this.young) {
+      if (elapsed() - place.heldSince < this.limits.pastMs) return;
+      this.isPast(place);
+    }
+  }
+
+  private isPast(place: Place): void {
+    if (!this.young.delete(place)) return;
+    place.group.busy.add(-1);
+    this.busy.add(-1);
+  }
+
+  /** A group whose only slot is held for long may have another. */
+  private serveOnceAged(): void {
+    const [oldest] = this.young;
+    if (this.waiting === 0 || oldest === undefined || this.ageing) return;
+    this.ageing = true;
+    const serve = (): void => {
+      this.ageing = false;
+      this.serve();
+    };
+    const { pastMs } = this.limits;
+    after(Math.max(0, oldest.heldSince + pastMs - elapsed()), serve, { keepsProcess: false });
   }
 
   /** Of those that may have another slot, the one with fewest; of these, the one served first. */
@@ -207,7 +246,7 @@ export class FairSlots {
     const others = this.othersThan(group);
     if (others === 0) return aloneMax;
     if (group.resting > 0) return 0;
-    if (this.isGreedy(group)) return 1;
+    if (this.isGreedy(group)) return Math.min(perGroupMax, 1 + group.held.now - group.busy.now);
     const share = slots / (others + 1);
     if (group.held.average() <= share) return perGroupMax;
     return Math.min(perGroupMax, Math.max(1, Math.floor(share)));
@@ -220,12 +259,12 @@ export class FairSlots {
     return this.groups.size + this.gone.size - (isThere ? 1 : 0);
   }
 
-  /** It holds more than an equal share of what is held, and that is not little. */
+  /** It is busy with more than an equal share of what is at work, and that is not little. */
   private isGreedy(group: Group): boolean {
     const others = this.othersThan(group);
-    const held = this.held.average();
-    if (others === 0 || held < (this.limits.restFrom ?? Infinity)) return false;
-    return group.held.average() > (GREEDY_FROM * held) / (others + 1);
+    const busy = this.busy.average();
+    if (others === 0 || busy < (this.limits.restFrom ?? Infinity)) return false;
+    return group.busy.average() > (GREEDY_FROM * busy) / (others + 1);
   }
 
   private rest(group: Group, turnMs: number): void {
@@ -262,6 +301,10 @@ export class FairSlots {
     this.moveBehind(group);
     this.hold(group, 1);
     place.begin();
+    if (this.limits.restFrom === undefined) return;
+    group.busy.add(1);
+    this.busy.add(1);
+    this.young.add(place);
   }
 
   /** The newest of the member with most, in the group with most; a newcomer's own where equal. */
@@ -349,6 +392,7 @@ class Place implements Turn {
 const newGroup = (name: string, pastMs: number): Group => ({
   name,
   held: new Held(pastMs),
+  busy: new Held(pastMs),
   waiting: 0,
   queues: new Map(),
   wasThereAt: -Infinity,

@@ -149,8 +149,11 @@ describe('what was a moment ago', () => {
     await slots.enter(...quiet);
     for (let n = 0; n < 8; n++) await slots.enter(`loud/x/${n}`);
     now += 100;
+    ageing = rests.splice(0);
     return slots;
   }
+  /** Timers of turns that become old. */
+  let ageing: typeof rests;
   const endRests = async (): Promise<void> => {
     for (const { end } of rests.splice(0)) end();
     await settled();
@@ -171,6 +174,18 @@ describe('what was a moment ago', () => {
     expect(rests.map(({ ms }) => ms)).toEqual([30]);
     await endRests();
     expect(slots.begun.slice(7)).toEqual(['loud/x/5']);
+  });
+
+  test('a turn that takes long does not count: another of its group begins beside it', async () => {
+    const slots = await busy({ restFrom: 0.5 }, ['quiet/x/1']);
+    await slots.end('quiet/x/1', 'loud/x/0', 'loud/x/1', 'loud/x/2');
+    await endRests();
+    expect(slots.begun).toHaveLength(5);
+    expect(ageing.map(({ ms }) => ms)).toEqual([250]);
+    now += 150;
+    for (const { end } of ageing) end();
+    await settled();
+    expect(slots.begun.slice(5)).toEqual(['loud/x/4']);
   });
 
   test('a group that is alone again goes on without its rest', async () => {
