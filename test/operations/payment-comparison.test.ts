@@ -19,7 +19,8 @@ import {
 /** One account, as both sides have it: every kind of difference is planted. */
 
 const SUBJECT = ACME.accountRef;
-const EUROS = rewardGranted('r', BOB, { ...credit(500), currency: 'EUR' }, { payTo: 'provider' });
+const FIVE_EUROS = { ...credit(500), currency: 'EUR' } as const;
+const EUROS = rewardGranted('r', BOB, FIVE_EUROS, { payTo: 'provider' });
 const MONTHS = { ...discount(10), monthsDiscountIsValid: 3 } as const;
 const OFF = rewardGranted('off', BOB, MONTHS, { payTo: 'provider' });
 const BEGAN = [accountOpened(ACME), userIdentified(ACME, 'bob')];
