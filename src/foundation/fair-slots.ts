@@ -205,6 +205,11 @@ export class FairSlots {
     return place;
   }
 
+  /** Slots held on average of the moment before. */
+  average(): number {
+    return this.held.average();
+  }
+
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
     const { held, waiting, peers } = this.whole;
