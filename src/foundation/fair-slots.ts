@@ -207,7 +207,7 @@ export class FairSlots {
 
   /** Slots held on average of the moment before. */
   average(): number {
-    return this.held.average();
+    return this.whole.held.average();
   }
 
   /** Whether a party that entered now would be displaced at once. */
