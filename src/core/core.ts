@@ -45,6 +45,7 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
 import type { Projector } from '../projecting/projector.js';
+import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
@@ -248,7 +249,10 @@ function wire({
     keys,
     streams,
     announceErasure: announce,
-    forgetInFiles: (scope, persons) => exports.forget(scope, persons),
+    forgetInFiles: async (scope, persons) => {
+      await forgetInRuns(pool, scope);
+      await exports.forget(scope, persons);
+    },
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
