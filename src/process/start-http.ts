@@ -131,7 +131,7 @@ export async function startApplication(
     logAddresses: config.logAddresses,
     hasOperationsListener: config.operationsPort !== undefined,
   });
-  parts.runs.isBusy = () => edge.inFlight > 0;
+  parts.runs.isBusy = () => edge.isBusy;
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,

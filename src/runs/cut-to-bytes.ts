@@ -1,5 +1,5 @@
 /**
- * A document as it is kept: one that is longer as JSON than `bytesMax` loses the end of its lists of
+ * A document as it is kept: one that is longer as JSON than `bytesMax` loses the end of its
  * differences, and `cut` says how many there were. Null: it is too long without them.
  */
 export function cutToBytes(document: unknown, bytesMax: number): unknown {

@@ -76,7 +76,10 @@ export class RecordedRuns {
     private readonly owner: number,
   ) {}
 
-  /** @returns false: too many are not over yet, and nothing was recorded. @throws DatabaseUnavailable */
+  /**
+   * @returns false: too many are not over yet, and nothing was recorded.
+   * @throws DatabaseUnavailable
+   */
   async begin({ id, operation, by, scope, parameters }: NewRun): Promise<boolean> {
     const sealed = await this.sealed(id, 'parameters', JSON.stringify(parameters));
     return inTransaction(this.pool, async (client) => {
@@ -147,7 +150,10 @@ export class RecordedRuns {
     return row && this.opened(row);
   }
 
-  /** The newest first, without results. @param by undefined: those of everybody that are not over. */
+  /**
+   * The newest first, without results.
+   * @param by undefined: those of everybody that are not over.
+   */
   async list(by: string | undefined): Promise<readonly RecordedRun[]> {
     await this.markAbandoned();
     const rows = await fetchRows(
@@ -192,7 +198,7 @@ export class RecordedRuns {
       operation,
       by,
       scope: tenant === null ? null : { tenant, mode: mode as Mode },
-      parameters: (parameters ?? {}) as object,
+      parameters: parameters ?? {},
       state: state as RecordedRun['state'],
       startedAt: row.started_at.getTime(),
       finishedAt: row.finished_at?.getTime() ?? null,

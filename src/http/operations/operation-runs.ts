@@ -1,6 +1,7 @@
 import type { Scope } from '../../domain/scope.js';
 import { firstLine } from '../../foundation/describe-error.js';
 import { FairSlots } from '../../foundation/fair-slots.js';
+import { GivingWay } from '../../foundation/giving-way.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { newId, timeNow } from '../../foundation/world.js';
@@ -14,7 +15,6 @@ import {
   type RunEnd,
   type RunProgress,
 } from '../../runs/recorded-runs.js';
-import { Pace } from './pace.js';
 
 export type RunState = 'running' | 'done' | 'failed';
 
@@ -160,7 +160,7 @@ export class OperationRuns {
   });
   private readonly closing = new AbortController();
   private reporting: Promise<void> | undefined;
-  /** Whether requests are there: runs give way to them. */
+  /** Whether requests are at work: runs give way to them. */
   isBusy: () => boolean = () => false;
 
   constructor(
@@ -223,11 +223,11 @@ export class OperationRuns {
 
   private async inTurn(run: OwnRun, work: Work): Promise<Outcome<unknown>> {
     const { operation, by, parameters } = run.asked;
-    const pace = new Pace(() => this.isBusy());
+    const way = new GivingWay(() => this.isBusy(), run.signal);
     const context: RunContext = {
       signal: run.signal,
       onProgress: (phase, done, total) => (run.progress = { phase, done, total: total ?? null }),
-      giveWay: () => pace.giveWay(run.signal),
+      giveWay: () => way.rest(),
     };
     if (!TAKE_TURNS.has(operation) || 'account' in parameters) return work(context);
     const turn = this.slots.enter({ group: by, member: by });
