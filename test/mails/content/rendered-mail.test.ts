@@ -115,6 +115,21 @@ describe('a mail', () => {
     expect(html).toContain('>Share your link</a>');
   });
 
+  it.each(['{{#each a}}', '{{{code}}}', 'x'.repeat(20_001), '_a*'.repeat(51), '{{7*7}}'])(
+    'is the built-in one where no text of the theme can be rendered: %.20s',
+    (text) => {
+      const names = ['headerContent', 'bodyContent', 'footer', 'shareCTA', 'shareButtonHeader'];
+      const content = Object.fromEntries(names.map((name) => [name, text]));
+      const mail = { configuration: { subject: text }, content };
+      const email = Object.fromEntries(MAIL_TYPES.map((type) => [type, mail]));
+      for (const type of MAIL_TYPES)
+        for (const values of [SAMPLE, {}])
+          expect(renderMail(resolveTheme({ email }), type, values, FRAME)).toEqual(
+            renderMail(THEME, type, values, FRAME),
+          );
+    },
+  );
+
   it('is unsubscribed from by a link in its own language, or in English', () => {
     const linkIn = (locale: string) =>
       />([^<]*)<\/a><\/p><\/div>/.exec(
