@@ -256,7 +256,26 @@ it('a preview on the command line is the page of the stored theme', async () => 
   const preview = (...words: readonly string[]) =>
     run('theme', 'preview', tenant.alias, '--mode', 'test', '--out', out, ...words);
   expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
-  expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
+  const html = await readFile(out, 'utf8');
+  expect(html).toContain('<title>Salut Ann</title>');
+  const shown = ['theme', 'preview', tenant.alias, '--mode', 'test', '--type', 'WELCOME'];
+  const french = { type: 'WELCOME', locale: 'fr_CA', subject: 'Salut Ann' };
+  const localized = [...shown, '--locale', 'fr_CA'];
+  expect(await cli(...localized)).toEqual({
+    code: 0,
+    err: '',
+    json: { ...french, out: null, html },
+  });
+  await rm(out);
+  const written = await cli(...localized, '--out', out);
+  expect(written).toEqual({ code: 0, err: '', json: { ...french, out, html: null } });
+  expect(await readFile(out, 'utf8')).toBe(html);
+  expect((await cli(...shown)).json).toMatchObject({ locale: null, subject: 'Welcome!' });
+  expect(await cli(...shown, '--out', folder)).toEqual({
+    code: 1,
+    err: `${folder} cannot be written\n`,
+    json: null,
+  });
   for (const wrong of [
     ['--type', 'NONE'],
     ['--type', 'WELCOME', '--locale', 'FR'],
