@@ -174,7 +174,7 @@ describe('whatever people are called and themes hold', () => {
     const own = new PageSkeletons();
     const facts: PageFacts = {
       tenant: 'acme',
-      theme: theme({ text: '*a* '.repeat(120) + 'x '.repeat(9_000) }),
+      theme: theme({ text: '*a* '.repeat(25) + 'x '.repeat(9_000) }),
       locale: 'en',
       name: null,
       code: 'ANNLEE',

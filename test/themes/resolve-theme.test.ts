@@ -176,7 +176,6 @@ test('every member is that of the nearest layer that has it, whatever the locale
       for (const result of [theme, view])
         expect(Object.getPrototypeOf(result)).toBe(Object.prototype);
     }),
-    { numRuns: 200 },
   );
 });
 
