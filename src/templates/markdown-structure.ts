@@ -4,7 +4,7 @@
  * it becomes costs as well: the styles of a mail are matched with each element.
  */
 const MARKS_MAX = 500;
-/** Each looks for its end in all that follow: 200 in each text took as long as 19 built-in mails. */
+/** Each looks for its end in all that follow: 200 in each text cost as much as 19 mails. */
 const EMPHASIS_MAX = 100;
 const LINES_MAX = 300;
 /** An address is looked for from each letter of a word on. */

@@ -1,8 +1,22 @@
 /** Accepted texts that are as slow as the limits allow. */
 export const SLOWEST: readonly string[] = [
-  ...['.*a', '._a', '.**a', '_a*', '*a', '[', '![', '<', '`a``', '~~a', '&', '[a](', '[a][', '\\', '**a *'].map((text) =>
-    manyMarks(text),
-  ),
+  ...[
+    '.*a',
+    '._a',
+    '.**a',
+    '_a*',
+    '*a',
+    '[',
+    '![',
+    '<',
+    '`a``',
+    '~~a',
+    '&',
+    '[a](',
+    '[a][',
+    '\\',
+    '**a *',
+  ].map((text) => manyMarks(text)),
   '- \n'.repeat(130),
   '-\n'.repeat(130),
   '|a|b\n'.repeat(200),

@@ -99,7 +99,12 @@ describe('a template', () => {
     const each = (text: string) => `{{#each user}}\n${text}\n{{/each}}`;
     const most = `* a\n\n- * - x * y\n\n${'*'.repeat(80)}\n\n${'**a** '.repeat(25)}`;
     expect(faultsOf(most)).toEqual([]);
-    for (const emphasis of [`${most}*a`, '_a*'.repeat(51), '~~a'.repeat(51), each('*a* '.repeat(26))])
+    for (const emphasis of [
+      `${most}*a`,
+      '_a*'.repeat(51),
+      '~~a'.repeat(51),
+      each('*a* '.repeat(26)),
+    ])
       expect(faultsOf(emphasis)).toEqual(['has more than 100 marks of emphasis (*, _ or ~)']);
     expect(faultsOf('`a` '.repeat(200))).toEqual([]);
     expect(faultsOf(`${'x'.repeat(998)}@ `.repeat(3))).toEqual(['has too many long words with @']);
