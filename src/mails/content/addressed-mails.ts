@@ -19,7 +19,7 @@ import type { PlannedMail } from '../deliveries/mail-rows.js';
 import { hostOf, isMailAddress, sameAddress } from '../mail-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
-import { renderMail, type RenderedMail } from './rendered-mail.js';
+import type { RenderedMail, renderMail } from './rendered-mail.js';
 
 export interface AddressedMailsParts {
   readonly log: Pick<EventLog, 'readStream'>;
@@ -32,6 +32,7 @@ export interface AddressedMailsParts {
   readonly publicUrl: () => string;
   /** Unless the theme names an address. */
   readonly mailFrom: () => string;
+  readonly render: typeof renderMail;
 }
 
 /** A mail with everything that is sent. */
@@ -116,7 +117,7 @@ export class AddressedMails {
       to,
       messageId: this.messageIdOf(planned),
       unsubscribeUrl,
-      rendered: renderMail(theme, type, values, { locale, unsubscribeUrl }),
+      rendered: this.parts.render(theme, type, values, { locale, unsubscribeUrl }),
     };
   }
 
