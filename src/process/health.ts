@@ -16,6 +16,7 @@ import type { PaymentsWork } from './start-payments.js';
 import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
 
 const ANSWER_WITHIN_MS = 2_000;
+const PAGE_WITHIN_MS = 1_500;
 const RETRY_MS = 50;
 /** How often it looks for followers that it has given up. */
 const LOOK_AGAIN_MS = 1_000;
@@ -319,10 +320,20 @@ function standsStill(check: HealthCheck): boolean {
  * Checks that the database and the log answer in time. Concurrent callers share one check.
  * @returns the check; it never rejects.
  */
-export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
+export const storesAnswerIn = ({
+  pool,
+  log,
+}: Pick<Core, 'pool' | 'log'>): (() => Promise<boolean>) =>
+  sharedCheck(() => Promise.all([ping(pool, ANSWER_WITHIN_MS), log.check()]), ANSWER_WITHIN_MS);
+
+/** The same for the database alone, for a page that somebody waits for. */
+export const databaseAnswersIn = ({ pool }: Pick<Core, 'pool'>): (() => Promise<boolean>) =>
+  sharedCheck(() => ping(pool, PAGE_WITHIN_MS), PAGE_WITHIN_MS);
+
+function sharedCheck(check: () => Promise<unknown>, withinMs: number): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;
   return () =>
-    (asking ??= inTime(Promise.all([ping(pool, ANSWER_WITHIN_MS), log.check()]), ANSWER_WITHIN_MS)
+    (asking ??= inTime(check(), withinMs)
       .then(
         () => true,
         () => false,

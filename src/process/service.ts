@@ -1,7 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
 import { OperatorsFile } from '../config/operators-file.js';
+import type { CurrentOperators } from '../config/operators.js';
 import { ConsoleGate } from '../http/console/sessions/console-gate.js';
+import { RefusedVisits } from '../http/console/sessions/refused-visits.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import type { Core } from '../core/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
@@ -81,11 +83,10 @@ export interface Service {
 
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, by its roles. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, logger } = options;
+  const { config, logger, version } = options;
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
-  const { version } = options;
   const resources = new ResourceMetrics(registry, { version, node: process.version });
   return startInOrder(async (start) => {
     await start(startTracing({ logger, environment: process.env }));
@@ -112,7 +113,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { generations } = watched;
     const readiness = new ServiceReadiness(core, generations, running, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
-    const console = new ConsoleGate(operators, new OperatorSessions(core.pool, operators));
+    const console = consoleGate(core, operators, options);
     const shown = { operators, console, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...shown, payments, visits, downloads };
@@ -140,6 +141,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
     return { ...followers, core, app: application.app, ...urls };
   });
+}
+
+function consoleGate(
+  core: Core,
+  operators: CurrentOperators,
+  { logger }: ServiceOptions,
+): ConsoleGate {
+  const sessions = new OperatorSessions(core.pool, operators, core.names);
+  return new ConsoleGate(operators, sessions, new RefusedVisits(core, logger));
 }
 
 /** The work beside requests is started later. */
