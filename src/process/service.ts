@@ -97,7 +97,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const pools = await startPools(start, core, options, resources);
     const { jobsPool, operationsPool, exportsPools, slowReads } = pools;
-    const runs = await start(startOperationRuns(options));
+    const runs = await start(startOperationRuns(stores, options));
     const visits = await start(startVisits(core, options));
     const downloads = await start(startDownloadRecords(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks, mails: observeMails } = resources;

@@ -50,7 +50,8 @@ export function answerWithError(
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
   if (isOfConsole(request)) return void reply.send(consoleErrorSent(request, reply, error.body));
-  if (isShownAsPage(request, error.body)) return void reply.send(errorPageSent(reply, error.body));
+  if (isShownAsPage(request, error.body))
+    return void reply.send(errorPageSent(request, reply, error.body));
   void reply.type('application/json; charset=utf-8').send(error.body);
 }
 
