@@ -135,7 +135,7 @@ class FaultFinder extends Handlebars.Visitor {
     } else {
       this.variable(variable);
     }
-    if (partsOf(block).some(({ blockParams = [] }) => blockParams.length > 0))
+    if (partsOf(block).some(({ blockParams }) => blockParams?.length))
       this.add('`as |…|` is not allowed', block);
   }
 
