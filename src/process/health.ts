@@ -6,6 +6,7 @@ import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
 import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
+import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
