@@ -10,6 +10,7 @@ import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
 import { PROGRAMS } from './programs.js';
 import { MailPeople, switchMailsOn } from './mail-people.js';
+import { ThemeEditors } from './theme-editors.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
 import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
@@ -71,6 +72,7 @@ class Round {
   private readonly fate: Fate;
   private readonly subscribers: Subscribers;
   private readonly mailPeople: MailPeople;
+  private readonly themeEditors: ThemeEditors;
   private readonly scope: Scope;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
@@ -97,6 +99,9 @@ class Round {
       services,
       endpoints,
     });
+    const { scope } = this;
+    const editors = plan.editors ?? 0;
+    this.themeEditors = new ThemeEditors({ world, random, scope, services, editors });
     this.mailPeople = new MailPeople({
       world,
       random,
@@ -152,6 +157,7 @@ class Round {
     this.fate.start();
     this.subscribers.start();
     this.mailPeople.start();
+    this.themeEditors.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -223,6 +229,7 @@ class Round {
     this.faults.calm();
     this.subscribers.stop();
     this.mailPeople.stop();
+    this.themeEditors.stop();
     await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
@@ -290,6 +297,7 @@ class Round {
       names,
       random,
       mayEventsBeOld: (this.faults.counts.get('clock set forward') ?? 0) > 1,
+      themesAsked: this.themeEditors.asked,
       areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });
