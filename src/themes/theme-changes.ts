@@ -41,7 +41,8 @@ export class ThemeChanges {
 
   /** Why these values would not be taken; undefined: they would. */
   async refusalOf(values: unknown): Promise<Refused | undefined> {
-    const checked = (await loadCheck())(values, true);
+    const check = checkBy(await this.loadFaults());
+    const checked = check(values, true);
     return 'refused' in checked ? checked : undefined;
   }
 
