@@ -16,10 +16,10 @@ const CHECK_AGAIN_MS = 500;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a write with 503 as soon as a store is known to hang or to refuse. Each step of a write has its own
- * time limit, and these may expire one after the other; one limit for all would refuse long writes
- * that progress. The write continues behind the answer: a repetition with the same idempotency key
- * shows its effect, as after any lost answer.
+ * Refuses a write with 503 as soon as a store is known to hang or to refuse. Each step of a write
+ * has its own time limit, and these may expire one after the other; one limit for all would refuse
+ * long writes that progress. The write continues behind the answer: a repetition with the same
+ * idempotency key shows its effect, as after any lost answer.
  */
 export function refuseWhenStoresHang(
   request: FastifyRequest,
