@@ -20,6 +20,8 @@ const BROKEN_ONE_IN = 4;
 /** As long as some calls take: a process that changed something dies at any of its next steps. */
 const DYING_MS = 60;
 
+/** Longer than a mail is tried again. */
+const MAILS_AWAY_MS = 4 * DAY_MS;
 const LOST_MAX = 20;
 
 export interface FateParts {
@@ -62,6 +64,9 @@ export class Fate {
       'all answers purged': () => shared.answers.purge(0),
       'server away': () => this.outage('away'),
       'server full': () => this.outage('full'),
+      'mail server away': () => {
+        shared.mailServer.awayUntil = world.now() + random.below(MAILS_AWAY_MS);
+      },
       "the log's end lost": () => shared.log.loseTail(1 + random.below(LOST_MAX)),
       'streams broken': () => {
         for (const stream of shared.log.streams())

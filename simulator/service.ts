@@ -38,10 +38,13 @@ import { Connection } from './connection.js';
 import type { Faults } from './faults.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
 import { SimulatedEventLog } from './simulated-event-log.js';
+import { openMailing, type Mailing } from './mailing.js';
 import { Outages } from './outages.js';
 import { JobTable, SimulatedJobs } from './simulated-jobs.js';
 import { settleSimulatedLoss } from './simulated-loss.js';
 import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
+import { SimulatedMailServer } from './simulated-mail-server.js';
+import { SimulatedMailTable } from './simulated-mails.js';
 import {
   SimulatedLocks,
   SimulatedPolicyTable,
@@ -80,6 +83,8 @@ export class SharedStores {
   readonly jobs = new JobTable();
   readonly readModels = new SimulatedReadModels(accountProjectors);
   readonly webhooks: SimulatedWebhookTable;
+  readonly mails: SimulatedMailTable;
+  readonly mailServer = new SimulatedMailServer();
   readonly seals = new SimulatedSealTable();
   readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
@@ -91,6 +96,8 @@ export class SharedStores {
     this.answers = new SimulatedAnswerTable(clock);
     this.policies = new SimulatedPolicyTable(clock);
     this.webhooks = new SimulatedWebhookTable(clock);
+    const { present } = this.answers;
+    this.mails = new SimulatedMailTable({ clock, present, head: () => this.log.head });
   }
 }
 
@@ -103,6 +110,7 @@ export interface ServiceParts {
   readonly rememberedBytes: number;
   /** Events of a batch of the read models, and rows of a piece of an erasure. */
   readonly batches: { readonly pageSize: number; readonly pieceRowsMax: number };
+  readonly sendsMails: boolean;
   /** Called at each change of a store by this process. */
   readonly onChange: (by: SimulatedService) => void;
 }
@@ -126,6 +134,7 @@ export class SimulatedService {
   readonly policies: PolicyRunner;
   readonly projections: ProjectionRunner;
   readonly webhooks: WebhookFollower;
+  readonly mailing: Mailing;
   readonly subscriptions: WebhookSubscriptions;
   readonly seals: SealStores;
   /** Each on a connection of its own. */
@@ -182,6 +191,7 @@ export class SimulatedService {
       logger: SILENT,
       onLost: ({ from }) => settle(from),
     });
+    this.mailing = this.openMailing(line, codec);
     this.policies = this.openPolicies({ line, settle, locks: locks.policies });
     this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
     this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });
@@ -224,6 +234,12 @@ export class SimulatedService {
     };
   }
 
+  private openMailing(line: Connection, codec: EventCodec): Mailing {
+    const { shared, streams, handling, names, log } = this;
+    const { world, faults, id } = this.parts;
+    return openMailing({ world, faults, line, id, shared, log, codec, names, streams, handling });
+  }
+
   private openPolicies({ line, settle, locks }: Omit<FollowerParts, 'codec'>): PolicyRunner {
     return new PolicyRunner({
       settle,
@@ -233,7 +249,9 @@ export class SimulatedService {
       policies: POLICIES,
       isUnavailable: isOutage,
       logger: SILENT,
-      carryOut: carryOutReactions(this.commands, this.jobs, this.streams),
+      carryOut: carryOutReactions(this.commands, this.jobs, this.streams, {
+        mails: this.mailing.plans,
+      }),
     });
   }
 
@@ -319,6 +337,7 @@ export class SimulatedService {
       this.policies.start();
       this.projections.start();
       this.webhooks.start();
+      if (this.parts.sendsMails) this.mailing.sender.start();
       this.sealer.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });

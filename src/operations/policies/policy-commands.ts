@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.js';
+import { postgresMailStore } from '../../mails/deliveries/mail-store.js';
 import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
@@ -100,7 +101,11 @@ function retriesOf(
     providers: new PaymentNotes(pool, names),
     payments: new RewardPayments({ pool, tenants, streams }),
     // Sent by a service.
-    mails: new MailPlans({ pool, tenants, onPlanned: () => undefined }),
+    mails: new MailPlans({
+      store: postgresMailStore(pool),
+      tenants,
+      onPlanned: () => undefined,
+    }),
   });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }
