@@ -11,13 +11,13 @@ export type CreditItem = {
   readonly redeems_automatically: boolean;
 };
 
-const MOVEMENTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
-
 /**
  * A change of available credit, like a roll-forward: issued − redeemed − expired − cancelled +
  * restored is what it grew by.
  */
-export type Movement = Readonly<Partial<Record<(typeof MOVEMENTS)[number], number>>>;
+export type Movement = Readonly<
+  Partial<Record<'issued' | 'redeemed' | 'expired' | 'cancelled' | 'restored', number>>
+>;
 
 type Standing = Pick<CreditItem, 'phase' | 'cancelled' | 'assigned' | 'redeemed'>;
 

@@ -82,8 +82,8 @@ export class DailyFigureQueries {
     const [counts] = found?.counts ?? [];
     const due = new Map(found?.due.map(({ unit_key: key, amount }) => [key, BigInt(amount)]));
     return {
-      conversions: Number(counts?.conversions ?? 0),
-      rewardsGranted: Number(counts?.rewardsGranted ?? 0),
+      conversions: counts?.conversions ?? 0,
+      rewardsGranted: counts?.rewardsGranted ?? 0,
       units: unitsOf(found?.credit ?? [], due),
     };
   }

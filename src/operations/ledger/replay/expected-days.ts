@@ -122,6 +122,9 @@ function book(
   figures.set(name, (figures.get(name) ?? 0n) + BigInt(amount));
 }
 
+const amountOf = (stored: unknown): bigint =>
+  typeof stored === 'string' || typeof stored === 'number' ? BigInt(stored) : 0n;
+
 function compare(
   table: ReadModelTable,
   names: readonly string[],
@@ -138,7 +141,7 @@ function compare(
   return [...new Set([...ledger.keys(), ...rows.keys()])].sort().flatMap((key) => {
     const [figures, row] = [ledger.get(key), rows.get(key)];
     return names.flatMap((name): Difference[] => {
-      const [said, shown] = [figures?.get(name) ?? 0n, BigInt(String(row?.[name] ?? 0))];
+      const [said, shown] = [figures?.get(name) ?? 0n, amountOf(row?.[name])];
       if (said === shown) return [];
       return [
         {
