@@ -51,6 +51,8 @@ describe('a mail', () => {
       });
       return String((await simpleParser(bytes)).html);
     };
+    for (const html of LOADING.filter((text) => text.startsWith('<')))
+      expect([html, loadedBy(html)]).not.toEqual([html, []]);
     expect(loadedBy(await bytesOf(THEME, SAMPLE))).toEqual([]);
     const picture = 'https://img.example/a.png';
     for (const text of [...HARMLESSLY_RENDERED, ...LOADING, `![a](${picture})`]) {
