@@ -158,6 +158,15 @@ describe('a mail', () => {
     },
   );
 
+  it('has our subject where that of the theme is empty', () => {
+    const subject = '{{#if friend.name}}{{friend.name}} is here{{/if}}';
+    const theme = resolveTheme({ email: { WELCOME: { configuration: { subject } } } });
+    const subjectWith = (values: typeof SAMPLE) =>
+      renderMail(theme, 'WELCOME', values, FRAME).subject;
+    expect(subjectWith(SAMPLE)).toBe('Bob R is here');
+    expect(subjectWith({ ...SAMPLE, 'friend.name': '\u202e' })).toBe('Welcome!');
+  });
+
   it('is unsubscribed from by a link in its own language, or in English', () => {
     const linkIn = (locale: string) =>
       />([^<]*)<\/a><\/p><\/div>/.exec(
