@@ -640,7 +640,15 @@ describe('the overview', () => {
     expect(page.text).toContain('aria-label="Outstanding CENTS over time"');
     const waiting = `${path}/moderation?waiting=referrer`;
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
-    expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['2']);
+    const queue = await get('sam', waiting);
+    expect(figures(queue, 'referrals.pending')).toEqual(['2']);
+    const [, referral = ''] = /name="referral" value="([^"]*)"/.exec(queue.text) ?? [];
+    const decided = { referral, side: 'REFERRER', action: 'APPROVED' };
+    const sent = { ...decided, waiting: hiddenIn(queue, 'waiting') };
+    expect(await post('sam', `${path}/moderation`, sent)).toMatchObject({
+      status: 303,
+      location: waiting,
+    });
   });
 });
 

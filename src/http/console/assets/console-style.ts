@@ -74,6 +74,7 @@ select.short { width: auto; }
 .tick { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 0.5rem;
   align-items: baseline; overflow-wrap: anywhere; }
 .tick .hint { grid-column: 2; }
+.tick, .broad > .field { align-content: start; }
 .fields { display: grid; gap: 0.75rem 1rem; max-width: 70rem; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); }
 fieldset { border: 0; padding: 0; margin: 0; min-width: 0; }
