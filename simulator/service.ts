@@ -22,6 +22,13 @@ import { CommandGateway } from '../src/http/writing/command-gateway.js';
 import { OwnWrites } from '../src/http/writing/own-writes.js';
 import { Writes } from '../src/http/writing/writes.js';
 import { KeptAnswers } from '../src/kept-answers/kept-answers.js';
+import { DailySyncs } from '../src/payments/incoming/daily-syncs.js';
+import { PaymentEvents, recorderOf } from '../src/payments/incoming/payment-events.js';
+import { PaymentNotes } from '../src/payments/incoming/payment-notes.js';
+import { endWaitedKeys } from '../src/payments/incoming/waited-keys.js';
+import { RewardPayments } from '../src/payments/outgoing/reward-payments.js';
+import { RewardPusher } from '../src/payments/outgoing/reward-pusher.js';
+import { PaymentConnections } from '../src/payments/payment-connections.js';
 import { POLICIES } from '../src/policies/policies.js';
 import { PolicyRunner } from '../src/policies/policy-runner.js';
 import type { ReadingOptions } from '../src/policies/reading-events.js';
@@ -41,6 +48,12 @@ import { SimulatedEventLog } from './simulated-event-log.js';
 import { Outages } from './outages.js';
 import { JobTable, SimulatedJobs } from './simulated-jobs.js';
 import { settleSimulatedLoss } from './simulated-loss.js';
+import {
+  simulatedPaymentWork,
+  simulatedProviderRows,
+  SimulatedPaymentTable,
+} from './simulated-payments.js';
+import { SimulatedProvider, type SimulatedProviderAccount } from './simulated-provider.js';
 import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
 import {
   SimulatedLocks,
@@ -68,6 +81,7 @@ export const NAMES_KEY = Buffer.alloc(32, 1);
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
 const ANSWERS_KEY = Buffer.alloc(32, 3);
 const ENDPOINTS_KEY = Buffer.alloc(32, 5);
+const CONNECTIONS_KEY = Buffer.alloc(32, 7);
 
 const storesAway = (): Error => new StoreAway('the simulated database is away');
 
@@ -81,6 +95,7 @@ export class SharedStores {
   readonly readModels = new SimulatedReadModels(accountProjectors);
   readonly webhooks: SimulatedWebhookTable;
   readonly seals = new SimulatedSealTable();
+  readonly payments: SimulatedPaymentTable;
   readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
 
@@ -91,6 +106,7 @@ export class SharedStores {
     this.answers = new SimulatedAnswerTable(clock);
     this.policies = new SimulatedPolicyTable(clock);
     this.webhooks = new SimulatedWebhookTable(clock);
+    this.payments = new SimulatedPaymentTable(clock, this.answers.present);
   }
 }
 
@@ -103,6 +119,8 @@ export interface ServiceParts {
   readonly rememberedBytes: number;
   /** Events of a batch of the read models, and rows of a piece of an erasure. */
   readonly batches: { readonly pageSize: number; readonly pieceRowsMax: number };
+  /** Of the tenant; undefined: it has none. */
+  readonly provider?: SimulatedProviderAccount | undefined;
   /** Called at each change of a store by this process. */
   readonly onChange: (by: SimulatedService) => void;
 }
@@ -112,6 +130,16 @@ interface FollowerParts {
   readonly codec: EventCodec;
   readonly settle: () => Promise<void>;
   readonly locks: SimulatedLocks;
+}
+
+/** What calls the payment provider, and is called by it. */
+interface SimulatedPayments {
+  readonly connections: PaymentConnections;
+  readonly events: PaymentEvents;
+  readonly plans: RewardPayments;
+  readonly notes: PaymentNotes;
+  readonly pusher: RewardPusher;
+  readonly syncs: DailySyncs;
 }
 
 /** One process of the service: the code that ships, on simulated stores. */
@@ -127,6 +155,8 @@ export class SimulatedService {
   readonly projections: ProjectionRunner;
   readonly webhooks: WebhookFollower;
   readonly subscriptions: WebhookSubscriptions;
+  /** Undefined: the tenant has no provider. */
+  readonly payments: SimulatedPayments | undefined;
   readonly seals: SealStores;
   /** Each on a connection of its own. */
   readonly locks: readonly SimulatedLocks[];
@@ -182,6 +212,7 @@ export class SimulatedService {
       logger: SILENT,
       onLost: ({ from }) => settle(from),
     });
+    this.payments = this.openPayments(line);
     this.policies = this.openPolicies({ line, settle, locks: locks.policies });
     this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
     this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });
@@ -233,8 +264,41 @@ export class SimulatedService {
       policies: POLICIES,
       isUnavailable: isOutage,
       logger: SILENT,
-      carryOut: carryOutReactions(this.commands, this.jobs, this.streams),
+      carryOut: carryOutReactions(this.commands, this.jobs, this.streams, {
+        providers: this.payments?.notes,
+        payments: this.payments?.plans,
+      }),
     });
+  }
+
+  private openPayments(line: Connection): SimulatedPayments | undefined {
+    const { provider: account, faults, id } = this.parts;
+    if (account === undefined) return undefined;
+    const { commands, streams, names, keys } = this;
+    const { tenants } = this.handling;
+    const work = simulatedPaymentWork(this.shared.payments, line, id);
+    const rows = simulatedProviderRows(this.shared.payments, line);
+    const sealer = new FixedSealer(CONNECTIONS_KEY);
+    const connections = new PaymentConnections({ commands, tenants, sealer, keys });
+    const calls = new SimulatedProvider({ account, line, faults });
+    const provider = (): Promise<SimulatedProvider> => Promise.resolve(calls);
+    const common = { tenants, connections, provider, streams, names, logger: SILENT };
+    const { announceErasure: announce } = this.announcements(line);
+    const forget = (gone: readonly SubjectId[]): void => this.forget(gone);
+    return {
+      connections,
+      events: new PaymentEvents({ commands, connections, provider }),
+      plans: new RewardPayments({ work, tenants, streams }),
+      notes: new PaymentNotes(rows, names),
+      pusher: new RewardPusher({ ...common, work, commands }),
+      syncs: new DailySyncs({
+        ...common,
+        rows,
+        presence: { id },
+        record: recorderOf(commands),
+        endWaitedKeys: () => endWaitedKeys({ rows, streams, keys, forget, announce }),
+      }),
+    };
   }
 
   private openWebhooks({ line, settle, locks }: FollowerParts): WebhookFollower {
@@ -320,6 +384,10 @@ export class SimulatedService {
       this.projections.start();
       this.webhooks.start();
       this.sealer.start();
+      const { payments } = this;
+      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.look();
+      payments?.syncs.start();
+      payments?.pusher.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
   }
