@@ -119,6 +119,11 @@ export class FairSlots {
     return place;
   }
 
+  /** Slots held on average of the moment before. */
+  average(): number {
+    return this.held.average();
+  }
+
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
     const group = this.groups.get(name) ?? newGroup(name, this.limits.pastMs);

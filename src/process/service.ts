@@ -128,7 +128,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startSealing(followers));
     await start(startWebhooks(followers));
     await start(startMails(followers));
-    const exporting = { stores, watched, followers, exportsPools, address, resources };
+    const isBusy = (): boolean => application.edge.isBusy;
+    const exporting = { stores, watched, followers, exportsPools, address, resources, isBusy };
     await start(startExports(exporting, options));
     await start(startPaymentsWork(paymentsWork, followers.payments, options));
     await start(startFollowing(followers, core, options));

@@ -56,11 +56,13 @@ export interface ExportsStartParts {
   readonly exportsPools: ExportsPools;
   readonly address: Address;
   readonly resources: ResourceMetrics;
+  /** Whether requests of this process are at work that the writing would slow down. */
+  readonly isBusy: () => boolean;
 }
 
 /** Writes the exports that wait, where this process works. */
 export function startExports(
-  { stores, watched, followers, exportsPools, address, resources }: ExportsStartParts,
+  { stores, watched, followers, exportsPools, address, resources, isBusy }: ExportsStartParts,
   { config, logger }: ServiceOptions,
 ): Started<ExportJobs> {
   const { pool, snapshots, atOnce } = exportsPools;
@@ -74,6 +76,7 @@ export function startExports(
     readModels: followers.projections,
     publicUrl: () => config.publicUrl ?? address.url,
     onAttempt: resources.exports,
+    isBusy,
   });
   if (config.roles.has('worker')) {
     jobs.start();

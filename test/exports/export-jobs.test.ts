@@ -131,7 +131,7 @@ async function abandon(id: string, failures: number, attempt: string): Promise<v
 const jobsOn = (
   jobsPool: typeof pool,
   presence: ProcessPresence,
-  over: Pick<ExportProcess, 'readModels' | 'stalledAfterMs'>,
+  over: Pick<ExportProcess, 'readModels' | 'stalledAfterMs' | 'isBusy'>,
 ): ExportJobs =>
   exportJobsOn(api.service.core, {
     pool: jobsPool,
@@ -371,7 +371,7 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
   }
 });
 
-test('an export that waits for its read model leaves its place to others, and is written later', async () => {
+test('an export that waits for its read model leaves its place to others, and is written later, also where requests are at work', async () => {
   const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName: 'exports-aside' });
   const presence = new ProcessPresence(jobsPool);
   let include: () => void = () => undefined;
@@ -384,7 +384,12 @@ test('an export that waits for its read model leaves its place to others, and is
     if (waits > 1) await included;
     return waits > 1;
   };
-  const jobs = jobsOn(jobsPool, presence, { readModels: { waitFor } });
+  let looks = 0;
+  const isBusy = (): boolean => {
+    looks += 1;
+    return true;
+  };
+  const jobs = jobsOn(jobsPool, presence, { readModels: { waitFor }, isBusy });
   try {
     const users = await ask();
     const other = await api.createTenant();
@@ -398,6 +403,7 @@ test('an export that waits for its read model leaves its place to others, and is
     expect(await show(users)).toMatchObject({ status: 'PENDING', stats: null });
     include();
     expect(await ended(users)).toMatchObject({ status: 'COMPLETED', stats: { rows: 1 } });
+    expect(looks).toBeGreaterThan(1);
   } finally {
     include();
     await jobs.stop();

@@ -1,40 +1,6 @@
 import { ProgressLimit } from '../../src/exports/jobs/progress-limit.js';
 import { enterWorld } from '../../src/foundation/world.js';
-
-/** A clock that the test sets forward. */
-class Clock {
-  private ms = 0;
-  private readonly timers = new Set<{ readonly at: number; readonly call: () => void }>();
-
-  readonly world = {
-    now: () => this.ms,
-    elapsed: () => this.ms,
-    after: (ms: number, call: () => void) => {
-      const timer = { at: this.ms + ms, call };
-      this.timers.add(timer);
-      return () => void this.timers.delete(timer);
-    },
-    uuid: () => '',
-    bytes: () => Buffer.alloc(0),
-    below: () => 0,
-  };
-
-  get waiting(): number {
-    return this.timers.size;
-  }
-
-  forward(ms: number): void {
-    const end = this.ms + ms;
-    for (;;) {
-      const [next] = [...this.timers].sort((a, b) => a.at - b.at);
-      if (next === undefined || next.at > end) break;
-      this.timers.delete(next);
-      this.ms = next.at;
-      next.call();
-    }
-    this.ms = end;
-  }
-}
+import { Clock } from './support/clock.js';
 
 let clock: Clock;
 let leave: () => void;

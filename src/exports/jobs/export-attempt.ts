@@ -16,6 +16,7 @@ import {
 import { AttemptLost, type ExportChunks } from '../storage/export-chunks.js';
 import { StoredFileWriter } from '../storage/file-writer.js';
 import { writeExportFile, type ExportParts, type ExportSink } from '../write-export-file.js';
+import { GivingWay } from './giving-way.js';
 import { ProgressLimit } from './progress-limit.js';
 import type { WritingPlace } from './writing-places.js';
 
@@ -29,6 +30,8 @@ export interface AttemptParts {
   readonly storedBytesMax: number;
   /** An error of a store that is away: no failure of the export. */
   readonly isOutage: (error: unknown) => boolean;
+  /** Whether clients wait for other work: the writing gives way. Default: nobody does. */
+  readonly isBusy?: () => boolean;
   /** An attempt without progress for so long fails. Default: ten minutes. */
   readonly stalledAfterMs?: number;
 }
@@ -142,14 +145,22 @@ async function write(
   const before = roomFor(parts, scope.tenant);
   const file = new StoredFileWriter({ chunks, key, attempt, before }, 'file');
   const people = new StoredFileWriter({ chunks, key, attempt, before }, 'people');
+  const way = new GivingWay(parts.isBusy, signal);
+  const noting = (sink: ExportSink): ExportSink => ({
+    async write(chunk) {
+      await sink.write(chunk);
+      limit.note();
+      await way.rest();
+    },
+  });
   try {
     const written = await writeExportFile(
       waitingAside(parts.writing, { limit, place }),
       { scope, type, format, filters: filtersIn(texts.params) },
       {
         notBefore,
-        sink: noting(file, limit),
-        people: noting(people, limit),
+        sink: noting(file),
+        people: noting(people),
         progress: (rowsDone, rowsTotal) => progress.note({ rowsDone, rowsTotal }),
         signal,
       },
@@ -175,13 +186,6 @@ const waitingAside = (
 ): ExportParts => ({
   ...writing,
   aside: (wait) => limit.suspend(() => place.aside(wait)),
-});
-
-const noting = (sink: ExportSink, limit: ProgressLimit): ExportSink => ({
-  async write(chunk) {
-    await sink.write(chunk);
-    limit.note();
-  },
 });
 
 /** Throws when the files of the tenant take more than they may. */

@@ -90,6 +90,11 @@ export class Exchanges {
     return this.open;
   }
 
+  /** Enough is at work that others notice more: what nobody waits for gives way. */
+  get isBusy(): boolean {
+    return this.slots.average() >= REST_FROM;
+  }
+
   /** Connections with a place. */
   get connections(): number {
     return this.places.size;

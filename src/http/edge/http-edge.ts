@@ -148,6 +148,11 @@ export class HttpEdge {
     return this.connections.exchanges.inFlight;
   }
 
+  /** Enough requests are at work that other work slows them down. */
+  get isBusy(): boolean {
+    return this.connections.exchanges.isBusy;
+  }
+
   /**
    * Answers routes of no tenant at an address of its own, beside all limits of the public one. Call
    * it after the application is initialised.

@@ -1,0 +1,52 @@
+import { GivingWay } from '../../src/exports/jobs/giving-way.js';
+import { enterWorld } from '../../src/foundation/world.js';
+import { Clock } from './support/clock.js';
+
+let clock: Clock;
+let leave: () => void;
+beforeEach(() => {
+  clock = new Clock();
+  leave = enterWorld(clock.world);
+});
+afterEach(() => leave());
+
+/** Rests after so much work. Returns whether it has ended, at the clock's time. */
+function rested(way: GivingWay, workedMs: number): () => Promise<boolean> {
+  clock.forward(workedMs);
+  let isOver = false;
+  void way.rest().then(() => (isOver = true));
+  return async () => {
+    for (let n = 0; n < 5; n++) await Promise.resolve();
+    return isOver;
+  };
+}
+
+const { signal } = new AbortController();
+
+test('while requests are at work it rests twice as long as it worked', async () => {
+  const way = new GivingWay(() => true, signal);
+  const isOver = rested(way, 30);
+  clock.forward(59);
+  expect(await isOver()).toBe(false);
+  clock.forward(1);
+  expect(await isOver()).toBe(true);
+  const next = rested(way, 10);
+  clock.forward(20);
+  expect(await next()).toBe(true);
+});
+
+test('it rests a second at most, and not once it has ended', async () => {
+  const ending = new AbortController();
+  const way = new GivingWay(() => true, ending.signal);
+  const isOver = rested(way, 60_000);
+  clock.forward(1_000);
+  expect(await isOver()).toBe(true);
+  const next = rested(way, 60_000);
+  ending.abort();
+  expect(await next()).toBe(true);
+});
+
+test('nobody is there to give way to: it goes on at once', async () => {
+  expect(await rested(new GivingWay(() => false, signal), 30)()).toBe(true);
+  expect(await rested(new GivingWay(undefined, signal), 30)()).toBe(true);
+});
