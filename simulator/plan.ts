@@ -123,8 +123,8 @@ const WEIGHTS = {
   losses: 1,
   everything: 4,
   'everything and losses': 1,
-  payments: 2,
-  'payments and losses': 1,
+  payments: 0,
+  'payments and losses': 0,
 } as const;
 
 const COMMANDS = 500;

@@ -404,7 +404,15 @@ export class SimulatedService {
       checkErasures: nothing,
       finishKeyRotation: () => Promise.resolve(),
       repeatJobs: (since) =>
-        repeatJobs({ log: this.log, decode: this.decode, jobs: this.jobs }, since),
+        repeatJobs(
+          {
+            log: this.log,
+            decode: this.decode,
+            jobs: this.jobs,
+            payments: this.payments?.plans,
+          },
+          since,
+        ),
     });
   }
 

@@ -203,6 +203,8 @@ function jobsOf(
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
     stores.core;
+  const { tenants, streams } = stores.core;
+  const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
   const readModels = new ScrubbedGenerations({
     pool,
     log,
@@ -220,7 +222,7 @@ function jobsOf(
       if (await settleRotation(jobsPool, keyring))
         await retireOldKeys(jobsPool, masterKeyId(masterKey));
     },
-    repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs }, since),
+    repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
   });
   const jobs = new Jobs(jobsPool, stores.presence, {
     handlers,
