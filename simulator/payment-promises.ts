@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../src/domain/account/account.state.js';
 import { duePushes } from '../src/domain/account/reward-push.js';
-import { isAtProvider } from '../src/domain/account/reward-state.js';
+import { isBeingPushed } from '../src/domain/account/reward-state.js';
 import type { Decoded } from '../src/event-log/codec.js';
 import type { ProviderEvent } from '../src/payments/payment-provider.js';
 import type { TracedAccount } from './promises.js';
@@ -19,7 +19,7 @@ interface Billed {
 
 /** What ledger and provider owe each other, in a world at rest. */
 export function brokenPayments(billed: Billed): string[] {
-  const { provider, accounts, now } = billed;
+  const { provider, accounts } = billed;
   const open = [...accounts.values()].flatMap(({ account, state }) =>
     state.status === 'open' ? [{ account, state }] : [],
   );
@@ -30,7 +30,7 @@ export function brokenPayments(billed: Billed): string[] {
     ...open.flatMap(({ account, state }) =>
       [
         ...notAsTold(state, provider),
-        ...notPaid(state, { provider, now }),
+        ...notPaid(state, billed),
         ...refundedAndLeft(state, accounts),
       ].map((what) => `${account}: ${what}`),
     ),
@@ -129,10 +129,13 @@ const REFUSED: ReadonlySet<string | null> = new Set([
   'the subscription is over',
 ]);
 
+/** What an earlier call did that the log has lost, for subscriptions as they were then. */
+const ANOTHER_BODY = 'another body under the key';
+
 /** Nothing that the provider is to pay is forgotten, or refused without a reason. */
 function notPaid(
   state: OpenAccount,
-  { provider, now }: Pick<Billed, 'provider' | 'now'>,
+  { provider, now, lost }: Pick<Billed, 'provider' | 'now' | 'lost'>,
 ): string[] {
   const customer = state.paymentProviderId;
   if (customer === null) return [];
@@ -146,12 +149,20 @@ function notPaid(
       waits(reward) ? [] : [`${reward.rewardId} is due at the provider, and nobody pays it`],
     ),
     ...[...state.rewards.values()].flatMap(({ rewardId, pushed }) =>
-      pushed?.status !== 'PARKED' || REFUSED.has(pushed.reason)
+      pushed?.status !== 'PARKED' ||
+      REFUSED.has(pushed.reason) ||
+      (pushed.reason === ANOTHER_BODY && lost.length > 0)
         ? []
         : [`${rewardId} was refused: ${pushed.reason ?? ''}`],
     ),
   ];
 }
+
+/** The provider has it, in part, or may have it. */
+const hasGone = (reward: RewardState): boolean =>
+  isBeingPushed(reward) ||
+  reward.pushed?.status === 'PUSHED' ||
+  (reward.pushed?.done.length ?? 0) > 0;
 
 /** Of a refunded referral nothing can be spent that was not before. */
 function refundedAndLeft(
@@ -172,7 +183,7 @@ function refundedAndLeft(
     reward.dateCancelled !== null ||
     reward.redeemed > 0 ||
     reward.phase === 'EXPIRED' ||
-    isAtProvider(reward)
+    hasGone(reward)
       ? []
       : [`${reward.rewardId} of the refunded ${referralId} can still be spent`],
   );

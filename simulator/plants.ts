@@ -499,9 +499,9 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'paid-reward-cancelled',
     fault: 'a refund cancels rewards that are on their way to the provider',
-    file: 'src/domain/account/apply-customer.js',
-    find: 'reward.redeemed === 0 && !isAtProvider(reward)',
-    replace: 'reward.redeemed === 0',
+    file: 'src/domain/account/refunds.js',
+    find: ' && !isBeingPushed(reward)',
+    replace: '',
   },
   {
     name: 'walk-records-nothing',

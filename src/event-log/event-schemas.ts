@@ -20,6 +20,7 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   ReferralConverted: 2,
   ReferralEnded: 1,
   ReferralRefunded: 1,
+  ReferrerSideRefunded: 1,
   ReferralFlagged: 1,
   ReferralAnnounced: 1,
   ReferralWithdrawn: 1,

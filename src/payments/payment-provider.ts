@@ -72,10 +72,8 @@ export interface ProviderCalls {
    * @param cursor `next` of the page before; null: the first page.
    */
   factsPage(since: number, cursor: string | null): Promise<FactsPage>;
-  /** The balance credits of a customer that pay rewards; amounts above zero. */
-  rewardCredits(
-    customer: string,
-  ): AsyncIterable<{ readonly rewardId: string; readonly amount: number }>;
+  /** The balance credits of a customer that pay rewards. */
+  rewardCredits(customer: string): AsyncIterable<RewardCredit>;
   /** Whether the customer has paid an invoice with an amount above zero. */
   hasPaid(customer: string): Promise<boolean>;
   /** Those that are not over, with their discounts. */
@@ -90,6 +88,15 @@ export interface ProviderCalls {
    * @param since epoch milliseconds: no call was made before.
    */
   made(call: ProviderCall, rewardId: string, since: number): Promise<string | undefined>;
+}
+
+/** A balance credit with the id of a reward. */
+export interface RewardCredit {
+  /** The provider's. */
+  readonly id: string;
+  readonly rewardId: string;
+  /** Above zero. */
+  readonly amount: number;
 }
 
 /** At most some hundred facts. */

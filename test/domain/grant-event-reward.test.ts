@@ -67,6 +67,12 @@ it('granting the reward of an event grants what an event of the referred user ha
     .then();
 });
 
+it('granting the reward of an event grants what was earned before a refund of the first invoice, whichever is recorded first here', () => {
+  given(...here, { type: 'ReferrerSideRefunded', at: 5_001, referralId: 'referral' })
+    .when(grant)
+    .then(granted);
+});
+
 it('granting the reward of an event withholds it from a referrer who was forgotten, blocked or denied meanwhile, and records why', () => {
   given(accountOpened(ANNS), {
     type: 'UserIdentified',

@@ -316,6 +316,23 @@ describe('a discount', () => {
       );
   });
 
+  it('of whose subscriptions one has it and the other ended, is paid, with the id of that one', () => {
+    const both = [tenOff('sub_1'), tenOff('sub_2')];
+    const di = personal(SUBJECT, 'di_1');
+    given(...LINKED, TEN_OFF, started(TEN_OFF, both))
+      .when(record({ ...REFUSED, done: ['sub_1'], reference: 'di_1' }))
+      .then({ ...refused(TEN_OFF, ['sub_1']), reference: di });
+    const { when } = given(...LINKED, TEN_OFF, started(TEN_OFF, both), {
+      ...refused(TEN_OFF, ['sub_1']),
+      reference: di,
+    });
+    when(start({ replaces: 1, subscriptions: [] })).then(pushed(TEN_OFF, di));
+    // Found, after the answer was lost.
+    given(...LINKED, TEN_OFF, started(TEN_OFF, both), refused(TEN_OFF))
+      .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1', subscriptions: [] }))
+      .then(pushed(TEN_OFF, di));
+  });
+
   it('is not added twice, whatever often the other subscription refuses', () => {
     const both = [tenOff('sub_1'), tenOff('sub_2')];
     const second = { push: 2, done: ['sub_1'] };
@@ -399,25 +416,120 @@ describe('cancelling', () => {
         referralIds: ['made'],
       });
   });
+});
 
-  it('by a refund leaves what the provider has, or may have', () => {
-    const of = { referralId: 'made', source: 'FRIEND_SIGNUP' } as const;
-    const granted = reward(discount(10), of);
-    const refund: AccountCommand = {
-      type: 'CancelRefundedRewards',
-      referralId: 'made',
-      now: NOW,
-    };
-    given(...LINKED, granted)
+describe('a refund of the first invoice', () => {
+  const of = { referralId: 'made', source: 'FRIEND_SIGNUP' } as const;
+  const granted = reward(EUROS, of);
+  const off = reward(discount(10), of);
+  const begun = started(granted, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
+  const offBegun = started(off, [tenOff('sub_1'), tenOff('sub_2')], { at: NOW - 5 });
+  const side: AccountEvent = { type: 'ReferrerSideRefunded', at: NOW, referralId: 'made' };
+  const cancelled = rewardCancelled(granted, 500, NOW, 'REQUEST');
+  const refund: AccountCommand = { type: 'CancelRefundedRewards', referralId: 'made', now: NOW };
+  const unsure = { ...refused(granted), mayBePaid: true } as const;
+
+  it.each([
+    ['waits', granted, []],
+    ['is parked', granted, [begun, refused(granted)]],
+    ['is a parked discount', off, [offBegun, refused(off)]],
+  ])('cancels at once what %s, which is not pushed any more', (_, given_, events) => {
+    const history = [...LINKED, given_, ...events];
+    const ended = rewardCancelled(given_, given_ === granted ? 500 : 0, NOW, 'REQUEST');
+    given(...history)
       .when(refund)
-      .then(rewardCancelled(granted, 0, NOW, 'REQUEST'));
-    const begun = started(granted, [tenOff('sub_1')]);
-    given(...LINKED, granted, begun)
+      .then(side, ended);
+    const { state, when } = given(...history, side, ended);
+    when(refund).then();
+    for (const replaces of [0, 1]) when(start({ replaces })).then();
+    expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
+  });
+
+  it.each([
+    ['is under way', granted, [begun]],
+    ['may be paid', granted, [begun, unsure]],
+    ['was paid', granted, [begun, pushed(granted), redeemed()]],
+    ['is redeemed in part', granted, [creditRedeemed(granted, 'x', 1, NOW - 1)]],
+    ['one subscription has', off, [offBegun, refused(off, ['sub_1'])]],
+    [
+      'one subscription has, on the way to another',
+      off,
+      [
+        offBegun,
+        refused(off, ['sub_1']),
+        started(off, [tenOff('sub_2')], { push: 2, done: ['sub_1'] }),
+      ],
+    ],
+  ])('leaves for now what %s', (_, given_, events) => {
+    given(...LINKED, given_, ...events)
       .when(refund)
-      .then();
-    given(...LINKED, granted, begun, pushed(granted))
-      .when(refund)
-      .then();
+      .then(side);
+  });
+
+  it.each([
+    ['made by others', [side]],
+    [
+      'of the own referral',
+      [{ type: 'ReferralRefunded', at: NOW, referralId: 'made', referrer: BOB }],
+    ],
+  ] as const)(
+    '%s: what was under way is cancelled where it is refused, and redeemed where it is paid',
+    (_, refunds) => {
+      const { when } = given(...LINKED, granted, begun, ...refunds);
+      when(record(REFUSED)).then(refused(granted), cancelled);
+      when(record(PAID)).then(pushed(granted), redeemed());
+      when(record({ ...REFUSED, mayBePaid: true })).then(unsure);
+      const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
+      when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+        'REDEMPTION_NOT_POSSIBLE',
+        'the payment provider is paying the reward',
+      );
+    },
+  );
+
+  it.each([
+    ['that the provider failed to make', [begun]],
+    ['that may have been made', [begun, unsure]],
+  ])('has a call %s given up, instead of another start', (_, events) => {
+    const reason = 'the first invoice was refunded';
+    given(...LINKED, granted, ...events, side)
+      .when(start({ replaces: 1 }))
+      .then({ ...refused(granted), reason }, cancelled);
+  });
+
+  it('has a discount go on that one subscription was found to have', () => {
+    given(...LINKED, off, offBegun, side)
+      .when(
+        start({
+          replaces: 1,
+          done: ['sub_1'],
+          subscriptions: [{ id: 'sub_2', discounts: [] }],
+        }),
+      )
+      .then(
+        started(off, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], { push: 2, done: ['sub_1'] }),
+      );
+  });
+
+  it('cancels what expired on its way, once it is refused', () => {
+    const short = reward(EUROS, { ...of, dateExpires: NOW - 1 });
+    given(...LINKED, short, started(short, [balanceCredit(500, 'EUR')]), side)
+      .when(record(REFUSED))
+      .then(
+        refused(short),
+        { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 },
+        rewardCancelled(short, 500, NOW, 'REQUEST'),
+      );
+  });
+
+  it('is undone for a reward that the provider turns out to have', () => {
+    const { when } = given(...LINKED, granted, begun, refused(granted), side, cancelled);
+    when(record({ ...REFUSED, reason: 'another one' })).then();
+    when(record(PAID)).then(
+      { type: 'RewardRestored', at: NOW, ...refOf(granted), amount: 500 },
+      pushed(granted),
+      redeemed(),
+    );
   });
 });
 

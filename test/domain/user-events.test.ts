@@ -1,4 +1,8 @@
-import type { AccountEvent, UserEventContent } from '../../src/domain/account/account.events.js';
+import type {
+  AccountEvent,
+  UserEventContent,
+  WithheldReason,
+} from '../../src/domain/account/account.events.js';
 import type { SyncAccount } from '../../src/domain/account/sync-account.js';
 import { Map } from 'immutable';
 import { NAMES_BYTES_MAX } from '../../src/domain/account/events-seen.js';
@@ -442,7 +446,7 @@ describe('a reward for the referrer', () => {
     rule: toReferrer.rule,
     terms: toReferrer.terms,
   };
-  const lost = (reason: 'SIDE_NOT_APPROVED' | 'REFERRER_BLOCKED' | 'REFERRER_GONE') =>
+  const lost = (reason: WithheldReason) =>
     rewardWithheld({
       at: NOW,
       rewardId: 'received-0 eventRewards/REFERRER/purchase',
@@ -462,6 +466,12 @@ describe('a reward for the referrer', () => {
     given(...referred)
       .when(receive(aProgram(), [content()], { programs: [aProgram(), program] }))
       .then(received());
+  });
+
+  it('is lost for events behind the refund of the first invoice', () => {
+    given(...referred, { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN })
+      .when(receive(program))
+      .then(received(), lost('REFERRAL_REFUNDED'));
   });
 
   it('is lost unless that side is approved and the referrer exists and is not blocked', () => {

@@ -120,7 +120,7 @@ it('an account is referred, converted and ended once, and each side is paid once
 const ELSEWHERE: readonly AccountEvent['type'][] = [
   ...(['ErasureRequested', 'ErasureCompleted'] as const),
   ...(['AccountCreditRedeemed', 'RedeemedRewardsListed'] as const),
-  ...(['ReferralRefunded', 'MailsUnsubscribed'] as const),
+  ...(['ReferralRefunded', 'ReferrerSideRefunded', 'MailsUnsubscribed'] as const),
   ...(['RewardPushStarted', 'RewardPushed', 'RewardPushRefused'] as const),
 ];
 

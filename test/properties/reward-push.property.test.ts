@@ -2,9 +2,15 @@ import fc from 'fast-check';
 import type { AccountCommandEnvelope, Commands } from '../../src/command-handling/commands.js';
 import { decide } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent, ProviderCall } from '../../src/domain/account/account.events.js';
-import { evolve, initialState, type AccountState } from '../../src/domain/account/account.state.js';
+import {
+  evolve,
+  initialState,
+  type AccountState,
+  type RewardState,
+} from '../../src/domain/account/account.state.js';
 import { applyCustomer } from '../../src/domain/account/apply-customer.js';
 import { duePushes } from '../../src/domain/account/reward-push.js';
+import { isBeingPushed } from '../../src/domain/account/reward-state.js';
 import {
   evolve as evolveCustomer,
   initialState as unknownCustomer,
@@ -24,16 +30,17 @@ import {
   rewardGranted,
   userIdentified,
 } from '../support/account-events.js';
-import { ACME, ANN, annStands, BOB } from '../domain/support/account-scenario.js';
+import { ACME, ANN, annStands, aProgram, BOB } from '../domain/support/account-scenario.js';
 import { runs } from '../support/property-runs.js';
 
 /**
  * Rewards on their way to the provider, between commands of the API, events of the provider in any
- * order, deaths of the process, and everything that a call may meet.
+ * order, refunds, deaths of the process, other connections, and everything that a call may meet.
  */
 
 const HOUR_MS = 3_600_000;
 const BEGAN = 1_700_000_000_000;
+const REWARDS = ['credit', 'off'] as const;
 const EUROS = { ...credit(500), currency: 'EUR' } as const;
 
 /** `revoked`: the key is refused, whatever it is used for. */
@@ -48,17 +55,25 @@ class FakeProvider {
   readonly made: { readonly rewardId: string; readonly amount: number; readonly id: string }[] = [];
   readonly kept = new Map<
     string,
-    { readonly at: number; readonly answer: string | ProviderFailure }
+    { readonly at: number; readonly body: string; readonly answer: string | ProviderFailure }
   >();
 
   constructor(
     private readonly clock: () => number,
     private readonly fault: () => Fault,
+    /** Happens while a call is under way. */
+    private readonly meanwhile: () => Promise<void>,
   ) {}
 
   readonly calls: Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'> = {
-    subscriptionsOf: () => Promise.resolve([{ id: 'sub_1', discounts: ['di_old'] }]),
-    pay: (call, rewardId) => this.pay(call, rewardId),
+    subscriptionsOf: () => {
+      const added = this.made.filter(({ amount }) => amount === 0).map(({ id }) => id);
+      return Promise.resolve([{ id: 'sub_1', discounts: ['di_old', ...added] }]);
+    },
+    pay: async (call, rewardId) => {
+      const answer = await this.pay(call, rewardId).finally(this.meanwhile);
+      return answer;
+    },
     made: async (_, rewardId) => {
       if (this.fault() === 'revoked') throw new ProviderFailure('refused', 'revoked');
       return this.made.find((one) => one.rewardId === rewardId)?.id;
@@ -72,9 +87,11 @@ class FakeProvider {
     if (fault === 'away') throw new ProviderFailure('unavailable', 'away');
     const known = this.kept.get(call.key);
     const isKept = known !== undefined && this.clock() - known.at < 24 * HOUR_MS;
+    const body = JSON.stringify(call);
+    if (isKept && known.body !== body) throw new ProviderFailure('refused', 'another body');
     if (!isKept) {
       const answer = this.answer(call, rewardId, fault);
-      this.kept.set(call.key, { at: this.clock(), answer });
+      this.kept.set(call.key, { at: this.clock(), body, answer });
       if (fault === 'dies behind it') throw new Died();
       if (fault === 'lost') throw new ProviderFailure('unavailable', 'no answer');
       if (typeof answer !== 'string') throw answer;
@@ -95,6 +112,17 @@ class FakeProvider {
   }
 }
 
+/** Another account of the provider, which has none of the customers. */
+const missing = () =>
+  Promise.reject(new ProviderFailure('refused', 'no such customer', false, true));
+const ELSEWHERE: Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'> = {
+  subscriptionsOf: missing,
+  pay: missing,
+  made: missing,
+};
+
+const REFUND = 4;
+
 const fact = (number: number): CustomerEvent => ({
   type: 'ProviderEventReceived',
   at: BEGAN,
@@ -102,82 +130,172 @@ const fact = (number: number): CustomerEvent => ({
   eventType: 'any',
   eventRef: `event-${number}`,
   created: BEGAN + number * 1_000,
-  ids: personal('customer', { event: `evt_${number}`, invoice: `in_${number}`, payments: [] }),
-  fact:
-    number === 0
-      ? { kind: 'TRIAL' }
-      : number === 3
-        ? { kind: 'CANCELLED' }
-        : { kind: 'INVOICE_PAID', amountPaid: 1999, currency: 'EUR', interval: null },
+  ids: personal('customer', {
+    event: `evt_${number}`,
+    invoice: `in_${number === REFUND ? 1 : number}`,
+    payments: [],
+  }),
+  fact: FACTS[number] ?? PAID,
 });
+const PAID = { kind: 'INVOICE_PAID', amountPaid: 1999, currency: 'EUR', interval: null } as const;
+const FACTS: Readonly<Record<number, CustomerEvent['fact']>> = {
+  0: { kind: 'TRIAL' },
+  3: { kind: 'CANCELLED' },
+  [REFUND]: { kind: 'REFUNDED', amount: 1999, amountRefunded: 1999, currency: 'EUR' },
+};
 
 type Step =
-  | { readonly kind: 'turn'; readonly faults: readonly Fault[]; readonly retriesParked: boolean }
+  | {
+      readonly kind: 'turn';
+      readonly faults: readonly Fault[];
+      readonly retriesParked: boolean;
+      /** While its first call is under way. */
+      readonly meanwhile?: readonly Small[];
+    }
+  | Small;
+type Small =
   | { readonly kind: 'told'; readonly number: number }
   | { readonly kind: 'redeem'; readonly amount: number }
   | { readonly kind: 'cancel' }
+  | { readonly kind: 'refund' }
+  /** `none`: the tenant is suspended or disconnected. */
+  | { readonly kind: 'connection'; readonly to: 'own' | 'another' | 'none' }
   | { readonly kind: 'later'; readonly hours: number };
 
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('turn' as const),
-      faults: fc.array(fc.constantFrom(...FAULTS), { maxLength: 4 }),
-      retriesParked: fc.boolean(),
+const small = (refunds: boolean): fc.Arbitrary<Small> =>
+  fc.oneof(
+    fc.record({ kind: fc.constant('told' as const), number: fc.nat(refunds ? REFUND : 3) }),
+    fc.record({ kind: fc.constant('redeem' as const), amount: fc.integer({ min: 1, max: 400 }) }),
+    fc.record({ kind: fc.constant('cancel' as const) }),
+    fc.record({
+      kind: fc.constant('connection' as const),
+      to: fc.constantFrom('own' as const, 'another' as const, 'none' as const),
     }),
-  },
-  fc.record({ kind: fc.constant('told' as const), number: fc.nat(3) }),
-  fc.record({ kind: fc.constant('redeem' as const), amount: fc.integer({ min: 1, max: 400 }) }),
-  fc.record({ kind: fc.constant('cancel' as const) }),
-  fc.record({ kind: fc.constant('later' as const), hours: fc.constantFrom(1, 30) }),
-);
+    fc.record({ kind: fc.constant('later' as const), hours: fc.constantFrom(1, 30) }),
+    ...(refunds ? [fc.record({ kind: fc.constant('refund' as const) })] : []),
+  );
+const step = (refunds: boolean): fc.Arbitrary<Step> =>
+  fc.oneof(
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('turn' as const),
+        faults: fc.array(fc.constantFrom(...FAULTS), { maxLength: 4 }),
+        retriesParked: fc.boolean(),
+        meanwhile: fc.array(small(refunds), { maxLength: 2 }),
+      }),
+    },
+    { weight: 1, arbitrary: small(refunds) },
+  );
 
-/** One account with credit and a discount that the provider pays. */
+/**
+ * One account with credit and a discount that the provider pays: for its own referral, or for one
+ * that it made.
+ */
 class Course {
   now = BEGAN;
-  readonly events: AccountEvent[] = [
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    accountAttributed('ANNLEE', ANN),
-    referralStarted('referral', BOB, ANN),
-    rewardGranted('credit', BOB, EUROS, { payTo: 'provider' }),
-    rewardGranted('off', BOB, discount(10), { payTo: 'provider', source: 'REFERRED' }),
-    {
-      type: 'PaymentProviderIdSet',
-      at: BEGAN,
-      paymentProviderId: personal(ACME.accountRef, 'cus_1'),
-    },
-  ];
-  state: AccountState = this.events.reduce<AccountState>(evolve, initialState);
-  private readonly before = [this.events.length, this.state] as const;
+  /** Whether the refund of their referral was recorded. */
+  isRefunded = false;
+  /** The provider's events, by number. */
+  readonly told = new Set<number>();
+  readonly events: AccountEvent[];
+  state: AccountState;
+  private readonly before: readonly [number, AccountState];
   private customer = unknownCustomer;
   private faults: Fault[] = [];
+  private meanwhile: readonly Small[] = [];
+  private connection: 'own' | 'another' | 'none' = 'own';
   readonly provider = new FakeProvider(
     () => this.now,
     () => this.faults.shift() ?? 'none',
+    async () => {
+      const steps = this.meanwhile;
+      this.meanwhile = [];
+      for (const one of steps) await this.take(one);
+    },
   );
+
+  /** @param referralId of the rewards: `referral` is its own, `made` one of another account. */
+  constructor(private readonly referralId: 'referral' | 'made' = 'referral') {
+    const ofReferral = { payTo: 'provider', referralId } as const;
+    const source = referralId === 'made' ? 'FRIEND_SIGNUP' : 'REFERRED';
+    this.events = [
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      accountAttributed('ANNLEE', ANN),
+      referralStarted('referral', BOB, ANN),
+      rewardGranted('credit', BOB, EUROS, ofReferral),
+      rewardGranted('off', BOB, discount(10), { ...ofReferral, source }),
+      {
+        type: 'PaymentProviderIdSet',
+        at: BEGAN,
+        paymentProviderId: personal(ACME.accountRef, 'cus_1'),
+      },
+    ];
+    this.state = this.events.reduce<AccountState>(evolve, initialState);
+    this.before = [this.events.length, this.state];
+  }
 
   private record(decision: ReturnType<typeof decide>): void {
     if (!('events' in decision)) return;
+    this.isRefunded ||= decision.events.some(
+      (event) =>
+        (event.type === 'ReferralRefunded' || event.type === 'ReferrerSideRefunded') &&
+        event.referralId === this.referralId,
+    );
     this.events.push(...decision.events);
     this.state = decision.events.reduce(evolve, this.state);
+    expect(this.usableInVain()).toEqual([]);
+  }
+
+  reward(rewardId: string): RewardState {
+    const found = this.state.status === 'open' ? this.state.rewards.get(rewardId) : undefined;
+    if (found === undefined) throw new Error('the reward is there');
+    return found;
+  }
+
+  /** Whether anybody has any part of it. */
+  isUsed(rewardId: string): boolean {
+    const { redeemed, pushed } = this.reward(rewardId);
+    return redeemed > 0 || pushed?.status === 'PUSHED' || (pushed?.done.length ?? 0) > 0;
+  }
+
+  /** Rewards of a refunded referral that can be spent, or pushed anew, and that nobody has. */
+  private usableInVain(): readonly string[] {
+    return REWARDS.filter(
+      (id) =>
+        this.isRefunded &&
+        !this.isUsed(id) &&
+        this.reward(id).dateCancelled === null &&
+        !isBeingPushed(this.reward(id)),
+    );
   }
 
   private readonly commands: Commands = {
     execute: (command) => {
       const { request } = command as unknown as AccountCommandEnvelope;
       const firstPaid = pictureOf(this.customer, 0).firstPaid;
-      if (request.type === 'StartRewardPush')
-        this.record(decide(this.state, { ...request, firstPaid, now: this.now }));
+      if (request.type === 'StartRewardPush') {
+        const decision = decide(this.state, { ...request, firstPaid, now: this.now });
+        const starts =
+          'events' in decision && decision.events.some(({ type }) => type === 'RewardPushStarted');
+        expect(starts && this.isRefunded && !this.isUsed(request.rewardId)).toBe(false);
+        this.record(decision);
+      }
       if (request.type === 'RecordRewardPush')
         this.record(decide(this.state, { ...request, now: this.now }));
       return Promise.resolve({ kind: 'accepted', state: this.state } as never);
     },
   };
 
-  async turn(faults: readonly Fault[], retriesParked: boolean): Promise<void> {
+  async turn(
+    faults: readonly Fault[],
+    retriesParked: boolean,
+    meanwhile: readonly Small[] = [],
+  ): Promise<void> {
+    if (this.connection === 'none') return;
     this.faults = [...faults];
+    this.meanwhile = meanwhile;
     const pushes = new AccountPushes(
       {
         commands: this.commands,
@@ -191,7 +309,7 @@ class Course {
       },
       ACME,
       ACME.accountRef,
-      this.provider.calls as ProviderCalls,
+      (this.connection === 'own' ? this.provider.calls : ELSEWHERE) as ProviderCalls,
     );
     for (const reward of duePushes(this.state, { now: this.now, retriesParked }).rewards)
       await pushes.push(reward).catch((error: unknown) => {
@@ -201,7 +319,12 @@ class Course {
 
   async take(taken: Step): Promise<void> {
     const { now } = this;
-    if (taken.kind === 'turn') await this.turn(taken.faults, taken.retriesParked);
+    if (taken.kind === 'turn') await this.turn(taken.faults, taken.retriesParked, taken.meanwhile);
+    if (taken.kind === 'connection') this.connection = taken.to;
+    if (taken.kind === 'refund' && this.referralId === 'made') {
+      const { referralId } = this;
+      this.record(decide(this.state, { type: 'CancelRefundedRewards', referralId, now }));
+    }
     if (taken.kind === 'later') this.now += taken.hours * HOUR_MS;
     if (taken.kind === 'cancel')
       this.record(decide(this.state, { type: 'CancelReward', rewardId: 'credit', now }));
@@ -210,9 +333,10 @@ class Course {
       this.record(decide(this.state, { type: 'RedeemCredit', ...redeemed, amount: taken.amount }));
     }
     if (taken.kind === 'told') {
+      this.told.add(taken.number);
       this.customer = evolveCustomer(this.customer, fact(taken.number));
       const picture = pictureOf(this.customer, 0);
-      const context = annStands({ now });
+      const context = annStands({ now, program: aProgram({ refundDays: 30 }) });
       this.record(applyCustomer(this.state, { type: 'ApplyCustomer', picture, context }));
     }
   }
@@ -224,6 +348,7 @@ class Course {
 
   /** The provider answers again, and operators look after what it refused. */
   async end(): Promise<void> {
+    this.connection = 'own';
     for (let turns = 0; turns < 4; turns += 1) await this.turn([], true);
   }
 }
@@ -272,7 +397,7 @@ it('credit whose call was lost stays taken while a key without rights is refused
 
 it('each reward is paid once, and the ledger redeems what the provider has, whatever happens', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+    fc.asyncProperty(fc.array(step(false), { maxLength: 14 }), async (steps) => {
       const course = new Course();
       await inItsTime(course, async () => {
         for (const taken of steps) await course.take(taken);
@@ -292,9 +417,60 @@ it('each reward is paid once, and the ledger redeems what the provider has, what
       expect(redeemed.reduce((sum, { amount }) => sum + amount, 0)).toBe(500);
       expect(ids).toContain('off');
       const conversions = course.events.filter(({ type }) => type === 'ReferralConverted');
-      const isPaid = steps.some((one) => one.kind === 'told' && [1, 2].includes(one.number));
+      const isPaid = course.told.has(1) || course.told.has(2);
       expect(conversions).toHaveLength(isPaid ? 1 : 0);
     }),
     { numRuns: runs(300) },
   );
+});
+
+it('a refund takes back what nobody has in any part, in whatever order it comes', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('referral' as const, 'made' as const),
+      fc.array(step(true), { maxLength: 14 }),
+      async (referralId, steps) => {
+        const course = new Course(referralId);
+        await inItsTime(course, async () => {
+          for (const taken of steps) await course.take(taken);
+          await course.end();
+        });
+        const { made } = course.provider;
+        for (const rewardId of REWARDS) {
+          const isCancelled = course.reward(rewardId).dateCancelled !== null;
+          const ofIt = made.filter((one) => one.rewardId === rewardId);
+          expect([rewardId, isCancelled, ofIt.length > 1]).toEqual([
+            rewardId,
+            course.isRefunded && !course.isUsed(rewardId),
+            false,
+          ]);
+          if (isCancelled) expect(ofIt).toEqual([]);
+          else expect(course.reward(rewardId).pushed?.status).toBe('PUSHED');
+        }
+        const redeemed = course.events.flatMap((event) =>
+          event.type === 'CreditRedeemed' ? [event] : [],
+        );
+        const sum = redeemed.reduce((all, { amount }) => all + amount, 0);
+        expect(sum).toBe(course.reward('credit').dateCancelled === null ? 500 : 0);
+        expect(
+          redeemed.flatMap(({ externalReference: id, amount }) => (id ? [[id.value, amount]] : [])),
+        ).toEqual(
+          made.flatMap(({ rewardId, id, amount }) => (rewardId === 'credit' ? [[id, amount]] : [])),
+        );
+      },
+    ),
+    { numRuns: runs(300) },
+  );
+});
+
+it('a log restored within a day finds the discount that its key has another body for', async () => {
+  const course = new Course();
+  await inItsTime(course, async () => {
+    await course.end();
+    course.restore();
+    await course.take({ kind: 'later', hours: 1 });
+    await course.turn([], false);
+  });
+  expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
+  expect(course.reward('off').pushed).toMatchObject({ status: 'PUSHED', reference: 'made_1' });
 });

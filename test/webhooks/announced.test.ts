@@ -28,6 +28,7 @@ const ANNOUNCED: Readonly<Record<TypeOfAccount, readonly string[]>> = {
   ReferralConverted: ['referral.converted'],
   ReferralEnded: ['referral.ended'],
   ReferralRefunded: [],
+  ReferrerSideRefunded: [],
   ReferralFlagged: ['referral.automoderation.complete'],
   ReferralAnnounced: [],
   ReferralWithdrawn: [],

@@ -100,6 +100,8 @@ export interface OpenAccount {
   readonly assignedEver: Map<string, number>;
   /** The moderated status of referrals that this account made. Absent: not moderated. */
   readonly referrerSides: Map<string, SideStatus>;
+  /** Referrals of this account, of either side, whose first invoice was refunded in full. */
+  readonly refunded: Set<string>;
   /** Referrals whose rewards a moderation holds, with its id. */
   readonly holds: Map<string, string>;
   /** Number of rewards that each rule ever granted here, by program and rule. */

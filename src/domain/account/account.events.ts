@@ -111,7 +111,8 @@ export type WithheldReason =
   | 'POOL_EMPTY'
   | 'SIDE_NOT_APPROVED'
   | 'REFERRER_BLOCKED'
-  | 'REFERRER_GONE';
+  | 'REFERRER_GONE'
+  | 'REFERRAL_REFUNDED';
 
 /** A value of free-form fields. */
 export type EventField =
@@ -252,6 +253,8 @@ export type AccountEvent =
   | Fact<'ReferralEnded', { referralId: string }>
   /** Its first invoice was refunded in full: both sides lose what is not redeemed. */
   | Fact<'ReferralRefunded', { referralId: string; referrer: Party }>
+  /** In the referrer's account: the first invoice of this referral was refunded in full. */
+  | Fact<'ReferrerSideRefunded', { referralId: string }>
   /**
    * Signals that later referrals raise on this one, perhaps before it started. The statuses of its
    * sides stay.
@@ -414,8 +417,9 @@ export type AccountEvent =
   /** The provider has it. `reference`: its id of the payment or the discount. */
   | Fact<'RewardPushed', RewardRef & { push: number; reference: Personal<string> }>
   /**
-   * The provider refuses it. `done`: subscriptions that have the discount all the same.
-   * `mayBePaid`: a call before may have taken effect, and the provider does not say.
+   * The provider refuses it. `done`: subscriptions that have the discount all the same, and
+   * `reference`: the provider's id of one of these discounts. `mayBePaid`: a call before may have
+   * taken effect, and the provider does not say.
    */
   | Fact<
       'RewardPushRefused',
@@ -423,6 +427,8 @@ export type AccountEvent =
         push: number;
         reason: string;
         done: Personal<readonly string[]>;
+        /** Absent: no discount was made by this start. */
+        reference?: Personal<string>;
         mayBePaid?: true;
       }
     >

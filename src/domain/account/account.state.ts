@@ -22,7 +22,7 @@ import { noteListed, redeemFromMany } from './bulk-redemption.js';
 import { batchKey, noteEvent, rememberBatch } from './events-seen.js';
 import { evolveFormer, withFormer } from './former-referrals.js';
 import { afterDeletion, pushedBy, pushingOf, type PushEvent } from './pushed-rewards.js';
-import { grantedReward, type RewardState } from './reward-state.js';
+import { grantedReward, redeemedBy, type RewardState } from './reward-state.js';
 import { countGranted, withheldKey, type GrantedOfRule } from './rule-counts.js';
 import { reindexed, withoutPersons } from './spendable.js';
 
@@ -123,10 +123,12 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         dateEnded: event.at,
       }));
     case 'ReferralRefunded':
-      return withReferral(state, event.referralId, (referral) => ({
+      return withReferral(refund(state, event.referralId), event.referralId, (referral) => ({
         ...referral,
         dateRefunded: event.at,
       }));
+    case 'ReferrerSideRefunded':
+      return refund(state, event.referralId);
     case 'ReferralFlagged':
       return flag(state, event);
     case 'ReferralAnnounced': {
@@ -188,10 +190,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
         toPush: state.toPush.delete(event.rewardId),
       };
     case 'CreditRedeemed':
-      return withReward(state, event, (reward) => ({
-        ...reward,
-        redeemed: reward.redeemed + event.amount,
-      }));
+      return withReward(state, event, (reward) => redeemedBy(reward, event));
     case 'AccountCreditRedeemed':
       return redeemFromMany(state, event);
     case 'RewardCancelled':
@@ -235,6 +234,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     rewardsByReferral: Map(),
     assignedEver: remains.assignedEver,
     referrerSides: Map(),
+    refunded: Set(),
     holds: Map(),
     grantedByRule: remains.grantedByRule,
     withheld: Set(),
@@ -391,6 +391,11 @@ function hold(
   const ids = referralIds.filter((id) => !formerReferrals.has(id));
   return { ...state, holds: state.holds.merge(Map(ids.map((id) => [id, moderationId]))) };
 }
+
+const refund = (state: OpenAccount, referralId: string): OpenAccount => ({
+  ...state,
+  refunded: state.refunded.add(referralId),
+});
 
 function flag(
   state: OpenAccount,

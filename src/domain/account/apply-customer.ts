@@ -4,8 +4,7 @@ import type { AccountEvent, Subscription } from './account.events.js';
 import type { AccountState } from './account.state.js';
 import { Draft } from './draft.js';
 import { end, startAndConvert, type ReferralContext } from './referral.js';
-import { isAtProvider, type RewardState } from './reward-state.js';
-import { cancel, settle } from './rewards.js';
+import { takeBack } from './refunds.js';
 import { sameSubscription } from './sync-account.js';
 
 /**
@@ -33,7 +32,7 @@ export function applyCustomer(
   if (status === 'TRIAL' || status === 'CANCELLED') subscribe(draft, { status }, context.now);
   startAndConvert(draft, context);
   if (status === 'CANCELLED') end(draft, context.now);
-  takeBack(draft, picture, context);
+  refund(draft, picture, context);
   return draft.decision();
 }
 
@@ -56,7 +55,7 @@ function subscribe(draft: Draft, subscription: Subscription, at: number): void {
 }
 
 /** A first invoice that was refunded in full within the program's days: the referral is over. */
-function takeBack(
+function refund(
   draft: Draft,
   { firstPaid, refundedAt }: CustomerPicture,
   { program, now }: ReferralContext,
@@ -69,7 +68,7 @@ function takeBack(
   const { referralId, referrer } = referral;
   draft.emit({ type: 'ReferralRefunded', at: now, referralId, referrer });
   end(draft, now);
-  cancelUnredeemed(draft, referralId, now);
+  takeBackRewards(draft, referralId, now);
 }
 
 /** The referrer's side of a refunded referral. Sent by a policy, at least once. */
@@ -85,19 +84,15 @@ export function cancelRefundedRewards(
 ): Decision<AccountEvent> {
   if (state.status === 'absent') return { events: [] };
   const draft = new Draft(state);
-  cancelUnredeemed(draft, referralId, now);
+  // Kept: the outcome of a call that is under way decides about its reward.
+  if (!state.refunded.has(referralId))
+    draft.emit({ type: 'ReferrerSideRefunded', at: now, referralId });
+  takeBackRewards(draft, referralId, now);
   return draft.decision();
 }
 
-/** Also those that nobody else may cancel: the program's owner chose the days. */
-function cancelUnredeemed(draft: Draft, referralId: string, now: number): void {
+function takeBackRewards(draft: Draft, referralId: string, now: number): void {
   draft.restOn(referralId);
-  for (const rewardId of draft.state.rewardsByReferral.get(referralId) ?? []) {
-    const reward = settle(draft, rewardId, now);
-    if (reward && isUnused(reward) && reward.dateCancelled === null)
-      cancel(draft, rewardId, now, 'REQUEST');
-  }
+  for (const rewardId of draft.state.rewardsByReferral.get(referralId) ?? [])
+    takeBack(draft, rewardId, now);
 }
-
-/** A discount has no redemption: it is used once the provider has it. */
-const isUnused = (reward: RewardState): boolean => reward.redeemed === 0 && !isAtProvider(reward);

@@ -22,7 +22,7 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
         done: body.value?.done ?? [],
         reason: null,
         mayBePaid: false,
-        reference: null,
+        reference: before?.reference ?? null,
       };
       return { ...reward, cancellable: false, pushed: started };
     }
@@ -35,8 +35,10 @@ export function pushedBy(reward: RewardState, event: PushEvent): RewardState {
       const ended = before ?? noPush(event.at);
       const done = [...new Set([...ended.done, ...(event.done.value ?? [])])];
       const mayBePaid = event.mayBePaid === true;
+      const reference = event.reference?.value ?? ended.reference;
       const { reason } = event;
-      return { ...reward, pushed: { ...ended, status: 'PARKED', reason, done, mayBePaid } };
+      const parked = { ...ended, status: 'PARKED', reason, done, mayBePaid, reference } as const;
+      return { ...reward, pushed: parked };
     }
   }
 }

@@ -12,6 +12,7 @@ import {
   type RewardState,
 } from './account.state.js';
 import { Draft } from './draft.js';
+import { isTakenBack, takeBack } from './refunds.js';
 import { isBeingPushed } from './reward-state.js';
 import { settle } from './rewards.js';
 
@@ -28,6 +29,8 @@ export interface StartRewardPush {
   readonly subscriptions: readonly ProviderSubscription[] | null;
   /** Subscriptions that have the discount. */
   readonly done: readonly string[];
+  /** The provider's id of a discount of theirs. */
+  readonly reference?: string | undefined;
   /** The customer's first paid invoice; null: none. */
   readonly firstPaid: PaidInvoice | null;
   readonly now: number;
@@ -46,8 +49,10 @@ export function startRewardPush(
 ): Decision<AccountEvent> {
   const { rewardId, replaces, now } = command;
   const known = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
-  if (state.status === 'absent' || !known || !mayBePushed(state, known)) return { events: [] };
+  if (state.status === 'absent' || !known) return { events: [] };
   if ((known.pushed?.push ?? 0) !== replaces) return { events: [] };
+  if (isTakenBack(state, known) && command.done.length === 0) return giveUp(state, known, now);
+  if (!mayBePushed(state, known)) return { events: [] };
   const draft = new Draft(state);
   const reward = settle(draft, rewardId, now) ?? known;
   if (reward.phase !== 'AVAILABLE' || reward.dateCancelled !== null) return draft.decision();
@@ -63,13 +68,27 @@ export function startRewardPush(
       amount,
       body: personal(state.account, { calls, done }),
     });
-  else
+  else {
+    const value = command.reference ?? reward.pushed?.reference ?? null;
+    const reference = { subject: state.account, value };
+    draft.emit({ type: 'RewardPushed', ...ref, push: replaces, reference });
+  }
+  return draft.decision();
+}
+
+/** Instead of another start: the one before has no effect, and its referral was refunded. */
+function giveUp(state: OpenAccount, reward: RewardState, now: number): Decision<AccountEvent> {
+  const draft = new Draft(state);
+  if (isBeingPushed(reward))
     draft.emit({
-      type: 'RewardPushed',
-      ...ref,
-      push: replaces,
-      reference: { subject: state.account, value: null },
+      type: 'RewardPushRefused',
+      at: now,
+      ...rewardRef(reward),
+      push: reward.pushed?.push ?? 0,
+      reason: 'the first invoice was refunded',
+      done: personal(state.account, []),
     });
+  takeBack(draft, reward.rewardId, now);
   return draft.decision();
 }
 
@@ -144,6 +163,8 @@ export type PushOutcome =
       readonly reason: string;
       /** Subscriptions that have the discount. */
       readonly done: readonly string[];
+      /** The provider's id of a discount of theirs. */
+      readonly reference?: string | undefined;
       /** A call before may have taken effect: nobody else has the credit until that is known. */
       readonly mayBePaid?: true;
     };
@@ -160,21 +181,30 @@ export function recordRewardPush(
   if (state.status === 'absent' || !reward || reward.payTo === undefined) return { events: [] };
   const { pushed } = reward;
   const isCurrent = (pushed?.push ?? 0) === push && pushed?.status !== 'PUSHED';
-  if (!isCurrent || isKnown(pushed, command)) return { events: [] };
+  if (!isCurrent || isKnown(reward, command)) return { events: [] };
   const draft = new Draft(state);
+  // Another process was refused before: a refund took it back, and the provider has it.
+  if (reward.dateCancelled !== null)
+    draft.emit({
+      type: 'RewardRestored',
+      at: now,
+      ...rewardRef(reward),
+      amount: amountLeft(reward),
+    });
   const amount = Math.min(amountLeft(reward), pushed?.amount ?? 0);
   const redeemed = { reward: rewardRef(reward), amount, at: dateOf(reward, now) };
   draft.emit(...outcomeEvents(command, state.account, redeemed));
-  // Its expiry waited for the outcome.
-  if (command.outcome.kind === 'refused') settle(draft, rewardId, now);
+  // Its expiry waited for the outcome, and so did a refund.
+  if (command.outcome.kind === 'refused') takeBack(draft, rewardId, now);
   return draft.decision();
 }
 
-const isKnown = (pushed: RewardState['pushed'], { outcome }: RecordRewardPush): boolean =>
-  pushed?.status === 'PARKED' &&
-  outcome.kind === 'refused' &&
-  pushed.reason === outcome.reason &&
-  pushed.mayBePaid === (outcome.mayBePaid === true);
+function isKnown({ pushed, dateCancelled }: RewardState, { outcome }: RecordRewardPush): boolean {
+  if (outcome.kind !== 'refused') return false;
+  const isSame =
+    pushed?.reason === outcome.reason && pushed.mayBePaid === (outcome.mayBePaid === true);
+  return dateCancelled !== null || (pushed?.status === 'PARKED' && isSame);
+}
 
 /** Of the redemption: a reward is not redeemed after it expired. */
 function dateOf({ dateExpires, pushed }: RewardState, now: number): number {
@@ -194,9 +224,10 @@ function outcomeEvents(
 ): readonly AccountEvent[] {
   const ref = { at: now, ...reward, push };
   if (outcome.kind === 'refused') {
-    const { reason, done, mayBePaid } = outcome;
+    const { reason, done, reference, mayBePaid } = outcome;
+    const made = reference === undefined ? {} : { reference: opened(reference) };
     const unsure = mayBePaid === undefined ? {} : { mayBePaid };
-    return [{ type: 'RewardPushRefused', ...ref, reason, done: opened(done), ...unsure }];
+    return [{ type: 'RewardPushRefused', ...ref, reason, done: opened(done), ...made, ...unsure }];
   }
   const reference = opened(outcome.reference);
   const redeemed: AccountEventOf<'CreditRedeemed'> = {
@@ -292,7 +323,7 @@ export function shownPushes(state: OpenAccount): readonly ShownPush[] {
     .map(({ rewardId, pushed }) => ({
       rewardId,
       state: pushStateOf(pushed),
-      externalReference: pushed?.reference ?? null,
+      externalReference: pushed?.status === 'PUSHED' ? pushed.reference : null,
       reason: pushed?.reason ?? null,
     }));
 }

@@ -33,6 +33,8 @@ export interface RewardState {
   readonly payTo?: PayTo;
   /** Its way to the payment provider. Absent: it has not begun. */
   readonly pushed?: RewardPush;
+  /** Redeemed because the provider paid it, with the provider's id. Absent: nothing was. */
+  readonly paid?: { readonly amount: number; readonly reference: string | null };
 }
 
 /** How far a reward is on its way to the payment provider. */
@@ -52,7 +54,7 @@ export interface RewardPush {
   readonly reason: string | null;
   /** It is parked, and a call before may have taken effect. */
   readonly mayBePaid: boolean;
-  /** The provider's id of the payment or the discount. */
+  /** The provider's id of the payment, or of a discount: also of one by an earlier start. */
   readonly reference: string | null;
 }
 
@@ -83,13 +85,20 @@ export function grantedReward(event: AccountEventOf<'RewardGranted'>): RewardSta
   };
 }
 
+/** The reward after a redemption. */
+export function redeemedBy(
+  reward: RewardState,
+  { amount, externalReference }: AccountEventOf<'CreditRedeemed'>,
+): RewardState {
+  const redeemed = reward.redeemed + amount;
+  if (externalReference === undefined) return { ...reward, redeemed };
+  const paid = { amount: (reward.paid?.amount ?? 0) + amount, reference: externalReference.value };
+  return { ...reward, redeemed, paid };
+}
+
 /** The remaining amount of a credit reward; 0 for other types. */
 export const amountLeft = (reward: RewardState): number =>
   reward.value.type === 'CREDIT' ? reward.value.assignedCredit - reward.redeemed : 0;
-
-/** Whether the provider may have it, or has it: from the first call on. */
-export const isAtProvider = ({ pushed }: RewardState): boolean =>
-  isBeingPushed({ pushed }) || pushed?.status === 'PUSHED';
 
 /** Whether a call of the provider may be under way, or may have taken effect. */
 export const isBeingPushed = ({ pushed }: Pick<RewardState, 'pushed'>): boolean =>

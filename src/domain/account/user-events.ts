@@ -8,6 +8,7 @@ import type {
   PersonId,
   RecalledNumbers,
   UserEventContent,
+  WithheldReason,
 } from './account.events.js';
 import type { AccountState, ReferralState } from './account.state.js';
 import { Draft } from './draft.js';
@@ -198,8 +199,13 @@ function earnForReferrer(
   });
 }
 
-function whyLost({ referrerStatus }: ReferralState, { referrer }: ReferralContext) {
+function whyLost(
+  { referrerStatus, dateRefunded }: ReferralState,
+  { referrer }: ReferralContext,
+): WithheldReason | undefined {
   if (!referrer) return 'REFERRER_GONE';
   if (referrer.blocked) return 'REFERRER_BLOCKED';
+  // As its conversion and its moderation, its events pay nothing anew.
+  if (dateRefunded !== undefined) return 'REFERRAL_REFUNDED';
   return referrerStatus === 'APPROVED' ? undefined : 'SIDE_NOT_APPROVED';
 }

@@ -79,6 +79,8 @@ const WORDS: Words = {
   ReferralConverted: () => 'The referral converted',
   ReferralEnded: () => 'The referral ended',
   ReferralRefunded: () => 'The first invoice was refunded: unredeemed rewards end',
+  ReferrerSideRefunded: () =>
+    'The first invoice of a referred account was refunded: unredeemed rewards end',
   ReferralFlagged: ({ fraudSignals }) =>
     `The referral got signals: ${Object.keys(fraudSignals).join(', ')}`,
   ReferralAnnounced: ({ person }, { nameOf }) => `${nameOf(person)} is about to refer somebody`,

@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.js';
 import type { OpenAccount } from '../../domain/account/account-shapes.js';
-import type { RewardPush } from '../../domain/account/reward-state.js';
+import type { RewardPush, RewardState } from '../../domain/account/reward-state.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
@@ -34,10 +34,12 @@ class Differences {
   readonly listed: PaymentDifference[] = [];
   private more = 0;
 
-  add(difference: PaymentDifference): void {
-    if (difference.ledger === difference.provider) return;
-    if (this.listed.length < LISTED_MAX) this.listed.push(difference);
-    else this.more += 1;
+  of({ accountId }: OpenAccount): Note {
+    return (kind, ledger, provider) => {
+      if (ledger === provider) return;
+      if (this.listed.length >= LISTED_MAX) this.more += 1;
+      else this.listed.push({ account: accountId ?? '', kind, ledger, provider });
+    };
   }
 
   found(): PaymentReconciliation {
@@ -75,7 +77,7 @@ export async function reconcilePayments(
       if (signal?.aborted) return stopped('it was cancelled');
       const { state } = await core.streams.accounts.load(stream);
       if (state.status === 'open' && state.paymentProviderId !== null)
-        await compare(state, state.paymentProviderId, calls, differences);
+        await compareAccount(state, state.paymentProviderId, calls, differences.of(state));
       onProgress?.((accounts += 1));
     }
   } catch (error) {
@@ -87,32 +89,34 @@ export async function reconcilePayments(
 
 const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
-async function compare(
+export type Note = (
+  kind: PaymentDifference['kind'],
+  ledger: PaymentDifference['ledger'],
+  provider: PaymentDifference['provider'],
+) => void;
+
+/** @param note called with what both sides have of the account. */
+export async function compareAccount(
   state: OpenAccount,
   customer: string,
-  calls: ProviderCalls,
-  differences: Differences,
+  calls: Pick<ProviderCalls, 'rewardCredits' | 'subscriptionsOf' | 'hasPaid'>,
+  note: Note,
 ): Promise<void> {
-  const account = state.accountId ?? '';
-  const note = (
-    kind: PaymentDifference['kind'],
-    ledger: PaymentDifference['ledger'],
-    provider: PaymentDifference['provider'],
-  ): void => differences.add({ account, kind, ledger, provider });
-  const pushed = [...state.rewards.values()].flatMap(({ rewardId, pushed: push }) =>
-    push === undefined ? [] : [{ rewardId, push }],
+  const rewards = [...state.rewards.values()].filter(
+    ({ pushed, paid }) => pushed !== undefined || paid !== undefined,
   );
   const found = creditsOf(calls.rewardCredits(customer), state.rewards, (amount) =>
     note('CREDIT', null, amount),
   );
-  const credits = await orMissing(found, new Map<string, number>());
-  for (const { rewardId, push } of pushed) {
+  const credits = await orMissing(found, new Map<string, FoundCredit>());
+  for (const reward of rewards) {
     // What is under way may be on one side only.
-    if (push.status !== 'STARTED') note('CREDIT', creditOf(push), credits.get(rewardId) ?? null);
-    credits.delete(rewardId);
+    if (reward.pushed?.status !== 'STARTED')
+      compareCredit(creditOf(reward), credits.get(reward.rewardId), note);
+    credits.delete(reward.rewardId);
   }
-  for (const amount of credits.values()) note('CREDIT', null, amount);
-  const lost = pushed.flatMap(({ push }) => discountNow(push));
+  for (const { amount } of credits.values()) note('CREDIT', null, amount);
+  const lost = rewards.flatMap(({ pushed }) => (pushed ? discountNow(pushed) : []));
   const discounts =
     lost.length === 0
       ? []
@@ -121,6 +125,33 @@ async function compare(
     note('DISCOUNT', percent, discounts.includes(reference) ? percent : null);
   const hasPaid = await orMissing(calls.hasPaid(customer), false);
   note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
+}
+
+/** A reward's balance credit, as the ledger has it. */
+interface LedgerCredit {
+  readonly amount: number;
+  /** The provider's id; null: the ledger has none. */
+  readonly reference: string | null;
+}
+
+/** The balance credits of one reward at the provider. */
+interface FoundCredit {
+  readonly amount: number;
+  /** Whether one of them is the one that the ledger names. */
+  readonly isNamed: boolean;
+}
+
+function compareCredit(
+  ledger: LedgerCredit | null,
+  found: FoundCredit | undefined,
+  note: Note,
+): void {
+  const isSameAmount = ledger?.amount === found?.amount;
+  const isAnother = found !== undefined && !found.isNamed && ledger?.reference != null;
+  if (!isSameAmount || !isAnother)
+    return note('CREDIT', ledger?.amount ?? null, found?.amount ?? null);
+  note('CREDIT', ledger?.amount ?? null, null);
+  note('CREDIT', null, found.amount);
 }
 
 /**
@@ -132,13 +163,20 @@ async function creditsOf(
   all: ReturnType<ProviderCalls['rewardCredits']>,
   rewards: OpenAccount['rewards'],
   other: (amount: number) => void,
-): Promise<Map<string, number>> {
-  const credits = new Map<string, number>();
-  for await (const { rewardId, amount } of all) {
+): Promise<Map<string, FoundCredit>> {
+  const credits = new Map<string, FoundCredit>();
+  for await (const { id, rewardId, amount } of all) {
     const known = credits.get(rewardId);
-    if (known !== undefined || rewards.has(rewardId) || credits.size < LISTED_MAX)
-      credits.set(rewardId, (known ?? 0) + amount);
-    else other(amount);
+    const reward = rewards.get(rewardId);
+    if (known === undefined && reward === undefined && credits.size >= LISTED_MAX) {
+      other(amount);
+      continue;
+    }
+    const isNamed = reward !== undefined && creditOf(reward)?.reference === id;
+    credits.set(rewardId, {
+      amount: (known?.amount ?? 0) + amount,
+      isNamed: isNamed || known?.isNamed === true,
+    });
   }
   return credits;
 }
@@ -153,13 +191,18 @@ async function orMissing<T>(asked: Promise<T>, nothing: T): Promise<T> {
   }
 }
 
-/** Null: no balance credit was paid. */
-function creditOf({ status, calls }: RewardPush): number | null {
-  if (status !== 'PUSHED') return null;
-  const credits = (calls ?? []).flatMap((call) =>
+/**
+ * Of credit the redemption; of a discount that was paid as credit the call, since it has no
+ * redemption. Null: no balance credit was paid.
+ */
+function creditOf({ value, paid, pushed }: RewardState): LedgerCredit | null {
+  if (value.type === 'CREDIT') return paid ?? null;
+  if (pushed?.status !== 'PUSHED') return null;
+  const credits = (pushed.calls ?? []).flatMap((call) =>
     call.kind === 'BALANCE_CREDIT' ? [call.amount] : [],
   );
-  return credits.length === 0 ? null : credits.reduce((sum, amount) => sum + amount, 0);
+  if (credits.length === 0) return null;
+  return { amount: credits.reduce((sum, amount) => sum + amount, 0), reference: pushed.reference };
 }
 
 const SHORTEST_MONTH_MS = 28 * 24 * 3_600_000;

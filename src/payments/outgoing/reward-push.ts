@@ -3,6 +3,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { AccountState, RewardPush, RewardState } from '../../domain/account/account.state.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
+import { isTakenBack } from '../../domain/account/refunds.js';
 import type { PushOutcome } from '../../domain/account/reward-push.js';
 import { isBeingPushed } from '../../domain/account/reward-state.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
@@ -49,28 +50,26 @@ export class AccountPushes {
   async push(reward: RewardState): Promise<PushTurn> {
     const { pushed } = reward;
     try {
-      if (pushed === undefined) return await this.start(reward, 0, []);
+      if (pushed === undefined) return await this.start(reward, 0, new Map());
       if (pushed.status === 'STARTED') return await this.call(reward, pushed, false);
       return await this.startAgain(reward, pushed);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // Before any call: the provider refuses to say what is there.
-      return this.refuse(reward, pushed?.push ?? 0, error, unsureIf(isBeingPushed(reward)));
+      const unsure = unsureIf(isBeingPushed(reward));
+      return this.refuse(reward, pushed?.push ?? 0, error, { made: new Map(), ...unsure });
     }
   }
 
   /** Records the calls, then makes them. */
-  private async start(
-    reward: RewardState,
-    replaces: number,
-    done: readonly string[],
-  ): Promise<PushTurn> {
+  private async start(reward: RewardState, replaces: number, made: Made): Promise<PushTurn> {
     const { rewardId, value } = reward;
-    const request = { type: 'StartRewardPush', rewardId, replaces, done } as const;
-    const first = await this.execute({ ...request, subscriptions: null });
-    let after = rewardIn(first, rewardId);
+    const found = { done: doneBy(made), reference: first(made) };
+    const request = { type: 'StartRewardPush', rewardId, replaces, ...found } as const;
+    const begun = await this.execute({ ...request, subscriptions: null });
+    let after = rewardIn(begun, rewardId);
     if (isUnchanged(reward, after) && value.type === 'PCT_DISCOUNT') {
-      const customer = first.status === 'open' ? first.paymentProviderId : null;
+      const customer = begun.status === 'open' ? begun.paymentProviderId : null;
       if (customer === null) return 'nothing';
       const subscriptions = await this.provider.subscriptionsOf(customer);
       after = rewardIn(await this.execute({ ...request, subscriptions }), rewardId);
@@ -86,7 +85,7 @@ export class AccountPushes {
     const made = await this.madeBy(reward, pushed);
     const reference = made.size > 0 && made.size === pushed.calls?.length && first(made);
     if (typeof reference === 'string') return this.succeed(reward, pushed.push, reference);
-    return this.start(reward, pushed.push, doneBy([...made.keys()]));
+    return this.start(reward, pushed.push, made);
   }
 
   /** @param isNew the calls were recorded just now, by this process. */
@@ -95,15 +94,15 @@ export class AccountPushes {
     // Its key is destroyed.
     if (calls === null) return 'nothing';
     const made = await this.madeBefore(reward, pushed);
+    if (made.size === 0 && (await this.isGivenUp(reward, pushed)))
+      return this.start(reward, push, made);
     for (const call of calls) {
       if (made.has(call)) continue;
       try {
         made.set(call, await this.provider.pay(call, reward.rewardId));
       } catch (error) {
         if (isRefusal(error))
-          return isNew
-            ? this.refuse(reward, push, error, { made: [...made.keys()] })
-            : this.refuseUnlessMade(reward, pushed, error, made);
+          return this.refuseUnlessMade(reward, pushed, error, { made, ...unsureIf(!isNew) });
         // The next try behind this one has another key.
         if (error instanceof ProviderFailure && error.isKept && !isNew)
           return this.startAgain(reward, pushed);
@@ -132,12 +131,26 @@ export class AccountPushes {
     }
   }
 
-  /** Behind a call without an answer a refusal does not say what that call did. */
+  /**
+   * Whether a refund took it back, and it is too late to repeat its call under the same key: by now
+   * the provider would have what that call did.
+   */
+  private async isGivenUp({ rewardId }: RewardState, { at }: RewardPush): Promise<boolean> {
+    if (timeNow() - at < KEY_KNOWN_MS) return false;
+    const state = await this.state();
+    const reward = rewardIn(state, rewardId);
+    return state.status === 'open' && reward !== undefined && isTakenBack(state, reward);
+  }
+
+  /**
+   * A refusal does not say what a call before did: one without an answer, or one that a restored
+   * log has lost, whose key belongs to another body.
+   */
   private async refuseUnlessMade(
     reward: RewardState,
     pushed: RewardPush,
     error: ProviderFailure,
-    made: ReadonlyMap<ProviderCall, string>,
+    { made, ...unsure }: Refused,
   ): Promise<PushTurn> {
     const { push, calls } = pushed;
     try {
@@ -145,10 +158,10 @@ export class AccountPushes {
       const reference = first(all);
       if (reference !== undefined && all.size === calls?.length)
         return await this.succeed(reward, push, reference);
-      return await this.refuse(reward, push, error, { made: [...all.keys()] });
+      return await this.refuse(reward, push, error, { made: all });
     } catch (refusal) {
       if (!isRefusal(refusal)) throw refusal;
-      return this.refuse(reward, push, error, { made: [...made.keys()], mayBePaid: true });
+      return this.refuse(reward, push, error, { made, ...unsure });
     }
   }
 
@@ -179,8 +192,8 @@ export class AccountPushes {
     { message }: ProviderFailure,
     { made, ...unsure }: Refused,
   ): Promise<PushTurn> {
-    const done = doneBy(made);
-    await this.record(rewardId, push, { kind: 'refused', reason: message, done, ...unsure });
+    const found = { done: doneBy(made), reference: first(made) };
+    await this.record(rewardId, push, { kind: 'refused', reason: message, ...found, ...unsure });
     return 'refused';
   }
 
@@ -207,14 +220,15 @@ export class AccountPushes {
 
 /** What is known of the calls of a start that was refused. */
 interface Refused {
-  readonly made: readonly ProviderCall[];
+  readonly made: Made;
   readonly mayBePaid?: true;
 }
 
-const unsureIf = (mayBePaid: boolean): Refused => ({
-  made: [],
-  ...(mayBePaid && { mayBePaid }),
-});
+/** The calls that took effect, with the provider's id of what they made. */
+type Made = ReadonlyMap<ProviderCall, string>;
+
+const unsureIf = (mayBePaid: boolean): Pick<Refused, 'mayBePaid'> =>
+  mayBePaid ? { mayBePaid } : {};
 
 const isRefusal = (error: unknown): error is ProviderFailure =>
   error instanceof ProviderFailure && error.kind === 'refused';
@@ -230,9 +244,8 @@ const isUnchanged = (before: RewardState, after: RewardState | undefined): boole
   after.pushed?.push === before.pushed?.push &&
   after.pushed?.status === before.pushed?.status;
 
-const first = (made: ReadonlyMap<ProviderCall, string>): string | undefined =>
-  made.values().next().value;
+const first = (made: Made): string | undefined => made.values().next().value;
 
 /** Subscriptions that have the discount. */
-const doneBy = (calls: readonly ProviderCall[]): readonly string[] =>
-  calls.flatMap((call) => (call.kind === 'DISCOUNT' ? [call.subscription] : []));
+const doneBy = (made: Made): readonly string[] =>
+  [...made.keys()].flatMap((call) => (call.kind === 'DISCOUNT' ? [call.subscription] : []));

@@ -44,9 +44,9 @@ async function* rewardCredits(
 ): ReturnType<Payments['rewardCredits']> {
   const list = (after: object) =>
     called(stripe.customers.listBalanceTransactions(customer, { limit: PAGE, ...after }));
-  for await (const { amount, metadata } of eachOf(list)) {
+  for await (const { id, amount, metadata } of eachOf(list)) {
     const rewardId = metadata?.['rewardId'];
-    if (rewardId !== undefined) yield { rewardId, amount: -amount };
+    if (rewardId !== undefined) yield { id, rewardId, amount: -amount };
   }
 }
 

@@ -95,6 +95,7 @@ export function announcedBy(event: AccountEvent): readonly Announced[] {
     case 'ReferralWithdrawn':
     case 'ReservationLapsed':
     case 'ReferralRefunded':
+    case 'ReferrerSideRefunded':
     case 'UserEventReceived':
     case 'ReferrerRewardEarnedByEvent':
     case 'RewardWithheld':

@@ -231,6 +231,7 @@ export const EVENT_EXAMPLES: Examples = {
     terms: GRANT_TERMS,
   },
   ReferralRefunded: { type: 'ReferralRefunded', at: 12, referralId: REFERRAL, referrer: ANN },
+  ReferrerSideRefunded: { type: 'ReferrerSideRefunded', at: 12, referralId: REFERRAL },
   ReferralEnded: { type: 'ReferralEnded', at: 13, referralId: REFERRAL },
   ModerationPrepared: {
     type: 'ModerationPrepared',
@@ -354,6 +355,7 @@ export const EVENT_EXAMPLES: Examples = {
     push: 1,
     reason: 'the provider answered 404 (resource_missing)',
     done: personal(ACCOUNT, ['sub_1']),
+    reference: personal(ACCOUNT, 'di_1'),
   },
   ErasureRequested: {
     type: 'ErasureRequested',

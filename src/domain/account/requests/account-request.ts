@@ -111,6 +111,7 @@ export type AccountRequest =
       readonly replaces: number;
       readonly subscriptions: readonly ProviderSubscription[] | null;
       readonly done: readonly string[];
+      readonly reference?: string | undefined;
     }
   | {
       readonly type: 'RecordRewardPush';

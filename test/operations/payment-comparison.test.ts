@@ -1,0 +1,224 @@
+import type { AccountEvent, ProviderCall } from '../../src/domain/account/account.events.js';
+import { personal } from '../../src/domain/personal.js';
+import {
+  compareAccount,
+  type PaymentDifference,
+} from '../../src/operations/payments/payment-reconciliation.js';
+import { ProviderFailure, type RewardCredit } from '../../src/payments/payment-provider.js';
+import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
+import {
+  accountOpened,
+  credit,
+  discount,
+  refOf,
+  rewardGranted,
+  subscriptionChanged,
+  userIdentified,
+} from '../support/account-events.js';
+
+/** One account, as both sides have it: every kind of difference is planted. */
+
+const SUBJECT = ACME.accountRef;
+const FIVE_EUROS = { ...credit(500), currency: 'EUR' } as const;
+const EUROS = rewardGranted('r', BOB, FIVE_EUROS, { payTo: 'provider' });
+const MONTHS = { ...discount(10), monthsDiscountIsValid: 3 } as const;
+const OFF = rewardGranted('off', BOB, MONTHS, { payTo: 'provider' });
+const BEGAN = [accountOpened(ACME), userIdentified(ACME, 'bob')];
+
+const pushed = (
+  granted: typeof EUROS,
+  call: ProviderCall,
+  reference: string,
+): readonly AccountEvent[] => [
+  granted,
+  {
+    type: 'RewardPushStarted',
+    at: Date.now(),
+    ...refOf(granted),
+    push: 1,
+    amount: granted.value.type === 'CREDIT' ? granted.value.assignedCredit : 0,
+    body: personal(SUBJECT, { calls: [call], done: [] }),
+  },
+  {
+    type: 'RewardPushed',
+    at: Date.now(),
+    ...refOf(granted),
+    push: 1,
+    reference: personal(SUBJECT, reference),
+  },
+];
+const balance = (amount: number): ProviderCall => ({
+  kind: 'BALANCE_CREDIT',
+  key: 'key',
+  customer: 'cus_1',
+  amount,
+  currency: 'EUR',
+});
+const redeemed = (amount: number, reference = 'cbtxn_1'): AccountEvent => ({
+  type: 'CreditRedeemed',
+  at: Date.now(),
+  ...refOf(EUROS),
+  redemptionId: 'r-provider',
+  amount,
+  externalReference: personal(SUBJECT, reference),
+});
+const PAID = [...pushed(EUROS, balance(500), 'cbtxn_1'), redeemed(500)];
+const AS_CREDIT = pushed(OFF, balance(199), 'cbtxn_1');
+const DISCOUNTED = pushed(
+  OFF,
+  { kind: 'DISCOUNT', key: 'key', subscription: 'sub_1', percent: 10, months: 3, keeps: [] },
+  'di_1',
+);
+const INVOICED = [subscriptionChanged({ status: 'PAID', value: 19.99 })];
+
+interface AtProvider {
+  readonly credits?: readonly RewardCredit[];
+  readonly discounts?: readonly string[];
+  readonly hasPaid?: boolean;
+  readonly isMissing?: true;
+}
+
+const one = (over: Partial<RewardCredit> = {}): RewardCredit => ({
+  id: 'cbtxn_1',
+  rewardId: 'r',
+  amount: 500,
+  ...over,
+});
+
+async function differences(
+  events: readonly AccountEvent[],
+  { credits = [], discounts = [], hasPaid = false, isMissing }: AtProvider,
+): Promise<readonly Omit<PaymentDifference, 'account'>[]> {
+  const state = fold([...BEGAN, ...events]);
+  if (state.status === 'absent') throw new Error('the account is there');
+  const found: Omit<PaymentDifference, 'account'>[] = [];
+  const answer = <T>(value: T): Promise<T> =>
+    isMissing
+      ? Promise.reject(new ProviderFailure('refused', 'it answered 404', false, true))
+      : Promise.resolve(value);
+  await compareAccount(
+    state,
+    'cus_1',
+    {
+      async *rewardCredits() {
+        yield* await answer(credits);
+      },
+      subscriptionsOf: () => answer([{ id: 'sub_1', discounts }]),
+      hasPaid: () => answer(hasPaid),
+    },
+    (kind, ledger, provider) => {
+      if (ledger !== provider) found.push({ kind, ledger, provider });
+    },
+  );
+  return found;
+}
+
+const credits = (...of: readonly RewardCredit[]): AtProvider => ({ credits: of });
+const CREDIT = { kind: 'CREDIT' } as const;
+
+it.each([
+  ['a credit and its redemption', PAID, credits(one())],
+  [
+    'a discount that was paid as a credit',
+    AS_CREDIT,
+    credits(one({ rewardId: 'off', amount: 199 })),
+  ],
+  ['a discount', DISCOUNTED, { discounts: ['di_other', 'di_1'] }],
+  ['a paid invoice', INVOICED, { hasPaid: true }],
+  ['a call that is under way, though it took effect', PAID.slice(0, 2), credits(one())],
+  [
+    'two credits that make up the redemption',
+    PAID,
+    credits(one({ amount: 400 }), one({ id: 'cbtxn_2', amount: 100 })),
+  ],
+  ['nothing', [EUROS], { isMissing: true }],
+] as const)('%s on both sides is no difference', async (_, events, provider) => {
+  expect(await differences(events, provider)).toEqual([]);
+});
+
+it.each([
+  ['a redemption without its credit', PAID, {}, [{ ...CREDIT, ledger: 500, provider: null }]],
+  [
+    'a redemption of a customer that is gone',
+    PAID,
+    { isMissing: true },
+    [{ ...CREDIT, ledger: 500, provider: null }],
+  ],
+  [
+    'a credit without a redemption',
+    [EUROS],
+    credits(one()),
+    [{ ...CREDIT, ledger: null, provider: 500 }],
+  ],
+  [
+    'a credit of a reward that was pushed and not redeemed',
+    PAID.slice(0, 3),
+    credits(one()),
+    [{ ...CREDIT, ledger: null, provider: 500 }],
+  ],
+  [
+    'a redemption of less than the call',
+    [...PAID.slice(0, 3), redeemed(300)],
+    credits(one()),
+    [{ ...CREDIT, ledger: 300, provider: 500 }],
+  ],
+  [
+    'a redemption that no call explains',
+    [EUROS, redeemed(500)],
+    {},
+    [{ ...CREDIT, ledger: 500, provider: null }],
+  ],
+  [
+    'a credit of another amount',
+    PAID,
+    credits(one({ amount: 900 })),
+    [{ ...CREDIT, ledger: 500, provider: 900 }],
+  ],
+  [
+    'a second credit',
+    PAID,
+    credits(one(), one({ id: 'cbtxn_2' })),
+    [{ ...CREDIT, ledger: 500, provider: 1000 }],
+  ],
+  [
+    'another credit than the one that the ledger names',
+    PAID,
+    credits(one({ id: 'cbtxn_2' })),
+    [
+      { ...CREDIT, ledger: 500, provider: null },
+      { ...CREDIT, ledger: null, provider: 500 },
+    ],
+  ],
+  [
+    'a credit of an unknown reward',
+    [],
+    credits(one()),
+    [{ ...CREDIT, ledger: null, provider: 500 }],
+  ],
+  [
+    'a discount that was paid as a credit, and is missing',
+    AS_CREDIT,
+    {},
+    [{ ...CREDIT, ledger: 199, provider: null }],
+  ],
+  [
+    'a discount that is missing',
+    DISCOUNTED,
+    { discounts: ['di_2'] },
+    [{ kind: 'DISCOUNT', ledger: 10, provider: null }],
+  ],
+  [
+    'a paid invoice that the ledger does not know',
+    [],
+    { hasPaid: true },
+    [{ kind: 'CONVERSION', ledger: null, provider: 'PAID' }],
+  ],
+  [
+    'a paid account without an invoice',
+    INVOICED,
+    {},
+    [{ kind: 'CONVERSION', ledger: 'PAID', provider: null }],
+  ],
+] as const)('%s is a difference', async (_, events, provider, expected) => {
+  expect(await differences(events, provider)).toEqual(expected);
+});
