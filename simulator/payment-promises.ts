@@ -25,7 +25,7 @@ export function brokenPayments(billed: Billed): string[] {
   );
   return [
     ...toldTwice(billed),
-    ...paidTwice(provider),
+    ...paidTwice(provider, lostRewards(billed)),
     ...onOneSideOnly(billed),
     ...open.flatMap(({ account, state }) =>
       [
@@ -49,10 +49,20 @@ function toldTwice({ log }: Billed): string[] {
   });
 }
 
+/**
+ * Rewards of which the log has lost something: it was granted again with the same id, or spent
+ * once more, when the provider had paid it already.
+ */
+const lostRewards = ({ lost }: Billed): ReadonlySet<string> =>
+  new Set(lost.flatMap(({ event }) => ('rewardId' in event ? [event.rewardId] : [])));
+
 /** One payment a reward, one discount a reward and subscription. */
-function paidTwice({ transactions, subscriptions }: SimulatedProviderAccount): string[] {
+function paidTwice(
+  { transactions, subscriptions }: SimulatedProviderAccount,
+  gone: ReadonlySet<string>,
+): string[] {
   const twice = (rewards: readonly { readonly rewardId: string }[]): readonly string[] => {
-    const ids = rewards.map(({ rewardId }) => rewardId);
+    const ids = rewards.map(({ rewardId }) => rewardId).filter((id) => !gone.has(id));
     return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))];
   };
   return [
@@ -64,7 +74,8 @@ function paidTwice({ transactions, subscriptions }: SimulatedProviderAccount): s
 }
 
 /** What the provider has credited is what the ledger says that it redeemed there. */
-function onOneSideOnly({ provider, accounts, lost }: Billed): string[] {
+function onOneSideOnly(billed: Billed): string[] {
+  const { provider, accounts } = billed;
   const redeemed = new Map<string, number>();
   const credits = new Set<string>();
   const pushed = new Set<string>();
@@ -76,20 +87,23 @@ function onOneSideOnly({ provider, accounts, lost }: Billed): string[] {
     if (event.type === 'CreditRedeemed' && event.redemptionId === `${event.rewardId}-provider`)
       redeemed.set(event.rewardId, (redeemed.get(event.rewardId) ?? 0) + event.amount);
   }
-  const gone = new Set(
-    lost.flatMap(({ event }) => (event.type === 'RewardGranted' ? [event.rewardId] : [])),
-  );
+  const gone = lostRewards(billed);
   const paid = new Map(provider.transactions.map(({ rewardId, amount }) => [rewardId, amount]));
   return [
     ...[...paid].flatMap(([rewardId, amount]) => {
-      if (credits.has(rewardId) && redeemed.get(rewardId) === amount) return [];
-      if (!credits.has(rewardId) && (pushed.has(rewardId) || gone.has(rewardId))) return [];
+      if (gone.has(rewardId)) return [];
+      const isKnown = credits.has(rewardId)
+        ? redeemed.get(rewardId) === amount
+        : pushed.has(rewardId);
+      if (isKnown) return [];
       return [
         `${amount} of ${rewardId} are at the provider, and ${redeemed.get(rewardId) ?? 0} redeemed`,
       ];
     }),
     ...[...redeemed].flatMap(([rewardId, amount]) =>
-      paid.has(rewardId) ? [] : [`${amount} of ${rewardId} are redeemed, and not at the provider`],
+      paid.has(rewardId) || gone.has(rewardId)
+        ? []
+        : [`${amount} of ${rewardId} are redeemed, and not at the provider`],
     ),
   ];
 }
