@@ -7,7 +7,7 @@ import { errorCode } from '../foundation/error-code.js';
 import { durationMs } from '../foundation/duration.js';
 import { CommandError } from './command-error.js';
 import { CommandPresence } from '../postgres/process-presence.js';
-import { tableLines } from './table.js';
+import { tableLines, tabLines, type Column } from './table.js';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -72,16 +72,32 @@ export const printJson = (value: unknown): void =>
 /** A note beside the answer. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Written in chunks: a table can have hundreds of thousands of rows. */
-export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+let isWide = false;
+
+/** For `--wide`: tables are shown whole, however narrow the terminal is. */
+export const showWhole = (whole: boolean): void => {
+  isWide = whole;
+};
+
+/**
+ * On a terminal as wide as it is, else tab-separated. Written in pieces: a table can have hundreds
+ * of thousands of rows.
+ */
+export function printTable(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
+  let isShortened = false;
+  const width = isWide ? undefined : process.stdout.columns;
+  const lines = process.stdout.isTTY
+    ? tableLines(columns, rows, width, () => (isShortened = true))
+    : tabLines(columns, rows);
   let piece = '';
-  for (const line of tableLines(head, rows)) {
+  for (const line of lines) {
     piece += line;
     if (piece.length < PIECE_CHARACTERS) continue;
     process.stdout.write(piece);
     piece = '';
   }
   process.stdout.write(piece);
+  if (isShortened) note('shortened to fit the terminal; --wide shows all of it');
 }
 
 const PIECE_CHARACTERS = 64 * 1024;

@@ -149,7 +149,7 @@ async function list(
   );
   if (json) return printJson(found);
   printTable(
-    ['id', 'type', 'format', 'name', 'requester', 'status', 'created', 'rows'],
+    ['id', 'type', 'format', 'name', 'requester', 'status', 'created', { amount: 'rows' }],
     found.map(({ id, type, format, name, requester, status, dateCreated, stats }) => [
       id,
       type,

@@ -53,7 +53,7 @@ export function addKeyCommands(cli: Command): void {
       const status = await withCore((core) => withoutTimeLimit(core, keyStatus));
       if (json) return printJson(status);
       printTable(
-        ['master key', 'state', 'processes', 'can go'],
+        ['master key', 'state', { amount: 'processes' }, 'can go'],
         status.masterKeys.map(({ id, state, processes, canGo }) => [
           id,
           state,
@@ -62,7 +62,7 @@ export function addKeyCommands(cli: Command): void {
         ]),
       );
       printTable(
-        ['key of people encrypted with', 'people'],
+        ['key of people encrypted with', { amount: 'people' }],
         status.sealedBy.map(({ generation, subjects }) => [`key ${generation}`, String(subjects)]),
       );
       if (status.masterKeys.length > 1) process.stdout.write(`${adviceOn(status)}\n`);

@@ -120,16 +120,16 @@ function reportReconciliation(reconciliation: Reconciliation, json: boolean | un
     printTable(
       [
         'unit',
-        'opening',
-        'issued',
-        'redeemed',
-        'expired',
-        'cancelled',
-        'restored',
-        'closing',
-        'scheduled',
-        'debits',
-        'credits',
+        { amount: 'opening' },
+        { amount: 'issued' },
+        { amount: 'redeemed' },
+        { amount: 'expired' },
+        { amount: 'cancelled' },
+        { amount: 'restored' },
+        { amount: 'closing' },
+        { amount: 'scheduled' },
+        { amount: 'debits' },
+        { amount: 'credits' },
       ],
       units.map(({ unit, ...sums }) => [
         ...[
@@ -147,7 +147,7 @@ function reportReconciliation(reconciliation: Reconciliation, json: boolean | un
     );
     if (differences.length > 0)
       printTable(
-        ['difference', 'account', 'unit', 'ledger', 'against'],
+        ['difference', 'account', 'unit', { amount: 'ledger' }, { amount: 'against' }],
         differences.map(({ kind, account, unit, ledger, against }) => [
           kind,
           account ?? '',

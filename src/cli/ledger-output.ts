@@ -8,7 +8,16 @@ export function printStatement({ account, position, units, digest }: Statement):
   if (units.length === 0) process.stdout.write('no credit\n');
   for (const { unit, opening, closing, lines } of units) {
     printTable(
-      [unit, 'recorded', 'effective', 'who', 'reward', 'amount', 'balance', 'event'],
+      [
+        unit,
+        'recorded',
+        'effective',
+        'who',
+        'reward',
+        { amount: 'amount' },
+        { amount: 'balance' },
+        'event',
+      ],
       [
         ['opening', '', '', '', '', '', String(opening), ''],
         ...lines.map(

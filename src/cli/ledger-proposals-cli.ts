@@ -81,7 +81,7 @@ export function addProposalCommands(cli: Command): void {
       });
       if (json) return printJson(waiting);
       printTable(
-        ['id', 'account', 'user', 'amount', 'unit', 'reason', 'proposed by', 'until'],
+        ['id', 'account', 'user', { amount: 'amount' }, 'unit', 'reason', 'proposed by', 'until'],
         waiting.map((one) => [
           one.id,
           one.account ?? '',

@@ -43,7 +43,7 @@ async function deliveries(
   );
   if (options.json) return printJson(found);
   printTable(
-    ['id', 'type', 'state', 'attempts', 'next', 'reason', 'created'],
+    ['id', 'type', 'state', { amount: 'attempts' }, 'next', 'reason', 'created'],
     found.map(({ id, type, state: now, attempts, nextAttemptAt, reason, created }) => [
       id,
       type,

@@ -58,6 +58,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   applyToAll(cli, (command) =>
     command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false),
   );
+  addWide(cli);
   // A reader such as `head` may close the pipe: that is not an error of the command.
   process.stdout.on('error', () => undefined);
   try {
@@ -68,6 +69,18 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
+}
+
+/** Every command that prints tables for people has `--wide`. */
+function addWide(cli: Command): void {
+  applyToAll(cli, (command) => {
+    if (command.options.some(({ long }) => long === '--json'))
+      command.option('--wide', 'on a terminal: tables with all of their text');
+  });
+  cli.hook('preAction', async (_, command) => {
+    const { showWhole } = await import('./command-line.js');
+    showWhole(command.opts()['wide'] === true);
+  });
 }
 
 function applyToAll(command: Command, apply: (command: Command) => void): void {

@@ -53,7 +53,7 @@ export function addEndpointCommands(webhook: Command): void {
       const endpoints = await withCore(async (core) => done(await showEndpoints(core, scope)));
       if (json) return printJson(endpoints);
       printTable(
-        ['url', 'name', 'state', 'waiting', 'dead', 'last success'],
+        ['url', 'name', 'state', { amount: 'waiting' }, { amount: 'dead' }, 'last success'],
         endpoints.map(({ endpointUrl, name, state, waiting, dead, lastSuccess }) => [
           endpointUrl,
           name ?? '',
@@ -106,7 +106,7 @@ async function deliveries(tenant: string, options: DeliveriesOptions): Promise<v
   const found = await withCore(async (core) => done(await showDeliveries(core, scope, selection)));
   if (options.json) return printJson(found);
   printTable(
-    ['id', 'type', 'url', 'state', 'attempts', 'next', 'created'],
+    ['id', 'type', 'url', 'state', { amount: 'attempts' }, 'next', 'created'],
     found.map(({ id, type: of, endpointUrl, state: now, attempts, nextAttemptAt, created }) => [
       id,
       of,
@@ -128,7 +128,7 @@ async function show(tenant: string, id: string, { mode, json }: ScopeOptions): P
   for (const [name, value] of Object.entries(facts))
     process.stdout.write(`${name}: ${value ?? ''}\n`);
   printTable(
-    ['attempt', 'answer', 'ms'],
+    ['attempt', 'answer', { amount: 'ms' }],
     attempts.map(({ at, status, reason, ms }) => [at, String(status ?? reason), String(ms)]),
   );
 }

@@ -20,6 +20,7 @@ import type { ThemeJournal } from '../command-handling/theme-journal.js';
 import { TokenSecrets } from '../command-handling/token-secrets.js';
 import type { Config } from '../config/config.js';
 import type { SubjectId } from '../domain/personal.js';
+import type { Scope } from '../domain/scope.js';
 import type { EmbeddedPostgres } from '../embedded-postgres/embedded-postgres.js';
 import { EventCodec } from '../event-log/codec.js';
 import type { Actor } from '../event-log/envelope.js';
@@ -45,6 +46,7 @@ import type { Sealer } from '../privacy/sealed-bytes.js';
 import { WrappedKeys, type SubjectKeys } from '../privacy/subject-keys.js';
 import { ReadModelsIncomplete } from '../projecting/generations/live-generations.js';
 import type { Projector } from '../projecting/projector.js';
+import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
@@ -248,7 +250,7 @@ function wire({
     keys,
     streams,
     announceErasure: announce,
-    forgetInFiles: (scope, persons) => exports.forget(scope, persons),
+    forgetInFiles: (scope, persons) => forgetInKept({ pool, exports }, scope, persons),
     announceTenant: (alias) => announcedTenant(pool, alias, logger),
   });
   const { owners, tenants, moderations, erasures } = handling;
@@ -279,6 +281,16 @@ function wire({
     keyring,
     ...sealers(keyring),
   };
+}
+
+/** In results of operators' runs, and in files of exports. */
+async function forgetInKept(
+  { pool, exports }: Pick<Core, 'pool' | 'exports'>,
+  scope: Scope,
+  persons: readonly SubjectId[],
+): Promise<void> {
+  await forgetInRuns(pool, scope);
+  await exports.forget(scope, persons);
 }
 
 const rememberedIn = ({ rememberedStreamsMb: mb }: CoreOptions['config']): RememberedStreams =>

@@ -22,8 +22,9 @@ export interface SlotLimits {
   readonly pastMs: number;
   /**
    * From this many slots held on average, a group with more than its share of them, while others
-   * are there, has one at a time, and rests after each turn as long as that took. A turn counts for
-   * `pastMs`: what takes longer waits for something. Default: never.
+   * are there, has one at a time, and rests after each turn as long as that took; so does a member
+   * with more than its share of its group's. A turn counts for `pastMs`: what takes longer waits
+   * for something. Default: never.
    */
   readonly restFrom?: number;
   /** Parties that wait, in all; beyond it the group with most of them loses its newest one. */
@@ -40,20 +41,6 @@ export interface Turn {
   resume(): Promise<boolean>;
   /** Ends it, whatever its state. */
   end(): void;
-}
-
-interface Group {
-  readonly name: string;
-  readonly held: Held;
-  /** Without those that are held for long. */
-  readonly busy: Held;
-  waiting: number;
-  /** By member, those that had a slot longest ago first. */
-  readonly queues: Map<string, Place[]>;
-  /** When a turn that is not passing ended last. */
-  wasThereAt: number;
-  /** Rests that are not over. */
-  resting: number;
 }
 
 /** Times an equal share: groups that ask alike differ a little. */
@@ -85,6 +72,113 @@ class Held {
 
 type State = 'waiting' | 'holding' | 'paused' | 'over';
 
+/** A group among all, or a member among those of its group. */
+class Sharer {
+  readonly held: Held;
+  /** Without those that are held for long. */
+  readonly busy: Held;
+  waiting = 0;
+  /** When a turn that is not passing ended last. */
+  wasThereAt = -Infinity;
+  /** Rests that are not over. */
+  resting = 0;
+
+  constructor(
+    readonly name: string,
+    pastMs: number,
+  ) {
+    this.held = new Held(pastMs);
+    this.busy = new Held(pastMs);
+  }
+}
+
+/** Those that share the slots of one whole. */
+class Peers<T extends Sharer> {
+  /** Those that have a slot or wait; those that had a slot longest ago first. */
+  private readonly present = new Map<string, T>();
+  /** Those that had a slot a moment ago; those that left first come first. */
+  private readonly gone = new Map<string, T>();
+
+  constructor(
+    private readonly pastMs: number,
+    private readonly make: (name: string) => T,
+  ) {}
+
+  /** Those that have a slot or wait. */
+  all(): Iterable<T> {
+    return this.present.values();
+  }
+
+  /** It has a slot or waits, or is new. */
+  find(name: string): T {
+    return this.present.get(name) ?? this.make(name);
+  }
+
+  enter(name: string): T {
+    const one = this.gone.get(name) ?? this.find(name);
+    this.present.set(name, one);
+    this.gone.delete(name);
+    return one;
+  }
+
+  moveBehind(one: T): void {
+    this.present.delete(one.name);
+    this.present.set(one.name, one);
+  }
+
+  /** It goes, unless it has a slot or waits. */
+  drop(one: T): void {
+    // A turn that paused for long may be of one that has gone since, and come back as another.
+    if (one.held.now > 0 || one.waiting > 0 || this.present.get(one.name) !== one) return;
+    this.present.delete(one.name);
+    if (this.pastMs > 0 && elapsed() - one.wasThereAt <= this.pastMs) this.gone.set(one.name, one);
+  }
+
+  /** How many are there besides this one. */
+  othersThan({ name }: Sharer): number {
+    this.forget();
+    const isThere = this.present.has(name) || this.gone.has(name);
+    return this.present.size + this.gone.size - (isThere ? 1 : 0);
+  }
+
+  private forget(): void {
+    for (const [name, { held }] of this.gone) {
+      if (elapsed() - held.changedAt <= this.pastMs) return;
+      this.gone.delete(name);
+    }
+  }
+}
+
+class Member extends Sharer {
+  /** Its parties that wait. */
+  readonly queue: Place[] = [];
+}
+
+class Group extends Sharer {
+  readonly peers: Peers<Member>;
+
+  constructor(name: string, pastMs: number) {
+    super(name, pastMs);
+    this.peers = new Peers(pastMs, (member) => new Member(member, pastMs));
+  }
+}
+
+/** All groups together. */
+class Whole extends Sharer {
+  readonly peers: Peers<Group>;
+
+  constructor(pastMs: number) {
+    super('', pastMs);
+    this.peers = new Peers(pastMs, (group) => new Group(group, pastMs));
+  }
+}
+
+/** Who has a slot: a member, its group and the whole have it. */
+interface Sharers {
+  readonly group: Group;
+  readonly member: Member;
+}
+
 /**
  * A few slots for many parties. A free slot goes to the group that has fewest; so a group whose
  * work takes long has no more of the slots' time than the others. Within a group its members take
@@ -93,113 +187,97 @@ type State = 'waiting' | 'holding' | 'paused' | 'over';
  * have more of it than an equal share.
  */
 export class FairSlots {
-  /** Groups that have a slot or wait; those that had a slot longest ago first. */
-  private readonly groups = new Map<string, Group>();
-  /** Groups that had a slot a moment ago; those that left first come first. */
-  private readonly gone = new Map<string, Group>();
-  private readonly held: Held;
-  /** Without those that are held for long. */
-  private readonly busy: Held;
+  private readonly whole: Whole;
   /** Turns that count as busy, where that matters; those that began first come first. */
   private readonly young = new Set<Place>();
   private ageing = false;
-  private waiting = 0;
 
   constructor(private readonly limits: SlotLimits) {
-    this.held = new Held(limits.pastMs);
-    this.busy = new Held(limits.pastMs);
+    this.whole = new Whole(limits.pastMs);
   }
 
   /** Asks for a slot. */
   enter({ group, member, isPassing = false }: Party): Turn {
-    const place = new Place(this, this.groupOf(group), { member, isPassing });
+    const place = new Place(this, this.sharersOf(group, member), isPassing);
     this.queue(place);
     this.serve();
-    if (this.waiting > this.limits.waitingMax) this.displaced(place.group, member)?.end();
+    if (this.whole.waiting > this.limits.waitingMax) this.displaced(place.sharers)?.end();
     return place;
   }
 
   /** Slots held on average of the moment before. */
   average(): number {
-    return this.held.average();
+    return this.whole.held.average();
   }
 
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
-    const group = this.groups.get(name) ?? newGroup(name, this.limits.pastMs);
-    if (this.waiting < this.limits.waitingMax) return false;
-    if (this.held.now < this.limits.slots && group.held.now < this.maxOf(group)) return false;
-    const most = this.crowded(group, 1);
-    return most === group && longest(group, member, 1) === member;
+    const { held, waiting, peers } = this.whole;
+    const { slots, waitingMax } = this.limits;
+    if (waiting < waitingMax) return false;
+    const group = peers.find(name);
+    if (held.now < slots && group.held.now < this.maxOf(group)) return false;
+    const own = group.peers.find(member);
+    return longest(peers.all(), group, 1) === group && longest(group.peers.all(), own, 1) === own;
   }
 
   /** For `Place`: it waits again, before the others of its member. */
   requeue(place: Place): void {
-    // It may have gone since, and come back as another one.
-    place.group = this.groupOf(place.group.name);
+    const { group, member } = place.sharers;
+    // They may have gone since, and come back as others.
+    place.sharers = this.sharersOf(group.name, member.name);
     this.queue(place, true);
     this.serve();
   }
 
   /** For `Place`: it has left this state. */
   left(place: Place, state: State): void {
-    const { group } = place;
+    const { group, member } = place.sharers;
     if (state === 'holding') {
-      this.hold(group, -1);
+      this.count(place, 'held', -1);
       this.isPast(place);
-      this.rest(group, elapsed() - place.heldSince);
-      if (!place.isPassing) group.wasThereAt = elapsed();
-      this.moveBehind(group);
+      const turnMs = elapsed() - place.heldSince;
+      this.rest(group, this.whole, turnMs);
+      this.rest(member, group, turnMs);
+      if (!place.isPassing) group.wasThereAt = member.wasThereAt = elapsed();
+      this.whole.peers.moveBehind(group);
     }
     if (state === 'waiting') this.unqueue(place);
-    this.drop(group);
+    group.peers.drop(member);
+    this.whole.peers.drop(group);
     this.serve();
   }
 
-  private groupOf(name: string): Group {
-    const known = this.groups.get(name) ?? this.gone.get(name);
-    const group = known ?? newGroup(name, this.limits.pastMs);
-    this.groups.set(name, group);
-    this.gone.delete(name);
-    return group;
+  private sharersOf(groupName: string, memberName: string): Sharers {
+    const group = this.whole.peers.enter(groupName);
+    return { group, member: group.peers.enter(memberName) };
   }
 
   private queue(place: Place, first = false): void {
-    const { group, member } = place;
-    const queue = group.queues.get(member) ?? [];
+    const { queue } = place.sharers.member;
     if (first) queue.unshift(place);
     else queue.push(place);
-    group.queues.set(member, queue);
-    group.waiting += 1;
-    this.waiting += 1;
+    this.countWaiting(place, 1);
   }
 
   private unqueue(place: Place): void {
-    const { group, member } = place;
-    const queue = group.queues.get(member) ?? [];
+    const { queue } = place.sharers.member;
     queue.splice(queue.indexOf(place), 1);
-    if (queue.length === 0) group.queues.delete(member);
-    group.waiting -= 1;
-    this.waiting -= 1;
+    this.countWaiting(place, -1);
   }
 
-  private moveBehind(group: Group): void {
-    this.groups.delete(group.name);
-    this.groups.set(group.name, group);
+  private countWaiting({ sharers: { group, member } }: Place, more: 1 | -1): void {
+    for (const one of [this.whole, group, member]) one.waiting += more;
   }
 
-  private drop(group: Group): void {
-    // A turn that paused for long may be of a group that has gone since, and come back as another.
-    if (group.held.now > 0 || group.waiting > 0 || this.groups.get(group.name) !== group) return;
-    this.groups.delete(group.name);
-    const { pastMs } = this.limits;
-    if (pastMs > 0 && elapsed() - group.wasThereAt <= pastMs) this.gone.set(group.name, group);
+  private count({ sharers: { group, member } }: Place, what: 'held' | 'busy', more: 1 | -1): void {
+    for (const one of [this.whole, group, member]) one[what].add(more);
   }
 
   private serve(): void {
     this.age();
-    while (this.held.now < this.limits.slots && this.waiting > 0) {
-      const next = this.nextGroup();
+    while (this.whole.held.now < this.limits.slots && this.whole.waiting > 0) {
+      const next = this.next();
       if (next === undefined) break;
       this.begin(next);
     }
@@ -215,15 +293,13 @@ export class FairSlots {
   }
 
   private isPast(place: Place): void {
-    if (!this.young.delete(place)) return;
-    place.group.busy.add(-1);
-    this.busy.add(-1);
+    if (this.young.delete(place)) this.count(place, 'busy', -1);
   }
 
-  /** A group whose only slot is held for long may have another. */
+  /** Who has one slot at a time, and holds it for long, may have another. */
   private serveOnceAged(): void {
     const [oldest] = this.young;
-    if (this.waiting === 0 || oldest === undefined || this.ageing) return;
+    if (this.whole.waiting === 0 || oldest === undefined || this.ageing) return;
     this.ageing = true;
     const serve = (): void => {
       this.ageing = false;
@@ -233,107 +309,86 @@ export class FairSlots {
     after(Math.max(0, oldest.heldSince + pastMs - elapsed()), serve, { keepsProcess: false });
   }
 
-  /** Of those that may have another slot, the one with fewest; of these, the one served first. */
-  private nextGroup(): Group | undefined {
-    let next: Group | undefined;
-    for (const group of this.groups.values())
-      if (
-        group.waiting > 0 &&
-        group.held.now < this.maxOf(group) &&
-        group.held.now < (next?.held.now ?? Infinity)
-      )
-        next = group;
+  /** Of the groups that may have another slot, the one with fewest, then the one served first. */
+  private next(): Place | undefined {
+    let fewest = Infinity;
+    let next: Place | undefined;
+    for (const group of this.whole.peers.all()) {
+      const { now } = group.held;
+      if (group.waiting === 0 || now >= fewest || now >= this.maxOf(group)) continue;
+      const first = this.nextOf(group);
+      if (first !== undefined) [next, fewest] = [first, now];
+    }
     return next;
+  }
+
+  private nextOf(group: Group): Place | undefined {
+    for (const member of group.peers.all())
+      if (member.waiting > 0 && this.mayHaveOne(member, group)) return member.queue[0];
+    return undefined;
+  }
+
+  private mayHaveOne(member: Member, group: Group): boolean {
+    if (group.peers.othersThan(member) === 0) return true;
+    return member.resting === 0 && !(member.busy.now > 0 && this.isGreedy(member, group));
   }
 
   private maxOf(group: Group): number {
     const { slots, perGroupMax, aloneMax } = this.limits;
-    const others = this.othersThan(group);
+    const others = this.whole.peers.othersThan(group);
     if (others === 0) return aloneMax;
     if (group.resting > 0) return 0;
-    if (this.isGreedy(group)) return Math.min(perGroupMax, 1 + group.held.now - group.busy.now);
+    if (this.isGreedy(group, this.whole))
+      return Math.min(perGroupMax, 1 + group.held.now - group.busy.now);
     const share = slots / (others + 1);
     if (group.held.average() <= share) return perGroupMax;
     return Math.min(perGroupMax, Math.max(1, Math.floor(share)));
   }
 
-  /** Groups that are there besides this one. */
-  private othersThan({ name }: Group): number {
-    this.forget();
-    const isThere = this.groups.has(name) || this.gone.has(name);
-    return this.groups.size + this.gone.size - (isThere ? 1 : 0);
-  }
-
   /** It is busy with more than an equal share of what is at work, and that is not little. */
-  private isGreedy(group: Group): boolean {
-    const others = this.othersThan(group);
-    const busy = this.busy.average();
+  private isGreedy(one: Sharer, within: Whole | Group): boolean {
+    const others = within.peers.othersThan(one);
+    const busy = within.busy.average();
     if (others === 0 || busy < (this.limits.restFrom ?? Infinity)) return false;
-    return group.busy.average() > (GREEDY_FROM * busy) / (others + 1);
+    return one.busy.average() > (GREEDY_FROM * busy) / (others + 1);
   }
 
-  private rest(group: Group, turnMs: number): void {
-    if (!this.isGreedy(group)) return;
-    group.resting += 1;
+  private rest(one: Sharer, within: Whole | Group, turnMs: number): void {
+    if (!this.isGreedy(one, within)) return;
+    one.resting += 1;
     const end = (): void => {
-      group.resting -= 1;
+      one.resting -= 1;
       this.serve();
     };
     // A long turn is past when the past no longer counts.
     after(Math.min(turnMs, this.limits.pastMs), end, { keepsProcess: false });
   }
 
-  private forget(): void {
-    for (const [name, { held }] of this.gone) {
-      if (elapsed() - held.changedAt <= this.limits.pastMs) return;
-      this.gone.delete(name);
-    }
-  }
-
-  private hold(group: Group, more: 1 | -1): void {
-    group.held.add(more);
-    this.held.add(more);
-  }
-
-  private begin(group: Group): void {
-    const [first] = group.queues;
-    const place = first?.[1][0];
-    if (first === undefined || place === undefined) return;
-    const [member, queue] = first;
+  private begin(place: Place): void {
+    const { group, member } = place.sharers;
     this.unqueue(place);
-    // Behind the other members, and the group behind the others.
-    if (group.queues.delete(member)) group.queues.set(member, queue);
-    this.moveBehind(group);
-    this.hold(group, 1);
+    group.peers.moveBehind(member);
+    this.whole.peers.moveBehind(group);
+    this.count(place, 'held', 1);
     place.begin();
     if (this.limits.restFrom === undefined) return;
-    group.busy.add(1);
-    this.busy.add(1);
+    this.count(place, 'busy', 1);
     this.young.add(place);
   }
 
   /** The newest of the member with most, in the group with most; a newcomer's own where equal. */
-  private displaced(newcomers: Group, member: string): Place | undefined {
-    const group = this.crowded(newcomers, 0);
-    return group.queues.get(longest(group, group === newcomers ? member : '', 0))?.at(-1);
-  }
-
-  /** @param more of the given group's parties that wait, besides those that are counted. */
-  private crowded(given: Group, more: number): Group {
-    let most = given;
-    for (const group of this.groups.values())
-      if (group !== given && group.waiting > most.waiting + (most === given ? more : 0))
-        most = group;
-    return most;
+  private displaced({ group: own, member }: Sharers): Place | undefined {
+    const group = longest(this.whole.peers.all(), own, 0);
+    const none = new Member('', 0);
+    return longest(group.peers.all(), group === own ? member : none, 0).queue.at(-1);
   }
 }
 
-/** The member with most that wait; the given one where equal. @param more of the given one's. */
-function longest({ queues }: Group, given: string, more: number): string {
+/** Who has most that wait; the given one where equal. @param more of the given one's. */
+function longest<T extends Sharer>(all: Iterable<T>, given: T, more: number): T {
   let most = given;
-  let length = (queues.get(given)?.length ?? 0) + more;
-  for (const [member, queue] of queues)
-    if (queue.length > length) [most, length] = [member, queue.length];
+  for (const one of all)
+    if (one !== given && one.waiting > most.waiting + (most === given ? more : 0)) most = one;
   return most;
 }
 
@@ -345,16 +400,11 @@ class Place implements Turn {
   private state: State = 'waiting';
   private settle: (begun: boolean) => void = () => undefined;
 
-  readonly member: string;
-  readonly isPassing: boolean;
-
   constructor(
     private readonly slots: FairSlots,
-    public group: Group,
-    { member, isPassing }: Required<Omit<Party, 'group'>>,
+    public sharers: Sharers,
+    readonly isPassing: boolean,
   ) {
-    this.member = member;
-    this.isPassing = isPassing;
     this.begun = this.next();
   }
 
@@ -393,13 +443,3 @@ class Place implements Turn {
     return new Promise((resolve) => (this.settle = resolve));
   }
 }
-
-const newGroup = (name: string, pastMs: number): Group => ({
-  name,
-  held: new Held(pastMs),
-  busy: new Held(pastMs),
-  waiting: 0,
-  queues: new Map(),
-  wasThereAt: -Infinity,
-  resting: 0,
-});

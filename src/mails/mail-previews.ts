@@ -4,7 +4,7 @@ import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Themes } from '../themes/themes.js';
 import { previewMail, type PreviewedMail } from './content/mail-preview.js';
 import type { RenderedMail } from './content/rendered-mail.js';
-import { isMailAddress, sameAddress } from './mail-address.js';
+import { isMailAddress, sameAddress, senderOf } from './mail-address.js';
 import { mimeOf } from './sending/mime.js';
 import type { Sent, SmtpSender } from './sending/smtp-sender.js';
 import type { TestAddresses } from './settings/test-addresses.js';
@@ -58,16 +58,15 @@ export class MailPreviews {
     if (smtp === undefined) return { kind: 'failed', reason: 'there is no mail server' };
     const { tenant, mode } = preview.scope;
     const localized = await themes.themeFor(tenant, mode, preview.locale);
-    const { fromName: name, fromAddress } = localized.theme.email.configuration;
-    const address = isMailAddress(fromAddress ?? '') ? (fromAddress ?? '') : mailFrom();
-    const host = address.slice(address.lastIndexOf('@') + 1);
+    const from = senderOf(localized.theme.email.configuration, mailFrom());
+    const host = from.address.slice(from.address.lastIndexOf('@') + 1);
     const bytes = await mimeOf(previewMail(localized, preview, publicUrl()), {
-      from: { name, address },
+      from,
       to,
       messageId: `${names.digest('mail preview', id).slice(0, 40)}@${host}`,
       unsubscribeUrl: null,
       date: new Date(timeNow()),
     });
-    return smtp.send({ from: address, to, bytes });
+    return smtp.send({ from: from.address, to, bytes });
   }
 }

@@ -93,7 +93,7 @@ type ChainRefusal =
   | { readonly code: 'CHAIN_EMPTY'; readonly scope: Scope }
   /** A digest on top of it would vouch for unverified events. */
   | { readonly code: 'SEAL_NOT_SIGNED_HERE' }
-  | { readonly code: 'VERIFICATION_STOPPED' | 'NOTHING_LOST' };
+  | { readonly code: 'RECONCILIATION_STOPPED' | 'VERIFICATION_STOPPED' | 'NOTHING_LOST' };
 
 type ReactionRefusal = {
   readonly code: 'REACTION_ID_MALFORMED' | 'REACTION_NOT_PARKED';

@@ -80,6 +80,7 @@ const TEXTS: Texts = {
   SEAL_NOT_SIGNED_HERE: () =>
     'the newest seal of this chain was not signed by this installation: `ledger verify` says where the chain breaks',
   // The command line has its own text; over HTTP the run's state says it.
+  RECONCILIATION_STOPPED: () => 'stopped before the end',
   VERIFICATION_STOPPED: () => 'stopped before the end; no break was found so far',
   NOTHING_LOST: () => 'nothing was lost: there is nothing to acknowledge',
 

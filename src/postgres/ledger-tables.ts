@@ -25,6 +25,7 @@ export interface LedgerTables {
   'ledger.log_losses': LogLosses;
   'ledger.log_seals': LogSeals;
   'ledger.mail_deliveries': MailDeliveries;
+  'ledger.operation_runs': OperationRuns;
   'ledger.operator_sessions': OperatorSessions;
   'ledger.parked_events': ParkedEvents;
   'ledger.parked_reactions': ParkedReactions;
@@ -185,6 +186,28 @@ interface MailDeliveries {
   claimed_by: number | null;
   reason: string | null;
   ended_at: Date | null;
+}
+
+interface OperationRuns {
+  id: string;
+  operation: string;
+  operator: string;
+  tenant: string | null;
+  mode: string | null;
+  owner: number;
+  state: string;
+  cancel_requested: Generated<boolean>;
+  phase: string | null;
+  done: Int8WithDefault;
+  total: bigint | null;
+  started_at: Generated<Date>;
+  beat_at: Generated<Date>;
+  finished_at: Date | null;
+  parameters: Buffer | null;
+  result: Buffer | null;
+  error: Buffer | null;
+  names_people: Generated<boolean>;
+  forgotten: Generated<boolean>;
 }
 
 interface OperatorSessions {

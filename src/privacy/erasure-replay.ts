@@ -51,6 +51,8 @@ export async function replayErasures(
   const unused = await unusedFileKeys(pool);
   if (unused.length > 0) await keys.destroy(unused);
   destroyed += unused.length;
+  // Of a restored database: what operators' runs say may name these people.
+  if (destroyed > 0) await forgetRuns(pool);
   await writeMark(pool, logId, at);
   return { events, destroyed };
 }
@@ -72,6 +74,11 @@ async function destroyAlive(
   // Also subjects without a row: no key is made for them later.
   await keys.destroy(erased);
   return Number(row?.alive ?? 0);
+}
+
+function forgetRuns(pool: Pool): Promise<number> {
+  const gone = { forgotten: true, parameters: null, result: null, error: null };
+  return run(pool, tables.updateTable('ledger.operation_runs').set(gone));
 }
 
 async function readMark(pool: Pool, logId: string): Promise<Position | undefined> {

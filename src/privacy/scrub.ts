@@ -165,7 +165,7 @@ function tablesToRewrite(client: PoolClient): Promise<TableToRewrite[]> {
     sql<TableToRewrite>`
       select schemaname as schema, tablename as name,
         pg_table_size(format('%I.%I', schemaname, tablename)::regclass)::float8 as bytes from pg_tables
-      where (schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname, tablename) = ('ledger', 'idempotency_keys'))
+      where (schemaname = 'vault' or schemaname like 'rm\\_%' or (schemaname = 'ledger' and tablename in ('idempotency_keys', 'operation_runs')))
         and tablename !~ '__(copy|changes)$'
       order by 1, 2`,
   );

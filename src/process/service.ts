@@ -81,11 +81,10 @@ export interface Service {
 
 /** Starts the whole process: stores, read models, policies, jobs, HTTP, by its roles. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, logger } = options;
+  const { config, logger, version } = options;
   const operators = await OperatorsFile.open(config.operatorsFile, logger);
   const registry = createMetricsRegistry();
   const metrics = new LedgerMetrics(registry);
-  const { version } = options;
   const resources = new ResourceMetrics(registry, { version, node: process.version });
   return startInOrder(async (start) => {
     await start(startTracing({ logger, environment: process.env }));
@@ -96,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const rateLimits = new RateLimits(core.pool, core.names, core.streams);
     const pools = await startPools(start, core, options, resources);
     const { jobsPool, operationsPool, exportsPools, slowReads } = pools;
-    const runs = await start(startOperationRuns(options));
+    const runs = await start(startOperationRuns(stores, options));
     const visits = await start(startVisits(core, options));
     const downloads = await start(startDownloadRecords(core, options));
     const { jobs: observeJobs, webhooks: observeWebhooks, mails: observeMails } = resources;

@@ -37,6 +37,7 @@ import { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import { postgresProjectionStores } from '../projecting/following/projection-stores.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
+import { purgeRuns } from '../runs/recorded-runs.js';
 import type { SeenAttempt } from '../webhooks/deliveries/webhook-sender.js';
 import { Themes } from '../themes/themes.js';
 import { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
@@ -215,7 +216,8 @@ function jobsOf(
     commands,
     moderations,
     erasures,
-    purgeKeys: async () => (await purgeAnswers(pool)) + (await rateLimits.purge()),
+    purgeKeys: async () =>
+      (await purgeAnswers(pool)) + (await purgeRuns(pool)) + (await rateLimits.purge()),
     scrubErased: () => scrubIfNeeded(jobsPool, { readModels }),
     checkErasures: () => replayErasures(pool, log, keys),
     finishKeyRotation: async () => {

@@ -15,6 +15,7 @@ import { ShareLinkVisits } from '../http/share-links/share-link-visits.js';
 import { defaultFrom } from '../mails/mails.js';
 import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
 import { openPool } from '../postgres/database.js';
+import { RecordedRuns } from '../runs/recorded-runs.js';
 import { SlowReads } from '../projecting/following/slow-reads.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
@@ -50,8 +51,11 @@ export function startSlowReads(
   return { part: { slowReads: new SlowReads(pool, max), pool }, undo: () => pool.end() };
 }
 
-export function startOperationRuns({ logger }: ServiceOptions): Started<OperationRuns> {
-  const runs = new OperationRuns(logger);
+export function startOperationRuns(
+  { core: { pool, answerSealer }, presence }: Stores,
+  { logger }: ServiceOptions,
+): Started<OperationRuns> {
+  const runs = new OperationRuns(new RecordedRuns(pool, answerSealer, presence.id), logger);
   return { part: runs, undo: () => runs.close() };
 }
 
@@ -127,6 +131,7 @@ export async function startApplication(
     logAddresses: config.logAddresses,
     hasOperationsListener: config.operationsPort !== undefined,
   });
+  parts.runs.isBusy = () => edge.isBusy;
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { isMailAddress } from '../mails/mail-address.js';
 import { faultsInAnyVariables, templateFaults } from '../templates/template-faults.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { isMembers } from './merge-members.js';
@@ -39,7 +40,7 @@ interface Fault {
 
 /** What the schema says of a text in general, and `FAULTS` exactly. */
 const isOfText = ({ schemaPath, params }: ErrorObject): boolean =>
-  /\/\$defs\/[A-Za-z]+\/(?:pattern|not)$/.test(schemaPath) ||
+  /\/\$defs\/(?:[A-Za-z]+\/(?:pattern|not)$|address\/)/.test(schemaPath) ||
   params['limit'] === TEMPLATE_CHARACTERS_MAX;
 
 interface Validators {
@@ -115,7 +116,10 @@ const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
   font: none,
   label: oneLine,
   sender: oneLine,
-  address: none,
+  address: (text) =>
+    isMailAddress(text) && !text.includes('{{')
+      ? []
+      : ['must be one e-mail address, such as shop@example.com'],
   markdown,
   markdownText: markdown,
   line: (text, variables) => [...oneLine(text), ...template(text, variables)],

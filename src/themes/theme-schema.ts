@@ -1,3 +1,4 @@
+import { MAIL_ADDRESS, MAIL_ADDRESS_CHARACTERS_MAX } from '../mails/mail-address.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { MAIL_TYPES, WIDGET_TYPES } from './theme-instance.js';
 
@@ -47,11 +48,12 @@ const DEFS = {
     not: { pattern: '\\{\\{' },
   },
   address: {
-    description: 'An e-mail address; no template',
+    description: 'One e-mail address, from which mails can be sent; no template',
     type: 'string',
     format: 'email',
     minLength: 5,
-    maxLength: 320,
+    maxLength: MAIL_ADDRESS_CHARACTERS_MAX,
+    pattern: MAIL_ADDRESS.source,
     not: { pattern: '\\{\\{' },
   },
   markdown: { description: 'A template, in markdown', ...TEMPLATE },

@@ -3,6 +3,7 @@ import { makeOperatorKey } from '../../src/config/operators.js';
 import { loadConfig } from '../../src/config/config.js';
 import { exportJobsOn, type ExportProcess } from '../../src/core/export-jobs-on.js';
 import type { ExportJobs } from '../../src/exports/jobs/export-jobs.js';
+import { claimExport, waitingExports } from '../../src/exports/storage/export-file-rows.js';
 import { startExportsPools } from '../../src/process/start-exports.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
@@ -94,6 +95,15 @@ const downloaded = async (id: string): Promise<number> => {
 const fileOf = async (id: string): Promise<Buffer> =>
   Buffer.from(await (await download(id)).arrayBuffer());
 
+async function operation(path: string, method = 'GET') {
+  const response = await fetch(`${api.origin}/operations/exports/${tenant.alias}${path}`, {
+    method,
+    headers: { authorization: basic(`:${operator.key}`) },
+  });
+  return { status: response.status, body: (await response.json()) as Json };
+}
+const cancel = (id: string, mode = 'live') => operation(`/${id}?mode=${mode}`, 'DELETE');
+
 /** Meanwhile a process writes what waits. */
 async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const worker = await RunningService.start(stores, { ROLES: 'worker' });
@@ -127,17 +137,22 @@ async function abandon(id: string, failures: number, attempt: string): Promise<v
   );
 }
 
+/** Log lines of `jobsOn`, of all exports. */
+const warnings: object[] = [];
+const warningsOf = (id: string): readonly object[] =>
+  warnings.filter((line) => 'exportId' in line && line.exportId === id);
+
 /** What writes exports, one at a time. */
 const jobsOn = (
   jobsPool: typeof pool,
-  presence: ProcessPresence,
+  presence: Pick<ProcessPresence, 'id'>,
   over: Pick<ExportProcess, 'readModels' | 'stalledAfterMs' | 'isBusy'>,
 ): ExportJobs =>
   exportJobsOn(api.service.core, {
     pool: jobsPool,
     snapshots: jobsPool,
     presence,
-    logger: { warn: () => undefined },
+    logger: { warn: (line) => void warnings.push(line) },
     generations: new LiveGenerations(jobsPool, accountProjectors),
     publicUrl: () => api.origin,
     atOnce: 1,
@@ -263,7 +278,7 @@ test('exports that do not fit the room of the tenant are aborted', async () => {
   });
 });
 
-test('whoever is forgotten while a file is written is in no file', async () => {
+test('progress is shown while a file is written; whoever is forgotten then is in no file', async () => {
   const named = async (word: string): Promise<string> => {
     const id = personal(word);
     await tenant.live.post(`/open/account/${id}/user/${id}`, { id, accountId: id });
@@ -292,6 +307,11 @@ test('whoever is forgotten while a file is written is in no file', async () => {
         return rows.length > 0;
       }, WITHIN_MS);
       first = await attempts();
+      await until(async () => (await show(id)).stats !== null, WITHIN_MS);
+      expect(await show(id)).toMatchObject({
+        status: 'PENDING',
+        stats: { rowsDone: 0, rowsTotal: 3 },
+      });
       const { status } = await tenant.live.call('DELETE', `/open/account/${bob}/user/${bob}`);
       expect(status).toBe(204);
       await holder.query('commit');
@@ -363,11 +383,61 @@ test('an attempt that hangs without an error ends, counts as failed, and leaves 
       stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
     });
     await until(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
+    const reason = 'nothing was written for 0.5 s';
+    await until(() => warningsOf(id).length === 2, WITHIN_MS);
+    expect(warningsOf(id)).toEqual([
+      { exportId: id, reason, failures: 3 },
+      { exportId: id, reason: `failed 3 times: ${reason}` },
+    ]);
   } finally {
     holder.release(true);
     await jobs.stop();
     await presence.stop();
     await jobsPool.end();
+  }
+});
+
+test('an export that is interrupted is named in the log', async () => {
+  const away = {
+    get id(): number {
+      throw new Error('away');
+    },
+  };
+  const id = await ask();
+  const jobs = jobsOn(pool, away, { readModels: { waitFor: () => Promise.resolve(true) } });
+  jobs.start();
+  await until(() => warningsOf(id).length > 0, WITHIN_MS);
+  await jobs.stop();
+  expect(warningsOf(id)[0]).toEqual({ exportId: id, error: expect.any(String) as string });
+  expect(await cancel(id)).toMatchObject({ status: 200 });
+});
+
+test('of a tenant and mode one export is written at a time, beside that of the other mode', async () => {
+  const presence = new ProcessPresence(pool);
+  await presence.start();
+  try {
+    const [first, second] = [await ask(), await ask('REWARD')];
+    const { body } = await tenant.test.post<Shown>('/export', { type: 'USER' });
+    let attempts = 0;
+    const claimed = async (exportId: string): Promise<boolean> => {
+      const attempt = `0b7a3d52-1f0e-4c57-9d0f-00000000000${(attempts += 1)}`;
+      const claim = { attempt, owner: presence.id, expiresAt: Date.now() + WITHIN_MS };
+      const destroyKey = () => Promise.resolve();
+      return (await claimExport(pool, { exportId }, { ...claim, destroyKey })) !== undefined;
+    };
+    const waiting = async () =>
+      (await waitingExports(pool))
+        .filter(({ scope }) => scope.tenant === tenant.alias)
+        .map(({ exportId }) => exportId);
+    expect(new Set(await waiting())).toEqual(new Set([first, body.id]));
+    expect(await claimed(first)).toBe(true);
+    expect(await waiting()).toEqual([body.id]);
+    expect([await claimed(second), await claimed(body.id)]).toEqual([false, true]);
+    expect(await waiting()).toEqual([]);
+    for (const id of [first, second]) await cancel(id);
+    expect(await cancel(body.id, 'test')).toMatchObject({ body: { status: 'ABORTED' } });
+  } finally {
+    await presence.stop();
   }
 });
 
@@ -436,12 +506,6 @@ test('at most 100 of a tenant wait, in both modes together; cancelling makes roo
       refusal(400, 'BAD_REQUEST'),
     );
   const [first = ''] = ids;
-  const operations = `${api.origin}/operations/exports/${tenant.alias}`;
-  const headers = { authorization: basic(`:${operator.key}`) };
-  const cancel = async (id: string, mode = 'live') => {
-    const response = await fetch(`${operations}/${id}?mode=${mode}`, { method: 'DELETE', headers });
-    return { status: response.status, body: (await response.json()) as Json };
-  };
   expect(await cancel(first, 'test')).toEqual(refusal(404, 'EXPORT_NOT_FOUND'));
   expect(await cancel(first)).toMatchObject({
     status: 200,
@@ -450,8 +514,8 @@ test('at most 100 of a tenant wait, in both modes together; cancelling makes roo
   expect(await cancel(first)).toEqual(refusal(400, 'BAD_REQUEST'));
   expect(await show(first)).toMatchObject({ status: 'ABORTED' });
   expect((await tenant.live.post('/export', { type: 'USER' })).status).toBe(201);
-  const listed = await fetch(`${operations}?limit=2`, { headers });
-  expect(((await listed.json()) as Json[]).length).toBe(2);
+  const { body: listed } = await operation('?limit=2');
+  expect(listed).toHaveLength(2);
   const other = await api.createTenant();
   expect((await other.live.post('/export', { type: 'USER' })).status).toBe(201);
 });

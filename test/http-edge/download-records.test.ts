@@ -100,7 +100,7 @@ test('what could not be recorded is sent again as the same command, for a day', 
   await records.write();
   expect(sent).toEqual([['e', 'live-1', 1, 1_000]]);
   expect(commandIds).toEqual(['id-1', 'id-1']);
-  expect(lines).toEqual([{ downloads: 1, isGivenUp: false, error: 'Error' }]);
+  expect(lines).toEqual([{ exportId: 'e', downloads: 1, isGivenUp: false, error: 'Error' }]);
   broken.is = true;
   records.note(download('f'));
   now += 25 * SUMMED_MS;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { PromisedValue } from '../../src/domain/program.js';
 import { acceptedLocales } from '../../src/http/share-pages/accept-language.js';
+import { noPage } from '../../src/http/share-pages/no-page.js';
 import { PageSkeletons, type PageFacts } from '../../src/http/share-pages/page-skeletons.js';
 import { localeFor } from '../../src/http/share-pages/page-themes.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
@@ -173,7 +174,7 @@ describe('whatever people are called and themes hold', () => {
     const own = new PageSkeletons();
     const facts: PageFacts = {
       tenant: 'acme',
-      theme: theme({ text: '*a* '.repeat(120) + 'x '.repeat(9_000) }),
+      theme: theme({ text: '*a* '.repeat(25) + 'x '.repeat(9_000) }),
       locale: 'en',
       name: null,
       code: 'ANNLEE',
@@ -214,6 +215,32 @@ describe("the visitor's language", () => {
     [[], ['de'], null],
   ])('%j, of a theme in %j, is %s', (locales, published, expected) => {
     expect(localeFor(locales, (locale) => published.includes(locale))).toBe(expected);
+  });
+});
+
+describe('the page of what there is not', () => {
+  test('has words in the languages that rewards have, and English for all others', () => {
+    const reward = {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 10,
+      monthsDiscountIsValid: null,
+    } as const;
+    const titles = new Set<string>();
+    for (const letters of fc
+      .sample(fc.stringMatching(/^[a-z]{2}$/), 200)
+      .concat('en de es fr it nl pt'.split(' '))) {
+      const { html } = noPage(letters);
+      const hasWords = /[a-z]/i.test(rewardInWords(reward, letters) ?? '');
+      expect([letters, between(html, '<html lang="', '"')]).toEqual([
+        letters,
+        hasWords ? letters : 'en',
+      ]);
+      titles.add(between(html, '<title>', '</title>'));
+      expect(html).not.toMatch(
+        /<(?!\/?(?:html|head|meta|title|style|body|main|h1|div|p)\b|!doctype)/,
+      );
+    }
+    expect(titles.size).toBe(7);
   });
 });
 

@@ -2,13 +2,19 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyReply } from 'fastify';
-import { OperationRuns, type ShownRun } from '../../src/http/operations/operation-runs.js';
+import {
+  OperationRuns,
+  type RunContext,
+  type ShownRun,
+} from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
+import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';
+import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
 import { sendRaw } from '../support/raw-http.js';
@@ -563,37 +569,73 @@ describe('an operation that takes longer than an answer may', () => {
     return { told, reply: reply as unknown as FastifyReply };
   };
 
+  const runsOf = (answerMs?: number): OperationRuns => {
+    const { pool, answerSealer } = running.service.service.core;
+    const recorded = new RecordedRuns(pool, answerSealer, 1);
+    return new OperationRuns(recorded, { warn: () => undefined }, answerMs);
+  };
+  const untilStopped = ({ signal }: RunContext): Promise<object> =>
+    new Promise((resolve) =>
+      signal.addEventListener('abort', () => resolve({ stopped: true }), { once: true }),
+    );
+
   test('is answered with its run, which shows the result when it is done, and stops on request', async () => {
-    const runs = new OperationRuns({ warn: () => undefined }, 0);
+    const runs = runsOf(0);
     const { told, reply } = replyTo();
-    const call = { reply, operator };
-    const shown = await answerWithRun(runs, call, 'ledger replay', ({ signal, onProgress }) => {
-      onProgress('replaying', 5, 10);
-      return new Promise((resolve) =>
-        signal.addEventListener('abort', () => resolve({ stopped: true })),
-      );
+    const asked = { operation: 'ledger verify', by: operator.name };
+    const started = await runs.start(asked, (context) => {
+      context.onProgress('verifying', 5, 10);
+      return untilStopped(context);
     });
+    await eventually(() => Promise.resolve(started?.shown().progress?.done === 5));
+    const shown = (await answerWithRun(runs, reply, started)) as ShownRun;
     expect(shown).toMatchObject({
       state: 'running',
       result: null,
-      progress: { phase: 'replaying', done: 5, total: 10 },
+      progress: { phase: 'verifying', done: 5, total: 10 },
     });
-    const { id } = shown as ShownRun;
+    const { id } = shown;
     expect(told).toMatchObject({ status: 202, headers: { Location: `/operations/runs/${id}` } });
-    const run = runs.find(id);
-    run?.cancel();
-    await run?.result;
-    expect(run?.shown()).toMatchObject({ state: 'done', result: { stopped: true }, error: null });
+    await runs.cancel(id);
+    await started?.result;
+    expect(await runs.find(id)).toMatchObject({
+      state: 'done',
+      result: { stopped: true },
+      error: null,
+    });
+    await runs.close();
   });
 
-  test('that fails shows why in one line, and more than may run are refused', async () => {
-    const runs = new OperationRuns({ warn: () => undefined });
-    const failing = runs.start('x', 'fay', () =>
+  test('waits while two others read whole ledgers, unless it is about one account', async () => {
+    const runs = runsOf();
+    const asked = { operation: 'ledger replay', by: personal('o') };
+    const [first, , third, fourth] = [
+      await runs.start(asked, untilStopped),
+      await runs.start(asked, untilStopped),
+      await runs.start(asked, untilStopped),
+      await runs.start(asked, untilStopped),
+    ];
+    const ofAccount = { ...asked, parameters: { account: personal('acc') } };
+    const small = await runs.start(ofAccount, () => Promise.resolve({ differences: [] }));
+    expect(await small?.result).toEqual({ differences: [] });
+    const waiting = { phase: 'waiting for its turn', done: 0, total: null };
+    expect([third?.shown().progress, fourth?.shown().progress]).toEqual([waiting, waiting]);
+    fourth?.cancel();
+    await expect(fourth?.result).rejects.toThrow('stopped');
+    first?.cancel();
+    await eventually(() => Promise.resolve(third?.shown().progress === null));
+    await runs.close();
+  });
+
+  test('that fails shows why in one line, and more than may be open are refused', async () => {
+    const runs = runsOf();
+    const asked = { operation: 'x', by: personal('o') };
+    const failing = await runs.start(asked, () =>
       Promise.reject(new Error('first line\nsecond line')),
     );
     await expect(failing?.result).rejects.toThrow('first line');
     expect(failing?.shown()).toMatchObject({ state: 'failed', error: 'first line' });
-    const refused = runs.start('x', 'fay', () =>
+    const refused = await runs.start(asked, () =>
       Promise.resolve(new NotDone({ code: 'NOTHING_LOST' })),
     );
     await refused?.result;
@@ -602,20 +644,16 @@ describe('an operation that takes longer than an answer may', () => {
       result: null,
       error: 'nothing was lost: there is nothing to acknowledge',
     });
-    const endless = Array.from({ length: 9 }, () =>
-      runs.start(
-        'x',
-        'fay',
-        ({ signal }) =>
-          new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))),
-      ),
-    );
+    const endless = [];
+    for (let number = 1; number <= 9; number++) endless.push(await runs.start(asked, untilStopped));
     expect(endless.map((run) => run !== undefined)).toEqual([
       ...Array<boolean>(8).fill(true),
       false,
     ]);
     await runs.close();
-    expect(runs.list().every(({ state }) => state !== 'running')).toBe(true);
+    const listed = await runs.list(asked.by);
+    expect(listed).toHaveLength(10);
+    expect(listed.every(({ state }) => state !== 'running')).toBe(true);
   });
 });
 

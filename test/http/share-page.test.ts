@@ -51,10 +51,10 @@ async function ann(of: ApiClient = tenant.live, firstName = personal('Ann')) {
 }
 
 /** The page of an unknown code. */
-const nothing = () => get(at('NOBODYHASIT'));
-async function isNothing(received: Received): Promise<void> {
+const nothing = (init: RequestInit = {}) => get(at('NOBODYHASIT'), init);
+async function isNothing(received: Received, init: RequestInit = {}): Promise<void> {
   const { status, text, headers } = received;
-  const unknown = await nothing();
+  const unknown = await nothing(init);
   expect([status, text]).toStrictEqual([404, unknown.text]);
   const compared = ['content-type', 'content-security-policy', 'cache-control', 'vary'];
   for (const name of compared) expect(headers.get(name)).toBe(unknown.headers.get(name));
@@ -234,6 +234,30 @@ describe('nothing is shown, in the same bytes,', () => {
     expect((await get(at('NOBODYHASIT'), { method: 'HEAD' })).status).toBe(404);
     expect((await get(at('a/b/c'))).headers.get('content-type')).toMatch('json');
     expect((await get(at('X'), { method: 'POST' })).status).toBe(405);
+  });
+
+  test("in the first of the visitor's languages that it has words in", async () => {
+    const { code, blocked } = await ann();
+    await tenant.live.post(`${blocked}/block`);
+    // Neither it nor a tenant's theme has words in this language for a page that there is not.
+    await tenant.live.put('/theme/sv/variables/instance', { jsOptions: {}, widget: {}, email: {} });
+    for (const [accepted, lang, title] of [
+      ['', 'en', 'This link leads nowhere'],
+      ['de-CH,de;q=0.9,en;q=0.5', 'de', 'Dieser Link führt nirgendwohin'],
+      ['sv,fr;q=0.3,en;q=0.1', 'fr', 'Ce lien ne mène nulle part'],
+      ['sv', 'en', 'This link leads nowhere'],
+      ['"><script>', 'en', 'This link leads nowhere'],
+    ] as const) {
+      const init = { headers: { 'accept-language': accepted } };
+      const unknown = await nothing(init);
+      expect(unknown.text).toContain(`<html lang="${lang}">`);
+      expect(unknown.text).toContain(`<title>${title}</title>`);
+      expect(unknown.headers.get('vary')).toBe('Accept-Language');
+      for (const target of [at(code), at('test/NOBODYHASIT'), '/r/nobody/X'])
+        await isNothing(await get(target, init), init);
+      const { pathname } = new URL(`https://x${at('X').replace('/r/', '/mail/unsubscribe/')}`);
+      await isNothing(await get(pathname, init), init);
+    }
   });
 
   test('for a code whose owner is blocked, as long as the block lasts', async () => {

@@ -34,6 +34,8 @@ let folder: string;
 const operator = makeOperatorKey('sam', ['support']);
 
 beforeAll(async () => {
+  // Each command listens for the end of its reader.
+  process.stdout.setMaxListeners(0);
   folder = await mkdtemp(join(tmpdir(), 'ledger-mails-'));
   const operators = join(folder, 'operators.json');
   await writeFile(operators, JSON.stringify([operator.entry]));
@@ -256,7 +258,26 @@ it('a preview on the command line is the page of the stored theme', async () => 
   const preview = (...words: readonly string[]) =>
     run('theme', 'preview', tenant.alias, '--mode', 'test', '--out', out, ...words);
   expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
-  expect(await readFile(out, 'utf8')).toContain('<title>Salut Ann</title>');
+  const html = await readFile(out, 'utf8');
+  expect(html).toContain('<title>Salut Ann</title>');
+  const shown = ['theme', 'preview', tenant.alias, '--mode', 'test', '--type', 'WELCOME'];
+  const french = { type: 'WELCOME', locale: 'fr_CA', subject: 'Salut Ann' };
+  const localized = [...shown, '--locale', 'fr_CA'];
+  expect(await cli(...localized)).toEqual({
+    code: 0,
+    err: '',
+    json: { ...french, out: null, html },
+  });
+  await rm(out);
+  const written = await cli(...localized, '--out', out);
+  expect(written).toEqual({ code: 0, err: '', json: { ...french, out, html: null } });
+  expect(await readFile(out, 'utf8')).toBe(html);
+  expect((await cli(...shown)).json).toMatchObject({ locale: null, subject: 'Welcome!' });
+  expect(await cli(...shown, '--out', folder)).toEqual({
+    code: 1,
+    err: expect.stringContaining(`${folder} cannot be written\n`) as unknown,
+    json: null,
+  });
   for (const wrong of [
     ['--type', 'NONE'],
     ['--type', 'WELCOME', '--locale', 'FR'],

@@ -146,6 +146,10 @@ test('a tenant that is created beside the running service is valid at its next r
   expect((JSON.parse(listed.out) as { alias: string }[]).map(({ alias }) => alias)).toEqual([
     'made',
   ]);
+  // No terminal: for other programs.
+  expect((await cli('tenant', 'list', '--wide')).out).toBe(
+    'alias\tprogram type\topen endpoints\tprograms\nmade\tAPI_ONLY\toff\tdefault\n',
+  );
 });
 
 test('the shipped command line answers the same, with the same exit code', async () => {

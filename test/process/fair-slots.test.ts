@@ -188,6 +188,59 @@ describe('what was a moment ago', () => {
     expect(slots.begun.slice(5)).toEqual(['loud/x/4']);
   });
 
+  describe('a member with most of the work of its group', () => {
+    /** `loud` has had eight turns for 100 ms, and four more of its parties wait. */
+    async function busyGroup(): Promise<Slots> {
+      const slots = new Slots({
+        slots: 12,
+        perGroupMax: 4,
+        aloneMax: 9,
+        pastMs: 250,
+        restFrom: 0.5,
+      });
+      await slots.enter('a/quiet/1');
+      for (let n = 0; n < 12; n++) await slots.enter(`a/loud/${n}`);
+      now += 100;
+      ageing = rests.splice(0);
+      return slots;
+    }
+    const endLoud = (slots: Slots, count: number): Promise<void> =>
+      slots.end(...Array.from({ length: count }, (_, n) => `a/loud/${n}`));
+
+    test('has one slot at a time, and rests between, while another member is there', async () => {
+      const slots = await busyGroup();
+      await endLoud(slots, 8);
+      expect(rests.map(({ ms }) => ms)).toEqual(new Array(8).fill(100));
+      expect(slots.begun).toHaveLength(9);
+      await slots.enter('a/quiet/2');
+      expect(slots.begun.at(-1)).toBe('a/quiet/2');
+      await slots.end('a/quiet/2');
+      await endRests();
+      expect(slots.begun.slice(10)).toEqual(['a/loud/8']);
+    });
+
+    test('goes on without its rest once it is alone', async () => {
+      const slots = await busyGroup();
+      await slots.end('a/quiet/1');
+      await endLoud(slots, 8);
+      expect(slots.begun).toHaveLength(9);
+      now += 251;
+      await slots.enter('a/loud/12');
+      expect(slots.begun.slice(9)).toEqual([8, 9, 10, 11, 12].map((n) => `a/loud/${n}`));
+    });
+
+    test('begins another beside a turn that takes long', async () => {
+      const slots = await busyGroup();
+      await endLoud(slots, 7);
+      await endRests();
+      expect(slots.begun).toHaveLength(9);
+      now += 150;
+      for (const { end } of ageing) end();
+      await settled();
+      expect(slots.begun.slice(9)).toEqual(['a/loud/8']);
+    });
+  });
+
   test('a group that is alone again goes on without its rest', async () => {
     const slots = await busy({ restFrom: 0.5 }, ['quiet/x/1']);
     await slots.end('quiet/x/1', 'loud/x/0', 'loud/x/1', 'loud/x/2', 'loud/x/3');

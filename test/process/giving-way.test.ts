@@ -1,4 +1,4 @@
-import { GivingWay } from '../../src/exports/jobs/giving-way.js';
+import { GivingWay } from '../../src/foundation/giving-way.js';
 import { enterWorld } from '../../src/foundation/world.js';
 import { Clock } from './support/clock.js';
 

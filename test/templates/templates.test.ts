@@ -97,9 +97,18 @@ describe('a template', () => {
     expect(accepted.filter(({ elements }) => elements > 400)).toEqual([]);
     expect(accepted.filter(({ elements }) => elements > 100).length).toBeGreaterThan(5);
     const each = (text: string) => `{{#each user}}\n${text}\n{{/each}}`;
-    expect(faultsOf('*a* '.repeat(200))).toEqual([]);
+    const most = `* a\n\n- * - x * y\n\n${'*'.repeat(80)}\n\n${'**a** '.repeat(25)}`;
+    expect(faultsOf(most)).toEqual([]);
+    for (const emphasis of [
+      `${most}*a`,
+      '_a*'.repeat(51),
+      '~~a'.repeat(51),
+      each('*a* '.repeat(26)),
+    ])
+      expect(faultsOf(emphasis)).toEqual(['has more than 100 marks of emphasis (*, _ or ~)']);
+    expect(faultsOf('`a` '.repeat(200))).toEqual([]);
     expect(faultsOf(`${'x'.repeat(998)}@ `.repeat(3))).toEqual(['has too many long words with @']);
-    expect(faultsOf(each('*a* '.repeat(200)))).toContain('has more than 500 marks of markdown');
+    expect(faultsOf(each('`a` '.repeat(200)))).toContain('has more than 500 marks of markdown');
     expect(faultsOf('- a\n'.repeat(151))).toContain('has more than 150 marks of lists and quotes');
     expect(faultsOf('a\n\n'.repeat(90) + '- a\n'.repeat(110))).toEqual([
       'becomes more than 400 elements',

@@ -8,8 +8,6 @@ import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
 import { THEME_SCHEMA } from '../../src/themes/theme-schema.js';
 import { Themes } from '../../src/themes/themes.js';
 
-const LOCALES = ['en', 'en_US', 'en_CA', 'fr', 'fr_CA', 'de'] as const;
-
 /** A theme store of these values. */
 const themesOf = (own: OwnValues): Themes =>
   new Themes({
@@ -105,31 +103,78 @@ test('members that the schema does not know are kept, and lists are not merged',
   expect(theme.jsOptions.conversionUrls).toEqual(['/merci']);
 });
 
+/** Any locale, of few languages, so that some share one; and texts that are none. */
+const language = fc.oneof(fc.constantFrom('en', 'fr', 'zh'), fc.stringMatching(/^[a-z]{2}$/));
+const country = fc.oneof(fc.constantFrom('CA', 'US'), fc.stringMatching(/^[A-Z]{2}$/));
+const locale = fc.oneof(
+  language,
+  fc.tuple(language, country).map((parts) => parts.join('_')),
+);
+const noLocale = fc.constantFrom('fr-CA', 'FR', 'fr_ca', 'fra', 'zh_Hans_CN', '', '__proto__');
+
+/** A value of any type but an object, for a member of any name, in any depth. */
+const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.jsonValue()));
+const name = fc.oneof(
+  fc.constantFrom('page', 'widget', 'email', 'a', '__proto__', 'constructor', 'toString'),
+  fc.string(),
+);
+// The same path is an object in all layers or in none, as the schema has it.
+const ofAnyName = fc.tuple(
+  fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => [...names, 'a leaf']),
+  leaf,
+);
+/** A value of its type for a member that the schema knows. */
+const known = fc
+  .constantFrom(...leavesOf({ ...BUILT_IN_THEME }))
+  .chain(([names, value]) =>
+    fc.tuple(fc.constant(names), typeof value === 'string' ? fc.string() : fc.constant(value)),
+  );
+const member: fc.Arbitrary<readonly [readonly string[], unknown]> = fc.oneof(ofAnyName, known);
+const layers = fc.array(
+  fc.tuple(fc.oneof(fc.constant(null), locale), fc.array(member, { maxLength: 8 })),
+  { maxLength: 6 },
+);
+
 test('every member is that of the nearest layer that has it, whatever the locales and members', async () => {
-  const name = fc.constantFrom('page', 'widget', 'a', 'b', '__proto__', 'constructor');
-  // The same path is an object in all layers or in none, as the schema has it.
-  const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => [...names, 'leaf']);
-  const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.integer()));
-  const values = fc.array(fc.tuple(path, leaf), { maxLength: 8 });
-  const locales = fc.dictionary(fc.constantFrom('default', ...LOCALES), values);
+  const shown = (own: OwnValues, asked: string | null) =>
+    themesOf(own).shown({ tenant: 'acme', mode: 'live' }, asked);
+  // One of those that have values, too, or another one of the same language.
+  const asked = fc.oneof(locale, noLocale, fc.constant(null));
   await fc.assert(
-    fc.asyncProperty(locales, fc.constantFrom(...LOCALES), async (given, asked) => {
-      const own: OwnValues = new Map(
-        Object.entries(given).map(([locale, leaves]) => [
-          locale === 'default' ? null : locale,
-          leaves.reduce<Members>((members, [names, value]) => withLeaf(members, names, value), {}),
+    fc.asyncProperty(layers, asked, fc.nat(), fc.boolean(), async (given, other, at_, isOther) => {
+      const own = new Map(
+        given.map(([one, members]) => [
+          one,
+          members.reduce<Members>((values, [path, value]) => withLeaf(values, path, value), {}),
         ]),
       );
-      const theme = await themeOf(own, asked);
-      const layers = [asked, asked.slice(0, 2), null].map((locale) => own.get(locale));
-      for (const leaves of Object.values(given))
-        for (const [names] of leaves) {
-          const nearest = [...layers, BUILT_IN_THEME].find(
-            (layer) => at(layer, names) !== undefined,
+      const one = isOther ? other : ([...own.keys()][at_ % Math.max(1, own.size)] ?? null);
+      const isLocale = one !== null && /^[a-z]{2}(_[A-Z]{2})?$/.test(one);
+      const nearest = isLocale ? [one, one.slice(0, 2), null] : [null];
+      const found = nearest.map((each) => own.get(each));
+      const theme = await themeOf(own, one);
+      const view = await shown(own, one);
+      const paths = given.flatMap(([, members]) => members.map(([path]) => path));
+      for (const path of [
+        ...paths,
+        ['page', 'heading'],
+        ['email', 'WELCOME', 'content', 'footer'],
+      ]) {
+        const first = (values: readonly (object | undefined)[]) =>
+          at(
+            values.find((each) => at(each, path) !== undefined),
+            path,
           );
-          expect(at(theme, names)).toEqual(at(nearest, names));
-        }
-      expect(Object.getPrototypeOf(theme)).toBe(Object.prototype);
+        expect([one, path, at(theme, path)]).toEqual([
+          one,
+          path,
+          first([...found, BUILT_IN_THEME]),
+        ]);
+        const isBuiltIn = !own.has(null);
+        expect(at(view, path)).toEqual(first(isBuiltIn ? [...found, BUILT_IN_THEME] : found));
+      }
+      for (const result of [theme, view])
+        expect(Object.getPrototypeOf(result)).toBe(Object.prototype);
     }),
   );
 });
@@ -155,4 +200,13 @@ function withLeaf(
     ...Object.entries(members).filter(([key]) => key !== name),
     [name, value],
   ]);
+}
+
+/** The paths of a document's members, with their values. */
+function leavesOf(members: unknown): (readonly [readonly string[], unknown])[] {
+  if (typeof members !== 'object' || members === null || Array.isArray(members))
+    return [[[], members]];
+  return Object.entries(members).flatMap(([first, inside]) =>
+    leavesOf(inside).map(([rest, value]) => [[first, ...rest], value] as const),
+  );
 }

@@ -1,5 +1,6 @@
-import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { senderOf } from '../../src/mails/mail-address.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { mergePatch } from '../../src/themes/merge-members.js';
 import { themeFaults } from '../../src/themes/theme-faults.js';
@@ -52,6 +53,7 @@ test.each([
   [`${WIDGET}/widgetCustomization/widgetFont`, '"Helvetica Neue", Helvetica, Arial, sans-serif'],
   [`${WIDGET}/widgetCustomization/widgetFont`, 'Times New Roman'],
   ['/email/configuration/fromAddress', 'marketing@acme.example'],
+  ['/email/configuration/fromAddress', "o'neil+news@acme.xn--p1ai"],
   ['/ours/nothing/knows', { it: ['{{', 'javascript:x', null] }],
 ])('%s takes %j', (path, value) => {
   expect(part(at(path, value))).toEqual([]);
@@ -69,11 +71,38 @@ test.each([
   [IMAGE, 'pictures/a.png', ' must be an absolute'],
   ['/page/siteUrl', '//acme.example', ' must be an absolute'],
   ['/page/siteUrl', 'ftp://acme.example', ' must be an absolute'],
+  ['/email/configuration/fromAddress', 'nobody', ' must be one e-mail address'],
+  ['/email/configuration/fromAddress', 'shop@acme.c0', ' must be one e-mail address'],
+  ['/email/configuration/fromAddress', 'shop@10.0.0.1', ' must be one e-mail address'],
+  ['/email/configuration/fromAddress', '{{code}}@acme.example', ' must be one e-mail address'],
+  ['/email/configuration/fromAddress', `${'a'.repeat(65)}@b.example`, ' must be one e-mail'],
 ])('the published schema refuses %s of %j, too; there is one line for it', (path, value, line) => {
   const { required: _, ...published } = THEME_SCHEMA;
-  const validate = addFormats.default(new Ajv2020({ allErrors: true })).compile(published);
+  // To some validators a format says nothing.
+  const validate = new Ajv2020({ formats: { email: true } }).compile(published);
   expect(validate(at(path, value))).toBe(false);
   expect(part(at(path, value))).toEqual([expect.stringContaining(path + line)]);
+});
+
+test('mails are from the address that a theme names, whatever one it may name', () => {
+  const path = '/email/configuration/fromAddress';
+  const sender = (fromAddress: string) =>
+    senderOf({ fromName: 'Shop', fromAddress }, 'ours@ledger.example').address;
+  const label = fc.stringMatching(/^[a-zA-Z0-9!#$%&'*+=?^_`{|}~.@"()-]{1,70}$/);
+  const address = fc.oneof(
+    fc.emailAddress(),
+    fc
+      .tuple(label, fc.constantFrom('acme.example', 'a.b', 'x.c0', '-a.de', 'a_b.de'))
+      .map(([local, host]) => `${local}@${host}`),
+  );
+  fc.assert(
+    fc.property(address, (named) => {
+      const isTaken = part(at(path, named)).length === 0;
+      if (isTaken) expect(sender(named)).toBe(named);
+    }),
+  );
+  for (const older of ['shop@acme.c0', `${'a'.repeat(65)}@acme.example`])
+    expect(sender(older)).toBe('ours@ledger.example');
 });
 
 const HOSTILE: readonly (readonly [string, unknown])[] = [

@@ -2,12 +2,17 @@ import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import ts from 'typescript';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { WebhookPost } from '../../src/webhooks/sending/webhook-post.js';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+import type { SigningKey } from '../../src/webhooks/signing/signing-keys.js';
+import {
+  startWebhookReceiver,
+  type Behaviour,
+  type WebhookReceiver,
+} from '../support/webhook-receiver.js';
 
 /** The code of docs/how-to/receive-webhooks.md, given webhooks as they arrive. */
 
@@ -27,6 +32,23 @@ interface Received {
   readonly body: string;
 }
 
+interface KeyOfReceiver extends SigningKey {
+  readonly jwk: JWK;
+}
+
+async function newKey(): Promise<KeyOfReceiver> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(jwk);
+  return { kid, privateKey, jwk: { ...jwk, kid, use: 'sig', alg: 'RS256' } };
+}
+
+const keySet = (...of: readonly KeyOfReceiver[]): Behaviour => ({
+  kind: 'answer',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ keys: of.map(({ jwk }) => jwk) }),
+});
+
 const secret = newEndpointSecret();
 const envelope = {
   id: 'e-1',
@@ -39,30 +61,26 @@ const envelope = {
 
 let receiver: WebhookReceiver;
 let sender: WebhookPost;
-/** A webhook that was sent with these secrets. */
-let send: (...secrets: readonly string[]) => Promise<Received>;
+/** A webhook that was sent with these secrets, and signed with the first key unless told. */
+let send: (secrets: readonly string[], key?: KeyOfReceiver) => Promise<Received>;
+/** That of the key set, and the one that is added to it when it is fetched again. */
+let keys: readonly KeyOfReceiver[];
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver();
   sender = new WebhookPost(
     new EndpointGuard({ allowed: [{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }] }),
   );
-  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
-  const jwk = await exportJWK(publicKey);
-  const kid = await calculateJwkThumbprint(jwk);
-  await receiver.behave('/keys', {
-    kind: 'answer',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ keys: [{ ...jwk, kid, use: 'sig', alg: 'RS256' }] }),
-  });
-  send = async (...secrets) => {
+  keys = [await newKey(), await newKey()];
+  send = async (secrets, key = keys[0]) => {
+    if (key === undefined) throw new Error('there is no key');
     const body = Buffer.from(JSON.stringify(envelope));
     const headers = await signatureHeaders({
       id: envelope.id,
       timestamp: Math.floor(Date.now() / 1_000),
       body,
       secrets,
-      key: { kid, privateKey },
+      key,
     });
     const count = receiver.receivedAt('/hook').length;
     await sender.post({ url: receiver.url('/hook'), headers, body });
@@ -138,9 +156,11 @@ const isHere: Readonly<Record<string, boolean>> = {
 
 /** Good ones, and those that a receiver must refuse. */
 async function webhooks(): Promise<readonly (readonly [webhook: Received, isGood: boolean])[]> {
-  const good = await send(secret);
-  const rotating = await send(newEndpointSecret(), secret);
-  const foreign = await send(newEndpointSecret());
+  const good = await send([secret]);
+  const rotating = await send([newEndpointSecret(), secret]);
+  const newlyKeyed = await send([secret], keys[1]);
+  const unknownKey = await send([secret], await newKey());
+  const foreign = await send([newEndpointSecret()]);
   const other = Buffer.from(JSON.stringify({ ...envelope, live: false })).toString('base64');
   const changed = (name: string, value: string): Received => ({
     ...good,
@@ -152,6 +172,9 @@ async function webhooks(): Promise<readonly (readonly [webhook: Received, isGood
   return [
     [good, true],
     [rotating, true],
+    [newlyKeyed, true],
+    [good, true],
+    [unknownKey, false],
     [foreign, false],
     [{ ...good, body: other }, false],
     [changed('webhook-id', 'e-2'), false],
@@ -177,6 +200,7 @@ test.each(['ts', 'python', 'php'])(
   async (language) => {
     const program = PROGRAMS[language]?.(codeIn(language)) ?? [];
     if (isHere[language] !== true) return;
+    await receiver.behave('/keys', keySet(...keys.slice(0, 1)), keySet(...keys));
     const all = await webhooks();
     const printed = await verdicts(
       program,

@@ -15,7 +15,10 @@ export type ErasureCause = Omit<CommandMeta, 'scope' | 'commandId'>;
 /** Notifies every process, this one included, which people's values to evict. */
 export type AnnounceErasure = (subjects: readonly SubjectId[]) => Promise<void>;
 
-/** Takes away the prepared files that hold one of these people. */
+/**
+ * Takes away the prepared files that hold one of these people, and what operators' runs may say of
+ * them.
+ */
 export type ForgetInFiles = (scope: Scope, persons: readonly SubjectId[]) => Promise<void>;
 
 /**

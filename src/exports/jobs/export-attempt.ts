@@ -16,7 +16,7 @@ import {
 import { AttemptLost, type ExportChunks } from '../storage/export-chunks.js';
 import { StoredFileWriter } from '../storage/file-writer.js';
 import { writeExportFile, type ExportParts, type ExportSink } from '../write-export-file.js';
-import { GivingWay } from './giving-way.js';
+import { GivingWay } from '../../foundation/giving-way.js';
 import { ProgressLimit } from './progress-limit.js';
 import type { WritingPlace } from './writing-places.js';
 

@@ -125,7 +125,9 @@ export class ExportJobs {
       this.forgetOldest();
       const work: Promise<void> = this.carryOut(name, place)
         .catch((error: unknown) => {
-          this.parts.logger.warn({ error: describeFailure(error) }, 'an export was interrupted');
+          const { exportId } = name;
+          const line = { exportId, error: describeFailure(error) };
+          this.parts.logger.warn(line, 'an export was interrupted');
         })
         .finally(() => {
           this.underWay.delete(name.exportId);
@@ -194,7 +196,6 @@ export class ExportJobs {
     { expiresAt }: KnownExport,
     outcome: AttemptOutcome,
   ): Promise<void> {
-    const { logger } = this.parts;
     switch (outcome.kind) {
       case 'written':
         return this.record(claimed, outcome.file);
@@ -211,11 +212,12 @@ export class ExportJobs {
           return this.giveUp(claimed, 'people in it were forgotten each time it was written');
         return this.release(claimed, { isFailure: false, retryAt: timeNow() + AGAIN_AFTER_MS });
       case 'hopeless':
-        logger.warn({ reason: outcome.reason }, 'an export was aborted');
         return this.giveUp(claimed, outcome.reason);
       case 'failed': {
+        const { exportId } = claimed;
         const failures = claimed.failures + 1;
-        logger.warn({ reason: outcome.reason, failures }, 'an export failed');
+        const line = { exportId, reason: outcome.reason, failures };
+        this.parts.logger.warn(line, 'an export failed');
         if (failures >= FAILURES_MAX)
           return this.giveUp(claimed, `failed ${failures} times: ${outcome.reason}`);
         const retryAt = timeNow() + AGAIN_AFTER_MS * 2 ** failures;
@@ -254,6 +256,7 @@ export class ExportJobs {
   private async giveUp({ scope, exportId }: ExportName, reason: string): Promise<void> {
     await this.step({ scope, exportId }, { type: 'AbortExport', reason, now: timeNow() });
     await this.parts.exports.remove(exportId);
+    this.parts.logger.warn({ exportId, reason }, 'an export was aborted');
   }
 
   private async step(

@@ -44,8 +44,9 @@ const PAST_MS = 250;
 
 /**
  * Requests at work, on average, from which on a tenant with more than its share of them rests
- * between its own. Others notice a busy service long before slots are scarce: processors, Postgres
- * and pauses of the garbage collector have no queue that could be fair.
+ * between its own; so does an address with more than its share of its tenant's. Others notice a
+ * busy service long before slots are scarce: processors, Postgres and pauses of the garbage
+ * collector have no queue that could be fair.
  */
 const REST_FROM = 0.5;
 

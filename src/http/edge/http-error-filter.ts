@@ -51,7 +51,8 @@ export function answerWithError(
   void reply.code(error.body.statusCode).headers(error.headers);
   if (request.routeOptions.config?.access?.kind === 'console')
     return void reply.send(consoleErrorSent(request, reply, error.body));
-  if (isShownAsPage(request, error.body)) return void reply.send(errorPageSent(reply, error.body));
+  if (isShownAsPage(request, error.body))
+    return void reply.send(errorPageSent(request, reply, error.body));
   void reply.type('application/json; charset=utf-8').send(error.body);
 }
 

@@ -113,8 +113,9 @@ export class DownloadRecords {
   private keep(sum: Sum, error: unknown): void {
     const isKept = sum.since > timeNow() - KEPT_MS_MAX && this.failed.length < this.rememberedMax;
     if (isKept) this.failed = [...this.failed, sum];
+    const { exportId, downloads } = sum;
     this.logger.warn(
-      { downloads: sum.downloads, isGivenUp: !isKept, error: errorName(error) },
+      { exportId, downloads, isGivenUp: !isKept, error: errorName(error) },
       'downloads of an export could not be recorded',
     );
   }

@@ -1,19 +1,15 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { asDigestDocument } from '../../chain/digest-document.js';
-import { digestOnRecord } from '../../operations/ledger/ledger-digest.js';
-import { verifyOnRecord } from '../../operations/ledger/ledger-verification.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
+import { digestRun, verificationRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
 import { digestRequest, verificationRequest } from './chain.request.js';
-
-/** How long an unreachable log is retried; the operation can be started again. */
-const AWAY_MS_MAX = 60_000;
 
 /** For finance: proof that the ledger was not tampered with. */
 @ApiTags('Operations: ledger')
@@ -39,16 +35,7 @@ export class ChainController {
   ) {
     const { mode: scopeMode, sign } = parsed(digestRequest, body);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
-    return this.ledger.run(
-      { operation: 'ledger digest', call, scope },
-      (core, { signal, onProgress }) =>
-        digestOnRecord(core, {
-          scope,
-          sign,
-          signal,
-          onProgress: (events) => onProgress('sealing', events),
-        }),
-    );
+    return this.ledger.run(call, scope, digestRun(scope, sign));
   }
 
   @ApiOperation({
@@ -75,10 +62,6 @@ export class ChainController {
       throw badRequest('digest is not what the digest operation answers');
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       throw badRequest(`digest is of ${outside.tenant} in ${outside.mode} mode`);
-    return this.ledger.run(
-      { operation: 'ledger verify', call, scope },
-      (core, { signal, onProgress }) =>
-        verifyOnRecord(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress }),
-    );
+    return this.ledger.run(call, scope, verificationRun(scope, outside));
   }
 }

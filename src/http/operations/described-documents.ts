@@ -20,6 +20,9 @@ export const RUN = {
     'id',
     'operation',
     'by',
+    'tenant',
+    'mode',
+    'parameters',
     'state',
     'startedAt',
     'finishedAt',
@@ -31,6 +34,9 @@ export const RUN = {
     id: { type: 'string' },
     operation: { type: 'string' },
     by: { type: 'string' },
+    tenant: { type: ['string', 'null'], description: 'Null: it is of no single tenant' },
+    mode: { type: ['string', 'null'] },
+    parameters: { type: 'object', description: 'Its arguments, as long as they are kept' },
     state: { type: 'string', enum: ['running', 'done', 'failed'] },
     startedAt: { type: 'string', format: 'date-time' },
     finishedAt: { type: ['string', 'null'], format: 'date-time' },
@@ -38,7 +44,10 @@ export const RUN = {
       type: ['object', 'null'],
       description: '`phase`, `done`, `total` (null: not known)',
     },
-    result: { description: 'The result; null until it is done' },
+    result: {
+      description:
+        'The result; null until it is done, in lists, and when it is no longer kept: `error` says why. With `cut`, its differences are not complete',
+    },
     error: { type: ['string', 'null'] },
   },
 } as unknown as Schema;

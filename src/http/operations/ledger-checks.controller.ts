@@ -1,13 +1,12 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
-import { reconcileOnRecord } from '../../operations/ledger/ledger-reconciliation.js';
-import { replayOnRecord } from '../../operations/ledger/ledger-replay.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
+import { reconciliationRun, replayRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
 import { reconciliationRequest, replayRequest } from './ledger-checks.request.js';
 import { done } from './refusals.js';
@@ -37,15 +36,8 @@ export class LedgerChecksController {
   ) {
     const { mode: scopeMode, account: accountId, ...options } = parsed(replayRequest, body);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
-    return this.ledger.run(
-      { operation: 'ledger replay', call, scope },
-      (core, { signal, onProgress }) => {
-        const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-        const progress = (accounts: number, total: number): void =>
-          onProgress('replaying', accounts, total);
-        return replayOnRecord(core, scope, request, { signal, onProgress: progress });
-      },
-    );
+    const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+    return this.ledger.run(call, scope, replayRun(scope, request));
   }
 
   @ApiOperation({
@@ -68,13 +60,6 @@ export class LedgerChecksController {
     const { mode: scopeMode, period, against: books } = parsed(reconciliationRequest, body);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     const against = books === undefined ? undefined : done(parseBalances(books, 'against'));
-    return this.ledger.run({ operation: 'ledger reconcile', call, scope }, (core, { onProgress }) =>
-      reconcileOnRecord(
-        core,
-        scope,
-        { period, against },
-        { onProgress: (accounts) => onProgress('reconciling', accounts) },
-      ),
-    );
+    return this.ledger.run(call, scope, reconciliationRun(scope, { period, against }));
   }
 }

@@ -5,7 +5,8 @@ import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.
 import type { Outcome } from '../../operations/outcome.js';
 import { ApiError } from '../edge/api-error.js';
 import type { OperatorCall } from '../edge/call.js';
-import type { OperationRuns, Run, RunContext } from './operation-runs.js';
+import type { LedgerRun } from './ledger-runs.js';
+import type { OperationRuns, Run } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
 
@@ -13,7 +14,7 @@ import { answered, answerWithRun } from './operator-answers.js';
 export interface CalledOperation {
   /** The command's name on the command line: `ledger statement`. */
   readonly operation: string;
-  readonly call: OperatorCall;
+  readonly call: Pick<OperatorCall, 'operator'>;
   readonly scope: Scope;
 }
 
@@ -47,13 +48,17 @@ export class LedgerOperations {
     return auditedOn(this.operations.core, this.frame(called), work);
   }
 
-  /** Starts an operation, recorded when it is done. Undefined: too many are running. */
+  /**
+   * Starts an operation, recorded when it is done. Undefined: too many are not over yet.
+   * @throws DatabaseUnavailable
+   */
   start(
-    called: CalledOperation,
-    work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
-  ): Run | undefined {
-    return this.runs.start(called.operation, called.call.operator.name, (context) =>
-      this.outcome(called, (core) => work(core, context)),
+    call: CalledOperation['call'],
+    scope: Scope,
+    { operation, parameters, work }: LedgerRun,
+  ): Promise<Run | undefined> {
+    return this.runs.start({ operation, by: call.operator.name, scope, parameters }, (context) =>
+      this.outcome({ operation, call, scope }, (core) => work(core, context)),
     );
   }
 
@@ -61,13 +66,8 @@ export class LedgerOperations {
    * Answers with the result when the operation is done and recorded in time, and otherwise with the
    * run.
    */
-  run(
-    called: CalledOperation,
-    work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
-  ): Promise<unknown> {
-    return answerWithRun(this.runs, called.call, called.operation, (context) =>
-      this.outcome(called, (core) => work(core, context)),
-    );
+  async run(call: OperatorCall, scope: Scope, run: LedgerRun): Promise<unknown> {
+    return answerWithRun(this.runs, call.reply, await this.start(call, scope, run));
   }
 
   private frame({ operation, call, scope }: CalledOperation): AuditFrame {

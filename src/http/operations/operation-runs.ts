@@ -1,8 +1,20 @@
-import { randomUUID } from 'node:crypto';
+import type { Scope } from '../../domain/scope.js';
 import { firstLine } from '../../foundation/describe-error.js';
+import { FairSlots } from '../../foundation/fair-slots.js';
+import { GivingWay } from '../../foundation/giving-way.js';
 import type { Logger } from '../../foundation/logger.js';
+import { backOffMs, pause } from '../../foundation/pause.js';
+import { newId, timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { plainText } from '../../operations/refusal-text.js';
+import {
+  UNFINISHED_MAX,
+  type NewRun,
+  type RecordedRun,
+  type RecordedRuns,
+  type RunEnd,
+  type RunProgress,
+} from '../../runs/recorded-runs.js';
 
 export type RunState = 'running' | 'done' | 'failed';
 
@@ -11,6 +23,11 @@ export interface ShownRun {
   readonly id: string;
   readonly operation: string;
   readonly by: string;
+  /** Null: it is of no single tenant. */
+  readonly tenant: string | null;
+  readonly mode: string | null;
+  /** Its arguments, as long as they are kept. */
+  readonly parameters: object;
   readonly state: RunState;
   readonly startedAt: string;
   readonly finishedAt: string | null;
@@ -18,124 +35,282 @@ export interface ShownRun {
   readonly progress: RunProgress | null;
   /** The document that the command of the same name prints with `--json`. Null until it is done. */
   readonly result: unknown;
-  /** The error, in one line. */
+  /** The error, or why there is no result any more, in one line. */
   readonly error: string | null;
 }
 
-export interface RunProgress {
-  readonly phase: string;
-  readonly done: number;
-  readonly total: number | null;
-}
+export type { RunProgress } from '../../runs/recorded-runs.js';
 
 export interface RunContext {
   readonly signal: AbortSignal;
   readonly onProgress: (phase: string, done: number, total?: number) => void;
+  /** Called between pieces of long work: requests come first. */
+  readonly giveWay: () => Promise<void>;
 }
 
-/** A run, for the operator who started it. */
+/** An operation that an operator asks for. */
+export interface AskedRun {
+  readonly operation: string;
+  /** The operator's name. */
+  readonly by: string;
+  /** Undefined: of no single tenant. */
+  readonly scope?: Scope;
+  readonly parameters?: object;
+}
+
+/** A run of this process. */
 export interface Run {
   readonly id: string;
   /** The operator's name. */
   readonly by: string;
-  /** Settles with the operation. */
+  /** Settles when the operation has ended and that is recorded, as far as it can be. */
   readonly result: Promise<Outcome<unknown>>;
-  readonly cancel: () => void;
+  cancel(): void;
   shown(): ShownRun;
 }
 
-const KEPT_MAX = 100;
-const RUNNING_MAX = 8;
+type Work = (context: RunContext) => Promise<Outcome<unknown>>;
+
+/** Those that read a whole ledger, for minutes: few of them work at once. */
+const TAKE_TURNS: ReadonlySet<string> = new Set([
+  'ledger digest',
+  'ledger reconcile',
+  'ledger replay',
+  'ledger verify',
+]);
+const AT_WORK_MAX = 2;
+const REPORT_MS = 1_000;
+const RECORD_AGAIN = { first: 500, max: 10_000 };
+const WAITING: RunProgress = { phase: 'waiting for its turn', done: 0, total: null };
+
+/** A run of this process. */
+class OwnRun implements Run {
+  readonly id: string;
+  readonly by: string;
+  readonly result: Promise<Outcome<unknown>>;
+  progress: RunProgress | null = null;
+  end: RunEnd | undefined;
+  private readonly startedAt = timeNow();
+  private finishedAt: number | null = null;
+  private readonly stopping = new AbortController();
+
+  /** @param onEnd what it returns is waited for before the result is there. */
+  constructor(
+    readonly asked: NewRun,
+    work: (run: OwnRun) => Promise<Outcome<unknown>>,
+    onEnd: (run: OwnRun, end: RunEnd) => Promise<void>,
+  ) {
+    this.id = asked.id;
+    this.by = asked.by;
+    const ended = (end: RunEnd): Promise<void> => {
+      this.end = end;
+      this.finishedAt = timeNow();
+      return onEnd(this, end);
+    };
+    this.result = work(this).then(
+      async (outcome) => {
+        await ended(outcome instanceof NotDone ? { error: lineOf(outcome) } : { result: outcome });
+        return outcome;
+      },
+      async (error: unknown) => {
+        await ended({ error: firstLine(error) });
+        throw error;
+      },
+    );
+    this.result.catch(() => undefined);
+  }
+
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  cancel(): void {
+    this.stopping.abort();
+  }
+
+  shown(): ShownRun {
+    const { asked, end, startedAt, finishedAt, progress } = this;
+    const isDone = end !== undefined && 'result' in end;
+    return shownRun({
+      ...asked,
+      state: end === undefined ? 'running' : isDone ? 'done' : 'failed',
+      startedAt,
+      finishedAt,
+      progress,
+      result: isDone ? end.result : null,
+      error: end !== undefined && 'error' in end ? end.error : null,
+      forgotten: false,
+    });
+  }
+}
 
 /**
- * Running operations of this process, and the newest ended ones. Those of another process are not
- * known here. Their effects are in the log and in Postgres; the list itself ends with the process.
+ * The operations that operators started over HTTP and in the console, of all processes. This
+ * process runs its own and records how far they are; any process shows them and stops them.
  */
 export class OperationRuns {
-  private readonly runs = new Map<string, Run>();
-  private running = 0;
+  /** Until their end is recorded. */
+  private readonly own = new Map<string, OwnRun>();
+  private readonly slots = new FairSlots({
+    slots: AT_WORK_MAX,
+    perGroupMax: AT_WORK_MAX,
+    aloneMax: AT_WORK_MAX,
+    pastMs: 0,
+    waitingMax: UNFINISHED_MAX.inAll,
+  });
+  private readonly closing = new AbortController();
+  private reporting: Promise<void> | undefined;
+  /** Whether requests are at work: runs give way to them. */
+  isBusy: () => boolean = () => false;
 
   constructor(
+    private readonly recorded: RecordedRuns,
     private readonly logger: Pick<Logger, 'warn'>,
     /** An operation that takes longer, in ms, is answered with its run, to be fetched again. */
     readonly answerMs = 8_000,
   ) {}
 
-  /** Undefined: too many are running. */
-  start(
-    operation: string,
-    by: string,
-    work: (context: RunContext) => Promise<Outcome<unknown>>,
-  ): Run | undefined {
-    if (this.running >= RUNNING_MAX) return undefined;
-    const stopping = new AbortController();
-    const base = { id: randomUUID(), operation, by, startedAt: new Date().toISOString() };
-    let shown: ShownRun = {
-      ...base,
-      state: 'running',
-      finishedAt: null,
-      progress: null,
-      result: null,
-      error: null,
-    };
-    this.running += 1;
-    const onProgress = (phase: string, done: number, total?: number): void => {
-      shown = { ...shown, progress: { phase, done, total: total ?? null } };
-    };
-    const end = (state: 'done' | 'failed', how: Partial<ShownRun>): void => {
-      shown = { ...shown, state, finishedAt: new Date().toISOString(), ...how };
-      if (state === 'failed')
-        this.logger.warn(
-          { operation, run: base.id },
-          'an operation that an operator started has failed',
-        );
-      this.running -= 1;
-    };
-    const result = work({ signal: stopping.signal, onProgress }).then(
-      (outcome) => {
-        if (outcome instanceof NotDone) end('failed', { error: lineOf(outcome) });
-        else end('done', { result: outcome });
-        return outcome;
-      },
-      (error: unknown) => {
-        end('failed', { error: firstLine(error) });
-        throw error;
-      },
+  /** Undefined: too many are not over yet. @throws DatabaseUnavailable */
+  async start(
+    { operation, by, scope, parameters = {} }: AskedRun,
+    work: Work,
+  ): Promise<Run | undefined> {
+    const asked: NewRun = { id: newId(), operation, by, scope: scope ?? null, parameters };
+    if (!(await this.recorded.begin(asked))) return undefined;
+    const run = new OwnRun(
+      asked,
+      (own) => this.inTurn(own, work),
+      (own, end) => this.ended(own, end),
     );
-    result.catch(() => undefined);
-    const run: Run = {
-      id: base.id,
-      by,
-      result,
-      cancel: () => stopping.abort(),
-      shown: () => shown,
-    };
-    this.keep(run);
+    this.own.set(run.id, run);
+    this.reporting ??= this.report().finally(() => (this.reporting = undefined));
     return run;
   }
 
-  find(id: string): Run | undefined {
-    return this.runs.get(id);
+  /** Of any process. Undefined: there is none of this id. @throws DatabaseUnavailable */
+  async find(id: string): Promise<ShownRun | undefined> {
+    const own = this.own.get(id);
+    if (own !== undefined) return own.shown();
+    const run = await this.recorded.find(id);
+    return run && shownRun(run, goneOf(run));
   }
 
-  /** The newest first. */
-  list(): readonly ShownRun[] {
-    return [...this.runs.values()].map((run) => run.shown()).reverse();
+  /** Those of an operator, the newest first, without results. @throws DatabaseUnavailable */
+  async list(by: string): Promise<readonly ShownRun[]> {
+    return (await this.recorded.list(by)).map((run) => shownRun(run));
   }
 
-  /** Aborts all runs and waits until they have ended. */
+  /** Those of everybody that are not over, the newest first. @throws DatabaseUnavailable */
+  async unfinished(): Promise<readonly ShownRun[]> {
+    return (await this.recorded.list(undefined)).map((run) => shownRun(run));
+  }
+
+  /** Stops a run of any process. @throws DatabaseUnavailable */
+  async cancel(id: string): Promise<void> {
+    const own = this.own.get(id);
+    if (own === undefined) await this.recorded.requestStop(id);
+    else own.cancel();
+  }
+
+  /** Stops the runs of this process and waits until they have ended. */
   async close(): Promise<void> {
-    for (const run of this.runs.values()) run.cancel();
-    await Promise.allSettled([...this.runs.values()].map(({ result }) => result));
+    this.closing.abort();
+    const runs = [...this.own.values()];
+    for (const run of runs) run.cancel();
+    await Promise.allSettled(runs.map(({ result }) => result));
+    await this.reporting;
   }
 
-  private keep(run: Run): void {
-    this.runs.set(run.id, run);
-    for (const [id, other] of this.runs) {
-      if (this.runs.size <= KEPT_MAX) return;
-      if (other.shown().state !== 'running') this.runs.delete(id);
+  private async inTurn(run: OwnRun, work: Work): Promise<Outcome<unknown>> {
+    const { operation, by, parameters } = run.asked;
+    const way = new GivingWay(() => this.isBusy(), run.signal);
+    const context: RunContext = {
+      signal: run.signal,
+      onProgress: (phase, done, total) => (run.progress = { phase, done, total: total ?? null }),
+      giveWay: () => way.rest(),
+    };
+    if (!TAKE_TURNS.has(operation) || 'account' in parameters) return work(context);
+    const turn = this.slots.enter({ group: by, member: by });
+    const leave = (): void => turn.end();
+    run.signal.addEventListener('abort', leave);
+    try {
+      run.progress = WAITING;
+      if (!(await turn.begun)) throw new Error('stopped');
+      run.progress = null;
+      run.signal.removeEventListener('abort', leave);
+      return await work(context);
+    } finally {
+      turn.end();
+    }
+  }
+
+  private async ended(run: OwnRun, end: RunEnd): Promise<void> {
+    if ('error' in end)
+      this.logger.warn(
+        { operation: run.asked.operation, run: run.id },
+        'an operation that an operator started has failed',
+      );
+    if (!(await this.hasRecorded(run, end))) void this.recordAgain(run, end);
+  }
+
+  /** The database is away: until it is back, this process shows the end of the run. */
+  private async recordAgain(run: OwnRun, end: RunEnd): Promise<void> {
+    for (let failures = 0; !this.closing.signal.aborted; failures++) {
+      await pause(backOffMs(failures, RECORD_AGAIN), this.closing.signal);
+      if (await this.hasRecorded(run, end)) return;
+    }
+  }
+
+  private async hasRecorded(run: OwnRun, end: RunEnd): Promise<boolean> {
+    try {
+      await this.recorded.end(run.id, end, run.progress);
+      this.own.delete(run.id);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  private async report(): Promise<void> {
+    while (this.own.size > 0 && !this.closing.signal.aborted) {
+      await pause(REPORT_MS, this.closing.signal, { keepsProcess: false });
+      const running = [...this.own.values()].filter(({ end }) => end === undefined);
+      // The database is away: the next report tells the same.
+      const toStop = await this.recorded.report(running).catch(() => []);
+      for (const id of toStop) this.own.get(id)?.cancel();
     }
   }
 }
 
 const lineOf = ({ because }: NotDone): string => plainText(because) || 'unknown error';
+
+const isoOf = (time: number): string => new Date(time).toISOString();
+
+/** @param gone why there is no result any more. */
+function shownRun(run: RecordedRun, gone: string | null = null): ShownRun {
+  const { id, operation, by, scope, parameters, state, startedAt, finishedAt } = run;
+  return {
+    id,
+    operation,
+    by,
+    tenant: scope?.tenant ?? null,
+    mode: scope?.mode ?? null,
+    parameters,
+    state: state === 'abandoned' ? 'failed' : state,
+    startedAt: isoOf(startedAt),
+    finishedAt: finishedAt === null ? null : isoOf(finishedAt),
+    progress: run.progress,
+    result: run.result,
+    error: run.error ?? (state === 'abandoned' ? ABANDONED : gone),
+  };
+}
+
+const ABANDONED = 'the process that ran it has ended: start it again';
+
+/** Why a run that is over has neither result nor error. */
+function goneOf({ state, result, error, forgotten }: RecordedRun): string | null {
+  if (state === 'running' || result !== null || error !== null) return null;
+  return forgotten
+    ? 'people were forgotten since, and it may have named them: start it again'
+    : 'its outcome is no longer kept: start it again';
+}

@@ -6,7 +6,7 @@ import { ApiError } from '../edge/api-error.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, RUN, RUNS } from './described-documents.js';
-import { OperationRuns, type Run } from './operation-runs.js';
+import { OperationRuns, type ShownRun } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
 
 /** The caller and the caller's runs. */
@@ -24,13 +24,14 @@ export class OperationsController {
   }
 
   @ApiOperation({
-    summary: 'Your operations in this process that are running or ended lately, newest first',
+    summary:
+      'Your operations that are running or ended lately, of any process, newest first; results are shown with the single one',
   })
   @ApiOkResponse({ schema: RUNS })
   @Get('runs')
   @Access('operator', { roles: OPERATOR_ROLES })
   list(@OperatorCall() { operator }: OperatorCall) {
-    return this.runs.list().filter(({ by }) => by === operator.name);
+    return this.runs.list(operator.name);
   }
 
   @ApiOperation({ summary: 'The progress or the result of an operation; 202 while it runs' })
@@ -39,8 +40,8 @@ export class OperationsController {
   @Get('runs/:runId')
   @Access('operator', { roles: OPERATOR_ROLES })
   @Fails('NOT_FOUND')
-  show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
-    return answerRun(reply, this.own(id, operator).shown());
+  async show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
+    return answerRun(reply, await this.own(id, operator));
   }
 
   @ApiOperation({ summary: 'Stops an operation; the finished part of its work remains' })
@@ -49,17 +50,17 @@ export class OperationsController {
   @HttpCode(200)
   @Access('operator', { roles: OPERATOR_ROLES, emptyBody: true })
   @Fails('NOT_FOUND')
-  cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
-    const run = this.own(id, operator);
-    run.cancel();
-    return run.shown();
+  async cancel(@OperatorCall() { operator }: OperatorCall, @Param('runId') id: string) {
+    const run = await this.own(id, operator);
+    await this.runs.cancel(id);
+    return run;
   }
 
   /** Results are shown to the operator who started the run only: others may have other roles. */
-  private own(id: string, { name }: Operator): Run {
-    const run = this.runs.find(id);
-    if (run === undefined || run.by !== name)
-      throw new ApiError('NOT_FOUND', { message: 'There is no such run of yours in this process' });
+  private async own(id: string, { name }: Operator): Promise<ShownRun> {
+    const run = await this.runs.find(id);
+    if (run?.by !== name)
+      throw new ApiError('NOT_FOUND', { message: 'There is no such run of yours' });
     return run;
   }
 }

@@ -1,25 +1,22 @@
 import type { FastifyReply } from 'fastify';
 import type { Outcome } from '../../operations/outcome.js';
 import { unavailable } from '../edge/api-error.js';
-import type { OperatorCall } from '../edge/call.js';
-import type { OperationRuns, RunContext, ShownRun } from './operation-runs.js';
+import type { OperationRuns, Run, ShownRun } from './operation-runs.js';
 import { done } from './refusals.js';
 
 /**
- * Starts an operation and answers with its result or, when it takes longer, with the run (202,
- * `Location`).
+ * Answers with the result of an operation or, when it takes longer, with the run (202, `Location`).
+ * @param run undefined: it was not started, since too many are not over yet.
  */
 export async function answerWithRun(
-  runs: OperationRuns,
-  { operator, reply }: OperatorCall,
-  operation: string,
-  work: (context: RunContext) => Promise<Outcome<unknown>>,
+  { answerMs }: Pick<OperationRuns, 'answerMs'>,
+  reply: FastifyReply,
+  run: Run | undefined,
 ): Promise<unknown> {
-  const run = runs.start(operation, operator.name, work);
   if (run === undefined) throw unavailable();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), runs.answerMs);
+    timer = setTimeout(() => resolve('late'), answerMs);
   });
   try {
     const first = await Promise.race([run.result.then((document) => ({ document })), late]);

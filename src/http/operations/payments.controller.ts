@@ -123,9 +123,10 @@ export class PaymentsController {
   ) {
     const { mode, since } = parsed(syncRequest, body);
     const scope = await this.ledger.scopeOf(alias, mode);
-    return this.ledger.run(
-      { operation: 'payment sync', call, scope },
-      async (core, { signal, onProgress }) => {
+    return this.ledger.run(call, scope, {
+      operation: 'payment sync',
+      parameters: { since },
+      work: async (core, { signal, onProgress }) => {
         const result = await syncTenantPayments(core, this.payments, scope, {
           since,
           signal,
@@ -134,7 +135,7 @@ export class PaymentsController {
         if (result instanceof NotDone) return result;
         return { result, parameters: { since } };
       },
-    );
+    });
   }
 
   @ApiOperation({
@@ -153,9 +154,10 @@ export class PaymentsController {
     @Body() body: unknown,
   ) {
     const scope = await this.ledger.scopeOf(alias, parsed(scopeRequest, body).mode);
-    return this.ledger.run(
-      { operation: 'payment reconcile', call, scope },
-      async (core, { signal, onProgress }) => {
+    return this.ledger.run(call, scope, {
+      operation: 'payment reconcile',
+      parameters: {},
+      work: async (core, { signal, onProgress }) => {
         const result = await reconcilePayments(core, this.payments, scope, {
           signal,
           onProgress: (accounts) => onProgress('comparing', accounts),
@@ -163,6 +165,6 @@ export class PaymentsController {
         if (result instanceof NotDone) return result;
         return { result, parameters: {} };
       },
-    );
+    });
   }
 }

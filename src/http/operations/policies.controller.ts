@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { retryParkedReactions, showParked } from '../../operations/policies/policy-commands.js';
+import { showParked } from '../../operations/policies/policy-commands.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
@@ -8,6 +8,7 @@ import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
 import { limitRequest, parsed } from './operator-request.js';
+import { startPolicyRetry } from './policy-runs.js';
 import { retryRequest } from './policies.request.js';
 
 /** For support: parked reactions to events. */
@@ -37,14 +38,10 @@ export class PoliciesController {
   @ApiRequest(retryRequest)
   @HttpCode(200)
   @Access('operator', { roles: ['support'] })
-  retry(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
+  async retry(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { id } = parsed(retryRequest, body);
     const { core } = this.operations;
-    return answerWithRun(this.runs, call, 'policy retry', ({ signal, onProgress }) =>
-      retryParkedReactions(core, id, {
-        signal,
-        onProgress: (retried) => onProgress('retrying', retried),
-      }),
-    );
+    const run = await startPolicyRetry(this.runs, core, call.operator.name, id);
+    return answerWithRun(this.runs, call.reply, run);
   }
 }

@@ -8,31 +8,30 @@ import {
   Query as QueryParameters,
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { showHistory, showStatus } from '../../operations/projections/projection-commands.js';
 import {
-  diffProjection,
-  planRebuild,
-  rebuildProjections,
-  rollBackProjection,
-  showHistory,
-  showStatus,
-  swapProjections,
-} from '../../operations/projections/projection-commands.js';
-import {
-  onChosen,
-  onNamed,
   onProjections,
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
 import type { Outcome } from '../../operations/outcome.js';
-import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
 import { OperatorCall } from '../edge/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
-import { OperationRuns, type RunContext } from './operation-runs.js';
+import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';
 import { answered, answerWithRun } from './operator-answers.js';
 import { limitRequest, parsed } from './operator-request.js';
+import {
+  diffRun,
+  rebuildRun,
+  repairRun,
+  retryParkedRun,
+  rollBackRun,
+  startProjectionRun,
+  swapRun,
+  type ProjectionRun,
+} from './projection-runs.js';
 import { choiceRequest, rebuildRequest, retryRequest } from './projections.request.js';
 
 /** For support: status and rebuilds of the read models while the service runs. */
@@ -89,20 +88,11 @@ export class ProjectionsController {
     if (tenant !== undefined && (dryRun || resume))
       throw badRequest('dryRun and resume are for whole projections');
     if (dryRun && resume) throw badRequest('dryRun and resume exclude each other');
-    return this.run('projection rebuild', call, (projections, { onProgress }) =>
-      onChosen<object>(projections, { name: projection, all }, (projectors) => {
-        if (dryRun) return planRebuild(projections, projectors);
-        if (tenant !== undefined) {
-          const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
-          return repairProjections(projections, projectors, target);
-        }
-        return rebuildProjections(projections, projectors, {
-          resume,
-          onProgress: (progress) =>
-            onProgress(progress.phase, 'events' in progress ? progress.events : 0),
-        });
-      }),
-    );
+    const choice = { name: projection, all };
+    if (tenant === undefined)
+      return this.run(call, rebuildRun(choice, { isDryRun: dryRun, resume }));
+    const part = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
+    return this.run(call, repairRun(choice, part));
   }
 
   @ApiOperation({
@@ -121,9 +111,7 @@ export class ProjectionsController {
     @Body() body: unknown,
   ) {
     const { limit } = parsed(limitRequest, body);
-    return this.run('projection diff', call, (projections) =>
-      onNamed(projections, name, (projector) => diffProjection(projections, projector, limit)),
-    );
+    return this.run(call, diffRun(name, limit));
   }
 
   @ApiOperation({
@@ -138,11 +126,7 @@ export class ProjectionsController {
   @Access('operator', { roles: ['support'] })
   swap(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection, all } = parsed(choiceRequest, body);
-    return this.run('projection swap', call, (projections) =>
-      onChosen(projections, { name: projection, all }, (chosen) =>
-        swapProjections(projections, chosen, all),
-      ),
-    );
+    return this.run(call, swapRun({ name: projection, all }));
   }
 
   @ApiOperation({ summary: 'Makes the previous generation live again' })
@@ -152,9 +136,7 @@ export class ProjectionsController {
   @HttpCode(200)
   @Access('operator', { roles: ['support'], emptyBody: true })
   rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
-    return this.run('projection rollback', call, (projections) =>
-      onNamed(projections, name, (projector) => rollBackProjection(projections, projector)),
-    );
+    return this.run(call, rollBackRun(name));
   }
 
   @ApiOperation({
@@ -168,21 +150,12 @@ export class ProjectionsController {
   @Access('operator', { roles: ['support'] })
   retryParked(@OperatorCall() call: OperatorCall, @Body() body: unknown) {
     const { projection } = parsed(retryRequest, body);
-    return this.run('projection retry-parked', call, (projections) =>
-      onChosen(projections, { name: projection, all: projection === undefined }, (chosen) =>
-        retryParked(projections, chosen),
-      ),
-    );
+    return this.run(call, retryParkedRun({ name: projection, all: projection === undefined }));
   }
 
-  private run(
-    operation: string,
-    call: OperatorCall,
-    work: (projections: ProjectionOperator, context: RunContext) => Promise<Outcome<unknown>>,
-  ): Promise<unknown> {
-    return answerWithRun(this.runs, call, operation, (context) =>
-      this.operate(call, context.signal, (projections) => work(projections, context)),
-    );
+  private async run({ operator, reply }: OperatorCall, asked: ProjectionRun): Promise<unknown> {
+    const run = await startProjectionRun(this.runs, this.operations, operator.name, asked);
+    return answerWithRun(this.runs, reply, run);
   }
 
   private operate<T>(

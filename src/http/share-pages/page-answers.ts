@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorJson } from '../edge/api-error.js';
-import { NO_PAGE, pageHeaders, type HtmlPage } from './page-document.js';
+import { noPage } from './no-page.js';
+import { pageHeaders, type HtmlPage } from './page-document.js';
 
 /**
  * Prepares the answer with a page, which caches keep: nothing in it is about its first visitor.
@@ -20,11 +21,16 @@ export const isShownAsPage = (
   (statusCode === 404 || (headers.accept ?? '').includes('text/html'));
 
 /**
- * Prepares the page of an error: the same bytes whatever is wrong.
+ * Prepares the page of an error: the same bytes to visitors of a language, whatever is wrong.
  * @returns its body.
  */
-export function errorPageSent(reply: FastifyReply, { statusCode }: ErrorJson): string {
-  if (statusCode === 404) return pageSent(reply, NO_PAGE);
-  void reply.headers({ ...pageHeaders(NO_PAGE), 'Cache-Control': 'no-store' });
-  return NO_PAGE.html;
+export function errorPageSent(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { statusCode }: ErrorJson,
+): string {
+  const page = noPage(headers['accept-language']);
+  if (statusCode === 404) return pageSent(reply, page);
+  void reply.headers({ ...pageHeaders(page), 'Cache-Control': 'no-store' });
+  return page.html;
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import { readableColors } from '../../themes/readable-color.js';
 
 /** A whole page: its content is escaped already. */
@@ -103,22 +102,3 @@ a:focus-visible { outline: 3px solid currentcolor; outline-offset: 3px; }
 @media (prefers-color-scheme: dark) { body { background: #16171b; color: #ececf1; } }
 `;
 }
-
-const TITLE = 'This link leads nowhere';
-const NOTHING_STYLE = styleWith(BUILT_IN_THEME.page.color);
-
-/** For every address without a page, whatever the reason. It tells nothing of anybody. */
-export const NO_PAGE: HtmlPage = {
-  html: documentOf({
-    lang: 'en',
-    title: TITLE,
-    head: [],
-    style: NOTHING_STYLE,
-    body: [
-      `<h1>${TITLE}</h1>`,
-      '<div class="text"><p>The link may have been mistyped, or it is no longer in use. ',
-      'Ask the person who sent it to you for a new one.</p></div>',
-    ],
-  }),
-  contentSecurityPolicy: policyOf(NOTHING_STYLE, {}),
-};

@@ -16,7 +16,13 @@ import type { TemplateValues } from '../../templates/render-template.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
 import type { Themes } from '../../themes/themes.js';
 import type { PlannedMail } from '../deliveries/mail-rows.js';
-import { hostOf, isMailAddress, sameAddress } from '../mail-address.js';
+import {
+  hostOf,
+  isMailAddress,
+  sameAddress,
+  senderOf,
+  type NamedAddress,
+} from '../mail-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
 import { renderMail, type RenderedMail } from './rendered-mail.js';
@@ -36,7 +42,7 @@ export interface AddressedMailsParts {
 
 /** A mail with everything that is sent. */
 export interface AddressedMail {
-  readonly from: { readonly name: string; readonly address: string };
+  readonly from: NamedAddress;
   readonly to: string;
   readonly messageId: string;
   readonly unsubscribeUrl: string;
@@ -102,8 +108,6 @@ export class AddressedMails {
     const { type, mode } = planned;
     const asked = user.profile?.locale ?? null;
     const { theme, locale } = await this.parts.themes.themeFor(tenant.alias, mode, asked);
-    const { fromName: name, fromAddress } = theme.email.configuration;
-    const address = isMailAddress(fromAddress ?? '') ? (fromAddress ?? '') : this.parts.mailFrom();
     const unsubscribeUrl = this.parts.unsubscribing.linkOf(planned);
     const reward = told.reward === null ? null : rewardInWords(told.reward, locale);
     const values = {
@@ -112,7 +116,7 @@ export class AddressedMails {
       'reward.text': reward,
     };
     return {
-      from: { name, address },
+      from: senderOf(theme.email.configuration, this.parts.mailFrom()),
       to,
       messageId: this.messageIdOf(planned),
       unsubscribeUrl,

@@ -7,7 +7,6 @@ import { WorkLoop } from '../../foundation/work-loop.js';
 import { timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
-import { UnrenderableTemplate } from '../../templates/render-template.js';
 import type { AddressedMails } from '../content/addressed-mails.js';
 import { mimeOf } from '../sending/mime.js';
 import type { Sent, SmtpSender } from '../sending/smtp-sender.js';
@@ -138,8 +137,6 @@ export class MailSender {
   private async outcomeOf(mail: ClaimedMail): Promise<Outcome | undefined> {
     const { pool, presence, smtp } = this.parts;
     const ready = await this.ready(mail).catch((error: unknown): Outcome => {
-      if (error instanceof UnrenderableTemplate)
-        return { kind: 'not-sent', reason: 'a text of the theme cannot be rendered' };
       if (error instanceof UnreadableEvent)
         return postponed(mail, 'an event of the account cannot be read', UNREADABLE_MS);
       this.loop.failed(error);

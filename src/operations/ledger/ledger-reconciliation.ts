@@ -57,15 +57,21 @@ interface Span {
   readonly to: number;
 }
 
+export interface ReconciliationOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (accounts: number) => void;
+  /** Waits between accounts as long as others come first. */
+  readonly giveWay?: () => Promise<void>;
+  /** Epoch milliseconds. */
+  readonly now?: number;
+}
+
 /** `ledger reconcile`. Reads every account once. @throws {UnreadableEvent} */
 export async function reconcileLedger(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   { period, against }: ReconciliationRequest,
-  {
-    onProgress,
-    now = Date.now(),
-  }: { readonly onProgress?: (accounts: number) => void; readonly now?: number } = {},
+  { onProgress, giveWay, signal, now = Date.now() }: ReconciliationOptions = {},
 ): Promise<Outcome<Reconciliation>> {
   const { log, names } = core;
   const span = spanOf(period, now);
@@ -78,6 +84,8 @@ export async function reconcileLedger(
     for (const account of await Promise.all(some.map(({ stream }) => readAccount(core, stream))))
       run.add(account);
     onProgress?.((accounts += some.length));
+    await giveWay?.();
+    if (signal?.aborted) return new NotDone({ code: 'RECONCILIATION_STOPPED' });
   }
   return run.result();
 }
@@ -217,7 +225,7 @@ export async function reconcileOnRecord(
   core: LogReads & Pick<Core, 'names'>,
   scope: Scope,
   request: ReconciliationRequest,
-  options: { readonly onProgress: (accounts: number) => void },
+  options: ReconciliationOptions,
 ): Promise<Outcome<Done<Reconciliation>>> {
   const result = await reconcileLedger(core, scope, request, options);
   if (result instanceof NotDone) return result;

@@ -33,6 +33,8 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (accounts: number, total: number) => void;
   readonly note?: (line: string) => void;
+  /** Waits between accounts as long as others come first. */
+  readonly giveWay?: () => Promise<void>;
 }
 
 type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool'>;
@@ -147,6 +149,7 @@ class ReplayRun {
       const isFull =
         batch.length >= BATCH.accounts ||
         batch.reduce((sum, { events }) => sum + events.length, 0) >= BATCH.events;
+      await this.options.giveWay?.();
       if (!isFull) continue;
       await finish();
       done = some.at(-1)?.position;

@@ -37,6 +37,8 @@ export interface VerificationOptions extends Patience {
   readonly outside?: DigestDocument | undefined;
   /** `events` of the whole log; `total` is unknown while sealing. */
   readonly onProgress?: (phase: VerifyPhase, events: number, total: number | undefined) => void;
+  /** Waits between pages of the log as long as others come first. */
+  readonly giveWay?: () => Promise<void>;
 }
 
 /** The result of a verification; the JSON of `ledger verify`. */
@@ -112,6 +114,7 @@ export async function verifyChain(
     reader.take(page.length);
     if (signal.aborted) throw new Stopped();
     onProgress?.('verifying', reader.count, checkpoint.events);
+    await options.giveWay?.();
   }
   if (!check.isBroken) await check.end();
   const { link, seals: compared } = check;

@@ -115,6 +115,21 @@ describe('a mail', () => {
     expect(html).toContain('>Share your link</a>');
   });
 
+  it.each(['{{#each a}}', '{{{code}}}', 'x'.repeat(20_001), '_a*'.repeat(51), '{{7*7}}'])(
+    'is the built-in one where no text of the theme can be rendered: %.20s',
+    (text) => {
+      const names = ['headerContent', 'bodyContent', 'footer', 'shareCTA', 'shareButtonHeader'];
+      const content = Object.fromEntries(names.map((name) => [name, text]));
+      const mail = { configuration: { subject: text }, content };
+      const email = Object.fromEntries(MAIL_TYPES.map((type) => [type, mail]));
+      for (const type of MAIL_TYPES)
+        for (const values of [SAMPLE, {}])
+          expect(renderMail(resolveTheme({ email }), type, values, FRAME)).toEqual(
+            renderMail(THEME, type, values, FRAME),
+          );
+    },
+  );
+
   it('is unsubscribed from by a link in its own language, or in English', () => {
     const linkIn = (locale: string) =>
       />([^<]*)<\/a><\/p><\/div>/.exec(
@@ -128,20 +143,20 @@ describe('a mail', () => {
     ]);
   });
 
-  it('of the slowest texts costs less than twenty-five of the built-in theme', () => {
+  it('of the slowest texts costs less than fourteen of the built-in theme', () => {
     const built = leastCpuMs(() => renderMail(THEME, 'WELCOME', SAMPLE, FRAME), 10);
-    const some = [...SLOWEST.filter((_, at) => at % 4 === 0), ...SLOWEST.slice(-2)];
+    const some = [...SLOWEST.filter((_, at) => at < 3 || at % 4 === 0), ...SLOWEST.slice(-2)];
     const costly = some.map((text) => {
       const texts = { headerContent: text, bodyContent: text, footer: text, shareCTA: text };
       const theme = themeWith({ ...texts, hasShareLink: true });
       const work = () => renderMail(theme, 'WELCOME', SAMPLE, FRAME);
       // What else the machine does adds to a run: one that is cheap enough is the proof.
       let ms = Infinity;
-      for (let run = 0; run < 20 && ms >= 25 * built; run += 1)
+      for (let run = 0; run < 20 && ms >= 14 * built; run += 1)
         ms = Math.min(ms, leastCpuMs(work, 1));
       return { text: text.slice(0, 20), times: ms / built };
     });
-    expect(costly.filter(({ times }) => times >= 25)).toEqual([]);
+    expect(costly.filter(({ times }) => times >= 14)).toEqual([]);
   });
 
   it('has the same headers whatever people and shops are called', async () => {

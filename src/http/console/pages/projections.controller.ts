@@ -1,31 +1,32 @@
 import { Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import {
-  onChosen,
-  onNamed,
   onProjections,
   type ProjectionChoice,
   type ProjectionOperator,
 } from '../../../operations/projections/projection-operator.js';
 import {
-  diffProjection,
-  rebuildProjections,
-  rollBackProjection,
   showHistory,
   showStatus,
-  swapProjections,
   type DiffDocument,
   type ShownProjection,
 } from '../../../operations/projections/projection-commands.js';
-import {
-  repairProjections,
-  retryParked,
-} from '../../../operations/projections/projection-repairs.js';
-import { retryParkedReactions, showParked } from '../../../operations/policies/policy-commands.js';
+import { showParked } from '../../../operations/policies/policy-commands.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { badRequest, unavailable } from '../../edge/api-error.js';
-import { OperationRuns, type RunContext } from '../../operations/operation-runs.js';
+import { OperationRuns, type Run } from '../../operations/operation-runs.js';
 import { OperationsCore } from '../../operations/operations-core.js';
+import { startPolicyRetry } from '../../operations/policy-runs.js';
+import {
+  diffRun,
+  rebuildRun,
+  repairRun,
+  retryParkedRun,
+  rollBackRun,
+  startProjectionRun,
+  swapRun,
+  type ProjectionRun,
+} from '../../operations/projection-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
@@ -59,7 +60,7 @@ const content = template<
 <thead><tr><th scope="col">Projection</th><th scope="col" class="number">Generation</th><th scope="col">Position</th><th scope="col" class="number">Behind, events</th><th scope="col" class="number">Behind, s</th><th scope="col" class="number">Parked</th><th scope="col" class="number">New generation</th><th scope="col" class="number">Previous</th></tr></thead>
 <tbody>{{#each projections}}<tr><td>{{name}}{{#if lastError}}<br><span class="wrong">{{lastError}}</span>{{/if}}</td><td class="number">{{figure generationName generation ''}}</td><td class="id">{{position}}</td><td class="number">{{amount lagEvents}}</td><td class="number">{{amount lagSeconds}}</td><td class="number">{{figure parkedName parked ''}}</td><td class="number">{{amount ready}}</td><td class="number">{{amount previous}}</td></tr>
 {{/each}}</tbody></table></div>
-{{#if isGone}}<p class="problem" role="alert">This run is not known to the process any more. Start it again.</p>{{/if}}
+{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
 {{#if run}}<h2>{{operation}}</h2>{{> run}}{{/if}}
 {{#if diff}}
 <dl class="figures">
@@ -97,8 +98,6 @@ interface Asked {
   readonly confirmed: string;
 }
 
-type Work = (projections: ProjectionOperator, context: RunContext) => Promise<Outcome<unknown>>;
-
 /** For support: the read models; finance sees their state. */
 @ApiExcludeController()
 @Controller('console/projections')
@@ -130,61 +129,32 @@ export class ConsoleProjectionsController {
         chosen: asked.projection,
         problem: 'Choose a projection, and type its name to confirm.',
       });
-    const [operation, work] = this.workOf(call, action, asked);
-    const run = this.runs.start(operation, call.operator.name, (context) =>
-      this.operate(call, context.signal, (projections) => work(projections, context)),
-    );
+    const run = await this.started(call, action, asked);
     if (run === undefined) throw unavailable();
     return redirected(call, `${PATH}${queryOf({ run: run.id, projection: asked.projection })}`);
   }
 
-  private workOf(
-    { form }: ConsoleCall,
+  private started(
+    { form, operator: { name: by } }: ConsoleCall,
     action: string,
     { projection: name }: Asked,
-  ): readonly [operation: string, Work] {
+  ): Promise<Run | undefined> {
+    const { runs, operations } = this;
+    const start = (asked: ProjectionRun): Promise<Run | undefined> =>
+      startProjectionRun(runs, operations, by, asked);
     switch (action) {
       case 'rebuild':
-        return ['projection rebuild', rebuildOf(form, choiceOf(name))];
+        return start(rebuildOf(form, choiceOf(name)));
       case 'diff':
-        return [
-          'projection diff',
-          (projections) =>
-            onNamed(projections, name, (projector) =>
-              diffProjection(projections, projector, DIFF_ROWS_MAX),
-            ),
-        ];
+        return start(diffRun(name, DIFF_ROWS_MAX));
       case 'swap':
-        return [
-          'projection swap',
-          (projections) =>
-            onNamed(projections, name, (projector) =>
-              swapProjections(projections, [projector], false),
-            ),
-        ];
+        return start(swapRun({ name, all: false }));
       case 'rollback':
-        return [
-          'projection rollback',
-          (projections) =>
-            onNamed(projections, name, (projector) => rollBackProjection(projections, projector)),
-        ];
+        return start(rollBackRun(name));
       case 'retry':
-        return [
-          'projection retry-parked',
-          (projections) =>
-            onChosen(projections, choiceOf(name), (chosen) => retryParked(projections, chosen)),
-        ];
-      case 'retry-reaction': {
-        const id = form.text('reaction');
-        return [
-          'policy retry',
-          (_, { signal, onProgress }) =>
-            retryParkedReactions(this.operations.core, id, {
-              signal,
-              onProgress: (retried) => onProgress('retrying', retried),
-            }),
-        ];
-      }
+        return start(retryParkedRun(choiceOf(name)));
+      case 'retry-reaction':
+        return startPolicyRetry(runs, operations.core, by, form.text('reaction'));
       default:
         throw badRequest('action: one of the buttons');
     }
@@ -206,7 +176,7 @@ export class ConsoleProjectionsController {
     if (problem !== null) void call.reply.code(400);
     const operates = hasRole(call.operator, ['support']);
     // Before the state of the projections: what a run that is over has done is in it.
-    const { run, isGone, operation, result, refresh } = this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
     const history = operates
@@ -241,19 +211,10 @@ const withFigureNames = (projection: ShownProjection, chosen: string) => ({
 const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true } : { name });
 
 /** Of a part, in place, where a tenant is named; otherwise new generations. */
-function rebuildOf(form: ConsoleCall['form'], choice: ProjectionChoice): Work {
+function rebuildOf(form: ConsoleCall['form'], choice: ProjectionChoice): ProjectionRun {
   const [tenant, account] = [form.text('tenant'), form.text('account')];
   if (tenant === '' && account !== '') throw badRequest('Account: needs a tenant');
+  if (tenant === '') return rebuildRun(choice, {});
   const mode = form.text('mode') === 'test' ? 'test' : 'live';
-  const target = { tenant, mode, ...(account === '' ? {} : { account }) } as const;
-  return (projections, { onProgress }) =>
-    onChosen<object>(projections, choice, (chosen) =>
-      tenant === ''
-        ? rebuildProjections(projections, chosen, {
-            resume: false,
-            onProgress: (progress) =>
-              onProgress(progress.phase, 'events' in progress ? progress.events : 0),
-          })
-        : repairProjections(projections, chosen, target),
-    );
+  return repairRun(choice, { tenant, mode, ...(account === '' ? {} : { account }) });
 }

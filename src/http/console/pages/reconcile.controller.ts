@@ -2,12 +2,10 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
 import { parseBalances } from '../../../operations/ledger/balance-file.js';
-import {
-  reconcileOnRecord,
-  type Reconciliation,
-} from '../../../operations/ledger/ledger-reconciliation.js';
+import type { Reconciliation } from '../../../operations/ledger/ledger-reconciliation.js';
 import { parsePeriod } from '../../../operations/ledger/ledger-selection.js';
 import { NotDone } from '../../../operations/outcome.js';
+import { reconciliationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
@@ -41,7 +39,7 @@ const content = template<
 <div class="field"><label for="balances">Balance file</label><input id="balances" name="balances" type="file" accept=".csv,text/csv"><span class="hint">CSV: account,unit,balance</span></div>
 <button>Reconcile</button>
 </form>
-{{#if isGone}}<p class="problem" role="alert">This run is not known to the process any more. Start it again.</p>{{/if}}
+{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if result}}
 <dl class="figures">
@@ -98,24 +96,18 @@ export class ConsoleReconcileController {
         return this.shown(call, scope, { run: '', month, problem: problemOf(faulty) });
     const file = against instanceof NotDone ? undefined : against;
     const period = month === '' ? undefined : month;
-    const run = this.pages.started(call, [scope, 'ledger reconcile'], (core, { onProgress }) =>
-      reconcileOnRecord(
-        core,
-        scope,
-        { period, against: file },
-        { onProgress: (accounts) => onProgress('reconciling', accounts) },
-      ),
-    );
+    const asked = reconciliationRun(scope, { period, against: file });
+    const run = await this.pages.started(call, scope, asked);
     return redirected(call, `${tenantPath(scope)}/reconcile${queryOf({ run, month })}`);
   }
 
-  private shown(
+  private async shown(
     call: ConsoleCall,
     scope: Scope,
     { run: id, month, problem }: { run: string; month: string; problem: string | null },
-  ): string {
+  ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
-    const { run, isGone, result, refresh } = this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     return pageSent(
       call,
       { title: 'Reconcile', scope, section: '/reconcile', ...refresh },
@@ -126,7 +118,10 @@ export class ConsoleReconcileController {
         run,
         isGone,
         here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
-        result: result === undefined ? null : shownResult(result as Reconciliation),
+        result:
+          result === undefined || operation !== 'ledger reconcile'
+            ? null
+            : shownResult(result as KeptReconciliation),
       },
     );
   }
@@ -143,12 +138,18 @@ const LINES = [
   'scheduled',
 ] as const;
 
-function shownResult({ ok, units, differences }: Reconciliation) {
+/** Of very many differences the first ones are kept. */
+interface KeptReconciliation extends Reconciliation {
+  readonly cut?: { readonly differences: number };
+}
+
+function shownResult({ ok, units, differences, cut }: KeptReconciliation) {
+  const count = cut?.differences ?? differences.length;
   return {
     ok,
-    count: differences.length,
+    count,
     differences: differences.slice(0, ROWS_MAX),
-    hasMore: differences.length > ROWS_MAX,
+    hasMore: count > Math.min(ROWS_MAX, differences.length),
     units: units.map((one) => ({
       ...one,
       lines: LINES.map((label) => ({ label, name: `${label}:${one.unit}`, value: one[label] })),

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { replayOnRecord, type Replay } from '../../../operations/ledger/ledger-replay.js';
+import type { Replay } from '../../../operations/ledger/ledger-replay.js';
+import { replayRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
@@ -22,7 +23,7 @@ const content = template<
     run: RunView | null;
     isGone: boolean;
     here: string;
-    replay: (Replay & { shown: readonly object[]; count: number; hasMore: boolean }) | null;
+    replay: (KeptReplay & { shown: readonly object[]; count: number; hasMore: boolean }) | null;
   }
 >(`
 <p>A replay folds the log by the rules that decisions use and compares it with the live read models. It changes nothing.</p>
@@ -32,7 +33,7 @@ const content = template<
 <div class="field"><label for="position">Position</label><input id="position" name="position" value="{{asked.position}}"></div>
 <button>Start replay</button>
 </form>
-{{#if isGone}}<p class="problem" role="alert">This run is not known to the process any more. Start it again.</p>{{/if}}
+{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if replay}}
 <dl class="figures">
@@ -65,13 +66,16 @@ export class ConsoleReplayController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
-    const { run, isGone, result, refresh } = this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     return pageSent(call, { title: 'Replay', scope, section: '/replay', ...refresh }, content, {
       asked,
       run,
       isGone,
       here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
-      replay: result === undefined ? null : shownReplay(result as Replay),
+      replay:
+        result === undefined || operation !== 'ledger replay'
+          ? null
+          : shownReplay(result as KeptReplay),
     });
   }
 
@@ -90,23 +94,20 @@ export class ConsoleReplayController {
       ...(['account', 'asOf', 'position'] as const),
     );
     const { account: accountId, ...options } = filledIn(asked);
-    const run = this.pages.started(
-      call,
-      [scope, 'ledger replay'],
-      (core, { signal, onProgress }) => {
-        const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-        return replayOnRecord(core, scope, request, {
-          signal,
-          onProgress: (accounts, total) => onProgress('replaying', accounts, total),
-        });
-      },
-    );
+    const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+    const run = await this.pages.started(call, scope, replayRun(scope, request));
     return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);
   }
 }
 
-function shownReplay(replay: Replay) {
+/** Of very many differences the first ones are kept. */
+interface KeptReplay extends Replay {
+  readonly cut?: { readonly differences: number };
+}
+
+function shownReplay(replay: KeptReplay) {
   const { differences } = replay;
+  const count = replay.cut?.differences ?? differences.length;
   const shown = differences.slice(0, ROWS_MAX).map(({ ledger, live, ...difference }) => ({
     ...difference,
     ledger: shownValue(ledger),
@@ -115,8 +116,8 @@ function shownReplay(replay: Replay) {
   return {
     ...replay,
     shown,
-    count: differences.length,
-    hasMore: differences.length > ROWS_MAX,
+    count,
+    hasMore: count > shown.length,
   };
 }
 

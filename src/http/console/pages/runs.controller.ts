@@ -16,8 +16,8 @@ export class ConsoleRunsController {
 
   @Get(':run')
   @ForRoles('finance', 'support')
-  progress(@ConsoleCall() call: ConsoleCall, @Param('run') id: string) {
-    const run = this.pages.run(call, id);
+  async progress(@ConsoleCall() call: ConsoleCall, @Param('run') id: string) {
+    const run = await this.pages.run(call, id);
     if (run === undefined) throw new ApiError('NOT_FOUND', { message: 'There is no such run' });
     return { state: run.state, text: progressText(run), ...run.progress };
   }
@@ -25,8 +25,8 @@ export class ConsoleRunsController {
   @Post(':run/cancel')
   @HttpCode(200)
   @ForRoles('finance', 'support')
-  cancel(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): string {
-    this.pages.cancel(call, id);
+  async cancel(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
+    await this.pages.cancel(call, id);
     const back = call.form.text('back');
     return redirected(call, OWN_PATH.test(back) ? back : '/console');
   }

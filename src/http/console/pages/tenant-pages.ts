@@ -6,7 +6,8 @@ import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { plainText } from '../../../operations/refusal-text.js';
 import { ApiError, unavailable } from '../../edge/api-error.js';
 import type { LedgerOperations } from '../../operations/ledger-operations.js';
-import type { OperationRuns, RunContext, ShownRun } from '../../operations/operation-runs.js';
+import type { LedgerRun } from '../../operations/ledger-runs.js';
+import type { OperationRuns, ShownRun } from '../../operations/operation-runs.js';
 import type { ConsoleCall } from '../console-call.js';
 import type { Frame } from '../view/layout.js';
 import { runView, type RunView } from '../view/run-view.js';
@@ -27,9 +28,9 @@ export interface Refused {
 
 /** A run as a page shows it. */
 export interface RunOfPage {
-  /** Null: the address names none, or one that is not known. */
+  /** Null: the address names none, or one that there is not. */
   readonly run: RunView | null;
-  /** The address names a run that is not known to this process. */
+  /** The address names a run that there is not. */
   readonly isGone: boolean;
   readonly operation: string;
   /** The operation's document; undefined: it is not done. */
@@ -96,14 +97,10 @@ export class TenantPages {
 
   /**
    * Starts an operation that may take long. @returns the id of its run.
-   * @throws {ApiError} UNAVAILABLE when too many are running.
+   * @throws {ApiError} UNAVAILABLE when too many are not over yet.
    */
-  started(
-    call: ConsoleCall,
-    [scope, operation]: readonly [Scope, string],
-    work: (core: Core, context: RunContext) => Promise<Outcome<Done<unknown>>>,
-  ): string {
-    const run = this.ledger.start({ operation, call, scope }, work);
+  async started(call: ConsoleCall, scope: Scope, asked: LedgerRun): Promise<string> {
+    const run = await this.ledger.start(call, scope, asked);
     if (run === undefined) throw unavailable();
     return run.id;
   }
@@ -112,26 +109,28 @@ export class TenantPages {
    * What a page shows of the run that its address names.
    * @param id empty: the address names none.
    */
-  runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string): RunOfPage {
-    const run = id === '' ? undefined : this.run(call, id);
+  async runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<RunOfPage> {
+    const run = id === '' ? undefined : await this.run(call, id);
     return {
       run: run === undefined ? null : runView(run),
       isGone: id !== '' && run === undefined,
       operation: run?.operation ?? '',
-      result: run?.state === 'done' ? run.result : undefined,
+      result: run?.result ?? undefined,
       refresh: run?.state === 'running' ? { refreshSeconds: REFRESH_SECONDS } : {},
     };
   }
 
-  /** A run of this operator; undefined: none of that id is known here. */
-  run({ operator }: Pick<ConsoleCall, 'operator'>, id: string): ShownRun | undefined {
-    const run = this.runs.find(id);
-    return run?.by === operator.name ? run.shown() : undefined;
+  /** A run of this operator; undefined: there is none of that id. */
+  async run(
+    { operator }: Pick<ConsoleCall, 'operator'>,
+    id: string,
+  ): Promise<ShownRun | undefined> {
+    const run = await this.runs.find(id);
+    return run?.by === operator.name ? run : undefined;
   }
 
   /** Stops a run of this operator. */
-  cancel({ operator }: Pick<ConsoleCall, 'operator'>, id: string): void {
-    const run = this.runs.find(id);
-    if (run?.by === operator.name) run.cancel();
+  async cancel(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<void> {
+    if ((await this.run(call, id)) !== undefined) await this.runs.cancel(id);
   }
 }

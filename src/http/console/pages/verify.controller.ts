@@ -2,11 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import { asDigestDocument, type DigestDocument } from '../../../chain/digest-document.js';
 import type { Scope } from '../../../domain/scope.js';
-import { digestOnRecord } from '../../../operations/ledger/ledger-digest.js';
-import {
-  verifyOnRecord,
-  type Verification,
-} from '../../../operations/ledger/ledger-verification.js';
+import type { Verification } from '../../../operations/ledger/ledger-verification.js';
+import { digestRun, verificationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
@@ -19,9 +16,6 @@ import {
   type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
-
-/** How long an unreachable log is retried; the operation can be started again. */
-const AWAY_MS_MAX = 60_000;
 
 const content = template<
   WithForms &
@@ -40,7 +34,7 @@ const content = template<
 <button>Verify</button>
 </form>
 <form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">Make a digest of today</button></form>
-{{#if isGone}}<p class="problem" role="alert">This run is not known to the process any more. Start it again.</p>{{/if}}
+{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if verification}}
 {{#if verification.ok}}<p class="done">Nobody has changed the ledger.</p>{{else}}
@@ -74,7 +68,7 @@ export class ConsoleVerifyController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, format } = queried(query, 'run', 'format');
-    const { operation, result } = this.pages.runOfPage(call, id);
+    const { operation, result } = await this.pages.runOfPage(call, id);
     if (format === 'json' && operation === 'ledger digest' && result !== undefined) {
       void call.reply
         .header('Content-Type', 'application/json; charset=utf-8')
@@ -102,31 +96,22 @@ export class ConsoleVerifyController {
         id: '',
         problem: `The digest is of ${outside.tenant} in ${outside.mode} mode.`,
       });
-    const run = this.pages.started(call, [scope, 'ledger verify'], (core, { signal, onProgress }) =>
-      verifyOnRecord(core, { scope, outside, signal, awayMsMax: AWAY_MS_MAX, onProgress }),
-    );
+    const run = await this.pages.started(call, scope, verificationRun(scope, outside));
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
   }
 
-  private startDigest(call: ConsoleCall, scope: Scope): string {
-    const run = this.pages.started(call, [scope, 'ledger digest'], (core, { signal, onProgress }) =>
-      digestOnRecord(core, {
-        scope,
-        sign: true,
-        signal,
-        onProgress: (events) => onProgress('sealing', events),
-      }),
-    );
+  private async startDigest(call: ConsoleCall, scope: Scope): Promise<string> {
+    const run = await this.pages.started(call, scope, digestRun(scope, true));
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
   }
 
-  private shown(
+  private async shown(
     call: ConsoleCall,
     scope: Scope,
     { id, problem }: { readonly id: string; readonly problem: string | null },
-  ): string {
+  ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
-    const { run, isGone, operation, result, refresh } = this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     const isDigest = operation === 'ledger digest';
     return pageSent(call, { title: 'Verify', scope, section: '/verify', ...refresh }, content, {
       problem,

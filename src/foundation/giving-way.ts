@@ -1,5 +1,5 @@
-import { pause } from '../../foundation/pause.js';
-import { elapsed } from '../../foundation/world.js';
+import { pause } from './pause.js';
+import { elapsed } from './world.js';
 
 /** Rests are this many times as long as the work before them. */
 const TIMES = 2;

@@ -1,0 +1,112 @@
+import type { Mode } from '../../domain/scope.js';
+import type { Outcome } from '../../operations/outcome.js';
+import {
+  diffProjection,
+  planRebuild,
+  rebuildProjections,
+  rollBackProjection,
+  swapProjections,
+} from '../../operations/projections/projection-commands.js';
+import {
+  onChosen,
+  onNamed,
+  onProjections,
+  type ProjectionChoice,
+  type ProjectionOperator,
+} from '../../operations/projections/projection-operator.js';
+import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
+import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
+import type { OperationsCore } from './operations-core.js';
+
+/** An operation on read models, the same over HTTP and in the console. */
+export interface ProjectionRun extends Pick<AskedRun, 'operation' | 'scope'> {
+  readonly parameters: object;
+  readonly work: (
+    projections: ProjectionOperator,
+    context: RunContext,
+  ) => Promise<Outcome<unknown>>;
+}
+
+/** A part that is repaired in place. */
+export interface RepairedPart {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly account?: string;
+}
+
+/** New generations beside the live ones; `isDryRun`: only what that would be. */
+export const rebuildRun = (
+  choice: ProjectionChoice,
+  { isDryRun = false, resume = false }: { readonly isDryRun?: boolean; readonly resume?: boolean },
+): ProjectionRun => ({
+  operation: 'projection rebuild',
+  parameters: { projection: choice.name, dryRun: isDryRun, resume },
+  work: (projections, { onProgress }) =>
+    onChosen<object>(projections, choice, (chosen) =>
+      isDryRun
+        ? planRebuild(projections, chosen)
+        : rebuildProjections(projections, chosen, {
+            resume,
+            onProgress: (progress) =>
+              onProgress(progress.phase, 'events' in progress ? progress.events : 0),
+          }),
+    ),
+});
+
+/** A part, in place. */
+export const repairRun = (choice: ProjectionChoice, part: RepairedPart): ProjectionRun => {
+  const { tenant, mode, account } = part;
+  return {
+    operation: 'projection rebuild',
+    scope: { tenant, mode },
+    parameters: { projection: choice.name, ...(account === undefined ? {} : { account }) },
+    work: (projections) =>
+      onChosen<object>(projections, choice, (chosen) =>
+        repairProjections(projections, chosen, part),
+      ),
+  };
+};
+
+export const diffRun = (name: string, limit: number): ProjectionRun => ({
+  operation: 'projection diff',
+  parameters: { projection: name },
+  work: (projections) =>
+    onNamed(projections, name, (projector) => diffProjection(projections, projector, limit)),
+});
+
+export const swapRun = (choice: ProjectionChoice): ProjectionRun => ({
+  operation: 'projection swap',
+  parameters: { projection: choice.name },
+  work: (projections) =>
+    onChosen(projections, choice, (chosen) =>
+      swapProjections(projections, chosen, choice.all ?? false),
+    ),
+});
+
+export const rollBackRun = (name: string): ProjectionRun => ({
+  operation: 'projection rollback',
+  parameters: { projection: name },
+  work: (projections) =>
+    onNamed(projections, name, (projector) => rollBackProjection(projections, projector)),
+});
+
+export const retryParkedRun = (choice: ProjectionChoice): ProjectionRun => ({
+  operation: 'projection retry-parked',
+  parameters: { projection: choice.name },
+  work: (projections) =>
+    onChosen(projections, choice, (chosen) => retryParked(projections, chosen)),
+});
+
+/** Undefined: too many runs are not over yet. @throws DatabaseUnavailable */
+export function startProjectionRun(
+  runs: OperationRuns,
+  { core, pool, warn }: Pick<OperationsCore, 'core' | 'pool' | 'warn'>,
+  by: string,
+  { work, ...asked }: ProjectionRun,
+): Promise<Run | undefined> {
+  return runs.start({ ...asked, by }, (context) =>
+    onProjections(core, pool, { actor: by, signal: context.signal, warn }, (projections) =>
+      work(projections, context),
+    ),
+  );
+}

@@ -1,0 +1,281 @@
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { Pool } from 'pg';
+import type { Mode, Scope } from '../domain/scope.js';
+import type { LedgerTables } from '../postgres/ledger-tables.js';
+import { ProcessPresence } from '../postgres/process-presence.js';
+import { fetchRow, fetchRows, run, tables, type Connection } from '../postgres/statements.js';
+import { inTransaction } from '../postgres/transaction.js';
+import type { Sealer } from '../privacy/sealed-bytes.js';
+import { cutToBytes } from './cut-to-bytes.js';
+
+/** A run that is about to begin. */
+export interface NewRun {
+  readonly id: string;
+  readonly operation: string;
+  /** The operator's name. */
+  readonly by: string;
+  /** Null: of no single tenant. */
+  readonly scope: Scope | null;
+  /** Its arguments; they may name people. */
+  readonly parameters: object;
+}
+
+export interface RunProgress {
+  readonly phase: string;
+  readonly done: number;
+  /** Null: not known. */
+  readonly total: number | null;
+}
+
+/** How a run ended: its document, or the error in one line. */
+export type RunEnd = { readonly result: unknown } | { readonly error: string };
+
+/** A run as it is recorded, for any process. Times are epoch milliseconds. */
+export interface RecordedRun extends NewRun {
+  readonly state: 'running' | 'done' | 'failed' | 'abandoned';
+  readonly startedAt: number;
+  readonly finishedAt: number | null;
+  readonly progress: RunProgress | null;
+  /** Null: it has none, or it is gone. */
+  readonly result: unknown;
+  readonly error: string | null;
+  /** People of its tenant were forgotten since it began: what may name them is gone. */
+  readonly forgotten: boolean;
+}
+
+/** Runs that are not over: of one operator, and of all. One more is refused. */
+export const UNFINISHED_MAX = { ofOperator: 8, inAll: 32 } as const;
+
+/** How long and how much is kept of runs that are over. */
+export const KEPT_RUNS = {
+  days: 30,
+  /** The newest ones of an operator; of fewer of them the results, for a shorter time. */
+  ofOperator: 100,
+  resultHours: 24,
+  resultsOfOperator: 20,
+  /** Of one result, as JSON; a longer one is cut, see `cutToBytes`. */
+  resultBytesMax: 1024 * 1024,
+} as const;
+
+/** A process that was away for a moment reports again within this time. */
+const SILENT_SECONDS = 3;
+/** One start at a time counts the others. */
+const START_LOCK = `select pg_advisory_xact_lock(hashtext('start operation runs'))`;
+
+type Row = Selectable<LedgerTables['ledger.operation_runs']>;
+
+/**
+ * The runs of all processes, in Postgres. Arguments, results and errors may name people: they are
+ * encrypted, and go with the first erasure in their tenant, or after a day.
+ */
+export class RecordedRuns {
+  /** @param owner names this process, see `ProcessPresence`. */
+  constructor(
+    private readonly pool: Pool,
+    private readonly sealer: Sealer,
+    private readonly owner: number,
+  ) {}
+
+  /**
+   * @returns false: too many are not over yet, and nothing was recorded.
+   * @throws DatabaseUnavailable
+   */
+  async begin({ id, operation, by, scope, parameters }: NewRun): Promise<boolean> {
+    const sealed = await this.sealed(id, 'parameters', JSON.stringify(parameters));
+    return inTransaction(this.pool, async (client) => {
+      await client.query(START_LOCK);
+      await markAbandoned(client);
+      await purgeRuns(client);
+      const begun = await run(
+        client,
+        sql`insert into ledger.operation_runs (id, operation, operator, tenant, mode, owner, state, parameters)
+            select ${id}::uuid, ${operation}::text, ${by}::text, ${scope?.tenant ?? null}::text, ${scope?.mode ?? null}::text,
+              ${this.owner}::integer, 'running', ${sealed}::bytea
+            from (select count(*) as all, count(*) filter (where operator = ${by}) as own
+                  from ledger.operation_runs where state = 'running') as unfinished
+            where unfinished.all < ${UNFINISHED_MAX.inAll} and unfinished.own < ${UNFINISHED_MAX.ofOperator}`,
+      );
+      return begun > 0;
+    });
+  }
+
+  /**
+   * Records how far runs of this process are. One that others took for abandoned goes on.
+   * @returns the ids of those that somebody wants to stop.
+   */
+  async report(
+    runs: readonly { readonly id: string; readonly progress: RunProgress | null }[],
+  ): Promise<readonly string[]> {
+    if (runs.length === 0) return [];
+    const reported = JSON.stringify(runs.map(({ id, progress }) => ({ id, ...progress })));
+    const rows = await fetchRows(
+      this.pool,
+      sql<{ id: string; cancel_requested: boolean }>`
+        update ledger.operation_runs as r
+        set beat_at = now(), state = 'running', finished_at = null,
+          phase = p.phase, done = coalesce(p.done, 0), total = p.total
+        from jsonb_to_recordset(${reported}::jsonb) as p (id uuid, phase text, done bigint, total bigint)
+        where r.id = p.id and r.owner = ${this.owner} and ${isOpen('r')}
+        returning r.id, r.cancel_requested`,
+    );
+    return rows.filter(({ cancel_requested: stops }) => stops).map(({ id }) => id);
+  }
+
+  /** Records the end of a run of this process. */
+  async end(id: string, end: RunEnd, progress: RunProgress | null): Promise<void> {
+    const isDone = 'result' in end;
+    const document = isDone ? cutToBytes(end.result, KEPT_RUNS.resultBytesMax) : undefined;
+    const result = isDone ? await this.sealed(id, 'result', JSON.stringify(document)) : null;
+    const error = isDone ? null : await this.sealed(id, 'error', JSON.stringify(end.error));
+    const names = !isDone || mayNamePeople(end.result);
+    await run(
+      this.pool,
+      sql`update ledger.operation_runs
+          set state = ${isDone ? 'done' : 'failed'}, finished_at = now(), beat_at = now(), names_people = ${names},
+            phase = ${progress?.phase ?? null}, done = ${progress?.done ?? 0}, total = ${progress?.total ?? null},
+            result = case when forgotten and ${names} then null else ${result}::bytea end,
+            error = case when forgotten and ${names} then null else ${error}::bytea end
+          where id = ${id} and owner = ${this.owner} and ${isOpen('operation_runs')}`,
+    );
+  }
+
+  /** Undefined: there is none of this id. */
+  async find(id: string): Promise<RecordedRun | undefined> {
+    if (!/^[0-9a-f-]{36}$/.test(id)) return undefined;
+    await this.markAbandoned();
+    const row = await fetchRow(
+      this.pool,
+      tables.selectFrom('ledger.operation_runs').selectAll().where('id', '=', id),
+    );
+    return row && this.opened(row);
+  }
+
+  /**
+   * The newest first, without results.
+   * @param by undefined: those of everybody that are not over.
+   */
+  async list(by: string | undefined): Promise<readonly RecordedRun[]> {
+    await this.markAbandoned();
+    const rows = await fetchRows(
+      this.pool,
+      tables
+        .selectFrom('ledger.operation_runs')
+        .selectAll()
+        .where((eb) => (by === undefined ? eb('state', '=', 'running') : eb('operator', '=', by)))
+        .orderBy('started_at', 'desc')
+        .orderBy('id')
+        .limit(KEPT_RUNS.ofOperator),
+    );
+    return Promise.all(rows.map((row) => this.opened({ ...row, result: null })));
+  }
+
+  /** The process that runs it stops it at its next report. */
+  async requestStop(id: string): Promise<void> {
+    await run(
+      this.pool,
+      tables
+        .updateTable('ledger.operation_runs')
+        .set({ cancel_requested: true })
+        .where('id', '=', id)
+        .where('state', '=', 'running'),
+    );
+  }
+
+  /** A database that takes no writes still answers. */
+  private async markAbandoned(): Promise<void> {
+    await markAbandoned(this.pool).catch(() => undefined);
+  }
+
+  private async opened(row: Row): Promise<RecordedRun> {
+    const { id, operation, operator: by, tenant, mode, state, phase, done, total } = row;
+    const [parameters, result, error] = await Promise.all([
+      this.read(id, 'parameters', row.parameters),
+      this.read(id, 'result', row.result),
+      this.read(id, 'error', row.error),
+    ]);
+    return {
+      id,
+      operation,
+      by,
+      scope: tenant === null ? null : { tenant, mode: mode as Mode },
+      parameters: parameters ?? {},
+      state: state as RecordedRun['state'],
+      startedAt: row.started_at.getTime(),
+      finishedAt: row.finished_at?.getTime() ?? null,
+      progress:
+        phase === null
+          ? null
+          : { phase, done: Number(done), total: total === null ? null : Number(total) },
+      result,
+      error: error as string | null,
+      forgotten: row.forgotten,
+    };
+  }
+
+  private sealed(id: string, part: string, json: string): Promise<Buffer> {
+    return this.sealer.seal(Buffer.from(json), contextOf(id, part));
+  }
+
+  /** Null as well for what no key opens any more. */
+  private async read(id: string, part: string, sealed: Buffer | null): Promise<unknown> {
+    if (sealed === null) return null;
+    const plain = await this.sealer.open(sealed, contextOf(id, part)).catch(() => undefined);
+    return plain === undefined ? null : JSON.parse(plain.toString());
+  }
+}
+
+/**
+ * Takes away what runs in this tenant and mode, and those over all tenants, may say of people; of
+ * those that are under way when they end.
+ */
+export async function forgetInRuns(db: Connection, { tenant, mode }: Scope): Promise<void> {
+  await run(
+    db,
+    sql`update ledger.operation_runs set forgotten = true, parameters = null,
+          result = case when names_people then null else result end,
+          error = case when names_people then null else error end
+        where (tenant is null or (tenant = ${tenant} and mode = ${mode}))
+          and (state = 'running' or not forgotten or num_nonnulls(parameters, result, error) > 0)`,
+  );
+}
+
+/** Deletes what is no longer kept, see `KEPT_RUNS`. @returns how many runs it changed. */
+export async function purgeRuns(db: Connection): Promise<number> {
+  return run(
+    db,
+    sql`with ranked as (
+          select id, finished_at, started_at, row_number() over (partition by operator order by started_at desc, id) as number
+          from ledger.operation_runs where state <> 'running'),
+        gone as (
+          delete from ledger.operation_runs r using ranked where r.id = ranked.id
+            and (ranked.number > ${KEPT_RUNS.ofOperator} or ranked.started_at < now() - make_interval(days => ${KEPT_RUNS.days}))
+          returning r.id)
+        update ledger.operation_runs r set parameters = null, result = null, error = case when r.names_people then null else r.error end
+        from ranked where r.id = ranked.id and r.id not in (select id from gone) and num_nonnulls(r.parameters, r.result) > 0
+          and (ranked.number > ${KEPT_RUNS.resultsOfOperator} or ranked.finished_at < now() - make_interval(hours => ${KEPT_RUNS.resultHours}))`,
+  );
+}
+
+/** Ends the runs of processes that are gone. */
+async function markAbandoned(db: Connection): Promise<void> {
+  await run(
+    db,
+    sql`update ledger.operation_runs as r set state = 'abandoned', finished_at = now()
+        where r.state = 'running' and r.beat_at < now() - make_interval(secs => ${SILENT_SECONDS})
+          and not ${ProcessPresence.isRunning(sql.ref('r.owner'))}`,
+  );
+}
+
+/** Its process may still report. */
+const isOpen = (table: string): RawBuilder<boolean> =>
+  sql`${sql.ref(`${table}.state`)} in ('running', 'abandoned')`;
+
+const contextOf = (id: string, part: string): string => `operation-run/${id}/${part}`;
+
+/** Whether a document may hold ids of people: one with differences, or about one account. */
+export function mayNamePeople(document: unknown): boolean {
+  if (typeof document !== 'object' || document === null) return false;
+  const { differences, account } = document as { differences?: unknown; account?: unknown };
+  const hasDifferences = Array.isArray(differences) && differences.length > 0;
+  return hasDifferences || (account !== undefined && account !== null);
+}

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
+import { makeOperatorKey } from '../../src/config/operators.js';
+import type { ShownRun } from '../../src/http/operations/operation-runs.js';
+import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import {
+  KEPT_RUNS,
+  purgeRuns,
+  RecordedRuns,
+  UNFINISHED_MAX,
+} from '../../src/runs/recorded-runs.js';
+import { basic } from '../support/api-client.js';
+import { eventually } from '../support/embedded.js';
+import {
+  createStores,
+  personal,
+  RunningService,
+  type TestStores,
+} from '../support/running-service.js';
+
+/** Runs of one process, watched and stopped in another one on the same database. */
+
+let stores: TestStores;
+let folder: string;
+let here: RunningService;
+let other: ServiceProcess;
+const keys = new Map<string, string>();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
+  const entries = ['sam', 'sue', 'fay'].map((name) => {
+    const { key, entry } = makeOperatorKey(name, [name === 'fay' ? 'finance' : 'support']);
+    keys.set(name, key);
+    return entry;
+  });
+  const operators = join(folder, 'operators.json');
+  await writeFile(operators, JSON.stringify(entries));
+  stores = await createStores();
+  here = await RunningService.start(stores, { OPERATORS_FILE: operators });
+  const { databaseUrl: DATABASE_URL, masterKeyFile: MASTER_KEY_FILE } = stores;
+  const env = { DATABASE_URL, MASTER_KEY_FILE, OPERATORS_FILE: operators };
+  other = await startServiceProcess({ env: { ...env, DATABASE_CONNECTIONS_MAX: '23' } });
+  await other.ready(60_000);
+});
+afterAll(async () => {
+  await other.kill();
+  await here.stop();
+  await stores.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const pool = () => here.service.core.pool;
+
+async function call(
+  [origin, name]: readonly [origin: string, name: string],
+  [method, path]: readonly [method: string, path: string],
+  body?: object,
+): Promise<{ readonly status: number; readonly body: ShownRun }> {
+  const response = await fetch(`${origin}/operations/${path}`, {
+    method,
+    headers: {
+      authorization: basic(`:${keys.get(name)}`),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body && JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as ShownRun };
+}
+
+/** A rebuild in the other process that waits for a lock until the work is done. */
+async function duringRebuildThere(work: (id: string) => Promise<void>): Promise<void> {
+  const client = await pool().connect();
+  try {
+    await client.query('begin');
+    await client.query(
+      `select from ledger.projection_checkpoints where projection = 'users' for update`,
+    );
+    const answered = call([other.url, 'sam'], ['POST', 'projections/rebuild'], {
+      projection: 'users',
+    }).catch((error: unknown) => error);
+    let id = '';
+    await eventually(async () => {
+      const { rows } = await pool().query<{ id: string }>(
+        `select id from ledger.operation_runs where state = 'running' and operation = 'projection rebuild'`,
+      );
+      id = rows[0]?.id ?? '';
+      return id !== '';
+    });
+    await work(id);
+    await client.query('rollback');
+    await answered;
+  } finally {
+    client.release(true);
+  }
+}
+
+const shownHere = async (id: string, name = 'sam') =>
+  call([here.origin, name], ['GET', `runs/${id}`]);
+
+const stateHere = async (id: string): Promise<string> => (await shownHere(id)).body.state;
+
+const reportsOf = async (id: string): Promise<string> => {
+  const { rows } = await pool().query<{ at: string }>(
+    `select beat_at::text as at from ledger.operation_runs where id = $1 and cancel_requested`,
+    [id],
+  );
+  return rows[0]?.at ?? '';
+};
+
+test('a run is watched, listed and stopped in another process, by its operator alone', async () => {
+  let stopped = '';
+  await duringRebuildThere(async (id) => {
+    stopped = id;
+    const shown = await shownHere(id);
+    expect(shown).toMatchObject({
+      status: 202,
+      body: {
+        operation: 'projection rebuild',
+        by: 'sam',
+        parameters: { projection: 'users' },
+        state: 'running',
+      },
+    });
+    // How far it is comes with its reports.
+    await eventually(async () => (await shownHere(id)).body.progress !== null);
+    expect((await shownHere(id, 'sue')).status).toBe(404);
+    const cancelPath = ['POST', `runs/${id}/cancel`] as const;
+    expect((await call([here.origin, 'sue'], cancelPath)).status).toBe(404);
+    const listed = (await call([here.origin, 'sam'], ['GET', 'runs'])).body as unknown;
+    expect(listed).toMatchObject([{ id, state: 'running' }]);
+    expect((await call([here.origin, 'sam'], cancelPath)).status).toBe(200);
+    // The process that runs it reads the request with its next report.
+    const first = await reportsOf(id);
+    let second = first;
+    await eventually(async () => (second = await reportsOf(id)) !== first);
+    await eventually(async () => (await reportsOf(id)) !== second);
+  });
+  await eventually(async () => (await stateHere(stopped)) === 'failed');
+  expect((await shownHere(stopped)).body).toMatchObject({ error: 'stopped', result: null });
+});
+
+test('a run whose process is killed ends as failed, with the reason', async () => {
+  await duringRebuildThere(async (id) => {
+    await other.kill();
+    await eventually(async () => (await stateHere(id)) === 'failed', 60_000);
+    const { status, body } = await shownHere(id);
+    expect(status).toBe(200);
+    expect(body.error).toBe('the process that ran it has ended: start it again');
+    expect(body.finishedAt).not.toBeNull();
+  });
+});
+
+describe('what is kept of runs', () => {
+  let presence: ProcessPresence;
+  let recorded: RecordedRuns;
+
+  beforeAll(async () => {
+    presence = new ProcessPresence(pool());
+    await presence.start();
+    recorded = new RecordedRuns(pool(), here.service.core.answerSealer, presence.id);
+  });
+  afterAll(() => presence.stop());
+
+  const newRun = (by: string, scope: { tenant: string; mode: 'live' } | null = null) => ({
+    id: randomUUID(),
+    operation: 'ledger replay',
+    by,
+    scope,
+    parameters: { account: personal('acc') },
+  });
+  const difference = (account: string) => ({ account, readModel: 'rewards', ledger: 1, live: 2 });
+
+  async function ended(
+    run: ReturnType<typeof newRun>,
+    differences: readonly object[],
+  ): Promise<string> {
+    expect(await recorded.begin(run)).toBe(true);
+    await recorded.end(run.id, { result: { position: 'p', events: 1, differences } }, null);
+    return run.id;
+  }
+
+  test('an operator has so many runs that are not over, and all together have', async () => {
+    const many = async (by: () => string): Promise<number> => {
+      let begun = 0;
+      while (await recorded.begin(newRun(by()))) begun += 1;
+      return begun;
+    };
+    expect(await many(() => 'greedy')).toBe(UNFINISHED_MAX.ofOperator);
+    expect(await many(personal)).toBe(UNFINISHED_MAX.inAll - UNFINISHED_MAX.ofOperator);
+    await pool().query(`delete from ledger.operation_runs where owner = $1`, [presence.id]);
+  });
+
+  test('arguments and results are encrypted, and long ones are cut', async () => {
+    const account = personal('acc');
+    const run = newRun('fay');
+    const count = 30_000;
+    const differences = Array.from({ length: count }, () => difference(account));
+    await ended(run, differences);
+    const { rows } = await pool().query<{ text: string; bytes: number }>(
+      `select encode(parameters, 'escape') || encode(result, 'escape') as text, octet_length(result) as bytes
+       from ledger.operation_runs where id = $1`,
+      [run.id],
+    );
+    expect(rows[0]?.text).not.toContain(account);
+    expect(rows[0]?.text).not.toContain(run.parameters.account);
+    expect(rows[0]?.bytes).toBeLessThan(KEPT_RUNS.resultBytesMax + 1_000);
+    const { body } = await shownHere(run.id, 'fay');
+    const { result } = body as { result: { differences: object[]; cut: object } };
+    expect(result.cut).toEqual({ differences: count });
+    expect(result.differences.length).toBeGreaterThan(1_000);
+    expect(result.differences[0]).toEqual(difference(account));
+  });
+
+  test('an erasure takes away what may name people, also of a run that is under way', async () => {
+    const tenant = await here.createTenant();
+    const [account, user] = [personal('acc'), personal('usr')];
+    const path = `/open/account/${account}/user/${user}`;
+    await tenant.live.post(path, { id: user, accountId: account });
+    const scope = { tenant: tenant.alias, mode: 'live' as const };
+    const naming = await ended(newRun('fay', scope), [difference(account)]);
+    const nameless = await ended(newRun('fay', scope), []);
+    const elsewhere = { tenant: `${tenant.alias}x`, mode: 'live' as const };
+    const others = await ended(newRun('fay', elsewhere), [difference(personal())]);
+    const underWay = newRun('fay', scope);
+    await recorded.begin(underWay);
+
+    expect((await tenant.live.call('DELETE', path)).status).toBe(204);
+    const result = { position: 'p', events: 1, differences: [difference(account)] };
+    await recorded.end(underWay.id, { result }, null);
+
+    for (const id of [naming, underWay.id])
+      expect((await shownHere(id, 'fay')).body).toMatchObject({
+        state: 'done',
+        parameters: {},
+        result: null,
+        error: 'people were forgotten since, and it may have named them: start it again',
+      });
+    expect((await shownHere(nameless, 'fay')).body).toMatchObject({
+      parameters: {},
+      result: { differences: [] },
+      error: null,
+    });
+    expect((await shownHere(others, 'fay')).body.result).not.toBeNull();
+  });
+
+  test('results go after a day, runs after a month, and older ones than the newest of an operator', async () => {
+    const by = 'fay';
+    await pool().query(`delete from ledger.operation_runs where operator = $1`, [by]);
+    const aged = async (id: string, hours: number): Promise<string> => {
+      await pool().query(
+        `update ledger.operation_runs set started_at = now() - make_interval(hours => $2), finished_at = now() - make_interval(hours => $2) where id = $1`,
+        [id, hours],
+      );
+      return id;
+    };
+    const young = await ended(newRun(by), []);
+    const old = await aged(await ended(newRun(by), []), KEPT_RUNS.resultHours + 1);
+    const ancient = await aged(await ended(newRun(by), []), 24 * KEPT_RUNS.days + 1);
+    await purgeRuns(pool());
+    expect((await shownHere(young, by)).body.result).not.toBeNull();
+    expect((await shownHere(old, by)).body).toMatchObject({
+      state: 'done',
+      result: null,
+      error: 'its outcome is no longer kept: start it again',
+    });
+    expect((await shownHere(ancient, by)).status).toBe(404);
+    const crowd = personal('o');
+    await pool().query(
+      `insert into ledger.operation_runs (id, operation, operator, owner, state, started_at, finished_at)
+       select gen_random_uuid(), 'x', $1, 1, 'done', now() - make_interval(secs => n), now() from generate_series(1, $2) n`,
+      [crowd, KEPT_RUNS.ofOperator + 5],
+    );
+    await purgeRuns(pool());
+    const { rows } = await pool().query<{ count: number; oldest: number }>(
+      `select count(*)::integer as count, round(max(extract(epoch from finished_at - started_at)))::integer as oldest
+       from ledger.operation_runs where operator = $1`,
+      [crowd],
+    );
+    expect(rows).toEqual([{ count: KEPT_RUNS.ofOperator, oldest: KEPT_RUNS.ofOperator }]);
+  });
+});
