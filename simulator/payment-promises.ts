@@ -54,7 +54,7 @@ function toldTwice({ log }: Billed): string[] {
  * once more, when the provider had paid it already.
  */
 const lostRewards = ({ lost }: Billed): ReadonlySet<string> =>
-  new Set(lost.flatMap(({ event }) => ('rewardId' in event ? [event.rewardId] : [])));
+  new Set(lost.flatMap(({ event }) => ('rewardId' in event ? [event.rewardId ?? ''] : [])));
 
 /** One payment a reward, one discount a reward and subscription. */
 function paidTwice(
@@ -162,8 +162,9 @@ function notPaid(
     ...due.flatMap((reward) =>
       waits(reward) ? [] : [`${reward.rewardId} is due at the provider, and nobody pays it`],
     ),
-    ...[...state.rewards.values()].flatMap(({ rewardId, pushed }) =>
+    ...[...state.rewards.values()].flatMap(({ rewardId, pushed, dateCancelled }) =>
       pushed?.status !== 'PARKED' ||
+      dateCancelled !== null ||
       REFUSED.has(pushed.reason) ||
       (pushed.reason === ANOTHER_BODY && lost.length > 0)
         ? []
