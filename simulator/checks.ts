@@ -133,10 +133,10 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
   });
 }
 
-/** Nobody spends it until it is known. */
+/** Nobody spends it until it is known. Credit of the forgotten is forfeited. */
 const perhapsPaid = ({ rewards }: OpenAccount, unit: string): number =>
   [...rewards.values()]
-    .filter((reward) => isBeingPushed(reward) && reward.value.type === 'CREDIT')
+    .filter((reward) => isBeingPushed(reward) && reward.pushed?.calls !== null)
     .filter((reward) => unitOf(reward.value)?.toLowerCase() === unit)
     .reduce((sum, reward) => sum + amountLeft(reward), 0);
 

@@ -56,6 +56,16 @@ function toldTwice({ log }: Billed): string[] {
 const lostRewards = ({ lost }: Billed): ReadonlySet<string> =>
   new Set(lost.flatMap(({ event }) => ('rewardId' in event ? [event.rewardId ?? ''] : [])));
 
+/** Whose key was destroyed: what a call without an answer did is asked by nobody then. */
+const forgottenRewards = (accounts: Billed['accounts']): readonly string[] =>
+  [...accounts.values()].flatMap(({ events, state }) =>
+    events.flatMap(({ event }) => {
+      if (event.type !== 'RewardGranted') return [];
+      const isKnown = state.status === 'open' && state.rewards.has(event.rewardId);
+      return isKnown && !state.remains.forgotten.has(event.person) ? [] : [event.rewardId];
+    }),
+  );
+
 /** One payment a reward, one discount a reward and subscription. */
 function paidTwice(
   { transactions, subscriptions }: SimulatedProviderAccount,
@@ -87,7 +97,7 @@ function onOneSideOnly(billed: Billed): string[] {
     if (event.type === 'CreditRedeemed' && event.redemptionId === `${event.rewardId}-provider`)
       redeemed.set(event.rewardId, (redeemed.get(event.rewardId) ?? 0) + event.amount);
   }
-  const gone = lostRewards(billed);
+  const gone = new Set([...lostRewards(billed), ...forgottenRewards(accounts)]);
   const paid = new Map(provider.transactions.map(({ rewardId, amount }) => [rewardId, amount]));
   return [
     ...[...paid].flatMap(([rewardId, amount]) => {
@@ -157,10 +167,13 @@ function notPaid(
     value.type === 'PCT_DISCOUNT' &&
     pushed === undefined &&
     provider.subscriptionsOf(customer).length === 0;
+  const isErased = ({ pushed }: RewardState): boolean => pushed?.calls === null;
   const due = duePushes(state, { now, retriesParked: false }).rewards;
   return [
     ...due.flatMap((reward) =>
-      waits(reward) ? [] : [`${reward.rewardId} is due at the provider, and nobody pays it`],
+      waits(reward) || isErased(reward)
+        ? []
+        : [`${reward.rewardId} is due at the provider, and nobody pays it`],
     ),
     ...[...state.rewards.values()].flatMap(({ rewardId, pushed, dateCancelled }) =>
       pushed?.status !== 'PARKED' ||
