@@ -3,12 +3,11 @@ import { pino } from 'pino';
 import { type AccountOutcome, AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import { loadConfig } from '../src/config/config.js';
 import { openCore, type Core } from '../src/core/core.js';
-import type { AccountEvent } from '../src/domain/account/account.events.js';
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
-import { rewardRef } from '../src/domain/account/account.state.js';
 import type { Scope } from '../src/domain/scope.js';
 import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
 import type { CommandMeta } from '../src/event-log/envelope.js';
+import { lengthenAccount } from './long-account.js';
 import { makeDataDir, removeDataDir } from './service-process.js';
 
 /**
@@ -23,7 +22,6 @@ import { makeDataDir, removeDataDir } from './service-process.js';
 const LENGTHS = [10, 1_000, 100_000] as const;
 const COMMANDS = Number(process.env.BENCH_COMMANDS ?? 400);
 const AIM = 1.2;
-const APPENDED_AT_ONCE = 500;
 /** Commands make their account longer: a short one is replaced after so many. */
 const COMMANDS_PER_ACCOUNT = 4;
 const UNIT = 'CENTS';
@@ -91,30 +89,7 @@ async function makeAccount(core: Core, id: string, length: number): Promise<Benc
       : undefined;
   if (!reward) throw new Error('no reward was given');
 
-  const stream = core.names.accountStream(scope, ref);
-  let { revision } = await core.streams.accounts.load(stream);
-  while (revision !== 'no-stream' && Number(revision) + 1 < length) {
-    const count = Math.min(APPENDED_AT_ONCE, length - Number(revision) - 1);
-    const at = Date.now();
-    const events = Array.from({ length: count }, (): AccountEvent => ({
-      type: 'CreditRedeemed',
-      at,
-      ...rewardRef(reward),
-      redemptionId: randomUUID(),
-      amount: 1,
-    }));
-    const { scope: _scope, ...envelope } = meta();
-    const encoded = await core.codec.encode(
-      events,
-      { ...envelope, ...scope },
-      events.map(() => randomUUID()),
-    );
-    const appended = await core.log.append(stream, revision, encoded);
-    if (appended.kind === 'conflict')
-      throw new Error("another process writes to the benchmark's streams");
-    ({ revision } = appended);
-  }
-  core.streams.accounts.forget(stream);
+  await lengthenAccount(core, scope, ref, length);
   return { ref, rewardId: reward.rewardId };
 }
 

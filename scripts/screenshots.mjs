@@ -2,7 +2,8 @@
 // Takes what people see, in an installed Chromium, and judges it: npm run screenshots
 // CHROMIUM=/path/to/chromium; default: that of Debian.
 // Every page and mail at 390 and 1280 pixels, light and dark, into .cache/screenshots. Exits with 1 when axe-core finds a fault (WCAG A and AA, contrast
-// among it), when something is wider than the window, or when the browser reports an error, such as a style that the policy refuses.
+// among it), when something is wider than the window, when anything but a theme's pictures is loaded, or when the browser reports an error, such as
+// a style that the policy refuses.
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -131,6 +132,7 @@ async function demoViews(call, url, mails) {
       before: () => call('PUT', '/theme/de/variables/instance', LOUD),
     },
     { name: 'no-page', url: `${url}/r/${TENANT}/NOBODY` },
+    { name: 'no-page-german', url: `${url}/r/${TENANT}/NOBODY`, locale: 'de-DE' },
   ];
   for (const type of TYPES) {
     views.push({ name: `mail-${type}`, html: await call('POST', `/theme/email/${type}/preview`) });
@@ -195,6 +197,14 @@ async function faultsOf(context, view, name) {
     !url.endsWith('/favicon.ico') && !view.name.startsWith('no-page');
   page.on('console', (message) => {
     if (message.type() === 'error' && isOurs(message.location())) faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    const address = request.url();
+    const isKnown =
+      request.isNavigationRequest() ||
+      address.startsWith('https://pictures.example/') ||
+      address.endsWith('/favicon.ico');
+    if (!isKnown) faults.push(`loads ${address}`);
   });
   if (view.url !== undefined) await page.goto(view.url);
   else await page.setContent(typeof view.html === 'string' ? view.html : await view.html());

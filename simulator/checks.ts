@@ -15,6 +15,7 @@ import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { unexplained } from './explained.js';
+import { brokenMails } from './mail-promises.js';
 import {
   brokenBetweenAccounts,
   brokenByAccount,
@@ -46,6 +47,8 @@ export interface WorldAtRest {
   readonly provider: SimulatedProviderAccount | undefined;
   /** All kept answers at once: only the log knows then what a key was used for. */
   readonly areAnswersLost: boolean;
+  /** The clock jumped so far that events may have been old when they were read. */
+  readonly mayEventsBeOld: boolean;
   /** Does something in the name of a process, and waits for it. */
   readonly inProcess: <T>(owner: Owner, work: () => Promise<T>) => Promise<T>;
 }
@@ -75,6 +78,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
       ? []
       : brokenPayments({ provider: world.provider, accounts, log, lost, now })),
     ...brokenWebhooks(shared, { ...world, log, lost }),
+    ...brokenMails(shared, { ...world, log, lost, accounts }),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
     ...(await brokenSeals(world)),

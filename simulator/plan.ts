@@ -1,4 +1,6 @@
+import type { Mode } from '../src/domain/scope.js';
 import type { FaultRates } from './faults.js';
+import type { MailSwitching } from './mail-people.js';
 import { BILLED_PROGRAM_NAMES, PROGRAM_NAMES, type ProgramName } from './programs.js';
 import type { SeededRandom } from './seeded-random.js';
 import { WISH_WEIGHTS, type WishWeights } from './wishes.js';
@@ -22,6 +24,10 @@ export interface RoundPlan {
   readonly faults: FaultRates;
   /** Of webhooks, that come and go; undefined: none. */
   readonly endpoints?: number;
+  /** Undefined: live. */
+  readonly mode?: Mode;
+  /** Undefined: off. */
+  readonly mails?: MailSwitching;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
@@ -50,6 +56,15 @@ const STORES: FaultRates = {
   'webhooks lost': 60,
   'webhooks unanswered': 50,
   'webhooks late': 50,
+  'mails lost': 60,
+  'mails unanswered': 50,
+  'mails late': 50,
+  'mail server silent before the mail': 60,
+  'mail server silent after the mail': 60,
+  'mail refused': 60,
+  'mail put off': 30,
+  'answer of the mail server lost': 30,
+  'mail server away': 60,
   'jobs lost': 50,
   'jobs unanswered': 50,
   'notification lost': 20,
@@ -144,6 +159,8 @@ const MANY_REWARDS: WishWeights = {
 };
 /** Moderations of the same few referrals, whose rewards are redeemed meanwhile. */
 const STORM_ONCE_IN = 12;
+const MAILS_ONCE_IN = 4;
+const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
   code: 24,
@@ -190,6 +207,8 @@ export function nextPlan(
     creditMax: isMany ? 3 : random.oneOf([3, 500, 500]),
     wishes: isMany ? MANY_REWARDS : isStorm ? MODERATIONS : someWishes(random),
     endpoints: random.below(3),
+    mode: random.onceIn(4) ? 'test' : 'live',
+    mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
     faults: SCENARIOS[drawn],
   };
 }
@@ -210,6 +229,8 @@ function billedPlan(
     creditMax: 500,
     wishes: { ...BILLED, moderate: random.below(8) },
     endpoints: random.below(2),
+    mode: random.onceIn(4) ? 'test' : 'live',
+    mails: 'off',
     faults: SCENARIOS[of.scenario],
   };
 }

@@ -9,6 +9,7 @@ import { Fate } from './fate.js';
 import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
 import { BilledCustomers } from './billed-customers.js';
+import { MailPeople, switchMailsOn } from './mail-people.js';
 import { isBilled, PROGRAMS } from './programs.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
@@ -32,7 +33,7 @@ export interface RoundResult {
   readonly digest: string;
 }
 
-const SCOPE: Scope = { tenant: 'acme', mode: 'live' };
+const TENANT = 'acme';
 const DAY_MS = 86_400_000;
 const SECRETS_KEY = Buffer.alloc(32, 4);
 /** A request takes some hundred turns; a world in which more happens goes in circles. */
@@ -74,6 +75,8 @@ class Round {
   /** Undefined: the tenant has no payment provider. */
   private readonly provider: SimulatedProviderAccount | undefined;
   private readonly customers: BilledCustomers | undefined;
+  private readonly mailPeople: MailPeople;
+  private readonly scope: Scope;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
   private readonly answers: Hash = createHash('sha256');
@@ -81,6 +84,7 @@ class Round {
   private accepted = 0;
 
   constructor(private readonly plan: RoundPlan) {
+    this.scope = { tenant: TENANT, mode: plan.mode ?? 'live' };
     this.random = new SeededRandom(plan.seed);
     this.world = new VirtualWorld(this.random);
     this.faults = new Faults(this.random, plan.faults);
@@ -95,7 +99,7 @@ class Round {
     this.subscribers = new Subscribers({
       world,
       random,
-      scope: SCOPE,
+      scope: this.scope,
       shared,
       services,
       endpoints,
@@ -106,15 +110,25 @@ class Round {
       new BilledCustomers({
         world,
         random,
-        tenant: SCOPE.tenant,
+        tenant: TENANT,
         provider: this.provider,
         customers,
         services,
       });
+    this.mailPeople = new MailPeople({
+      world,
+      random,
+      scope: this.scope,
+      names: this.names,
+      shared,
+      services,
+      switching: plan.mails ?? 'off',
+      tenantsOf: (service) => this.tenantsOf(service),
+    });
     this.requests = new Requests({
       world: this.world,
       random: this.random,
-      scope: SCOPE,
+      scope: this.scope,
       known: this.known,
       services: this.services,
       weights: plan.wishes,
@@ -157,6 +171,7 @@ class Round {
     this.fate.start();
     this.subscribers.start();
     this.customers?.start();
+    this.mailPeople.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -177,6 +192,7 @@ class Round {
         pieceRowsMax: this.random.oneOf(PIECES),
       },
       provider: this.provider,
+      sendsMails: this.sendsMails,
       onChange: (by) => this.fate.meets(by),
     });
     service.start();
@@ -184,28 +200,19 @@ class Round {
   }
 
   private async createTenant(): Promise<void> {
-    const { commands, streams, owner } = this.random.oneOf(this.services);
-    const tenants = new TenantCommands(
-      commands,
-      streams,
-      this.names,
-      new FixedSealer(SECRETS_KEY),
-      {
-        kind: 'system',
-        id: 'simulator',
-      },
-    );
+    const service = this.random.oneOf(this.services);
+    const tenants = this.tenantsOf(service);
     const tenant = {
-      alias: SCOPE.tenant,
+      alias: TENANT,
       programType: this.provider ? ('PAYMENT_PROVIDER' as const) : ('API_ONLY' as const),
       openEndpoints: true,
       program: PROGRAMS[this.plan.program],
     };
-    await this.inProcess(owner, async () => {
-      for (;;) {
-        // Created, or created by a try whose answer was lost.
-        if (await tenants.create(tenant).catch(() => undefined)) return;
-      }
+    await this.inProcess(service.owner, async () => {
+      // Created, or created by a try whose answer was lost.
+      await untilDone(() => tenants.create(tenant));
+      const mailed = { names: this.names, accounts: this.known.accounts };
+      if (this.sendsMails) await untilDone(() => switchMailsOn(tenants, TENANT, mailed));
     });
   }
 
@@ -218,12 +225,21 @@ class Round {
     const credentials = { secretKey: 'a key', webhookSecret: WEBHOOK_SECRET, apiBase: null };
     await this.inProcess(owner, async () => {
       for (;;) {
-        const meta = { scope: SCOPE, commandId: newId(), ...named };
+        const meta = { scope: this.scope, commandId: newId(), ...named };
         const asked = { provider: 'stripe', ...credentials } as const;
         const done = await payments?.connections.connect(meta, asked, 0).catch(() => undefined);
         if (done !== undefined) return;
       }
     });
+  }
+
+  private get sendsMails(): boolean {
+    return this.plan.mails === 'steady' || this.plan.mails === 'changing';
+  }
+
+  private tenantsOf({ commands, streams }: SimulatedService): TenantCommands {
+    const actor = { kind: 'system', id: 'simulator' } as const;
+    return new TenantCommands(commands, streams, this.names, new FixedSealer(SECRETS_KEY), actor);
   }
 
   /** Does something in the name of a process, and waits for it. */
@@ -245,6 +261,7 @@ class Round {
     this.faults.calm();
     this.subscribers.stop();
     this.customers?.stop();
+    this.mailPeople.stop();
     await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
@@ -262,7 +279,7 @@ class Round {
 
   /** Until policies and jobs have had nothing to do for a while. */
   private async quiet(): Promise<void> {
-    const { log, policies, jobs, readModels, webhooks, payments } = this.shared;
+    const { log, policies, jobs, readModels, webhooks, mails, payments } = this.shared;
     let since = this.world.elapsed();
     let { head } = log;
     const due = (): number =>
@@ -279,6 +296,7 @@ class Round {
         log.head !== head ||
         reached() < head ||
         !areRowsReady() ||
+        mails.isBusy ||
         policies.rows.length > 0 ||
         due() > 0 ||
         payments.due > 0
@@ -293,7 +311,7 @@ class Round {
       throw new Error(
         `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
           `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
-          `webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
+          `mails ${mails.isBusy ? 'wait' : 'are done'}, webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
           `${payments.due} accounts and walks of the provider due, ${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
           `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },
@@ -308,12 +326,18 @@ class Round {
       services,
       requests: requests.sent,
       now: world.now(),
-      scope: SCOPE,
+      scope: this.scope,
       names,
       random,
       provider: this.provider,
+      mayEventsBeOld: (this.faults.counts.get('clock set forward') ?? 0) > 1,
       areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });
   }
+}
+
+/** Tries until it is there, or was by an earlier try. */
+async function untilDone(work: () => Promise<unknown>): Promise<void> {
+  for (;;) if (await work().catch(() => undefined)) return;
 }

@@ -1,5 +1,6 @@
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import { accountOfId } from '../src/privacy/keyed-names.js';
+import { addressOf } from './mail-people.js';
 import {
   BY_REF,
   type KnownReward,
@@ -70,7 +71,10 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     type: 'UpsertUser',
     userId,
     ...(known.opensAccounts && { openAccount: accountId }),
-    changes: { firstName: random.oneOf(['Ann', 'Bea', 'Cid']) },
+    changes: {
+      firstName: random.oneOf(['Ann', 'Bea', 'Cid']),
+      email: addressOf(userId, accountId),
+    },
     referralCode: random.onceIn(4) ? random.oneOf(WANTED_CODES) : undefined,
     referralCodes: {},
     paymentProviderId: random.onceIn(known.opensAccounts ? 3 : 6)

@@ -3,7 +3,13 @@ import { printTable } from './command-line.js';
 
 /** The ledger's figures as tables. */
 
-export function printStatement({ account, position, units, digest }: Statement): void {
+export function printStatement({
+  account,
+  position,
+  units,
+  rewards = [],
+  digest,
+}: Statement): void {
   process.stdout.write(`account ${account}, position ${position ?? 'none'}\n`);
   if (units.length === 0) process.stdout.write('no credit\n');
   for (const { unit, opening, closing, lines } of units) {
@@ -36,5 +42,14 @@ export function printStatement({ account, position, units, digest }: Statement):
       ],
     );
   }
+  if (rewards.length > 0)
+    printTable(
+      ['paid by the payment provider', 'reward', 'external reference'],
+      rewards.map(({ rewardId, paidAt, externalReference }) => [
+        paidAt,
+        rewardId,
+        externalReference ?? '',
+      ]),
+    );
   process.stdout.write(`digest ${digest}\n`);
 }

@@ -317,7 +317,6 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
 
   async execute({ meta, customer, eventId, event }: ProviderEventEnvelope): Promise<boolean> {
     const { names } = this;
-    const { tenant, mode } = meta.scope;
     const stream =
       customer === null
         ? names.providerEventStream(meta.scope, eventId)
@@ -326,7 +325,7 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
       decideCustomer(state, {
         ...event,
         at: timeNow(),
-        eventRef: names.digest('provider event', tenant, mode, eventId).slice(0, 32),
+        eventRef: names.providerEventRef(meta.scope, eventId),
         // Of what has no effect the hash of its id is enough.
         ids:
           event.fact.kind === 'IGNORED'

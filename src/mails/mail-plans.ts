@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import type { DomainEvent } from '../domain/events.js';
@@ -6,7 +5,7 @@ import { timeNow } from '../foundation/world.js';
 import type { Reaction } from '../policies/policy.js';
 import type { LedgerEvent } from '../projecting/projector.js';
 import { TOLD_WITHIN_MS } from './deliveries/mail-retries.js';
-import { planMail } from './deliveries/mail-rows.js';
+import type { MailStore } from './deliveries/mail-store.js';
 
 type MailReaction = Extract<Reaction, { kind: 'mail' }>;
 
@@ -14,7 +13,7 @@ type MailReaction = Extract<Reaction, { kind: 'mail' }>;
 export class MailPlans {
   constructor(
     private readonly parts: {
-      readonly pool: Pool;
+      readonly store: Pick<MailStore, 'plan'>;
       readonly tenants: Pick<TenantDirectory, 'read'>;
       /** Called when a mail is due. */
       readonly onPlanned: () => void;
@@ -32,7 +31,7 @@ export class MailPlans {
     const id = deterministicId(eventId, `mail ${type} ${person}`);
     const planned = { id, tenant: alias, mode, type, account, person, about, created: recordedAt };
     const because = { stream, revision, eventId };
-    await planMail(this.parts.pool, { ...planned, event: because }, dueAt ?? recordedAt);
+    await this.parts.store.plan({ ...planned, event: because }, dueAt ?? recordedAt);
     this.parts.onPlanned();
   }
 }

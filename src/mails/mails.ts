@@ -4,10 +4,13 @@ import type { Logger } from '../foundation/logger.js';
 import type { ProcessPresence } from '../postgres/process-presence.js';
 import type { Themes } from '../themes/themes.js';
 import { AddressedMails } from './content/addressed-mails.js';
+import { renderMail } from './content/rendered-mail.js';
 import { MailSender, type MailOutcome } from './deliveries/mail-sender.js';
+import { postgresMailStore } from './deliveries/mail-store.js';
 import { waitingMails, type WaitingMails } from './deliveries/shown-mails.js';
 import { hostOf } from './mail-address.js';
 import { MailPlans } from './mail-plans.js';
+import { mimeOf } from './sending/mime.js';
 import { SmtpSender } from './sending/smtp-sender.js';
 import type { SmtpAddress } from './smtp-url.js';
 import { Unsubscribing } from './unsubscribing.js';
@@ -35,13 +38,15 @@ export class Mails {
   constructor({ core, pool, presence, themes, smtp, logger, ...parts }: MailsParts) {
     const { publicUrl, mailFrom, onOutcome } = parts;
     const { tenants, log, codec, streams, names, mailTestAddresses } = core;
+    const store = postgresMailStore(pool);
     this.pool = pool;
     this.sender = new MailSender({
-      pool,
+      store,
       tenants,
       presence,
       logger,
       smtp: new SmtpSender(smtp),
+      compose: mimeOf,
       mails: new AddressedMails({
         log,
         codec,
@@ -52,10 +57,11 @@ export class Mails {
         unsubscribing: new Unsubscribing(names, publicUrl),
         publicUrl,
         mailFrom: () => mailFrom ?? defaultFrom(publicUrl()),
+        render: renderMail,
       }),
       ...(onOutcome && { onOutcome }),
     });
-    this.plans = new MailPlans({ pool, tenants, onPlanned: () => this.sender.look() });
+    this.plans = new MailPlans({ store, tenants, onPlanned: () => this.sender.look() });
   }
 
   /** Of all processes. @throws while the database is unavailable. */

@@ -63,7 +63,7 @@ export interface SignatureCheck {
 export interface ProviderCalls {
   /** Whether the provider accepts the key. */
   check(): Promise<void>;
-  /** The invoice that this payment, the first of an event's, has paid; null: none. */
+  /** The invoice that this payment, the first of an event's, has paid; null: none is known. */
   invoicePaidBy(payment: string): Promise<string | null>;
   /**
    * A page of the paid invoices and subscriptions that were made from this time on, as events would

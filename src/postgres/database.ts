@@ -186,6 +186,16 @@ export function isUnavailable(error: unknown): boolean {
   return causesOf(error).some(isUnavailable);
 }
 
+/** Of these the next try is refused, too. */
+const NO_WRITES_STATES: ReadonlySet<string> = new Set([
+  '25006', // read-only
+  '53100', // no room on the disk
+]);
+
+/** The server took no write, and takes none until somebody changes that. */
+export const takesNoWrites = (error: unknown): boolean =>
+  NO_WRITES_STATES.has(errorCode(error) ?? '');
+
 /** Unavailable, and the server itself said so: it answers, and other statements may succeed. */
 export const isRefusedByServer = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && isUnavailable(error);

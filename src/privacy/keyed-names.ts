@@ -47,6 +47,11 @@ export class KeyedNames {
     return this.stream('customer', scope, name);
   }
 
+  /** Names an event of the provider, whoever it is about. */
+  providerEventRef({ tenant, mode }: Scope, eventId: string): string {
+    return this.digest('provider event', tenant, mode, eventId).slice(0, 32);
+  }
+
   accountStream(scope: Scope, account: AccountRef): string {
     return this.stream('account', scope, account);
   }

@@ -6,7 +6,6 @@ import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
 import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
-import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
@@ -316,13 +315,15 @@ function standsStill(check: HealthCheck): boolean {
 }
 
 /**
- * Checks that the database and the log answer in time. Concurrent callers share one check.
+ * Checks that the database accepts writes, and the log answers, in time. Concurrent callers share
+ * one check.
  * @returns the check; it never rejects.
  */
 export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
+  const writes = new WriteProbe(pool, ANSWER_WITHIN_MS);
   let asking: Promise<boolean> | undefined;
   return () =>
-    (asking ??= inTime(Promise.all([ping(pool, ANSWER_WITHIN_MS), log.check()]), ANSWER_WITHIN_MS)
+    (asking ??= inTime(Promise.all([writes.check(), log.check()]), ANSWER_WITHIN_MS)
       .then(
         () => true,
         () => false,

@@ -135,7 +135,8 @@ class FaultFinder extends Handlebars.Visitor {
     } else {
       this.variable(variable);
     }
-    if (block.program.blockParams?.length) this.add('`as |…|` is not allowed', block);
+    if (partsOf(block).some(({ blockParams }) => blockParams?.length))
+      this.add('`as |…|` is not allowed', block);
   }
 
   private within(block: hbs.AST.BlockStatement, each: boolean): void {
@@ -150,10 +151,12 @@ class FaultFinder extends Handlebars.Visitor {
     const outside = this.inEach;
     this.depth += 1;
     this.inEach ||= each;
-    this.accept(block.program);
+    // What is after `else` is not repeated.
+    for (const part of partsOf(block)) {
+      if (part === block.inverse) this.inEach = outside;
+      this.accept(part);
+    }
     this.inEach = outside;
-    // May be missing, whatever the library's types say.
-    if (block.inverse as hbs.AST.Program | undefined) this.accept(block.inverse);
     this.depth -= 1;
   }
 
@@ -197,6 +200,10 @@ class FaultFinder extends Handlebars.Visitor {
 }
 
 const isBlock = (name: unknown): name is string => typeof name === 'string' && BLOCKS.has(name);
+
+/** A block has either or both, whatever the library's types say: `{{^if code}}` has no program. */
+const partsOf = ({ program, inverse }: hbs.AST.BlockStatement): hbs.AST.Program[] =>
+  [program, inverse].filter((part: hbs.AST.Program | undefined) => part !== undefined);
 
 // The library's types have a hash where there may be none.
 const hasOptions = (hash: hbs.AST.Hash | undefined): boolean => (hash?.pairs.length ?? 0) > 0;

@@ -81,7 +81,7 @@ function* faultsWithin(schema: object, value: unknown, path: string): Generator<
   if ('$ref' in schema) {
     const kind = String(schema.$ref).split('/').at(-1);
     if (isDefined(kind) && typeof value === 'string')
-      for (const fault of FAULTS[kind](value, variablesOf(path))) yield { path, fault };
+      for (const fault of FAULTS[kind](value)) yield { path, fault };
   } else if ('properties' in schema && isMembers(value)) {
     for (const [name, member] of Object.entries(schema.properties as Record<string, object>))
       if (Object.hasOwn(value, name)) yield* faultsWithin(member, value[name], `${path}/${name}`);
@@ -91,21 +91,20 @@ function* faultsWithin(schema: object, value: unknown, path: string): Generator<
   }
 }
 
-/** @param variables undefined: any. */
-type Faults = (text: string, variables: readonly string[] | undefined) => readonly string[];
+type Faults = (text: string) => readonly string[];
 
+const template: Faults = (text) => templateFaults(text, THEME_VARIABLES);
+const withoutScripts =
+  (faultsOf: Faults): Faults =>
+  (text) => {
+    const faults = faultsOf(text);
+    return faults.length === 0 && hasScriptLink(text)
+      ? ['has a link that is no link to a page']
+      : faults;
+  };
+const markdown = withoutScripts(template);
 /** What fills in the texts of widgets is the tenants' own: only its form is known here. */
-const variablesOf = (path: string): readonly string[] | undefined =>
-  path.startsWith('/widget/') ? undefined : THEME_VARIABLES;
-
-const template: Faults = (text, variables) =>
-  variables === undefined ? faultsInAnyVariables(text) : templateFaults(text, variables);
-const markdown: Faults = (text, variables) => {
-  const faults = template(text, variables);
-  return faults.length === 0 && hasScriptLink(text)
-    ? ['has a link that is no link to a page']
-    : faults;
-};
+const widgetMarkdown = withoutScripts(faultsInAnyVariables);
 const oneLine = (text: string): readonly string[] =>
   CONTROL.test(text) ? ['must be one line'] : [];
 const none: Faults = () => [];
@@ -121,9 +120,10 @@ const FAULTS: Readonly<Record<DefinedKind, Faults>> = {
       ? []
       : ['must be one e-mail address, such as shop@example.com'],
   markdown,
-  markdownText: markdown,
-  line: (text, variables) => [...oneLine(text), ...template(text, variables)],
-  message: template,
+  line: (text) => [...oneLine(text), ...template(text)],
+  widgetMarkdown,
+  widgetText: widgetMarkdown,
+  message: faultsInAnyVariables,
   image: (text) =>
     text === '' || isAddress(text, IMAGE) ? [] : ['must be an absolute http(s) address'],
   site: (text) =>

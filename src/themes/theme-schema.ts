@@ -1,10 +1,11 @@
 import { MAIL_ADDRESS, MAIL_ADDRESS_CHARACTERS_MAX } from '../mails/mail-address.js';
 import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
-import { MAIL_TYPES, WIDGET_TYPES } from './theme-instance.js';
+import { templatePattern } from '../templates/template-pattern.js';
+import { MAIL_TYPES, THEME_VARIABLES, WIDGET_TYPES } from './theme-instance.js';
 
 /**
- * Theme variables, as a JSON Schema that tenants see. `$defs` name what it cannot express: whether
- * a template is a good one, and an address one (theme-faults.ts).
+ * Theme variables, as a JSON Schema that tenants see. What it cannot express is in the descriptions
+ * of `$defs`, and in theme-faults.ts.
  */
 
 const ref = (name: keyof typeof DEFS) => ({ $ref: `#/$defs/${name}` });
@@ -12,14 +13,19 @@ const members = (properties: object) => ({ type: 'object', properties });
 
 /** Without control characters and separators of lines and paragraphs. */
 const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$';
-const ADDRESS = '//[^\\s<>"\'`\\\\{}|^]+';
+/** Without a name and a password. */
+const ADDRESS = '//[^\\s<>"\'`\\\\{}|^/?#@]+(?:[/?#][^\\s<>"\'`\\\\{}|^]*)?';
 const HTTP = '[Hh][Tt][Tt][Pp][Ss]?:';
+const SCRIPT =
+  '[Jj][Aa][Vv][Aa][Ss][Cc][Rr][Ii][Pp][Tt]|[Vv][Bb][Ss][Cc][Rr][Ii][Pp][Tt]|[Dd][Aa][Tt][Aa]';
 const TEMPLATE = {
   type: 'string',
   maxLength: TEMPLATE_CHARACTERS_MAX,
-  pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\ufffe\\uffff]*$',
+  pattern: templatePattern({ variables: THEME_VARIABLES }),
   not: { pattern: '\\{\\{\\{' },
 } as const;
+/** Filled in by the tenant. */
+const WIDGET_TEMPLATE = { ...TEMPLATE, pattern: templatePattern({}) } as const;
 
 const DEFS = {
   color: {
@@ -57,15 +63,24 @@ const DEFS = {
     not: { pattern: '\\{\\{' },
   },
   markdown: { description: 'A template, in markdown', ...TEMPLATE },
-  markdownText: { description: 'A template, in markdown, not empty', ...TEMPLATE, minLength: 1 },
   line: {
     description: 'A template of one line',
     ...TEMPLATE,
     minLength: 1,
     maxLength: 1000,
-    pattern: ONE_LINE,
+    pattern: templatePattern({ variables: THEME_VARIABLES, oneLine: true }),
   },
-  message: { description: 'A template; no markdown', ...TEMPLATE, minLength: 4 },
+  widgetMarkdown: { description: 'A template with any variables, in markdown', ...WIDGET_TEMPLATE },
+  widgetText: {
+    description: 'A template with any variables, in markdown, not empty',
+    ...WIDGET_TEMPLATE,
+    minLength: 1,
+  },
+  message: {
+    description: 'A template with any variables; no markdown',
+    ...WIDGET_TEMPLATE,
+    minLength: 4,
+  },
   image: {
     description: 'The absolute address of an image, or empty',
     type: 'string',
@@ -83,6 +98,7 @@ const DEFS = {
     type: 'string',
     maxLength: 2000,
     pattern: ONE_LINE,
+    not: { pattern: `^\\s*[<("']*(?:${SCRIPT}):` },
   },
 } as const;
 
@@ -91,8 +107,8 @@ const widgetType = { enum: WIDGET_TYPES };
 const customization = {
   widgetFont: ref('font'),
   headerColor: ref('color'),
-  heading: ref('markdownText'),
-  headerDetails: ref('markdownText'),
+  heading: ref('widgetText'),
+  headerDetails: ref('widgetText'),
 };
 
 const callToAction = members({
@@ -100,7 +116,7 @@ const callToAction = members({
     buttonSide: { enum: ['left', 'right', 'center'] },
     buttonPosition: { enum: ['top', 'bottom', 'middle'] },
     buttonColor: ref('color'),
-    buttonText: ref('markdown'),
+    buttonText: ref('widgetMarkdown'),
     buttonWidth: { type: 'integer', minimum: 0, maximum: 10_000 },
   }),
 });
@@ -144,8 +160,8 @@ const widgets = members({
   REFERRER_WIDGET: widget({
     widgetCustomization: members({
       ...customization,
-      shareCodeDetails: ref('markdown'),
-      registrationHeader: ref('markdown'),
+      shareCodeDetails: ref('widgetMarkdown'),
+      registrationHeader: ref('widgetMarkdown'),
     }),
     shareMessaging: members({
       emailShareSubject: { type: 'string', ...ref('message'), pattern: '^[^\\r\\n]*$' },
@@ -161,7 +177,7 @@ const widgets = members({
     widgetCustomization: members({
       ...customization,
       widgetHeaderImage: { type: 'string', ...ref('image'), minLength: 1 },
-      buttonCopy: ref('markdownText'),
+      buttonCopy: ref('widgetText'),
     }),
   }),
 });
@@ -186,6 +202,14 @@ const page = members({
 export const THEME_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Theme variables',
+  description: [
+    'Members that are not named here are kept. What no schema can say is refused as well:',
+    'blocks of a template that are not closed, or nested deeper than 8 (`each` not at all);',
+    'more than 100 tags; more than 300 lines, 500 marks of markdown (100 of emphasis), 150 marks',
+    'of lists and quotes, or 400 elements, all of which count twice in a text with `each`; words',
+    'of more than 1 000 characters; links to javascript:, vbscript: and data:; addresses',
+    'without a host; and a document of more than 256 KiB as compact JSON.',
+  ].join(' '),
   type: 'object',
   required: ['jsOptions', 'widget', 'email'],
   properties: { jsOptions, widget: widgets, email, page },

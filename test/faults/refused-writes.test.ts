@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { storesAnswerIn } from '../../src/process/health.js';
 import type { Answer } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
@@ -18,6 +19,7 @@ let admin: pg.Client;
 beforeAll(async () => {
   running = await startWithStores();
   tenant = await running.service.createTenant();
+  storesAccept = storesAnswerIn(running.service.service.core);
   admin = new pg.Client(running.stores.databaseUrl);
   await admin.connect();
 });
@@ -133,6 +135,9 @@ async function readiness(): Promise<{ readonly status: number; readonly problem:
   return { status: answer.status, problem: checks.postgres.problem };
 }
 
+/** What a write asks that is under way for long. */
+let storesAccept: () => Promise<boolean>;
+
 const isReady = async (): Promise<boolean> => (await readiness()).status === 200;
 
 it.each(REFUSALS)(
@@ -147,6 +152,7 @@ it.each(REFUSALS)(
       const [written, read] = await Promise.all([statusesOf(writes), statusesOf(reads)]);
       expect(written).toEqual(everyOne(writes, 503));
       expect(read).toEqual(everyOne(reads, 200));
+      expect(await storesAccept()).toBe(false);
       expect(await readiness()).toEqual({
         status: 503,
         problem: `the database accepts no writes: error ${state}`,
@@ -155,6 +161,7 @@ it.each(REFUSALS)(
       await acceptWrites();
     }
     await eventually(isReady);
+    await eventually(storesAccept);
     const writes = writesOf(account);
     const after = Object.values(await statusesOf(writes));
     expect(after.filter((status) => status >= 500)).toEqual([]);

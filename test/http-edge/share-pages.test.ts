@@ -8,7 +8,8 @@ import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { contrast, luminance, readableColors } from '../../src/themes/readable-color.js';
 import { rewardInWords } from '../../src/themes/reward-in-words.js';
 import type { PageTheme } from '../../src/themes/theme-instance.js';
-import { HOSTILE_VALUES } from '../templates/hostile-templates.js';
+import { HARMLESSLY_RENDERED, HOSTILE_VALUES } from '../templates/hostile-templates.js';
+import { loadedBy, LOADING, PICTURES } from '../templates/loaded-addresses.js';
 import { shapeOf, textOf } from '../templates/rendered-html.js';
 
 const theme = (over: Partial<PageTheme> = {}): PageTheme => ({ ...BUILT_IN_THEME.page, ...over });
@@ -94,6 +95,23 @@ describe('whatever people are called and themes hold', () => {
     const { html } = page({ name: value, code: 'X' });
     expect(shapeOf(bodyOf(html))).toEqual(shapeOf(bodyOf(harmless)));
     expect(html.split('<meta')).toHaveLength(harmless.split('<meta').length);
+  });
+
+  test('the page loads nothing but images, and its policy lets it load the logo alone', () => {
+    expect(loadedBy(page().html)).toEqual([]);
+    const logoUrl = 'https://img.example/a.png';
+    for (const text of [...HARMLESSLY_RENDERED, ...LOADING]) {
+      const lines = { heading: text, buttonText: text, siteUrl: 'https://shop.example/' };
+      const own = theme({ ...lines, text, logoUrl });
+      const { html, contentSecurityPolicy } = page({ theme: own, name: text, code: text });
+      const loaded = loadedBy(html);
+      expect([text, loaded]).toEqual([text, expect.arrayContaining([logoUrl])]);
+      const images = [logoUrl, 'https://ok.example/x.png', ...PICTURES];
+      expect([text, loaded.filter((address) => !images.includes(address))]).toEqual([text, []]);
+      expect(contentSecurityPolicy).toMatch(
+        /^default-src 'none'; style-src 'sha256-[^']+'; img-src https:\/\/img\.example; /,
+      );
+    }
   });
 
   test('the policy allows one style and the images of the host of the logo', () => {

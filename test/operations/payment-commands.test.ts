@@ -225,6 +225,9 @@ describe('payment connect', () => {
         reason: null,
       },
     ]);
+    const { out } = await cli('ledger', 'statement', tenant.alias, ann);
+    expect(out).toMatch(/paid by the payment provider/);
+    expect(out).toContain(double.balanceTransactions[0]?.id);
   });
 
   it('goes on daily, and events of unknown customers are shown as waiting', async () => {

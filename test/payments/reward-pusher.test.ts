@@ -1,7 +1,9 @@
 import Stripe from 'stripe';
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
+import type { ProviderFact } from '../../src/domain/customer/customer.state.js';
 import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
+import { recorderOf } from '../../src/payments/incoming/payment-events.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import type { ProviderCalls } from '../../src/payments/payment-provider.js';
@@ -25,6 +27,7 @@ const KEY = 'sk_live_pushes0001';
 const WEBHOOK_SECRET = 'whsec_pushes0001';
 const PROGRAM = {
   id: 'default',
+  refundDays: 30,
   referredReward: {
     type: 'PCT_DISCOUNT',
     discountPercent: 10,
@@ -261,6 +264,93 @@ describe('a process that dies', () => {
       });
     },
   );
+});
+
+describe('a refund of the first invoice while the provider is being called', () => {
+  const told = (customer: string, fact: ProviderFact): Promise<boolean> =>
+    recorderOf(service.service.core.commands)(scopeOf(apart), {
+      id: personal('evt'),
+      type: fact.kind,
+      created: Date.now(),
+      customer,
+      invoice: 'in_1',
+      payments: [],
+      fact,
+    });
+  const INVOICE = { amount: 1999, currency: 'USD' } as const;
+
+  it.each([
+    ['that refuses then', false],
+    ['that pays all the same', true],
+  ])('%s', async (_, pays) => {
+    const { ann, bob, creditId, discountId } = await referral(apart);
+    for (const id of [ann, bob]) await link(apart, id);
+    if (!pays) for (const id of [ann, bob]) double.customers.delete(`cus_${id}`);
+    const { amount, currency } = INVOICE;
+    await told(`cus_${bob}`, {
+      kind: 'INVOICE_PAID',
+      amountPaid: amount,
+      currency,
+      interval: null,
+    });
+    await reacted();
+    const called = new Set<string>();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const presence = new ProcessPresence(service.service.core.pool);
+    await presence.start();
+    const pusher = await aPusher(
+      () => ({
+        provider: () =>
+          Promise.resolve({
+            calls: (credentials) => {
+              const calls = provider.calls(credentials);
+              const pay: ProviderCalls['pay'] = async (call, rewardId) => {
+                called.add(rewardId);
+                await answered;
+                return calls.pay(call, rewardId);
+              };
+              return { ...calls, pay };
+            },
+          }),
+      }),
+      presence.id,
+    );
+    pusher.start();
+    await until(() => called.size === 2, WITHIN_MS);
+    await told(`cus_${bob}`, { kind: 'REFUNDED', amount, amountRefunded: amount, currency });
+    await reacted();
+    expect([...called].sort()).toEqual([creditId, discountId].sort());
+    const redeem = { amount: 1, unit: 'CENTS' };
+    const refused = await apart.live.post(`/credit/${creditId}/redeem`, redeem);
+    expect(refused).toMatchObject({ status: 400 });
+    answer();
+    const rewards = async (): Promise<readonly Json[]> => {
+      const lists = [];
+      for (const id of [ann, bob])
+        lists.push(
+          (
+            await apart.live.get<readonly Json[]>(`/reward?accountId=${id}`, {
+              headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
+            })
+          ).body,
+        );
+      return lists.flat();
+    };
+    const isOver = (one: Json, index: number): boolean =>
+      pays ? index === 1 || one['redeemedCredit'] === 1000 : one['dateCancelled'] !== null;
+    await until(async () => (await rewards()).every(isOver), WITHIN_MS);
+    if (pays) for (const id of [ann, bob]) await comesTo(apart, id, 'PUSHED');
+    await pusher.stop();
+    await presence.stop();
+    expect((await rewards()).map(({ dateCancelled }) => dateCancelled !== null)).toEqual([
+      !pays,
+      !pays,
+    ]);
+    expect([ann, bob].map((id) => creditsOf(id).map(({ amount: paid }) => paid))).toEqual(
+      pays ? [[-1000], [-199]] : [[], []],
+    );
+  });
 });
 
 describe('a connected tenant', () => {

@@ -474,3 +474,22 @@ it('a log restored within a day finds the discount that its key has another body
   expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
   expect(course.reward('off').pushed).toMatchObject({ status: 'PUSHED', reference: 'made_1' });
 });
+
+it.each([
+  [1, 'is repeated under its key, and paid', ['credit', 'off'], [false, false]],
+  [30, 'whose key is forgotten is given up, and its reward cancelled', [], [true, true]],
+] as const)(
+  'behind a refund a call without an answer %d hours ago %s',
+  async (hours, _, paid, ended) => {
+    const course = new Course('made');
+    await inItsTime(course, async () => {
+      // A look, and a call, of each.
+    await course.turn(['away', 'away', 'away', 'away'], false);
+      await course.take({ kind: 'refund' });
+      await course.take({ kind: 'later', hours });
+      await course.turn([], false);
+    });
+    expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(paid);
+    expect(REWARDS.map((id) => course.reward(id).dateCancelled !== null)).toEqual(ended);
+  },
+);

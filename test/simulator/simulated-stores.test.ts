@@ -5,6 +5,7 @@ import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simul
 import { SimulatedEventLog } from '../../simulator/simulated-event-log.js';
 import { JobTable, SimulatedJobs } from '../../simulator/simulated-jobs.js';
 import { SimulatedKeyRows } from '../../simulator/simulated-keys.js';
+import { SimulatedMailTable, simulatedMailStore } from '../../simulator/simulated-mails.js';
 import {
   SimulatedLocks,
   SimulatedPolicyTable,
@@ -34,6 +35,8 @@ import type {
 } from '../../src/event-log/event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { PostgresAnswerRows, type AnswerRows } from '../../src/kept-answers/answer-rows.js';
+import type { Outcome, PlannedMail } from '../../src/mails/deliveries/mail-rows.js';
+import { postgresMailStore, type MailStore } from '../../src/mails/deliveries/mail-store.js';
 import { addJob } from '../../src/policies/add-job.js';
 import { Jobs } from '../../src/policies/jobs.js';
 import {
@@ -611,6 +614,126 @@ it('seals of the log, with the checkpoint of the sealer', async () => {
     }
     return ['all seals', await looked(both[0]!), await looked(both[1]!)];
   }, 25);
+});
+
+const HOUR_MS = 3_600_000;
+
+it('mails, of two processes and one that is gone', async () => {
+  const presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
+  await Promise.all(presences.map((presence) => presence.start()));
+  const table = new SimulatedMailTable({
+    clock: () => Date.now(),
+    present: new Set(presences.map(({ id }) => id)),
+    head: () => 0n,
+  });
+  const both: readonly MailStore[] = [postgresMailStore(pool), simulatedMailStore(table, line)];
+  const GONE = 1;
+  const processes = [...presences.map(({ id }) => id), GONE];
+  const ids = Array.from({ length: 12 }, () => randomUUID());
+  let minutes = 0;
+  /** Each is due long before the last one: the order is the same on both sides. */
+  const past = () => -HOUR_MS - 60_000 * (minutes += 1);
+  const someMail = (): PlannedMail => ({
+    id: random.oneOf(ids),
+    tenant: random.oneOf(['acme', 'brio', 'corp']),
+    mode: 'live',
+    type: 'WELCOME',
+    account: random.uuid(),
+    person: random.uuid(),
+    about: random.oneOf([null, 'a reward']),
+    event: { stream: 's', revision: BigInt(random.below(9)), eventId: random.uuid() },
+    created: 1_000 * random.below(9),
+  });
+  const sorted = (claimed: unknown) =>
+    Array.isArray(claimed)
+      ? claimed.map((one: PlannedMail) => one).sort((a, b) => (a.id < b.id ? -1 : 1))
+      : claimed;
+  const rows = async () => {
+    const { rows: found } = await pool.query<object>(
+      `select id, state, attempts, reason, claimed_by as "claimedBy",
+         leased_until > now() as leased, next_attempt_at <= now() as due,
+         retried_until is not null as retried, ended_at is not null as ended
+       from ledger.mail_deliveries order by id`,
+    );
+    return found;
+  };
+  const simulatedRows = () =>
+    [...table.rows.values()]
+      .map(({ id, state, attempts, reason, claimedBy, ...of }) => ({
+        id,
+        state,
+        attempts,
+        reason,
+        claimedBy,
+        leased: of.leasedUntil === null ? null : of.leasedUntil > Date.now(),
+        due: of.dueAt === null ? null : of.dueAt <= Date.now(),
+        retried: of.retriedUntil !== null,
+        ended: of.endedAt !== null,
+      }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const outcome = (): Outcome =>
+    random.oneOf<Outcome>([
+      { kind: 'delivered' },
+      { kind: 'unknown', reason: 'silent' },
+      { kind: 'refused', reason: '550' },
+      { kind: 'not-sent', reason: 'gone' },
+      { kind: 'failed', reason: '451', inMs: random.oneOf([past(), HOUR_MS, 49 * HOUR_MS]) },
+      { kind: 'postponed', reason: 'away', inMs: random.oneOf([past(), 49 * HOUR_MS]) },
+    ]);
+  const steps: Readonly<Record<string, () => (store: MailStore) => Promise<unknown>>> = {
+    plan: () => {
+      const mail = someMail();
+      const dueAt = Date.now() + (random.onceIn(4) ? HOUR_MS : past());
+      return (store) => store.plan(mail, dueAt);
+    },
+    claim: () => {
+      const [ofTenant, after] = [1 + random.below(2), random.oneOf(['', 'acme', 'corp'])];
+      // The room of all ends between two tenants.
+      const mails = ofTenant === 1 ? 1 + random.below(3) : 6;
+      const underWay = random.oneOf([[], ['acme'], ['acme', 'acme', 'brio']]);
+      const room = { mails, ofTenant, underWay, after, process: random.oneOf(processes) };
+      return async (store) => sorted(await store.claimDue(room));
+    },
+    begin: () => {
+      const [id, process] = [random.oneOf(ids), random.oneOf(processes)];
+      return (store) => store.beginSending(id, process);
+    },
+    record: () => {
+      const [id, process, what] = [random.oneOf(ids), random.oneOf(processes), outcome()];
+      return (store) => store.recordOutcome(id, process, what);
+    },
+    settle: () => {
+      const process = random.oneOf(processes);
+      return (store) => store.settleLost(process);
+    },
+    purge: () => {
+      const before = new Date(Date.now() + (random.onceIn(4) ? HOUR_MS : -HOUR_MS));
+      return (store) => store.purge(before, 100);
+    },
+  };
+  const weights = { plan: 8, claim: 8, begin: 16, record: 16, settle: 1, purge: 1 };
+  await alike(async () => {
+    if (random.onceIn(12)) {
+      // The time of every claim is over.
+      await pool.query(
+        `update ledger.mail_deliveries set leased_until = now() - interval '1 hour'
+         where leased_until is not null`,
+      );
+      for (const row of table.rows.values())
+        if (row.leasedUntil !== null) row.leasedUntil = Date.now() - HOUR_MS;
+    }
+    const name = random.weighted(weights);
+    const call = steps[name]!();
+    const answers = [];
+    for (const store of both) answers.push(await call(store));
+    const [real, simulated] = answers;
+    return [
+      name,
+      { answer: real ?? null, rows: await rows() },
+      { answer: simulated ?? null, rows: simulatedRows() },
+    ];
+  }, 2 * STEPS);
+  await Promise.all(presences.map((presence) => presence.stop()));
 });
 
 it('jobs by their key', async () => {

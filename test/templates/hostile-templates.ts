@@ -128,6 +128,7 @@ export const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '{{#each @root}}x{{/each}}',
     '{{#each ../user}}x{{/each}}',
     '{{#each user as |value key|}}{{value}}{{/each}}',
+    '{{^each user as |value|}}x{{/each}}',
     '{{#each user}}{{#each user}}x{{/each}}{{/each}}',
     '{{#each user}}{{#each this}}x{{/each}}{{/each}}',
     many(OPEN, 10_000) + many(CLOSE, 10_000),
@@ -253,6 +254,7 @@ export const HARMLESSLY_RENDERED: readonly string[] = [
   '{{~#if code~}} {{user.firstName}} {{~else~}} none {{~/if~}}',
   '{{#each user}}{{@key}}: {{this}} {{../code}} {{@root.code}}{{/each}}',
   '{{#unless friend.name}}nobody{{else if code}}{{code}}{{else}}x{{/unless}}',
+  '{{^if code}}<script>{{/if}}{{^each user}}none{{/each}}{{^unless code}}x{{/unless}}',
 ];
 
 /** Texts that people may call themselves. */

@@ -24,6 +24,8 @@ export interface GroupCommitOptions {
    * rolled back a deadlocked transaction.
    */
   isTransient(error: unknown): boolean;
+  /** True for errors with which the store says that it took nothing, and takes nothing for now. */
+  takesNothing(error: unknown): boolean;
   /** An append returns, or throws, within this time. */
   readonly appendTimeoutMs: number;
   /** Limit of callers that wait for the batch under way. */
@@ -61,8 +63,8 @@ const BATCH_SPLIT_MIN = 16;
  * meanwhile.
  *
  * A commit that fails without an answer is retried unchanged (a store recognises events that it
- * has), for as long as a caller waits for it. One that cannot succeed is sent append by append, so
- * that an invalid append fails alone.
+ * has), for as long as a caller waits for it, unless the store takes nothing. One that cannot
+ * succeed is sent append by append, so that an invalid append fails alone.
  */
 export class GroupCommit {
   private waiting: PendingAppend[] = [];
@@ -201,7 +203,13 @@ export class GroupCommit {
           });
         };
       } catch (error) {
-        if (this.options.isTransient(error)) {
+        if (this.options.takesNothing(error)) {
+          // Not retried: the appends of a stream queue, and each would wait for those before it.
+          const refusal = new EventLogUnavailable('the event log takes no writes', {
+            cause: error,
+          });
+          return () => open.forEach((pending) => settle(pending, () => pending.reject(refusal)));
+        } else if (this.options.isTransient(error)) {
           this.options.onRetry?.(error);
           await delay(backOffMs(attempt, RETRY));
         } else if (open.length === 1) {

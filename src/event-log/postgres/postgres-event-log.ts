@@ -1,4 +1,5 @@
 import { errorCode } from '../../foundation/error-code.js';
+import { takesNoWrites } from '../../postgres/database.js';
 import { checkAppend } from '../append-checks.js';
 import { Doorbell } from '../doorbell.js';
 import type { AppendOutcome, EventLogObserver } from '../event-log-observer.js';
@@ -321,6 +322,7 @@ function groupCommit(
   return new GroupCommit({
     open,
     isTransient,
+    takesNothing: takesNoWrites,
     appendTimeoutMs: options.appendTimeoutMs,
     waitingAppendsMax: options.waitingAppendsMax ?? 10_000,
     batchAppendsMax: options.batchAppendsMax ?? 500,

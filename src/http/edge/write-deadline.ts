@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { unavailable } from './api-error.js';
 import { answerWithError, type ErrorMapping } from './http-error-filter.js';
 
-/** Whether the stores of a write answer; itself answered within two seconds. */
+/** Whether the stores of a write answer and accept it; itself answered within two seconds. */
 export type StoresAnswer = () => Promise<boolean>;
 
 /**
@@ -16,7 +16,7 @@ const CHECK_AGAIN_MS = 500;
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a write with 503 as soon as a store is known to hang. Each step of a write has its own
+ * Refuses a write with 503 as soon as a store is known to hang or to refuse. Each step of a write has its own
  * time limit, and these may expire one after the other; one limit for all would refuse long writes
  * that progress. The write continues behind the answer: a repetition with the same idempotency key
  * shows its effect, as after any lost answer.

@@ -25,7 +25,7 @@ import {
 } from '../mail-address.js';
 import type { TestAddresses } from '../settings/test-addresses.js';
 import type { Unsubscribing } from '../unsubscribing.js';
-import { renderMail, type RenderedMail } from './rendered-mail.js';
+import type { RenderedMail, renderMail } from './rendered-mail.js';
 
 export interface AddressedMailsParts {
   readonly log: Pick<EventLog, 'readStream'>;
@@ -38,6 +38,7 @@ export interface AddressedMailsParts {
   readonly publicUrl: () => string;
   /** Unless the theme names an address. */
   readonly mailFrom: () => string;
+  readonly render: typeof renderMail;
 }
 
 /** A mail with everything that is sent. */
@@ -120,7 +121,7 @@ export class AddressedMails {
       to,
       messageId: this.messageIdOf(planned),
       unsubscribeUrl,
-      rendered: renderMail(theme, type, values, { locale, unsubscribeUrl }),
+      rendered: this.parts.render(theme, type, values, { locale, unsubscribeUrl }),
     };
   }
 

@@ -66,21 +66,21 @@ export async function planMail(
   return added > 0;
 }
 
+/** How many mails a process claims at once, and of whom. */
+export interface ClaimRoom {
+  readonly mails: number;
+  readonly ofTenant: number;
+  /** The tenant of each mail that this process sends already. */
+  readonly underWay: readonly string[];
+  readonly after: string;
+  readonly process: number;
+}
+
 /**
  * Claims due mails of the tenants in turn, beginning behind `after`: so many of each at once, those
  * under way included, and so many in all. A claim ends with its time, or with its process.
  */
-export async function claimDue(
-  pool: Connection,
-  room: {
-    readonly mails: number;
-    readonly ofTenant: number;
-    /** The tenant of each mail that this process sends already. */
-    readonly underWay: readonly string[];
-    readonly after: string;
-    readonly process: number;
-  },
-): Promise<readonly ClaimedMail[]> {
+export async function claimDue(pool: Connection, room: ClaimRoom): Promise<readonly ClaimedMail[]> {
   const rows = await fetchRows(
     pool,
     sql<DueRow>`

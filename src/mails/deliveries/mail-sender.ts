@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { Logger } from '../../foundation/logger.js';
@@ -8,23 +7,18 @@ import { timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import type { AddressedMails } from '../content/addressed-mails.js';
-import { mimeOf } from '../sending/mime.js';
+import type { mimeOf } from '../sending/mime.js';
 import type { Sent, SmtpSender } from '../sending/smtp-sender.js';
-import {
-  beginSending,
-  claimDue,
-  purgeMails,
-  recordOutcome,
-  settleLost,
-  type ClaimedMail,
-  type Outcome,
-} from './mail-rows.js';
 import { retryInMs, TOLD_WITHIN_MS } from './mail-retries.js';
+import type { ClaimedMail, Outcome } from './mail-rows.js';
+import type { MailStore } from './mail-store.js';
 
 export interface MailSenderParts {
-  readonly pool: Pool;
+  readonly store: MailStore;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly mails: Pick<AddressedMails, 'make'>;
+  /** Makes the bytes of a mail. */
+  readonly compose: typeof mimeOf;
   readonly smtp: Pick<SmtpSender, 'send'>;
   readonly presence: Pick<ProcessPresence, 'id'>;
   readonly logger: Pick<Logger, 'warn'>;
@@ -101,8 +95,8 @@ export class MailSender {
   private async claim(): Promise<number> {
     const room = AT_ONCE - this.underWay.size;
     if (room <= 0) return 0;
-    const { pool, presence } = this.parts;
-    const claimed = await claimDue(pool, {
+    const { store, presence } = this.parts;
+    const claimed = await store.claimDue({
       mails: room,
       ofTenant: AT_ONCE_OF_TENANT,
       underWay: [...this.underWay.values()],
@@ -122,11 +116,11 @@ export class MailSender {
 
   /** Never rejects: what cannot be recorded is settled when its claim lapses. */
   private async attempt(mail: ClaimedMail): Promise<void> {
-    const { pool, presence, logger, onOutcome } = this.parts;
+    const { store, presence, logger, onOutcome } = this.parts;
     try {
       const outcome = await this.outcomeOf(mail);
       if (outcome === undefined) return;
-      await again(() => recordOutcome(pool, mail.id, presence.id, outcome));
+      await again(() => store.recordOutcome(mail.id, presence.id, outcome));
       onOutcome?.(outcome.kind);
     } catch (error) {
       logger.warn({ error: describeFailure(error) }, 'what came of a mail is not recorded');
@@ -135,7 +129,7 @@ export class MailSender {
 
   /** Undefined: it is no longer this process's. */
   private async outcomeOf(mail: ClaimedMail): Promise<Outcome | undefined> {
-    const { pool, presence, smtp } = this.parts;
+    const { store, presence, smtp } = this.parts;
     const ready = await this.ready(mail).catch((error: unknown): Outcome => {
       if (error instanceof UnreadableEvent)
         return postponed(mail, 'an event of the account cannot be read', UNREADABLE_MS);
@@ -144,33 +138,34 @@ export class MailSender {
     });
     if ('kind' in ready) return ready;
     this.loop.worked();
-    if (!(await beginSending(pool, mail.id, presence.id))) return undefined;
+    if (!(await store.beginSending(mail.id, presence.id))) return undefined;
     return outcomeOfSent(await smtp.send(ready), mail.attempts + 1);
   }
 
   private async ready(
     mail: ClaimedMail,
   ): Promise<Outcome | { readonly from: string; readonly to: string; readonly bytes: Buffer }> {
-    const tenant = await this.parts.tenants.read(mail.tenant);
+    const { tenants, mails, compose } = this.parts;
+    const tenant = await tenants.read(mail.tenant);
     if (tenant === undefined) return { kind: 'not-sent', reason: 'the tenant is unknown' };
     if (tenant.suspended !== null) return postponed(mail, 'the tenant is suspended', SUSPENDED_MS);
-    const made = await this.parts.mails.make(tenant, mail);
+    const made = await mails.make(tenant, mail);
     if (made.kind === 'not-sent') return { kind: 'not-sent', reason: `not sent: ${made.reason}` };
     const { from, to, messageId, unsubscribeUrl, rendered } = made.mail;
     const date = new Date(timeNow());
-    const bytes = await mimeOf(rendered, { from, to, messageId, unsubscribeUrl, date });
+    const bytes = await compose(rendered, { from, to, messageId, unsubscribeUrl, date });
     return { from: from.address, to, bytes };
   }
 
   private async settle(): Promise<number> {
-    const { pool, presence, onOutcome } = this.parts;
-    const settled = await settleLost(pool, presence.id);
+    const { store, presence, onOutcome } = this.parts;
+    const settled = await store.settleLost(presence.id);
     for (let one = 0; one < settled; one += 1) onOutcome?.('unknown');
     return settled;
   }
 
   private purge(): Promise<number> {
-    return purgeMails(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
+    return this.parts.store.purge(new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
   }
 }
 

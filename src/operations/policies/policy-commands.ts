@@ -1,4 +1,5 @@
 import type { Core } from '../../core/core.js';
+import { postgresMailStore } from '../../mails/deliveries/mail-store.js';
 import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
 import { providerRows } from '../../payments/incoming/payment-rows.js';
@@ -102,7 +103,11 @@ function retriesOf(
     providers: new PaymentNotes(providerRows(pool), names),
     payments: new RewardPayments({ work: workAsks(pool), tenants, streams }),
     // Sent by a service.
-    mails: new MailPlans({ pool, tenants, onPlanned: () => undefined }),
+    mails: new MailPlans({
+      store: postgresMailStore(pool),
+      tenants,
+      onPlanned: () => undefined,
+    }),
   });
   return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
 }

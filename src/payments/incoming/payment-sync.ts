@@ -1,5 +1,5 @@
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import { pictureOf, type CustomerState } from '../../domain/customer/customer.state.js';
+import { isSeen, pictureOf, type CustomerState } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ProviderFailure, type ProviderCalls, type ProviderEvent } from '../payment-provider.js';
@@ -67,10 +67,27 @@ export async function syncPage(
     if (event.fact.kind === 'INVOICE_PAID') invoices += 1;
     if (event.fact.kind === 'IGNORED' || event.customer === null) continue;
     const { state } = await streams.customers.load(names.customerStream(scope, event.customer));
-    if (isTold(state, event)) continue;
-    if (await record(scope, event)) applied += 1;
+    if (isSeen(state, names.providerEventRef(scope, event.id)) || isTold(state, event)) continue;
+    if (await record(scope, await withInvoice(event, calls))) applied += 1;
   }
   return { invoices, applied, next };
+}
+
+/**
+ * A refund with the invoice that it is of, as an event that came is recorded. Only refunds in full
+ * have an effect.
+ */
+async function withInvoice(event: ProviderEvent, calls: ProviderCalls): Promise<ProviderEvent> {
+  const { fact, invoice, payments } = event;
+  const [payment] = payments;
+  const isWhole = fact.kind === 'REFUNDED' && fact.amountRefunded >= fact.amount;
+  if (!isWhole || invoice !== null || payment === undefined) return event;
+  try {
+    return { ...event, invoice: await calls.invoicePaidBy(payment) };
+  } catch (error) {
+    if (error instanceof ProviderFailure && error.kind === 'refused') return event;
+    throw error;
+  }
 }
 
 /** Whether an event told it before. */

@@ -53,7 +53,7 @@ export class StripeProvider implements PaymentProvider {
 
   paymentWithoutInvoice({ fact, invoice, payments }: ProviderEvent): string | undefined {
     if (fact.kind !== 'REFUNDED' || invoice !== null) return undefined;
-    return payments.find((id) => id.startsWith('pi_'));
+    return payments.find(isPaymentIntent);
   }
 
   eventIn(body: Buffer): ProviderEvent | undefined {
@@ -75,6 +75,7 @@ export class StripeProvider implements PaymentProvider {
     });
     return {
       invoicePaidBy: async (payment) => {
+        if (!isPaymentIntent(payment)) return null;
         const payments = { type: 'payment_intent', payment_intent: payment } as const;
         const found = await called(stripe.invoicePayments.list({ limit: 1, payment: payments }));
         const [{ invoice } = { invoice: null }] = found.data;
@@ -91,6 +92,9 @@ export class StripeProvider implements PaymentProvider {
   }
 }
 
+/** Invoices are found by these alone. */
+const isPaymentIntent = (id: string): boolean => id.startsWith('pi_');
+
 const PAGE = 100;
 
 /** The lists, one after the other, each from its newest object on. */
@@ -102,6 +106,7 @@ const LISTED_EVENTS = [
   'customer.subscription.created',
   'customer.subscription.updated',
   'customer.subscription.deleted',
+  'charge.refunded',
   'customer.deleted',
 ];
 

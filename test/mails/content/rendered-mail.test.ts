@@ -1,10 +1,12 @@
+import { simpleParser } from 'mailparser';
 import { renderMail } from '../../../src/mails/content/rendered-mail.js';
 import { sampleValues } from '../../../src/mails/content/sample-values.js';
 import { BUILT_IN_THEME } from '../../../src/themes/built-in-theme.js';
 import { MAIL_TYPES } from '../../../src/themes/theme-instance.js';
 import { resolveTheme } from '../../../src/themes/resolve-theme.js';
 import { mimeOf } from '../../../src/mails/sending/mime.js';
-import { HOSTILE_VALUES } from '../../templates/hostile-templates.js';
+import { HARMLESSLY_RENDERED, HOSTILE_VALUES } from '../../templates/hostile-templates.js';
+import { loadedBy, LOADING, PICTURES } from '../../templates/loaded-addresses.js';
 import { leastCpuMs, SLOWEST } from '../../templates/slow-templates.js';
 
 const THEME = BUILT_IN_THEME;
@@ -36,6 +38,30 @@ describe('a mail', () => {
     expect(html).toMatch(/<div class="card"[^>]* style="[^"]*max-width: 560px/);
     expect(html).toMatch(/<style>\s*@media \(prefers-color-scheme: dark\)/);
     expect(html).not.toMatch(/<link|@import|url\(|<script/i);
+  });
+
+  it('loads nothing but the images of its theme, whatever its texts and values are', async () => {
+    const bytesOf = async (theme: typeof THEME, values: typeof SAMPLE): Promise<string> => {
+      const bytes = await mimeOf(renderMail(theme, 'WELCOME', values, FRAME), {
+        from: { name: 'Shop', address: 'refer@ledger.example' },
+        to: 'ann@mail.example',
+        messageId: 'a@ledger.example',
+        unsubscribeUrl: FRAME.unsubscribeUrl,
+        date: new Date(0),
+      });
+      return String((await simpleParser(bytes)).html);
+    };
+    expect(loadedBy(await bytesOf(THEME, SAMPLE))).toEqual([]);
+    const picture = 'https://img.example/a.png';
+    for (const text of [...HARMLESSLY_RENDERED, ...LOADING, `![a](${picture})`]) {
+      const texts = { headerContent: text, bodyContent: text, footer: text, shareCTA: text };
+      const content = { ...texts, shareButtonHeader: text, headerImageUrl: picture };
+      const values = { ...SAMPLE, 'user.firstName': text, 'friend.name': text, code: text };
+      const loaded = loadedBy(await bytesOf(themeWith({ ...content, hasShareLink: true }), values));
+      expect([text, loaded]).toEqual([text, expect.arrayContaining([picture])]);
+      const own = [picture, 'https://ok.example/x.png', ...PICTURES];
+      expect([text, loaded.filter((address) => !own.includes(address))]).toEqual([text, []]);
+    }
   });
 
   it('shows an image and a button where the theme has them, with words that can be read', () => {

@@ -1,0 +1,41 @@
+import type { Pool } from 'pg';
+import {
+  beginSending,
+  claimDue,
+  planMail,
+  purgeMails,
+  recordOutcome,
+  settleLost,
+  type ClaimedMail,
+  type ClaimRoom,
+  type Outcome,
+  type PlannedMail,
+} from './mail-rows.js';
+
+/** What planning and sending mails store. Every method throws while the store is unavailable. */
+export interface MailStore {
+  /** @param dueAt epoch milliseconds. @returns false: the mail is there already. */
+  plan(mail: PlannedMail, dueAt: number): Promise<boolean>;
+  /** Claims due mails of the tenants in turn. A claim ends with its time, or with its process. */
+  claimDue(room: ClaimRoom): Promise<readonly ClaimedMail[]>;
+  /**
+   * From here on the mail may have been sent, whatever happens to this process.
+   * @returns false: the claim has lapsed, and the mail must not be sent.
+   */
+  beginSending(id: string, process: number): Promise<boolean>;
+  /** Of this process's claim; what is no longer its own stays as it is. */
+  recordOutcome(id: string, process: number, outcome: Outcome): Promise<void>;
+  /** Ends mails in whose sending a process ended. @returns how many. */
+  settleLost(process: number): Promise<number>;
+  /** Deletes what ended before. @returns how many. */
+  purge(before: Date, limit: number): Promise<number>;
+}
+
+export const postgresMailStore = (pool: Pool): MailStore => ({
+  plan: (mail, dueAt) => planMail(pool, mail, dueAt),
+  claimDue: (room) => claimDue(pool, room),
+  beginSending: (id, process) => beginSending(pool, id, process),
+  recordOutcome: (id, process, outcome) => recordOutcome(pool, id, process, outcome),
+  settleLost: (process) => settleLost(pool, process),
+  purge: (before, limit) => purgeMails(pool, before, limit),
+});

@@ -1,0 +1,176 @@
+import type pg from 'pg';
+import type { AccountCommandEnvelope, Commands } from '../../src/command-handling/commands.js';
+import { decide } from '../../src/domain/account/account.decider.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
+import { personal } from '../../src/domain/personal.js';
+import type { AccountRef, Scope } from '../../src/domain/scope.js';
+import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
+import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
+import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
+import type { ProviderCalls } from '../../src/payments/payment-provider.js';
+import { openPool } from '../../src/postgres/database.js';
+import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
+import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { pollPause } from '../support/poll-pause.js';
+
+/** Tenants share the workers that pay rewards: what one of them meets, no other one feels. */
+
+const CREDIT = { ...credit(500), currency: 'EUR' } as const;
+const ACCOUNT: readonly AccountEvent[] = [
+  accountOpened(ACME),
+  userIdentified(ACME, 'bob'),
+  rewardGranted('r', BOB, CREDIT, { payTo: 'provider' }),
+  { type: 'PaymentProviderIdSet', at: 1, paymentProviderId: personal(ACME.accountRef, 'cus_1') },
+];
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let states: Map<string, AccountState>;
+/** The tenant of each call, in order. */
+let paid: string[];
+let underWay: Map<string, number>;
+let most: Map<string, number>;
+let pusher: RewardPusher;
+let hanging: (() => void)[];
+let suspended: Set<string>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = openPool({ url: database.url, max: 4, applicationName: 'test' });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  states = new Map();
+  [paid, hanging] = [[], []];
+  [underWay, most] = [new Map(), new Map()];
+  suspended = new Set();
+  await pool.query('delete from ledger.payment_work');
+});
+afterEach(async () => {
+  for (const end of hanging.splice(0)) end();
+  await pusher.stop();
+});
+
+/** Accounts of a tenant that wait since an hour ago. */
+const wait = (tenant: string, accounts: number) =>
+  pool.query(
+    `insert into ledger.payment_work (tenant, mode, account, next_attempt_at, waiting_since)
+     select $1, 'live', $1 || n, now() - interval '1 hour', now() from generate_series(1, $2) n`,
+    [tenant, accounts],
+  );
+
+/** @param hangs tenants whose provider never answers. */
+function start(hangs: readonly string[] = []): void {
+  const place = ({ tenant, account }: Scope & { account: AccountRef }) => `${tenant}/${account}`;
+  const stateAt = (at: string): AccountState => states.get(at) ?? fold(ACCOUNT);
+  const commands: Commands = {
+    execute: (command) => {
+      const { request, account, meta } = command as unknown as AccountCommandEnvelope;
+      const at = place({ ...meta.scope, account });
+      const now = Date.now();
+      const decision =
+        request.type === 'StartRewardPush'
+          ? decide(stateAt(at), { ...request, firstPaid: null, now })
+          : request.type === 'RecordRewardPush'
+            ? decide(stateAt(at), { ...request, now })
+            : { events: [] };
+      const events = 'events' in decision ? decision.events : [];
+      states.set(at, events.reduce(evolve, stateAt(at)));
+      return Promise.resolve({ kind: 'accepted', state: stateAt(at) } as never);
+    },
+  };
+  const callsOf = (tenant: string): Pick<ProviderCalls, 'pay' | 'made'> => ({
+    made: () => Promise.resolve(undefined),
+    pay: async () => {
+      const now = (underWay.get(tenant) ?? 0) + 1;
+      underWay.set(tenant, now);
+      most.set(tenant, Math.max(now, most.get(tenant) ?? 0));
+      if (hangs.includes(tenant)) await new Promise<void>((resolve) => hanging.push(resolve));
+      underWay.set(tenant, now - 1);
+      paid.push(tenant);
+      return 'cbtxn';
+    },
+  });
+  const parts: Partial<RewardPusherParts> = {
+    work: new PostgresPaymentWork(pool, { id: 1 }),
+    tenants: {
+      read: (alias) =>
+        Promise.resolve({
+          alias,
+          suspended: suspended.has(alias) ? { at: 0, reason: '' } : null,
+        } as unknown as OpenTenant),
+    },
+    connections: {
+      current: ({ alias }, mode) =>
+        Promise.resolve({
+          connectionId: alias,
+          provider: 'stripe',
+          mode,
+          secretKey: alias,
+          webhookSecret: '',
+          apiBase: null,
+        }),
+    },
+    provider: () =>
+      Promise.resolve({ calls: ({ secretKey }) => callsOf(secretKey) as ProviderCalls }),
+    commands,
+    streams: {
+      accounts: {
+        load: (stream: string) => Promise.resolve({ state: stateAt(stream) } as never),
+        forget: () => undefined,
+      },
+    },
+    names: { accountStream: ({ tenant }, account) => `${tenant}/${account}` },
+    logger: { warn: () => undefined },
+  };
+  pusher = new RewardPusher(parts as RewardPusherParts);
+  pusher.start();
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  for (let looks = 1; !isSo(); looks += 1) await pollPause(looks);
+};
+const count = (tenant: string): number => paid.filter((one) => one === tenant).length;
+
+test('ten thousand waiting accounts of one tenant let another one pay in the first turn', async () => {
+  await wait('many', 10_000);
+  await wait('one', 4);
+  start();
+  await until(() => count('one') === 4);
+  // Two of a tenant at once: the other one was paid side by side with as many of the many.
+  expect(count('many')).toBeLessThan(100);
+  expect(most.get('many')).toBeLessThanOrEqual(2);
+});
+
+test('a provider that never answers holds two places, and every other tenant is paid', async () => {
+  const others = [
+    'a',
+    'c',
+    'd',
+    'e',
+    'f',
+    'g',
+    'h',
+    'i',
+    'j',
+    'k',
+    'l',
+    'm',
+    'n',
+    'o',
+    'p',
+    'q',
+    'r',
+  ];
+  await wait('b', 50);
+  for (const other of others) await wait(other, 3);
+  start(['b']);
+  await until(() => others.every((other) => count(other) === 3));
+  await until(() => underWay.get('b') === 2);
+  expect([count('b'), most.get('b')]).toEqual([0, 2]);
+});
