@@ -7,6 +7,7 @@ import {
   type PublicUser,
 } from '../domain/tenant/open-rules.js';
 import { operatingSystemUser } from '../operations/audit.js';
+import { isOrigin } from '../operations/tenants/tenant-settings.js';
 import { CommandError } from './command-error.js';
 
 /** Checked values of options that several commands share. All throw {CommandError}. */
@@ -71,7 +72,7 @@ export function parsePublicUser(view: string): PublicUser {
 export function parseOrigins(origins: readonly string[]): readonly string[] {
   if (origins.length === 1 && origins[0] === '*') return [];
   for (const origin of origins) {
-    if (!/^https?:\/\//.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin)
+    if (!isOrigin(origin))
       throw new CommandError(
         `--allow-origin takes origins such as https://shop.example, or * alone`,
       );

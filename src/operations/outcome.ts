@@ -25,7 +25,8 @@ export type OperationRefusal =
   | ExportRefusal
   /** One line for each reason. */
   | {
-      readonly code: 'REFERRALS_NOT_MODERATED' | 'PROGRAM_REFUSED';
+      readonly code:
+        'REFERRALS_NOT_MODERATED' | 'PROGRAM_REFUSED' | 'SETTINGS_REFUSED' | 'ENDPOINT_REFUSED';
       readonly reasons: readonly string[];
     }
   | ThemeRefusal

@@ -30,6 +30,7 @@ import { ConsoleWebhooksController } from '../http/console/pages/webhooks.contro
 import { ConsoleExportsController } from '../http/console/pages/exports.controller.js';
 import { ConsoleMailsController } from '../http/console/pages/mails.controller.js';
 import { ConsoleThemeController } from '../http/console/pages/theme.controller.js';
+import { ConsoleSettingsController } from '../http/console/pages/settings.controller.js';
 import { ConsoleProgramController } from '../http/console/pages/program.controller.js';
 import { ConsoleAccountController } from '../http/console/pages/account.controller.js';
 import { ConsoleOverviewController } from '../http/console/pages/overview.controller.js';
@@ -220,6 +221,7 @@ const CONSOLE_CONTROLLERS = [
   ConsoleMailsController,
   ConsoleThemeController,
   ConsoleProgramController,
+  ConsoleSettingsController,
 ];
 
 /**

@@ -6,6 +6,7 @@ import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
 import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
+import { ping } from '../postgres/database.js';
 import { WriteProbe, WritesRefused } from '../postgres/write-probe.js';
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 import type { WebhookFollower } from '../webhooks/deliveries/webhook-follower.js';
@@ -15,6 +16,7 @@ import type { PaymentsWork } from './start-payments.js';
 import { FollowersAwaited, type AwaitedFollowers } from './followers-awaited.js';
 
 const ANSWER_WITHIN_MS = 2_000;
+const PAGE_WITHIN_MS = 1_500;
 const RETRY_MS = 50;
 /** How often it looks for followers that it has given up. */
 const LOOK_AGAIN_MS = 1_000;
@@ -321,9 +323,17 @@ function standsStill(check: HealthCheck): boolean {
  */
 export function storesAnswerIn({ pool, log }: Pick<Core, 'pool' | 'log'>): () => Promise<boolean> {
   const writes = new WriteProbe(pool, ANSWER_WITHIN_MS);
+  return sharedCheck(() => Promise.all([writes.check(), log.check()]), ANSWER_WITHIN_MS);
+}
+
+/** The same for reads from the database, for a page that somebody waits for. */
+export const databaseAnswersIn = ({ pool }: Pick<Core, 'pool'>): (() => Promise<boolean>) =>
+  sharedCheck(() => ping(pool, PAGE_WITHIN_MS), PAGE_WITHIN_MS);
+
+function sharedCheck(check: () => Promise<unknown>, withinMs: number): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;
   return () =>
-    (asking ??= inTime(Promise.all([writes.check(), log.check()]), ANSWER_WITHIN_MS)
+    (asking ??= inTime(check(), withinMs)
       .then(
         () => true,
         () => false,

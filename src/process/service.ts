@@ -1,7 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
 import { OperatorsFile } from '../config/operators-file.js';
+import type { CurrentOperators } from '../config/operators.js';
 import { ConsoleGate } from '../http/console/sessions/console-gate.js';
+import { RefusedVisits } from '../http/console/sessions/refused-visits.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import type { Core } from '../core/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
@@ -111,7 +113,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { generations } = watched;
     const readiness = new ServiceReadiness(core, generations, running, PROJECTION_NAMES);
     watched.loss.onHidden = () => readiness.catchUpAgain();
-    const console = new ConsoleGate(operators, new OperatorSessions(core.pool, operators));
+    const console = consoleGate(core, operators, options);
     const shown = { operators, console, registry, operationsPool, slowReads, runs, readiness };
     const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...shown, payments, visits, downloads };
@@ -139,6 +141,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
     return { ...followers, core, app: application.app, ...urls };
   });
+}
+
+function consoleGate(
+  core: Core,
+  operators: CurrentOperators,
+  { logger }: ServiceOptions,
+): ConsoleGate {
+  const sessions = new OperatorSessions(core.pool, operators, core.names);
+  return new ConsoleGate(operators, sessions, new RefusedVisits(core, logger));
 }
 
 /** The work beside requests is started later. */

@@ -21,7 +21,7 @@ import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
 import { connectionsMax } from './open-files.js';
-import { storesAnswerIn, type ServiceReadiness } from './health.js';
+import { databaseAnswersIn, storesAnswerIn, type ServiceReadiness } from './health.js';
 import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
 import type { Started } from './start-in-order.js';
@@ -177,6 +177,7 @@ export async function configureApplication(
     console,
     isComplete: () => generations.areComplete,
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
+    databaseAnswers: databaseAnswersIn({ pool: stores.background }),
   });
   serveInterfaceDescription(app, { version });
   await app.init();

@@ -38,6 +38,12 @@ export class ThemeChanges {
     return this.send(meta, { locale, ...byOf(by), apply: () => check(values, true) });
   }
 
+  /** Why these values would not be taken; undefined: they would. */
+  async refusalOf(values: unknown): Promise<Refused | undefined> {
+    const checked = (await loadCheck())(values, true);
+    return 'refused' in checked ? checked : undefined;
+  }
+
   /**
    * A JSON merge patch on the own values of a locale. Those of a default without any are the
    * built-in ones: so it is shown.

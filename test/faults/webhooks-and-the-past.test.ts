@@ -134,6 +134,7 @@ async function dump(): Promise<Buffer> {
 test('a forgotten person is in no retry, resend, row, log line or dump', async () => {
   const mark = 'gqzwbkn';
   const [good, bad] = [await subscribed(), await subscribed()];
+  await receiver.behave(good.path, { kind: 'answer', body: `seen ${mark}` });
   await receiver.behave(bad.path, { kind: 'answer', status: 503, body: `no ${mark}` });
   const [accountId, id] = [`${mark}acc`, `${mark}user`];
   const sync = (account: string, more: object = {}) =>
@@ -153,9 +154,33 @@ test('a forgotten person is in no retry, resend, row, log line or dump', async (
   // All but the friend's own code and reward.
   expect(told.filter(isNamed)).toHaveLength(6);
   await receiver.requests(bad.path, 3);
+  // One of each state, with an answer that names the person.
+  await until(async () => {
+    const { rows } = await pool().query<{ state: string }>(
+      `select distinct state from ledger.webhook_deliveries d
+       join ledger.webhook_attempts a on a.delivery_id = d.id
+       where tenant = $1 and beginning is not null`,
+      [tenant.alias],
+    );
+    return rows.length === 2;
+  }, WITHIN_MS);
+  await until(async () => {
+    const { rowCount } = await pool().query(
+      `update ledger.webhook_deliveries
+       set state = 'DEAD', next_attempt_at = null, ended_at = now()
+       where id = (
+         select id from ledger.webhook_deliveries
+         where tenant = $1 and state = 'PENDING' and attempts > 0 and leased_until is null
+         order by id limit 1
+       )`,
+      [tenant.alias],
+    );
+    return rowCount === 1;
+  }, WITHIN_MS);
 
   const gone = await tenant.live.call('DELETE', `/open/account/${accountId}`);
   expect(gone.status).toBe(204);
+  await until(async () => holds(await dump(), mark) === undefined, WITHIN_MS);
   const before = receiver.received.length;
   await receiver.behave(bad.path, { kind: 'answer' });
   for (const { endpoint } of [good, bad])

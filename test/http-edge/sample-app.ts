@@ -24,7 +24,7 @@ import { ApiError } from '../../src/http/edge/api-error.js';
 import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
 import type { CallCounter } from '../../src/http/edge/call-limit.js';
 import { Call } from '../../src/http/edge/call.js';
-import { HttpEdge } from '../../src/http/edge/http-edge.js';
+import { HttpEdge, type HttpEdgeParts } from '../../src/http/edge/http-edge.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
 import {
   HealthController,
@@ -287,6 +287,7 @@ export interface SampleApp {
 export async function startSampleApp(
   limits: Partial<HttpLimits> = {},
   controllers: readonly (new (...args: never[]) => object)[] = [],
+  parts: Partial<HttpEdgeParts> = {},
 ): Promise<SampleApp> {
   const sample = new Sample();
   const registry = createMetricsRegistry();
@@ -312,6 +313,7 @@ export async function startSampleApp(
     tenants: directory(sample),
     calls: UNCOUNTED,
     metrics: new HttpMetrics(registry),
+    ...parts,
   });
   serveInterfaceDescription(app, { version: '0.0.0' });
   await app.listen(0, '127.0.0.1');

@@ -1,12 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Pool } from 'pg';
 import {
   makeOperatorKey,
+  NO_OPERATORS,
   type OperatorEntry,
   type OperatorRole,
 } from '../../src/config/operators.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { OperatorSessions } from '../../src/operations/sessions/operator-sessions.js';
 import { basic } from '../support/api-client.js';
 import { consoleRoutes } from '../support/known-routes.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -92,6 +96,10 @@ async function post(
   return open(path, { method: 'POST', body: form }, cookies.get(who));
 }
 
+/** The value of a hidden field. */
+const hiddenIn = ({ text }: Page, name: string): string =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+
 /** The exact values of a figure on a page, in order. */
 const figures = ({ text }: Page, name: string): string[] =>
   [...text.matchAll(/data-figure="([^"]*)" data-value="([^"]*)"/g)]
@@ -152,6 +160,7 @@ const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/webhooks': ['sam'],
   '/exports': ['sam'],
   '/mails': ['sam'],
+  '/settings': ['sam'],
   '/program': ['sam'],
   '/theme': ['sam'],
 };
@@ -186,8 +195,10 @@ describe('who may see a page', () => {
     '/webhooks': 'sam',
     '/exports': 'sam',
     '/mails': 'sam',
+    '/settings': 'sam',
     '/program': 'sam',
     '/theme': 'sam',
+    '/theme/preview': 'sam',
   };
   test.each(Object.entries(FORMS))(
     'the forms of %s: with the token of the own session only',
@@ -249,6 +260,64 @@ describe('who may see a page', () => {
   });
 });
 
+describe('refused visits', () => {
+  const scope = () => ({ tenant: tenant.alias, mode: 'live' }) as const;
+  const recordsOf = async (name: string): Promise<readonly string[]> =>
+    (await recordedOperations(running.service.service.core, scope()))
+      .map((record) => JSON.stringify(record))
+      .filter((record) => record.includes('"console refused"') && record.includes(`"${name}"`));
+  const recorded = async (name: string, count: number): Promise<readonly string[]> => {
+    for (;;) {
+      const found = await recordsOf(name);
+      if (found.length >= count) return found;
+    }
+  };
+  const visitor = async (name: string, roles: readonly OperatorRole[]): Promise<string> => {
+    const { key, entry } = makeOperatorKey(name, roles);
+    keys.set(name, key);
+    entries.push(entry);
+    await writeOperators(entries);
+    return signedIn(name);
+  };
+  const sendForm = (path: string, cookie: string, fields: Record<string, string>, headers = {}) =>
+    open(path, { method: 'POST', body: new URLSearchParams(fields), headers }, cookie);
+
+  test('are on record with the operator’s name, whatever the reason', async () => {
+    const [name, path] = ['ivo', ofTenant('/webhooks')];
+    const cookie = await visitor(name, ['support']);
+    const csrf = csrfIn(await open('/console', {}, cookie));
+    const delivery = { csrf, action: 'resend', delivery: randomUUID() };
+    const reasons: Readonly<Record<string, () => Promise<Page>>> = {
+      role: () => open(ofTenant('/periods'), {}, cookie),
+      token: () => sendForm(path, cookie, { csrf: 'old' }),
+      origin: () => sendForm(path, cookie, { csrf }, { origin: 'https://elsewhere.example' }),
+      'id of another tenant': () => sendForm(path, cookie, delivery),
+      'id in an address': () => open(`${path}?delivery=${randomUUID()}`, {}, cookie),
+    };
+    for (const [reason, visit] of Object.entries(reasons)) {
+      const before = (await recordsOf(name)).length;
+      const { status, headers } = await visit();
+      expect({ reason, status }).toEqual({ reason, status: 403 });
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      await recorded(name, before + 1);
+    }
+    await writeOperators(entries.filter((entry) => entry.name !== name));
+    expect((await open(path, {}, cookie)).status).toBe(403);
+    const all = await recorded(name, 6);
+    expect(all[0]).toContain('/console/tenants/:tenant/:mode/periods');
+    expect(all.join()).not.toContain(delivery.delivery);
+  });
+
+  test('are recorded ten times a minute for a session', async () => {
+    const cookie = await visitor('ida', ['viewer']);
+    const again = await signedIn('ida');
+    for (let visits = 0; visits < 14; visits += 1)
+      expect((await open(ofTenant('/periods'), {}, cookie)).status).toBe(403);
+    expect((await open(ofTenant('/periods'), {}, again)).status).toBe(403);
+    expect(await recorded('ida', 11)).toHaveLength(11);
+  });
+});
+
 describe('sessions', () => {
   test('the cookie belongs to the console alone, and scripts cannot read it', async () => {
     const body = new URLSearchParams({ key: keys.get('fay') ?? '' });
@@ -273,8 +342,25 @@ describe('sessions', () => {
     const cookie = await signedIn('gone');
     expect((await open('/console', {}, cookie)).status).toBe(200);
     await writeOperators(entries.filter(({ name }) => name !== 'gone'));
-    expect((await open('/console', {}, cookie)).status).toBe(303);
+    const refused = await open('/console', {}, cookie);
+    expect(refused).toMatchObject({ status: 403, location: null });
+    expect(refused.text).toContain('Your key no longer counts');
+    expect(refused.headers.get('set-cookie')).toMatch(/^ledger_console=; .*Max-Age=0;/);
     await writeOperators(entries);
+  });
+
+  test('a session that this service did not make is none without asking the database', async () => {
+    const away = new Pool({ connectionString: 'postgres://127.0.0.1:1/none' });
+    const sessions = new OperatorSessions(away, NO_OPERATORS, running.service.service.core.names);
+    const [, token = ''] = (await signedIn('fay')).split('=');
+    await expect(sessions.find(token)).rejects.toThrow();
+    const madeUp = [
+      token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+      'x'.repeat(43),
+      '',
+    ];
+    for (const one of madeUp) expect(await sessions.find(one)).toBeUndefined();
+    await away.end();
   });
 
   test('a further session of an operator ends the oldest of twenty', async () => {
@@ -323,7 +409,7 @@ describe('what no browser sends', () => {
     expect((await get('vic', ofTenant('?search=nobody%00'))).text).toContain('called “nobody”');
     expect((await get('sam', ofTenant('/webhooks?type=%00&endpoint=%00'))).status).toBe(200);
     const mail = await post('sam', ofTenant('/mails'), { mail: 'a\0b' });
-    expect(mail.status).toBe(400);
+    expect(mail.status).toBe(403);
   });
 
   test('a run is cancelled, and the way back leads into the console', async () => {
@@ -549,7 +635,15 @@ describe('the overview', () => {
     expect(figures(page, 'outstanding:CENTS')).toEqual(['250']);
     const waiting = `${path}/moderation?waiting=referrer`;
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
-    expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['2']);
+    const queue = await get('sam', waiting);
+    expect(figures(queue, 'referrals.pending')).toEqual(['2']);
+    const [, referral = ''] = /name="referral" value="([^"]*)"/.exec(queue.text) ?? [];
+    const decided = { referral, side: 'REFERRER', action: 'APPROVED' };
+    const sent = { ...decided, waiting: hiddenIn(queue, 'waiting') };
+    expect(await post('sam', `${path}/moderation`, sent)).toMatchObject({
+      status: 303,
+      location: waiting,
+    });
   });
 });
 
@@ -598,14 +692,82 @@ describe('support', () => {
       /− +&quot;discountPercent&quot;: 10[^]*\+ +&quot;discountPercent&quot;: 12/,
     );
     expect(figures(await get('sam', path), 'version')).toEqual(['1']);
-    expect((await post('sam', path, { ...asked, action: 'apply' })).status).toBe(303);
+    expect((await post('sam', path, { ...asked, action: 'apply' })).text).toContain(
+      'Look at the changes first',
+    );
+    const seen = { ...asked, compared: hiddenIn(compared, 'compared'), action: 'apply' };
+    expect((await post('sam', path, seen)).status).toBe(303);
     expect(figures(await get('sam', path), 'version')).toEqual(['2']);
-    const late = await post('sam', path, { ...asked, action: 'apply' });
+    const late = await post('sam', path, seen);
     expect(late.status).toBe(400);
     expect(late.text).toContain('is at version 2 by now');
     const faulty = await post('sam', path, { ...asked, document: '{"id": 7}', action: 'apply' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('/id');
+  });
+
+  test('the fields of a program change its JSON, and say what is wrong with them', async () => {
+    const path = ofTenant('/program');
+    const page = await get('sam', path);
+    const asked = {
+      action: 'check',
+      fields: 'shown',
+      was: hiddenIn(page, 'was'),
+      document: documentIn(page),
+      referredReward: 'PCT_DISCOUNT',
+      'referredReward.discountPercent': '15',
+      'referredReward.monthsDiscountIsValid': '6',
+      referrerReward: 'NONE',
+    };
+    const changed = await post('sam', path, asked);
+    expect(JSON.parse(documentIn(changed))).toEqual({
+      id: 'default',
+      referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 6 },
+      referrerReward: null,
+    });
+    const wrong = { ...asked, 'referredReward.discountPercent': '150' };
+    const refused = await post('sam', path, wrong);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(
+      /value="150" inputmode="numeric" aria-invalid="true"[^]*?must be &lt;&#x3D; 100/,
+    );
+    // A changed text counts, whatever the fields say.
+    const typed = await post('sam', path, { ...asked, document: '{"id":"default"}' });
+    expect(JSON.parse(documentIn(typed))).toEqual({ id: 'default' });
+  });
+
+  test('three choices make a program that is applied as it is', async () => {
+    const shop = await running.service.createTenant();
+    const path = `/console/tenants/${shop.alias}/live/program`;
+    const made = await get('sam', `${path}?friend=credit&referrer=nothing&when=started`);
+    const asked = { document: documentIn(made), compared: hiddenIn(made, 'compared') };
+    const sent = { ...asked, version: '1', action: 'apply' };
+    expect((await post('sam', path, sent)).status).toBe(303);
+    expect(JSON.parse(documentIn(await get('sam', path)))).toEqual({
+      id: 'default',
+      referredReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000 },
+      referrerReward: null,
+    });
+  });
+
+  test('a theme is shown before it is published, in a frame that fetches nothing', async () => {
+    const path = ofTenant('/theme');
+    const values = documentIn(await get('sam', path)).replace(
+      /"heading": "[^"]*"(?=[^}]*"siteUrl")/,
+      '"heading": "Hello, {{friend.name}}"',
+    );
+    const preview = await post('sam', `${path}/preview`, { locale: '', values });
+    expect(preview).toMatchObject({ status: 200 });
+    expect(preview.text).toContain('Hello, Bob R');
+    const policy = preview.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toMatch(/frame-ancestors 'self'; sandbox$/);
+    expect(preview.headers.get('x-frame-options')).toBeNull();
+    const faulty = await post('sam', `${path}/preview`, { values: '{"page":{"x":"<b>"}}' });
+    expect(faulty.text).toContain('No preview');
+    const compared = await post('sam', path, { action: 'check', locale: '', values });
+    expect(compared.text).toMatch(/\+ .*Hello, /);
+    expect((await get('sam', path)).text).not.toContain('Hello, ');
   });
 
   test('a theme is published, and not over somebody else', async () => {
@@ -620,5 +782,110 @@ describe('support', () => {
     const faulty = await post('sam', path, { ...asked, version: '1', values: '{"page":{"x":1}}' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('page');
+  });
+
+  test('an endpoint is added, tested, given a new secret and removed', async () => {
+    const path = ofTenant('/webhooks');
+    const endpoint = 'https://shop.invalid/hooks';
+    const act = (action: string, more: object = {}) =>
+      post('sam', path, { action, endpoint, ...more });
+    const added = await act('add', { name: 'shop' });
+    const [secret = ''] = figures(added, 'secret');
+    expect(secret).toMatch(/^whsec_/);
+    expect((await get('sam', path)).text).not.toContain(secret);
+    const twice = await act('add');
+    expect(twice).toMatchObject({ status: 400 });
+    expect(twice.text).toContain('is subscribed already');
+    expect((await act('test')).status).toBe(303);
+    expect((await get('sam', `${path}?type=test`)).text).toContain('?delivery=');
+    const [newer = ''] = figures(await act('rotate', { grace: '1h' }), 'secret');
+    expect(newer).toMatch(/^whsec_/);
+    expect(newer).not.toBe(secret);
+    expect((await act('remove')).status).toBe(303);
+    expect((await act('remove')).status).toBe(400);
+    expect((await get('sam', path)).text).toContain('No endpoint is subscribed');
+    for (const wrong of ['no address', 'ftp://shop.invalid', 'http://127.0.0.1/hooks']) {
+      const refused = await act('add', { endpoint: wrong });
+      expect({ wrong, status: refused.status }).toEqual({ wrong, status: 400 });
+      expect(refused.text).toContain(`value="${wrong}"`);
+    }
+  });
+});
+
+describe('the settings of a tenant', () => {
+  let shop: TestTenant;
+  let path: string;
+  const seenIn = (page: Page, action: string): string =>
+    new RegExp(`name="seen" value="([^"]*)"(?:(?!</form>)[^])*value="${action}"`).exec(
+      page.text,
+    )?.[1] ?? '';
+  const saved = async (fields: Readonly<Record<string, string>>): Promise<Page> => {
+    const seen = seenIn(await get('sam', path), 'settings');
+    return post('sam', path, { action: 'settings', seen, ...fields });
+  };
+
+  beforeAll(async () => {
+    shop = await running.service.createTenant();
+    path = `/console/tenants/${shop.alias}/live/settings`;
+  });
+
+  test('a new API key is shown once, works at once, and a form sent twice makes one', async () => {
+    const seen = seenIn(await get('sam', path), 'rotate-key');
+    const asked = { action: 'rotate-key', grace: '0', seen };
+    const [key = ''] = figures(await post('sam', path, asked), 'secret');
+    const users = async (one: string): Promise<number> => {
+      const headers = { authorization: basic(`:${one}`) };
+      const url = `${running.service.origin}/api/v1/${shop.alias}/users`;
+      return (await fetch(url, { headers })).status;
+    };
+    expect(await users(key)).toBe(200);
+    const again = await post('sam', path, asked);
+    expect(again.status).toBe(400);
+    expect(again.text).toContain('has changed the API key meanwhile');
+    expect(await users(key)).toBe(200);
+    expect((await get('sam', path)).text).not.toContain(key);
+    const scope = { tenant: shop.alias, mode: 'live' } as const;
+    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('tenant rotate-key');
+    expect(records).not.toContain(key);
+  });
+
+  test('a signing secret is rotated, and the one before is listed until its grace is over', async () => {
+    const seen = seenIn(await get('sam', path), 'rotate-secret');
+    const rotated = await post('sam', path, { action: 'rotate-secret', grace: '7d', seen });
+    expect(figures(rotated, 'secret')[0]).toMatch(/^live_secret_/);
+    expect((await get('sam', path)).text).toMatch(/signing-live<\/td><td><time/);
+    const grace = await post('sam', path, { action: 'rotate-key', grace: 'ever', seen });
+    expect(grace.status).toBe(400);
+  });
+
+  test('switches are saved, and not over somebody else’s change', async () => {
+    const before = seenIn(await get('sam', path), 'settings');
+    const on = { openEndpoints: 'on', minimal: 'on', mail: 'WELCOME' };
+    const lists = { addresses: 'ann@shop.example', origins: 'https://shop.example' };
+    expect((await saved({ ...on, ...lists })).status).toBe(303);
+    const { text } = await get('sam', path);
+    for (const name of ['openEndpoints', 'minimal'])
+      expect(text).toMatch(new RegExp(`name="${name}" checked`));
+    expect(text).toContain('value="WELCOME" checked');
+    expect(text).toContain('>ann@shop.example</textarea>');
+    expect(text).toContain('>https://shop.example</textarea>');
+    const late = await post('sam', path, { action: 'settings', seen: before });
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('somebody has changed the settings meanwhile');
+    expect(late.text).toContain('Open endpoints: on by now');
+    expect((await get('sam', path)).text).toContain('name="openEndpoints" checked');
+    const faulty = await saved({ origins: 'shop.example', addresses: 'ann' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('allowed origins: up to 100');
+    expect(faulty.text).toContain('>shop.example</textarea>');
+  });
+
+  test('nobody is let in while the tenant is suspended', async () => {
+    expect((await post('sam', path, { action: 'suspend', reason: ' ' })).status).toBe(400);
+    expect((await post('sam', path, { action: 'suspend', reason: 'unpaid' })).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('unpaid');
+    expect((await post('sam', path, { action: 'resume' })).status).toBe(303);
+    expect((await get('sam', path)).text).not.toContain('unpaid');
   });
 });

@@ -23,3 +23,21 @@ test('a search fails once, however many read models are away', async () => {
   process.off('unhandledRejection', listen);
   expect(unheard).toEqual([]);
 });
+
+test('without personal data a referral finds the account that was referred alone', async () => {
+  const none = async () => undefined;
+  const core = { names: { accountRef: () => 'none' }, owners: { find: none } };
+  const models = {
+    accounts: { byRef: async (_: unknown, ref: string) => ({ accountId: ref }) },
+    users: { list: async () => ({ items: [] }) },
+    rewards: { byId: none },
+    referrals: { byId: async () => ({ referredAccountRef: 'bob', referrerAccountRef: 'ann' }) },
+  };
+  const foundBy = async (showsPersonal: boolean): Promise<readonly string[]> => {
+    const asked = { scope: SCOPE, text: 'a referral', showsPersonal };
+    const found = await findAccounts(core as never, models as never, asked);
+    return found.map(({ accountId }) => accountId);
+  };
+  expect(await foundBy(true)).toEqual(['none', 'bob', 'ann']);
+  expect(await foundBy(false)).toEqual(['none', 'bob']);
+});

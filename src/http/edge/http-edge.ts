@@ -83,6 +83,8 @@ export interface HttpEdgeParts {
   readonly isUnavailable?: (error: unknown) => boolean;
   /** Whether the stores answer at the moment. Default: always. */
   readonly storesAnswer?: StoresAnswer;
+  /** Whether the database answers at the moment, for pages of the console. Default: always. */
+  readonly databaseAnswers?: StoresAnswer;
   /** False while read models are incomplete: tenants' routes answer 503. Default: always true. */
   readonly isComplete?: () => boolean;
 }
@@ -181,6 +183,7 @@ export class HttpEdge {
       metrics,
       isUnavailable = isStoreAway,
       storesAnswer = () => Promise.resolve(true),
+      databaseAnswers = () => Promise.resolve(true),
     } = parts;
     const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
     const server: FastifyInstance = this.adapter.getInstance();
@@ -197,7 +200,7 @@ export class HttpEdge {
       this.checkListener(request);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
-      refuseWhenStoresHang(request, reply, storesAnswer, mapping);
+      refuseWhenStoresHang(request, reply, { storesAnswer, databaseAnswers }, mapping);
       await this.admit(request, reply, parts);
     });
     // A body that arrives slowly holds a connection and no place among the requests in progress.
@@ -206,11 +209,7 @@ export class HttpEdge {
       const goOn = (error?: Error): void => withinSpan(request, () => done(error));
       void this.hasTurn(request).then((has) => goOn(has ? undefined : unavailable()), goOn);
     });
-    server.addHook('preHandler', (request, _reply, done) => {
-      const { access } = request.routeOptions.config;
-      if (access?.kind !== 'console' || parts.console === undefined) return done();
-      parts.console.readForm(request, access).then(() => done(), done);
-    });
+    if (parts.console !== undefined) serveConsole(server, parts.console);
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, payload, done) => {
@@ -416,6 +415,20 @@ export class HttpEdge {
       throw limited || error;
     }
   }
+}
+
+/** Reads the forms of the console, and records whoever is refused a page. */
+function serveConsole(server: FastifyInstance, gate: ConsoleGate): void {
+  server.addHook('preHandler', (request, _reply, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind !== 'console') return done();
+    gate.readForm(request, access).then(() => done(), done);
+  });
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind !== 'console' || reply.statusCode !== 403) return done();
+    gate.noteRefusal(request).then(() => done(), done);
+  });
 }
 
 const serverOptions = (limits: HttpLimits): ServerOptions => ({

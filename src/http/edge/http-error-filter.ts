@@ -49,12 +49,15 @@ export function answerWithError(
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
-  if (request.routeOptions.config?.access?.kind === 'console')
-    return void reply.send(consoleErrorSent(request, reply, error.body));
+  if (isOfConsole(request)) return void reply.send(consoleErrorSent(request, reply, error.body));
   if (isShownAsPage(request, error.body))
     return void reply.send(errorPageSent(request, reply, error.body));
   void reply.type('application/json; charset=utf-8').send(error.body);
 }
+
+/** A route of the console, or an address below it that is none. */
+const isOfConsole = ({ routeOptions, raw }: FastifyRequest): boolean =>
+  routeOptions.config?.access?.kind === 'console' || /^\/console(?:[/?]|$)/.test(raw.url ?? '');
 
 function logFailure(
   error: ApiError,

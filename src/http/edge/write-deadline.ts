@@ -10,31 +10,43 @@ export type StoresAnswer = () => Promise<boolean>;
  * seconds.
  */
 const CHECK_AFTER_MS = 2_400;
+/** A person waits for a page, and sees within two seconds that a store is away. */
+const CHECK_PAGE_AFTER_MS = 500;
 const CHECK_AGAIN_MS = 500;
 
 /** Methods that change nothing. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+export interface CheckedStores {
+  /** Of a write. */
+  readonly storesAnswer: StoresAnswer;
+  /** Of a page of the console: reads go on while the log alone is away. */
+  readonly databaseAnswers: StoresAnswer;
+}
+
 /**
- * Refuses a write with 503 as soon as a store is known to hang or to refuse. Each step of a write has its own
- * time limit, and these may expire one after the other; one limit for all would refuse long writes
- * that progress. The write continues behind the answer: a repetition with the same idempotency key
- * shows its effect, as after any lost answer.
+ * Refuses a write, or a page of the console, with 503 as soon as a store is known to hang or to
+ * refuse. Each step of a write has its own time limit, and these may expire one after the other; one
+ * limit for all would refuse long writes that progress. The write continues behind the answer: a
+ * repetition with the same idempotency key shows its effect, as after any lost answer.
  */
 export function refuseWhenStoresHang(
   request: FastifyRequest,
   reply: FastifyReply,
-  stores: StoresAnswer,
+  { storesAnswer, databaseAnswers }: CheckedStores,
   mapping: ErrorMapping,
 ): void {
-  if (READS.has(request.method)) return;
+  const isPage = request.routeOptions.config.access?.kind === 'console';
+  const isRead = READS.has(request.method);
+  if (isRead && !isPage) return;
+  const answers = isRead ? databaseAnswers : storesAnswer;
   let timer: NodeJS.Timeout;
   const check = async (): Promise<void> => {
-    const answered = await stores();
+    const answered = await answers();
     if (reply.sent || reply.raw.destroyed) return;
     if (answered) timer = setTimeout(() => void check(), CHECK_AGAIN_MS);
     else answerWithError(unavailable(), request, reply, mapping);
   };
-  timer = setTimeout(() => void check(), CHECK_AFTER_MS);
+  timer = setTimeout(() => void check(), isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS);
   reply.raw.once('close', () => clearTimeout(timer));
 }

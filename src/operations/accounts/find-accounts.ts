@@ -24,7 +24,8 @@ const USERS_MAX = 20;
 /**
  * The accounts that a text names: an account's id, a code, a reward's or referral's id, or a part
  * of a user's id, name or e-mail address.
- * @param showsPersonal false: ids alone are searched, and no person.
+ * @param showsPersonal false: ids alone are searched, and no person; a referral finds the account
+ * that was referred.
  */
 export async function findAccounts(
   core: Pick<Core, 'names' | 'owners'>,
@@ -49,7 +50,9 @@ export async function findAccounts(
   add(byId?.accountId, 'its id');
   add(owner?.party.ids.value?.accountId, 'a code of its user');
   add(reward?.account_id, 'its reward');
-  for (const ref of parties ? [parties.referredAccountRef, parties.referrerAccountRef] : [])
+  // Who referred whom is not shown without personal data.
+  const referrer = parties && showsPersonal ? [parties.referrerAccountRef] : [];
+  for (const ref of parties ? [parties.referredAccountRef, ...referrer] : [])
     add((await models.accounts.byRef(scope, ref))?.accountId, 'its referral');
   for (const { accountId, userId, email } of users?.items ?? [])
     add(accountId, [userId, email].filter(Boolean).join(', '));

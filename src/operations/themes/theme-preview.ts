@@ -1,7 +1,10 @@
 import type { Core } from '../../core/core.js';
+import type { Scope } from '../../domain/scope.js';
 import { previewMail, type PreviewedMail } from '../../mails/content/mail-preview.js';
-import { isLocale } from '../../themes/theme-locale.js';
-import type { MailType } from '../../themes/theme-instance.js';
+import { isMembers } from '../../themes/merge-members.js';
+import { resolveTheme } from '../../themes/resolve-theme.js';
+import type { MailType, PageTheme } from '../../themes/theme-instance.js';
+import { DEFAULT_LANGUAGE, fallbacksOf, isLocale } from '../../themes/theme-locale.js';
 import { Themes } from '../../themes/themes.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { tenantMissing } from '../tenants/tenant-operation.js';
@@ -28,4 +31,29 @@ export async function previewTheme(
   const localized = await new Themes(core.themeChanges).themeFor(scope.tenant, scope.mode, locale);
   const { subject, html } = previewMail(localized, preview, publicUrl);
   return { type, locale, subject, html };
+}
+
+/**
+ * The page behind a share link as these values of a locale would make it; nothing is stored.
+ * Refused with a line for each fault.
+ */
+export async function pageWith(
+  core: Pick<Core, 'tenants' | 'themeChanges'>,
+  scope: Scope,
+  { locale, values }: { readonly locale: string | null; readonly values: unknown },
+): Promise<Outcome<{ readonly theme: PageTheme; readonly locale: string }>> {
+  if (locale !== null && !isLocale(locale))
+    return new NotDone({ code: 'LOCALE_MALFORMED', argument: 'locale' });
+  const missing = await tenantMissing(core, scope);
+  if (missing) return missing;
+  const refused = await core.themeChanges.refusalOf(values);
+  if (refused !== undefined || !isMembers(values)) {
+    const { refused: code = 'THEME_INVALID', details = [] } = refused ?? {};
+    return new NotDone({ code: 'THEME_REFUSED', refused: code, details, waitMs: undefined });
+  }
+  const fallbacks = fallbacksOf(locale);
+  const stored = await core.themeChanges.ownValues(scope, fallbacks);
+  const own = new Map([...stored, [locale, values] as const]);
+  const theme = resolveTheme(...fallbacks.map((one) => own.get(one) ?? {}));
+  return { theme: theme.page, locale: locale ?? DEFAULT_LANGUAGE };
 }

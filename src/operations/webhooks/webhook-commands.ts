@@ -2,7 +2,8 @@ import type { Core } from '../../core/core.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor } from '../../event-log/envelope.js';
-import { timeNow } from '../../foundation/world.js';
+import { durationMs } from '../../foundation/duration.js';
+import { newId, timeNow } from '../../foundation/world.js';
 import {
   attemptsOf,
   endpointFigures,
@@ -13,10 +14,13 @@ import {
   type KnownDelivery,
   type Resent,
 } from '../../webhooks/deliveries/shown-deliveries.js';
+import type { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { answerOf } from '../../webhooks/deliveries/webhook-sender.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
+import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { timeOf } from '../ledger/ledger-selection.js';
+import { OPERATOR } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
@@ -55,6 +59,8 @@ export interface ShownAttempt {
   readonly answer: string | null;
 }
 
+const URL_LENGTH_MAX = 2_000;
+const NAME_LENGTH_MAX = 255;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 type WebhookCore = Pick<Core, 'pool' | 'tenants' | 'webhooks' | 'webhookAnswerSealer'>;
@@ -279,3 +285,93 @@ export async function enableOnRecord(
   if (result instanceof NotDone) return result;
   return { result, parameters: {}, completed: 'the endpoint is enabled' };
 }
+
+/** A secret that signs deliveries, shown once. */
+export interface IssuedSecret {
+  readonly endpointUrl: string;
+  readonly secret: string;
+}
+
+export const isIssuedSecret = (result: unknown): result is IssuedSecret =>
+  typeof result === 'object' && result !== null && 'secret' in result && 'endpointUrl' in result;
+
+/** A new endpoint; one that is there already is refused. @param guard checks its address. */
+export async function subscribeOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  {
+    endpoint,
+    name,
+    guard,
+  }: {
+    readonly endpoint: string;
+    readonly name: string | null;
+    readonly guard: Pick<EndpointGuard, 'check'>;
+  },
+): Promise<Outcome<Done<IssuedSecret>>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  if (endpoint.length > URL_LENGTH_MAX || !URL.canParse(endpoint))
+    return refusedEndpoint(`the endpoint takes a URL of at most ${URL_LENGTH_MAX} characters`);
+  if ((name?.length ?? 0) > NAME_LENGTH_MAX)
+    return refusedEndpoint(`the name takes at most ${NAME_LENGTH_MAX} characters`);
+  const checked = await guard.check(endpoint);
+  if (checked.kind === 'malformed') return refusedEndpoint(`the endpoint ${checked.reason}`);
+  if (checked.kind === 'not-allowed') return refusedEndpoint('the endpoint is not allowed');
+  if ((await core.webhooks.find(scope, endpoint)) !== undefined)
+    return refusedEndpoint('the endpoint is subscribed already');
+  const meta = metaOf(scope, OPERATOR, 'webhook subscribe');
+  const changed = await core.webhooks.subscribe(meta, endpoint, name);
+  if ('refused' in changed) return refusedEndpoint(...(changed.details ?? [changed.refused]));
+  const [secret] = changed.subscription?.secrets ?? [];
+  if (secret === undefined) throw new Error('a new subscription has no secret');
+  const result = { endpointUrl: endpoint, secret };
+  return { result, parameters: {}, digest: 'secret', completed: 'an endpoint is subscribed' };
+}
+
+/** Ends a subscription; what waits for it is not sent. */
+export async function unsubscribeOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  endpoint: string,
+): Promise<Outcome<Done<null>>> {
+  const unknown = await tenantMissing(core, scope);
+  if (unknown) return unknown;
+  const meta = metaOf(scope, OPERATOR, 'webhook unsubscribe');
+  const refused = notChanged(await core.webhooks.unsubscribe(meta, endpoint), endpoint);
+  if (refused) return refused;
+  return { result: null, parameters: {}, completed: 'the endpoint is unsubscribed' };
+}
+
+/** Sends a test event to one endpoint. */
+export async function testOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  endpoint: string,
+  tests: Pick<TestDeliveries, 'send'>,
+): Promise<Outcome<Done<null>>> {
+  const subscription = await subscribed(core, scope, endpoint);
+  if (subscription instanceof NotDone) return subscription;
+  if (subscription.disabled !== null)
+    return refusedEndpoint('the endpoint is disabled: enable it first');
+  await tests.send(scope, subscription, newId());
+  return { result: null, parameters: {}, completed: 'a test event is on its way' };
+}
+
+/** As `rotateEndpointSecret`, with what its audit event contains. @param grace such as `24h`. */
+export async function rotateSecretOnRecord(
+  core: WebhookCore,
+  scope: Scope,
+  { endpoint, grace }: { readonly endpoint: string; readonly grace: string },
+): Promise<Outcome<Done<IssuedSecret>>> {
+  const graceMs = durationMs(grace);
+  if (graceMs === undefined)
+    return refusedEndpoint('the grace takes a time such as 24h, of a year at most');
+  const result = await rotateEndpointSecret(core, scope, { endpoint, graceMs }, OPERATOR);
+  if (result instanceof NotDone) return result;
+  const completed = 'the endpoint has a new secret';
+  return { result, parameters: { grace }, digest: 'secret', completed };
+}
+
+const refusedEndpoint = (...reasons: readonly string[]): NotDone =>
+  new NotDone({ code: 'ENDPOINT_REFUSED', reasons });

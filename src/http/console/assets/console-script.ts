@@ -34,10 +34,12 @@ export const CONSOLE_SCRIPT = `'use strict';
   for (const run of document.querySelectorAll('[data-run]')) void follow(run);
 
   const PLACES = { t: '/console', p: '/console/projections', o: '', s: '/statement', r: '/replay',
-    c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports' };
+    c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports',
+    i: '/mails', k: '/settings', f: '/program', l: '/theme' };
   const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g o', 'overview'],
     ['g s', 'statement'], ['g r', 'replay'], ['g c', 'corrections'], ['g m', 'months'],
     ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'],
+    ['g i', 'mails'], ['g k', 'keys and settings'], ['g f', 'program file'], ['g l', 'looks: theme'],
     ['?', 'these keys']];
   const help = () => {
     const dialog = document.createElement('dialog');
@@ -73,8 +75,25 @@ export const CONSOLE_SCRIPT = `'use strict';
     }
   });
 
+  for (const form of document.querySelectorAll('form[data-preview]')) {
+    const button = form.querySelector('button[formtarget]');
+    let waiting = 0;
+    const preview = () => {
+      // A new frame: the one before would leave an entry in the browser's history.
+      const frame = document.querySelector('iframe[name="' + button.formTarget + '"]');
+      frame.replaceWith(frame.cloneNode());
+      form.requestSubmit(button);
+    };
+    form.querySelector('textarea').addEventListener('input', () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(preview, 600);
+    });
+    preview();
+  }
+
   for (const form of document.querySelectorAll('form[method=post]'))
-    form.addEventListener('submit', () => {
+    form.addEventListener('submit', (event) => {
+      if (event.submitter && event.submitter.formTarget) return;
       for (const button of form.querySelectorAll('button'))
         setTimeout(() => { button.disabled = true; });
     });

@@ -53,7 +53,7 @@ td.id { min-width: 9rem; }
 form.fields { display: grid; gap: 0.75rem 1rem; align-items: end; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); max-width: 70rem; }
 form.fields.narrow { grid-template-columns: minmax(0, 24rem); }
-.field { display: grid; gap: 0.125rem; }
+.field { min-width: 0; display: grid; gap: 0.125rem; }
 .field.wide { grid-column: 1 / -1; max-width: 40rem; }
 label { font-weight: 600; font-size: 0.875rem; }
 .hint, .wrong { font-size: 0.8125rem; color: var(--soft); }
@@ -61,6 +61,25 @@ label { font-weight: 600; font-size: 0.875rem; }
 input, select, textarea { font: inherit; color: inherit; background: var(--paper); width: 100%;
   padding: 0.375rem 0.5rem; border: 1px solid var(--soft); border-radius: 0.25rem; }
 input[type=checkbox] { width: auto; }
+.beside { display: grid; gap: 1rem 2rem; grid-template-columns: minmax(0, 1fr); }
+.beside fieldset { margin-bottom: 1.25rem; }
+details.assistant { margin: 1rem 0; }
+summary { cursor: pointer; font-weight: 600; }
+@media (min-width: 64rem) { .beside { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); } }
+.preview { width: 100%; height: 32rem; border: 1px solid var(--line); border-radius: 0.25rem;
+  background: var(--paper); }
+@media (min-width: 64rem) { .beside.even { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
+.beside > .field { align-content: start; }
+select.short { width: auto; }
+.tick { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 0.5rem;
+  align-items: baseline; overflow-wrap: anywhere; }
+.tick .hint { grid-column: 2; }
+.fields { display: grid; gap: 0.75rem 1rem; max-width: 70rem; margin: 0 0 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); }
+fieldset { border: 0; padding: 0; margin: 0; min-width: 0; }
+legend { font-weight: 600; padding: 0; margin-bottom: 0.25rem; }
+.fields.broad { grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); }
+.secret { overflow-wrap: anywhere; user-select: all; font-size: 1rem; }
 [aria-invalid=true] { border-color: var(--bad); }
 button { font: inherit; font-weight: 600; padding: 0.375rem 1rem; border-radius: 0.25rem;
   border: 1px solid var(--button); background: var(--button); color: var(--on-button);

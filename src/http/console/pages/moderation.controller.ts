@@ -40,7 +40,7 @@ const content = template<
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <p>{{figure 'referrals.pending' total ''}} referrals wait for a decision on the {{#if isReferrer}}referrer's{{else}}referred{{/if}} side (<a href="{{otherPath}}">on the other side</a>: {{otherTotal}}). A decision on several is taken for all of them or for none.</p>
 {{#if rows.length}}
-<form method="post">{{> csrf}}
+<form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
 <div class="scroll" tabindex="0"><table>
 <thead><tr><th scope="col"><span class="hint">Choose</span></th><th scope="col">Started</th><th scope="col">Referred</th><th scope="col">Referrer</th><th scope="col">Code</th><th scope="col">Referred side</th><th scope="col">Referrer's side</th><th scope="col">Signals</th></tr></thead>
 <tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}" aria-label="Choose referral {{id}}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td>{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
@@ -83,9 +83,11 @@ export class ConsoleModerationController {
     const { form } = call;
     const chosen = [...new Set(form.all('referral'))];
     const action = actionOf(form.text('side'), form.text('action'));
+    const waiting = form.text('waiting') === 'referrer' ? 'referrer' : '';
+    const firstPage = { offset: '', waiting };
     if (chosen.length === 0 || chosen.length > 100)
-      return this.shown(call, scope, FIRST_PAGE, 'Choose 1 to 100 referrals.');
-    if (action === undefined) return this.shown(call, scope, FIRST_PAGE, 'Approve or deny.');
+      return this.shown(call, scope, firstPage, 'Choose 1 to 100 referrals.');
+    if (action === undefined) return this.shown(call, scope, firstPage, 'Approve or deny.');
     const outcome = await this.pages.recorded(
       call,
       [scope, 'referral moderate'],
@@ -97,8 +99,8 @@ export class ConsoleModerationController {
         return { result, parameters, completed: `${chosen.length} referrals are moderated` };
       },
     );
-    if (outcome instanceof NotDone) return this.shown(call, scope, FIRST_PAGE, problemOf(outcome));
-    return redirected(call, `${tenantPath(scope)}/moderation`);
+    if (outcome instanceof NotDone) return this.shown(call, scope, firstPage, problemOf(outcome));
+    return redirected(call, `${tenantPath(scope)}/moderation${queryOf({ waiting })}`);
   }
 
   private async shown(
@@ -136,7 +138,6 @@ export class ConsoleModerationController {
 }
 
 const WAITING = [{ referredStatus: 'PENDING' }, { referrerStatus: 'PENDING' }] as const;
-const FIRST_PAGE = { offset: '', waiting: '' };
 
 function shownReferral(
   referral: ReferralFacts,

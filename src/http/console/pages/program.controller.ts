@@ -4,12 +4,23 @@ import type { Scope } from '../../../domain/scope.js';
 import { programsOf } from '../../../domain/tenant/program-document.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { applyProgram, programIn } from '../../../operations/tenants/apply-program.js';
+import {
+  assistedProgram,
+  documentWith,
+  PROGRAM_FORM,
+  textsOf,
+  type ProgramTexts,
+} from '../../../operations/tenants/program-form.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
-import { tenantPath } from '../view/layout.js';
-import { template, type WithForms } from '../view/templates.js';
+import type { Form } from '../sessions/form.js';
 import { changedLines, type ChangedLine } from '../view/changed-lines.js';
+import { tenantPath } from '../view/layout.js';
+import { fieldGroups, questions, type GroupView, type QuestionView } from '../view/program-view.js';
+import { template, type WithForms } from '../view/templates.js';
+import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
 import {
+  problemsOf,
   queried,
   queryOf,
   TENANT_ROUTE,
@@ -24,22 +35,48 @@ const content = template<
     id: string;
     version: number;
     text: string;
+    was: string;
+    compared: string;
+    isFirst: boolean;
+    questions: readonly QuestionView[];
+    groups: readonly GroupView[];
     hasCompared: boolean;
     changes: readonly ChangedLine[];
   }
 >(`
-{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}
+{{> problems}}
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Program</th><th scope="col" class="number">Version</th><th scope="col">Default</th></tr></thead>
 <tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}yes{{/if}}</td></tr>{{/each}}</tbody></table></div>
+<details class="assistant"{{#if isFirst}} open{{/if}}><summary>Assistant: three choices to a working program</summary>
+<form method="get"><input type="hidden" name="program" value="{{id}}">
+<div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
+<button class="quiet">Make the program</button> <span class="note">Nothing is applied yet.</span>
+</form></details>
+{{#if hasCompared}}<h2>Changes to version {{version}}</h2>
+{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
+{{/each}}</pre>{{else}}<p class="empty">No change.</p>{{/if}}{{/if}}
 <h2>Program {{id}}</h2>
 <p>Both modes of the tenant have the same programs. Rewards earned before keep their terms.</p>
-<form class="fields" method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}">
-<div class="field wide"><label for="document">Program file, as JSON</label><textarea id="document" name="document" rows="24" spellcheck="false" class="id">{{text}}</textarea></div>
+<form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="shown">
+<div class="beside">
+<div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
+{{#each fields}}<div class="field"><label for="{{name}}">{{label}}</label>{{#if options}}<select id="{{name}}" name="{{name}}"{{#if wrong}} aria-invalid="true" aria-describedby="{{name}}-wrong"{{/if}}>{{#each options}}<option value="{{value}}"{{#if isChosen}} selected{{/if}}>{{words}}</option>{{/each}}</select>{{else}}<input id="{{name}}" name="{{name}}" value="{{value}}"{{#if isNumber}} inputmode="numeric"{{/if}}{{#if wrong}} aria-invalid="true" aria-describedby="{{name}}-wrong"{{/if}}>{{/if}}{{#if wrong}}<span class="wrong" id="{{name}}-wrong">{{wrong}}</span>{{/if}}</div>
+{{/each}}</div></fieldset>{{/each}}</div>
+<div class="field"><label for="document">Program file, as JSON</label><textarea id="document" name="document" rows="40" spellcheck="false" class="id" aria-describedby="document-hint">{{text}}</textarea><span class="hint" id="document-hint">Where both were changed, the JSON counts.</span></div>
+</div>
 <p class="actions"><button name="action" value="check" class="quiet">Show the changes</button><button name="action" value="apply">Apply</button></p>
-</form>
-{{#if hasCompared}}<h2>Changes to version {{version}}</h2>
-{{#if changes.length}}<pre class="id">{{#each changes}}{{sign}} {{line}}
-{{/each}}</pre>{{else}}<p class="empty">No change.</p>{{/if}}{{/if}}`);
+</form>`);
+
+/** What a page shows of a program that somebody edits. */
+interface Edited {
+  /** Empty: the default one. */
+  readonly id: string;
+  /** Undefined: the live version. */
+  readonly text?: string;
+  readonly problems: readonly string[];
+  readonly compares?: boolean;
+  readonly choices?: Readonly<Record<string, string>>;
+}
 
 /** For support: the programs of a tenant. */
 @ApiExcludeController()
@@ -58,7 +95,12 @@ export class ConsoleProgramController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, { id: queried(query, 'program').program, problems: [] });
+    const { program: id, ...choices } = queried(query, 'program', 'friend', 'referrer', 'when');
+    const assisted = assistedProgram(id || (await this.defaultIdOf(scope)), choices);
+    const problems: readonly string[] = [];
+    if (assisted === undefined) return this.shown(call, scope, { id, problems, choices });
+    const text = jsonText(assisted);
+    return this.shown(call, scope, { id: assisted.id, text, problems, choices, compares: true });
   }
 
   @Post()
@@ -70,45 +112,46 @@ export class ConsoleProgramController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { form } = call;
-    const text = form.text('document');
+    const text = typedIn(form);
     const program = programIn(text);
+    const typed = program instanceof NotDone ? idIn(text) : program.id;
+    const edited = { id: typed, text };
     if (program instanceof NotDone)
-      return this.shown(call, scope, { id: '', text, problems: reasonsOf(program) });
-    const { id } = program;
-    if (form.text('action') !== 'apply')
-      return this.shown(call, scope, { id, text, problems: [], compares: true });
+      return this.shown(call, scope, { ...edited, problems: problemsOf(program) });
+    const compared = { ...edited, problems: [], compares: true };
+    if (form.text('action') !== 'apply') return this.shown(call, scope, compared);
+    if (form.text('compared') !== digestOfText(text))
+      return this.shown(call, scope, { ...compared, problems: ['Look at the changes first.'] });
     const expected = Number(form.text('version'));
     const outcome = await this.pages.recorded(call, [scope, 'program apply'], async (core) => {
       const result = await applyProgram(core, scope.tenant, { program, expected });
       if (result instanceof NotDone) return result;
-      const parameters = { program: id, version: result.version };
+      const parameters = { program: program.id, version: result.version };
       return { result, parameters, completed: `version ${result.version} is applied` };
     });
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { id, text, problems: reasonsOf(outcome), compares: true });
-    return redirected(call, `${tenantPath(scope)}/program${queryOf({ program: id })}`);
+      return this.shown(call, scope, { ...compared, problems: problemsOf(outcome) });
+    return redirected(call, `${tenantPath(scope)}/program${queryOf({ program: program.id })}`);
   }
 
-  private async shown(
-    call: ConsoleCall,
-    scope: Scope,
-    asked: {
-      readonly id: string;
-      readonly text?: string;
-      readonly problems: readonly string[];
-      readonly compares?: boolean;
-    },
-  ): Promise<string> {
-    if (asked.problems.length > 0) void call.reply.code(400);
+  private async defaultIdOf({ tenant }: Scope): Promise<string> {
+    return (await this.operations.core.tenants.find(tenant))?.defaultProgramId ?? '';
+  }
+
+  private async shown(call: ConsoleCall, scope: Scope, edited: Edited): Promise<string> {
+    const { problems, choices = {} } = edited;
+    if (problems.length > 0) void call.reply.code(400);
     const tenant = await this.operations.core.tenants.find(scope.tenant);
     const known = tenant === undefined ? [] : programsOf(tenant);
-    const id = asked.id || (tenant?.defaultProgramId ?? '');
-    const applied = known.find((program) => program.id === id);
-    const document = tenant?.programs[id]?.document;
-    const live = document === undefined ? '' : JSON.stringify(document, undefined, 2);
+    const id = edited.id || (tenant?.defaultProgramId ?? '');
+    const version = known.find((program) => program.id === id)?.version ?? 0;
+    const document = version === 0 ? undefined : tenant?.programs[id]?.document;
+    const live = document === undefined ? '' : jsonText(document);
+    const text = edited.text ?? live;
+    const isCompared = edited.compares === true;
     const path = `${tenantPath(scope)}/program`;
     return pageSent(call, { title: 'Program', scope, section: '/program' }, content, {
-      problems: asked.problems,
+      problems,
       programs: known.map((program) => ({
         id: program.id,
         version: program.version,
@@ -116,16 +159,38 @@ export class ConsoleProgramController {
         path: `${path}${queryOf({ program: program.id })}`,
       })),
       id,
-      version: applied?.version ?? 0,
-      text: asked.text ?? live,
-      hasCompared: asked.compares === true,
-      changes: asked.compares ? changedLines(live, canonical(asked.text ?? '')) : [],
+      version,
+      text,
+      was: digestOfText(text),
+      compared: isCompared ? digestOfText(text) : '',
+      isFirst: version <= 1 && edited.choices !== undefined,
+      questions: questions(choices),
+      groups: fieldGroups(textsOf(jsonOf(text)), problems),
+      hasCompared: isCompared,
+      changes: isCompared ? changedLines(live, text) : [],
     });
   }
 }
 
-const reasonsOf = ({ because }: NotDone): readonly string[] =>
-  because.code === 'PROGRAM_REFUSED' ? because.reasons : [because.code];
+/** The text of the document; with what the fields say, unless the text was changed. */
+function typedIn(form: Form): string {
+  const text = form.text('document');
+  const document = jsonOf(text);
+  if (document === undefined) return text;
+  const countsFields = form.text('fields') !== '' && form.text('was') === digestOfText(text);
+  return jsonText(countsFields ? documentWith(document, textsIn(form)) : document);
+}
 
-/** Written as the live version is. */
-const canonical = (text: string): string => JSON.stringify(JSON.parse(text), undefined, 2);
+const textsIn = (form: Form): ProgramTexts =>
+  Object.fromEntries(
+    PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) => [name, form.text(name)]),
+  );
+
+/** Of a document that its schema refuses. */
+function idIn(text: string): string {
+  const id: unknown = textMember(jsonOf(text), 'id');
+  return typeof id === 'string' ? id : '';
+}
+
+const textMember = (of: unknown, name: string): unknown =>
+  typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;

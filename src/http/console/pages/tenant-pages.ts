@@ -72,6 +72,25 @@ export function queryOf(texts: Readonly<Record<string, string>>): string {
 export const problemOf = (outcome: unknown): string | null =>
   outcome instanceof NotDone ? plainText(outcome.because) : null;
 
+/** One line for each reason of a refusal; none: it is done. */
+export function problemsOf(outcome: unknown): readonly string[] {
+  if (!(outcome instanceof NotDone)) return [];
+  const { because } = outcome;
+  if ('reasons' in because) return because.reasons;
+  if (because.code === 'THEME_REFUSED' && because.details.length > 0) return because.details;
+  return [plainText(because)];
+}
+
+/** Pages show ids of their own tenant: a form with another one was not made by them. */
+const IDS_OF_OTHERS: ReadonlySet<string> = new Set(['DELIVERY_NOT_FOUND', 'EXPORT_NOT_FOUND']);
+
+/** @throws {ApiError} FORBIDDEN for an id that the tenant does not have. */
+export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
+  if (outcome instanceof NotDone && IDS_OF_OTHERS.has(outcome.because.code))
+    throw new ApiError('FORBIDDEN', { message: 'It is not one of this tenant, or is gone' });
+  return outcome;
+}
+
 /** The operations that pages of a tenant stand on. */
 export class TenantPages {
   constructor(
@@ -86,13 +105,16 @@ export class TenantPages {
     return this.ledger.scopeOf(tenant, known);
   }
 
-  /** Runs an operation and records it; a refused one is a value. */
-  recorded<T>(
+  /**
+   * Runs an operation and records it; a refused one is a value.
+   * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
+   */
+  async recorded<T>(
     call: ConsoleCall,
     [scope, operation]: readonly [Scope, string],
     work: (core: Core) => Promise<Outcome<Done<T>>>,
   ): Promise<Outcome<T>> {
-    return this.ledger.outcome({ operation, call, scope }, work);
+    return ofThisTenant(await this.ledger.outcome({ operation, call, scope }, work));
   }
 
   /**

@@ -10,18 +10,22 @@ import {
   showThemeHistory,
   type ShownThemeVersion,
 } from '../../../operations/themes/theme-commands.js';
+import { pageWith } from '../../../operations/themes/theme-preview.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
 import { template, type WithForms } from '../view/templates.js';
+import { changedLines, type ChangedLine } from '../view/changed-lines.js';
+import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
+import { jsonOf, jsonText } from '../view/typed-document.js';
 import {
+  problemsOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
-import { plainText } from '../../../operations/refusal-text.js';
 
 const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
@@ -31,18 +35,27 @@ const content = template<
     locale: string;
     version: number;
     values: string;
+    previewPath: string;
+    hasCompared: boolean;
+    changes: readonly ChangedLine[];
     history: readonly ShownThemeVersion[];
   }
 >(`
-{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}
+{{> problems}}
 <form class="fields" method="get">
 <div class="field"><label for="locale">Locale</label><input id="locale" name="locale" value="{{locale}}" placeholder="the default"></div>
 <button class="quiet">Show</button>
 </form>
-<form class="fields" method="post">{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
-<div class="field wide"><label for="values">Variables, as JSON</label><textarea id="values" name="values" rows="24" spellcheck="false" class="id">{{values}}</textarea></div>
-<button name="action" value="put">Publish</button>
+<div class="beside even">
+<form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
+<div class="field"><label for="values">Variables, as JSON</label><textarea id="values" name="values" rows="28" spellcheck="false" class="id">{{values}}</textarea></div>
+<p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">Preview</button><button name="action" value="check" class="quiet">Show the changes</button><button name="action" value="put">Publish</button></p>
 </form>
+<div><h2>The page behind a share link</h2><iframe class="preview" name="preview" title="Preview of the page" sandbox></iframe><p class="note">With sample values, and without the logo.</p></div>
+</div>
+{{#if hasCompared}}<h2>Changes to version {{version}}</h2>
+{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
+{{/each}}</pre>{{else}}<p class="empty">No change.</p>{{/if}}{{/if}}
 <h2>Versions</h2>
 {{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">Version</th><th scope="col">Published</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Roll back</th></tr></thead>
 <tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}removed{{else}}{{#if restores}}as version {{restores}}{{else}}changed{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">Roll back to {{version}}</button></form></td></tr>
@@ -79,9 +92,30 @@ export class ConsoleThemeController {
     const { form } = call;
     const locale = form.text('locale');
     const typed = { locale, values: form.text('values') };
+    if (form.text('action') === 'check') {
+      const problems = jsonOf(typed.values) === undefined ? [NO_JSON] : [];
+      return this.shown(call, scope, { ...typed, problems, compares: problems.length === 0 });
+    }
     const problems = await this.changed(call, scope);
     if (problems.length > 0) return this.shown(call, scope, { ...typed, problems });
     return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`);
+  }
+
+  /** For the frame of the page: it shows what was typed, and stores nothing. */
+  @Post('preview')
+  @HttpCode(200)
+  @ForRoles('support')
+  async preview(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const asked = { locale: form.text('locale') || null, values: jsonOf(form.text('values')) };
+    if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
+    const made = await pageWith(this.operations.core, scope, asked);
+    if (made instanceof NotDone) return previewSent(call, faultsPage(problemsOf(made)));
+    return previewSent(call, sampleSharePage(made));
   }
 
   /** The faults in what was typed; none: it is done. */
@@ -91,19 +125,19 @@ export class ConsoleThemeController {
     const by = operator.name;
     const version = Number(form.text('version'));
     if (form.text('action') === 'rollback')
-      return faultsOf(
+      return problemsOf(
         await this.pages.recorded(call, [scope, 'theme rollback'], (core) =>
           rollBackTheme(core, scope, { locale, version, by }),
         ),
       );
     const values = jsonOf(form.text('values'));
-    if (values === undefined) return ['The variables are not JSON.'];
+    if (values === undefined) return [NO_JSON];
     const newest = await this.newestVersion(scope, locale);
     if (newest !== version)
       return [
         `Somebody has published version ${newest} meanwhile: your text is kept here, look at theirs first.`,
       ];
-    return faultsOf(
+    return problemsOf(
       await this.pages.recorded(call, [scope, 'theme put'], (core) =>
         putTheme(core, scope, { locale, values, by }),
       ),
@@ -118,41 +152,34 @@ export class ConsoleThemeController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    asked: { readonly locale: string; readonly values?: string; problems: readonly string[] },
+    asked: {
+      readonly locale: string;
+      readonly values?: string;
+      readonly problems: readonly string[];
+      readonly compares?: boolean;
+    },
   ): Promise<string> {
     const { core } = this.operations;
     const locale = asked.locale || null;
     const values = await showTheme(core, scope, { locale, version: undefined });
     const history = await showThemeHistory(core, scope, { locale, limit: VERSIONS_SHOWN });
-    const found = [values, history].flatMap((one) =>
-      one instanceof NotDone ? reasonsOf(one) : [],
-    );
+    const found = [values, history].flatMap(problemsOf);
     const problems = [...asked.problems, ...found.slice(0, 1)];
     if (problems.length > 0) void call.reply.code(400);
     const versions = history instanceof NotDone ? [] : history;
-    const published = values instanceof NotDone ? {} : values;
+    const published = jsonText(values instanceof NotDone ? {} : values);
+    const isCompared = asked.compares === true;
     return pageSent(call, { title: 'Theme', scope, section: '/theme' }, content, {
       problems,
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
-      values: asked.values || JSON.stringify(published, undefined, 2),
+      values: asked.values || published,
+      previewPath: `${tenantPath(scope)}/theme/preview`,
+      hasCompared: isCompared,
+      changes: isCompared ? changedLines(published, jsonText(jsonOf(asked.values ?? ''))) : [],
       history: versions,
     });
   }
 }
 
-const faultsOf = (outcome: unknown): readonly string[] =>
-  outcome instanceof NotDone ? reasonsOf(outcome) : [];
-
-const reasonsOf = ({ because }: NotDone): readonly string[] =>
-  because.code === 'THEME_REFUSED' && because.details.length > 0
-    ? because.details
-    : [plainText(because)];
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+const NO_JSON = 'The variables are not JSON.';

@@ -1,22 +1,33 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
+import type { Core } from '../../../core/core.js';
 import { OPERATOR } from '../../../operations/audit.js';
+import type { Done } from '../../../operations/audited.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import {
   enableOnRecord,
+  isIssuedSecret,
   resendOnRecord,
+  rotateSecretOnRecord,
   showDeliveries,
   showDelivery,
   showEndpoints,
+  subscribeOnRecord,
+  testOnRecord,
+  unsubscribeOnRecord,
+  type IssuedSecret,
   type ShownDelivery,
   type ShownEndpoint,
 } from '../../../operations/webhooks/webhook-commands.js';
+import { TestDeliveries } from '../../../webhooks/deliveries/test-deliveries.js';
+import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
+  ofThisTenant,
   problemOf,
   queried,
   TENANT_ROUTE,
@@ -38,17 +49,26 @@ const content = template<
       asked: { endpoint: string; state: string; type: string; since: string };
       states: readonly { name: string; isChosen: boolean }[];
       delivery: Delivery | null;
+      issued: IssuedSecret | null;
+      typed: { endpoint: string; name: string };
     }
 >(`
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{#if issued}}<div class="done" role="status"><p>The secret that signs deliveries to {{issued.endpointUrl}}. It is shown this once: copy it now.</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>Endpoints</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
 <thead><tr><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Dead</th><th scope="col">Last success</th><th scope="col">Actions</th></tr></thead>
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">Enable</button></form>{{/if}}
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input name="since" aria-label="Since, for {{endpointUrl}}" placeholder="since 2026-10-31T00:00:00Z" required><button name="action" value="resend-since" class="quiet">Resend all since</button></form></td></tr>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input name="since" aria-label="Since, for {{endpointUrl}}" placeholder="since 2026-10-31T00:00:00Z" required><button name="action" value="resend-since" class="quiet">Resend all since</button></form>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">Test</button><select name="grace" class="short" aria-label="The secret before signs, for {{endpointUrl}}"><option value="24h">24 hours</option><option value="7d">7 days</option><option value="1h">1 hour</option><option value="0">no longer</option></select><button name="action" value="rotate" class="quiet">Rotate the secret</button><button name="action" value="remove" class="danger">Remove</button></form></td></tr>
 {{/each}}</tbody></table></div>
-{{else}}<p class="empty">No endpoint is subscribed. The tenant subscribes one by POST /subscription.</p>{{/if}}
+{{else}}<p class="empty">No endpoint is subscribed: add one below, or the tenant subscribes it by POST /subscription.</p>{{/if}}
+<form class="fields" method="post">{{> csrf}}
+<div class="field"><label for="url">Add an endpoint</label><input id="url" name="endpoint" type="url" required maxlength="2000" value="{{typed.endpoint}}" placeholder="https://shop.example/webhooks"></div>
+<div class="field"><label for="name">Name</label><input id="name" name="name" maxlength="255" value="{{typed.name}}"></div>
+<button name="action" value="add">Add</button>
+</form>
 {{#if delivery}}
 <h2>Delivery {{delivery.id}}</h2>
 <dl class="figures"><div><dt>Type</dt><dd>{{delivery.type}}</dd></div><div><dt>State</dt><dd>{{delivery.state}}</dd></div><div><dt>Event</dt><dd class="id">{{delivery.eventId}}</dd></div><div><dt>Created</dt><dd>{{time delivery.created}}</dd></div></dl>
@@ -76,6 +96,8 @@ export class ConsoleWebhooksController {
   constructor(
     private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
+    private readonly guard: EndpointGuard,
+    private readonly tests: TestDeliveries,
   ) {}
 
   @Get()
@@ -86,7 +108,7 @@ export class ConsoleWebhooksController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, query, null);
+    return this.shown(call, scope, query, {});
   }
 
   @Post()
@@ -97,32 +119,66 @@ export class ConsoleWebhooksController {
     @Param() parameters: TenantParameters,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
+    const { form } = call;
+    const typed = { endpoint: form.text('endpoint'), name: form.text('name') };
     const outcome = await this.done(call, scope);
-    if (outcome instanceof NotDone) return this.shown(call, scope, {}, problemOf(outcome));
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, {}, { problem: problemOf(outcome), typed });
+    if (isIssuedSecret(outcome)) return this.shown(call, scope, {}, { issued: outcome });
     return redirected(call, `${tenantPath(scope)}/webhooks`);
   }
 
   private done(call: ConsoleCall, scope: Scope): Promise<Outcome<unknown>> {
     const { form } = call;
+    const action = form.text('action');
     const endpoint = form.text('endpoint');
-    if (form.text('action') === 'enable')
-      return this.pages.recorded(call, [scope, 'webhook enable'], (core) =>
-        enableOnRecord(core, scope, endpoint, OPERATOR),
-      );
-    const which =
-      form.text('action') === 'resend'
-        ? { id: form.text('delivery') }
-        : { endpoint, since: form.text('since') };
-    return this.pages.recorded(call, [scope, 'webhook resend'], (core) =>
-      resendOnRecord(core, scope, which),
-    );
+    const recorded = <T>(
+      operation: string,
+      work: (core: Core) => Promise<Outcome<Done<T>>>,
+    ): Promise<Outcome<T>> => this.pages.recorded(call, [scope, `webhook ${operation}`], work);
+    switch (action) {
+      case 'add':
+        return recorded('subscribe', (core) =>
+          subscribeOnRecord(core, scope, {
+            endpoint,
+            name: form.text('name') || null,
+            guard: this.guard,
+          }),
+        );
+      case 'remove':
+        return recorded('unsubscribe', (core) => unsubscribeOnRecord(core, scope, endpoint));
+      case 'test':
+        return recorded('test', (core) => testOnRecord(core, scope, endpoint, this.tests));
+      case 'rotate':
+        return recorded('rotate-secret', (core) =>
+          rotateSecretOnRecord(core, scope, { endpoint, grace: form.text('grace') }),
+        );
+      case 'enable':
+        return recorded('enable', (core) => enableOnRecord(core, scope, endpoint, OPERATOR));
+      case 'resend':
+        return recorded('resend', (core) =>
+          resendOnRecord(core, scope, { id: form.text('delivery') }),
+        );
+      default:
+        return recorded('resend', (core) =>
+          resendOnRecord(core, scope, { endpoint, since: form.text('since') }),
+        );
+    }
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
     query: unknown,
-    problem: string | null,
+    {
+      problem = null,
+      issued = null,
+      typed = { endpoint: '', name: '' },
+    }: {
+      readonly problem?: string | null;
+      readonly issued?: IssuedSecret | null;
+      readonly typed?: { readonly endpoint: string; readonly name: string };
+    },
   ): Promise<string> {
     const { core } = this.operations;
     const { delivery: id, ...asked } = queried(
@@ -138,7 +194,7 @@ export class ConsoleWebhooksController {
       state,
       limit: SHOWN_MAX,
     });
-    const delivery = id === '' ? null : await showDelivery(core, scope, id);
+    const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, scope, id));
     const shownProblem = problem ?? problemOf(deliveries) ?? problemOf(delivery);
     if (shownProblem !== null) void call.reply.code(400);
     return pageSent(call, { title: 'Webhooks', scope, section: '/webhooks' }, content, {
@@ -148,6 +204,8 @@ export class ConsoleWebhooksController {
       asked,
       states: STATES.map((name) => ({ name, isChosen: name === state })),
       delivery: delivery instanceof NotDone ? null : delivery,
+      issued,
+      typed,
     });
   }
 }

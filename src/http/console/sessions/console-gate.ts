@@ -8,6 +8,7 @@ import { clientAddress, countedAddress } from '../../edge/client-address.js';
 import { FailedCredentials } from '../../edge/failed-credentials.js';
 import { noteFacts } from '../../edge/request-facts.js';
 import { Form } from './form.js';
+import type { RefusedVisits, Visitor } from './refused-visits.js';
 import { endedCookie, sessionCookie, sessionTokenIn } from './session-cookie.js';
 
 const WRONG_KEYS_PER_MINUTE = 5;
@@ -17,6 +18,8 @@ export const CSRF_FIELD = 'csrf';
 export interface ConsoleRequest {
   /** Null on pages for people who are not signed in. */
   readonly session: ConsoleSession | null;
+  /** Who signed in, also when the key no longer counts; null: nobody. */
+  readonly visitor: Visitor | null;
   readonly contentType: string;
   form: Form;
 }
@@ -40,26 +43,30 @@ export class ConsoleGate {
 
   constructor(
     private readonly operators: CurrentOperators,
-    private readonly sessions: OperatorSessions,
+    private readonly sessions: Pick<OperatorSessions, 'begin' | 'find' | 'end'>,
+    private readonly refused: Pick<RefusedVisits, 'record'>,
   ) {}
 
   /**
    * Finds the session of a request, before its body is read.
-   * @throws {ApiError} UNAUTHORIZED without a session, FORBIDDEN for a role too small, and for a
-   * form that another site's page sends.
+   * @throws {ApiError} UNAUTHORIZED without a session, FORBIDDEN for a role too small, for a key
+   * that no longer counts, and for a form that another site's page sends.
    */
   async enter(request: FastifyRequest, { roles = [], open = false }: AccessRule): Promise<void> {
     const contentType = request.headers['content-type'] ?? '';
     // The one parser takes every content type.
     delete request.raw.headers['content-type'];
+    const { session, visitor } = await this.visitOf(request);
+    request.console = { session, visitor, contentType, form: Form.EMPTY };
+    if (visitor !== null) noteFacts(request, { actor: 'operator', actorId: visitor.name });
+    if (session !== null) request.operator = session.operator;
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
-    const session = await this.sessionOf(request);
-    request.console = { session, contentType, form: Form.EMPTY };
-    if (session !== null) {
-      request.operator = session.operator;
-      noteFacts(request, { actor: 'operator', actorId: session.operator.name });
-    }
     if (open) return;
+    if (session === null && visitor !== null)
+      throw new ApiError('FORBIDDEN', {
+        message: 'Your key no longer counts: sign in with another one',
+        headers: { 'Set-Cookie': endedCookie(isSecure(request)) },
+      });
     if (session === null) throw new ApiError('UNAUTHORIZED');
     if (!session.operator.roles.some((role) => roles.includes(role)))
       throw new ApiError('FORBIDDEN');
@@ -106,11 +113,22 @@ export class ConsoleGate {
     void reply.header('Set-Cookie', endedCookie(isSecure(request)));
   }
 
-  private async sessionOf({ headers }: FastifyRequest): Promise<ConsoleSession | null> {
+  /** Records the visit of an operator that is answered with 403. Never rejects. */
+  async noteRefusal(request: FastifyRequest): Promise<void> {
+    const visitor = request.console?.visitor;
+    if (visitor) await this.refused.record(request, visitor);
+  }
+
+  private async visitOf({
+    headers,
+  }: FastifyRequest): Promise<Pick<ConsoleRequest, 'session' | 'visitor'>> {
     const token = sessionTokenIn(headers.cookie);
-    if (token === undefined) return null;
-    const operator = await this.sessions.find(token);
-    return operator === undefined ? null : { token, operator, csrf: csrfOf(token) };
+    const found = token === undefined ? undefined : await this.sessions.find(token);
+    if (token === undefined || found === undefined) return { session: null, visitor: null };
+    const { name, operator } = found;
+    const csrf = csrfOf(token);
+    const session = operator === undefined ? null : { token, operator, csrf };
+    return { session, visitor: { name, session: csrf } };
   }
 }
 

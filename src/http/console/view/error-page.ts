@@ -39,6 +39,7 @@ export function consoleErrorSent(
     void reply.code(303).header('Location', '/console/sign-in');
     return '';
   }
+  const isUnknown = request.is404 && apiErrorCode === 'NOT_FOUND';
   const comesBack = statusCode === 503 && request.method === 'GET';
   void reply.headers(PAGE_HEADERS);
   if (comesBack) void reply.header('Refresh', String(AGAIN_SECONDS));
@@ -48,6 +49,11 @@ export function consoleErrorSent(
   };
   return page(
     shown,
-    content({ message, reasons: validationErrors, requestId: request.id, comesBack }),
+    content({
+      message: isUnknown ? 'There is no such page.' : message,
+      reasons: validationErrors,
+      requestId: request.id,
+      comesBack,
+    }),
   );
 }

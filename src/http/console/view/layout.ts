@@ -36,6 +36,7 @@ export const TENANT_SECTIONS: readonly NavigationEntry[] = [
   { section: '/webhooks', label: 'Webhooks', roles: ['support'] },
   { section: '/exports', label: 'Exports', roles: ['support'] },
   { section: '/mails', label: 'Mails', roles: ['support'] },
+  { section: '/settings', label: 'Settings', roles: ['support'] },
   { section: '/program', label: 'Program', roles: ['support'] },
   { section: '/theme', label: 'Theme', roles: ['support'] },
 ];
@@ -46,6 +47,11 @@ export const hasRole = ({ roles }: Operator, wanted: readonly OperatorRole[]): b
 /** The path of a tenant's pages. */
 export const tenantPath = ({ tenant, mode }: Scope): string =>
   `/console/tenants/${encodeURIComponent(tenant)}/${mode}`;
+
+partial(
+  'problems',
+  `{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}`,
+);
 
 partial('csrf', `<input type="hidden" name="${CSRF_FIELD}" value="{{@root.csrf}}">`);
 

@@ -1,0 +1,256 @@
+import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
+import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+
+/**
+ * The members of a program that a form has fields for. A field is a text; empty: the member is left
+ * out. What no field is for stays as it is in the document.
+ */
+export interface ProgramField {
+  readonly name: string;
+  readonly label: string;
+  /** Where the value is in the document: `/referredReward/discountPercent`. */
+  readonly path: string;
+  /** The values to choose from, with their words; undefined: any text. */
+  readonly options?: readonly (readonly [value: string, words: string])[];
+  readonly isNumber?: boolean;
+}
+
+export interface FieldGroup {
+  readonly title: string;
+  readonly fields: readonly ProgramField[];
+}
+
+/** The texts of the fields, by their names. */
+export type ProgramTexts = Readonly<Record<string, string>>;
+
+const NO_REWARD = 'NONE';
+const SIDES = ['referredReward', 'referrerReward'] as const;
+type Side = (typeof SIDES)[number];
+
+const HANDLING = [
+  ['', 'ignore (default)'],
+  ['ignore', 'ignore'],
+  ['pending', 'a person decides'],
+  ['deny', 'deny'],
+] as const;
+const DECISION = [
+  ['', 'at once (default)'],
+  ['APPROVED', 'at once'],
+  ['PENDING', 'a person decides'],
+] as const;
+
+const rewardFields = (side: Side, when: string): readonly ProgramField[] => {
+  const path = (member: string): string => `/${side}/${member}`;
+  const field = (member: string, label: string): ProgramField => ({
+    name: `${side}.${member}`,
+    label,
+    path: path(member),
+    isNumber: true,
+  });
+  return [
+    {
+      name: side,
+      label: 'Reward',
+      path: path('type'),
+      options: [
+        ['', 'that of the default program'],
+        [NO_REWARD, 'none'],
+        ['PCT_DISCOUNT', 'percent off'],
+        ['CREDIT', 'credit'],
+        ['FUELTANK', 'codes of a pool (in the JSON)'],
+      ],
+    },
+    field('discountPercent', 'Percent off'),
+    field('monthsDiscountIsValid', 'Months of the discount'),
+    field('assignedCredit', 'Amount of the credit'),
+    { name: `${side}.unit`, label: 'Unit of the credit', path: path('unit') },
+    {
+      name: `${side}.when`,
+      label: 'Given when',
+      path: path('when'),
+      options: [
+        ['', `${when} (default)`],
+        ['STARTED', 'the referral starts'],
+        ['CONVERTED', 'it converts'],
+      ],
+    },
+    field('delayDays', 'Usable after days'),
+    field('validDays', 'Expires after days'),
+  ];
+};
+
+export const PROGRAM_FORM: readonly FieldGroup[] = [
+  {
+    title: 'Program',
+    fields: [
+      { name: 'name', label: 'Program name', path: '/name' },
+      { name: 'landingPage', label: 'Landing page', path: '/landingPage' },
+      {
+        name: 'conversion.on',
+        label: 'Converts with',
+        path: '/conversion/on',
+        options: [
+          ['', 'the first payment (default)'],
+          ['PAID', 'the first payment'],
+          ['EVENT', 'an event'],
+        ],
+      },
+      { name: 'conversion.key', label: 'Key of the event', path: '/conversion/key' },
+      { name: 'refundDays', label: 'Days for refunds', path: '/refundDays', isNumber: true },
+    ],
+  },
+  {
+    title: 'The friend who was invited',
+    fields: rewardFields('referredReward', 'the referral starts'),
+  },
+  { title: 'The referrer', fields: rewardFields('referrerReward', 'it converts') },
+  {
+    title: 'Decisions and fraud',
+    fields: [
+      {
+        name: 'moderation.referred',
+        label: 'Friend approved',
+        path: '/moderation/referred',
+        options: DECISION,
+      },
+      {
+        name: 'moderation.referrer',
+        label: 'Referrer approved',
+        path: '/moderation/referrer',
+        options: DECISION,
+      },
+      ...(['name', 'email', 'ip', 'rate'] as const).map((signal) => ({
+        name: `fraud.${signal}`,
+        label: `Same ${signal === 'rate' ? 'moment, too many' : signal}`,
+        path: `/fraud/${signal}`,
+        options: HANDLING,
+      })),
+    ],
+  },
+];
+
+const FIELDS = PROGRAM_FORM.flatMap(({ fields }) => fields);
+
+/** What the fields show of a document, also of one that its schema refuses. */
+export function textsOf(document: unknown): ProgramTexts {
+  return Object.fromEntries(
+    FIELDS.map(({ name, path }) => {
+      const side = SIDES.find((one) => one === name);
+      if (side !== undefined && memberOf(document, [side]) === null) return [name, NO_REWARD];
+      const value = memberOf(document, path.slice(1).split('/'));
+      return [name, typeof value === 'string' || typeof value === 'number' ? String(value) : ''];
+    }),
+  );
+}
+
+/**
+ * The document with what the fields say. A number that is none stays a text, which the schema
+ * refuses at its path.
+ */
+export function documentWith(document: unknown, texts: ProgramTexts): Record<string, unknown> {
+  const made: Record<string, unknown> = { ...membersOf(document) };
+  for (const side of SIDES) setMember(made, side, rewardWith(made[side], side, texts));
+  for (const { name, path, isNumber } of FIELDS) {
+    const [group = '', member] = path.slice(1).split('/');
+    if (SIDES.some((side) => side === group)) continue;
+    const value = valueOf(texts[name] ?? '', isNumber);
+    if (member === undefined) setMember(made, group, value);
+    else {
+      const of = { ...membersOf(made[group]) };
+      setMember(of, member, value);
+      setMember(made, group, Object.keys(of).length === 0 ? undefined : of);
+    }
+  }
+  return made;
+}
+
+/** The members of a reward's value: those of another type do not stay. */
+const VALUE_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  PCT_DISCOUNT: ['discountPercent', 'monthsDiscountIsValid'],
+  CREDIT: ['assignedCredit', 'unit', 'currency'],
+  FUELTANK: ['fuelTankCodes', 'fuelTankType', 'amount', 'unit'],
+};
+const TERMS = ['when', 'delayDays', 'validDays'] as const;
+
+function rewardWith(before: unknown, side: Side, texts: ProgramTexts): unknown {
+  const type = texts[side] ?? '';
+  if (type === '') return undefined;
+  if (type === NO_REWARD) return null;
+  const reward: Record<string, unknown> = { ...membersOf(before) };
+  if (reward['type'] !== type)
+    for (const member of [...Object.values(VALUE_MEMBERS).flat(), 'payTo'])
+      setMember(reward, member, undefined);
+  reward['type'] = type;
+  for (const { path, name, isNumber } of FIELDS) {
+    const [group, member = ''] = path.slice(1).split('/');
+    if (group !== side || member === 'type') continue;
+    const isOfType = VALUE_MEMBERS[type]?.includes(member) || TERMS.some((term) => term === member);
+    if (isOfType && (type !== 'FUELTANK' || member !== 'unit'))
+      setMember(reward, member, valueOf(texts[name] ?? '', isNumber));
+  }
+  return reward;
+}
+
+/** The field that a line of the schema is about: it begins with the path. */
+export const fieldOf = (problem: string): ProgramField | undefined =>
+  FIELDS.find(({ path }) => problem.startsWith(`${path} `));
+
+/** The answers to the assistant's three questions. */
+export const ASSISTANT = {
+  friend: [
+    ['discount', '10 % off for three months'],
+    ['credit', '10.00 of credit'],
+    ['nothing', 'nothing'],
+  ],
+  referrer: [
+    ['credit', '10.00 of credit'],
+    ['discount', '10 % off for three months'],
+    ['nothing', 'nothing'],
+  ],
+  when: [
+    ['paid', 'when the friend has paid'],
+    ['started', 'when the friend has signed up'],
+  ],
+} as const satisfies Readonly<Record<string, readonly (readonly [string, string])[]>>;
+
+export type AssistantChoices = Readonly<Record<keyof typeof ASSISTANT, string>>;
+
+/** A working program; undefined: a question has no answer, or one that is none. */
+export function assistedProgram(
+  id: string,
+  { friend, referrer, when }: AssistantChoices,
+): ProgramDocument | undefined {
+  const [referredReward, given] = [GIFTS[friend], GIFTS[referrer]];
+  const moment = MOMENTS[when];
+  if (referredReward === undefined || given === undefined || moment === undefined) return undefined;
+  const referrerReward = given && { ...given, when: moment };
+  return { id, referredReward, referrerReward };
+}
+
+const GIFTS: Readonly<Record<string, object | null>> = {
+  discount: { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 },
+  credit: DEFAULT_PROGRAM['referrerReward'] as object,
+  nothing: null,
+};
+const MOMENTS: Readonly<Record<string, string>> = { paid: 'CONVERTED', started: 'STARTED' };
+
+function memberOf(document: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return document;
+  const members = membersOf(document);
+  return Object.hasOwn(members, name) ? memberOf(members[name], rest) : undefined;
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+
+function setMember(of: Record<string, unknown>, name: string, value: unknown): void {
+  if (value === undefined) Reflect.deleteProperty(of, name);
+  else of[name] = value;
+}
+
+function valueOf(text: string, isNumber = false): unknown {
+  if (text === '') return undefined;
+  return isNumber && /^\d{1,15}$/.test(text) ? Number(text) : text;
+}

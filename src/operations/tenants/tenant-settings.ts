@@ -1,0 +1,252 @@
+import type { Core } from '../../core/core.js';
+import type { Mode } from '../../domain/scope.js';
+import { PUBLIC_USERS, publicUserOf, type PublicUser } from '../../domain/tenant/open-rules.js';
+import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
+import { digestOf } from '../../foundation/canonical-json.js';
+import { timeNow } from '../../foundation/world.js';
+import { isMailAddress } from '../../mails/mail-address.js';
+import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
+import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
+import { memberOfStaff, staffSays } from '../audit.js';
+import type { Done } from '../audited.js';
+import { NotDone, type Outcome } from '../outcome.js';
+
+/** The switches of a tenant, for both of its modes. */
+export interface TenantSettings {
+  readonly openEndpoints: boolean;
+  /** Accounts come from a payment provider. */
+  readonly paymentProvider: boolean;
+  readonly tokensMustExpire: boolean;
+  readonly publicUser: PublicUser;
+  /** Empty: pages of every origin read the open endpoints. */
+  readonly allowedOrigins: readonly string[];
+  /** Types of mails that go out. */
+  readonly mail: readonly string[];
+  /** Where the test mode may send. */
+  readonly mailTestTo: readonly string[];
+}
+
+/** An API key, or a secret that signs user tokens; never the secret itself. */
+export interface ShownKey {
+  readonly id: string;
+  /** ISO 8601; null: until it is rotated. */
+  readonly validUntil: string | null;
+}
+
+type SettingsCore = Pick<Core, 'tenants' | 'tenantCommands' | 'mailTestAddresses'>;
+
+const ORIGINS_MAX = 100;
+
+export async function settingsOf(
+  { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
+  tenant: OpenTenant,
+): Promise<TenantSettings> {
+  const { openRules } = tenant;
+  return {
+    openEndpoints: tenant.openEndpoints,
+    paymentProvider: tenant.programType === 'PAYMENT_PROVIDER',
+    tokensMustExpire: openRules.tokensMustExpire,
+    publicUser: publicUserOf(openRules),
+    allowedOrigins: openRules.allowedOrigins,
+    mail: Object.keys(tenant.mails.types).sort(),
+    mailTestTo: await mailTestAddresses.of(tenant),
+  };
+}
+
+/** Names the settings that somebody saw: another digest, other settings. */
+export const digestOfSettings = (settings: TenantSettings): string => digestOf(settings);
+
+/** Those of a mode that are valid, newest first. */
+export function keysOf(tenant: OpenTenant, mode: Mode, now = timeNow()): readonly ShownKey[] {
+  return shownKeys(
+    tenant.keys.map(({ keyId: id, ...key }) => ({ id, ...key })),
+    mode,
+    now,
+  );
+}
+
+export function signingSecretsOf(
+  tenant: OpenTenant,
+  mode: Mode,
+  now = timeNow(),
+): readonly ShownKey[] {
+  return shownKeys(
+    tenant.signingSecrets.map(({ secretId: id, ...secret }) => ({ id, ...secret })),
+    mode,
+    now,
+  );
+}
+
+const shownKeys = (
+  keys: readonly { readonly id: string; readonly mode: Mode; readonly validUntil: number | null }[],
+  mode: Mode,
+  now: number,
+): readonly ShownKey[] =>
+  keys
+    .filter((key) => key.mode === mode && (key.validUntil === null || key.validUntil > now))
+    .map(({ id, validUntil }) => ({
+      id,
+      validUntil: validUntil === null ? null : new Date(validUntil).toISOString(),
+    }))
+    .reverse();
+
+/**
+ * Changes what differs. Refused with one line for each fault, and when others changed the settings
+ * that the operator saw.
+ * @param seen their digest.
+ */
+export async function changeSettings(
+  core: SettingsCore,
+  alias: string,
+  { settings, seen }: { readonly settings: TenantSettings; readonly seen: string },
+): Promise<Outcome<Done<TenantSettings>>> {
+  const faults = faultsOf(settings);
+  if (faults.length > 0) return new NotDone({ code: 'SETTINGS_REFUSED', reasons: faults });
+  const tenant = await core.tenants.read(alias);
+  if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  const before = await settingsOf(core, tenant);
+  if (digestOfSettings(before) !== seen)
+    return changedMeanwhile('the settings', differencesOf(settings, before));
+  const commands = await commandsOf(core, alias, { before, after: settings });
+  for (const command of commands) {
+    const changed = await core.tenantCommands.execute(alias, command);
+    if ('refused' in changed)
+      return new NotDone({ code: 'SETTINGS_REFUSED', reasons: [changed.refused] });
+  }
+  // Addresses are those of people: the audit event names the kinds of changes.
+  const parameters = { changes: commands.map(({ type }) => type).join(', ') };
+  return { result: settings, parameters, digest: 'settings', completed: 'settings are changed' };
+}
+
+/**
+ * A new API key or signing secret of a mode; the one before is valid for the grace period.
+ * @param seen the id of the newest one that the operator saw: another one now is refused, so that a
+ * form that is sent twice rotates once.
+ */
+export async function rotateOnRecord(
+  core: SettingsCore,
+  { tenant: alias, mode }: { readonly tenant: string; readonly mode: Mode },
+  {
+    what,
+    graceMs,
+    seen,
+  }: { readonly what: 'key' | 'secret'; readonly graceMs: number; readonly seen: string },
+): Promise<Outcome<Done<{ readonly secret: string }>>> {
+  const tenant = await core.tenants.read(alias);
+  if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  const known = what === 'key' ? keysOf(tenant, mode) : signingSecretsOf(tenant, mode);
+  if (known[0]?.id !== seen)
+    return changedMeanwhile(what === 'key' ? 'the API key' : 'the signing secret');
+  const rotated =
+    what === 'key'
+      ? await core.tenantCommands.rotateKeys(alias, [mode], graceMs)
+      : await core.tenantCommands.rotateSigningSecrets(alias, [mode], graceMs);
+  if ('refused' in rotated)
+    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: [rotated.refused] });
+  const secret = rotated[mode];
+  if (secret === undefined) throw new Error('a rotation makes no secret');
+  const completed = `${alias} has a new ${what === 'key' ? 'API key' : 'signing secret'}`;
+  return { result: { secret }, parameters: { graceMs }, digest: 'secret', completed };
+}
+
+/** Lets nobody in, or everybody again. @param reason null: it goes on. */
+export async function suspendOnRecord(
+  { tenantCommands, names }: Pick<Core, 'tenantCommands' | 'names'>,
+  alias: string,
+  { reason, by }: { readonly reason: string | null; readonly by: string },
+): Promise<Outcome<Done<{ readonly isSuspended: boolean }>>> {
+  const now = timeNow();
+  const scope = { tenant: alias, mode: 'live' } as const;
+  if (reason !== null && (reason === '' || reason.length > REASON_MAX))
+    return new NotDone({
+      code: 'SETTINGS_REFUSED',
+      reasons: [`the reason takes 1 to ${REASON_MAX} characters`],
+    });
+  const command: TenantCommand =
+    reason === null
+      ? { type: 'ResumeTenant', now }
+      : {
+          type: 'SuspendTenant',
+          reason: staffSays(names, scope, by, reason),
+          by: memberOfStaff(names, scope, by),
+          now,
+        };
+  const changed = await tenantCommands.execute(alias, command);
+  if ('refused' in changed)
+    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: [changed.refused] });
+  const isSuspended = changed.suspended !== null;
+  const completed = `${alias} is ${isSuspended ? 'suspended' : 'open again'}`;
+  return { result: { isSuspended }, parameters: {}, completed };
+}
+
+const REASON_MAX = 1_000;
+
+const changedMeanwhile = (what: string, differences: readonly string[] = []): NotDone =>
+  new NotDone({
+    code: 'SETTINGS_REFUSED',
+    reasons: [`somebody has changed ${what} meanwhile: look at it first`, ...differences],
+  });
+
+const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
+  openEndpoints: 'Open endpoints',
+  paymentProvider: 'Payment provider',
+  tokensMustExpire: 'User tokens must expire',
+  publicUser: 'Public user',
+  allowedOrigins: 'Allowed origins',
+  mail: 'Mails that go out',
+  mailTestTo: 'Mails of the test mode go to',
+};
+
+/** What is otherwise now than an operator wants it. */
+const differencesOf = (wanted: TenantSettings, now: TenantSettings): readonly string[] =>
+  (Object.keys(LABELS) as (keyof TenantSettings)[])
+    .filter((name) => digestOf(wanted[name]) !== digestOf(now[name]))
+    .map((name) => `${LABELS[name]}: ${inWords(now[name])} by now`);
+
+function inWords(value: TenantSettings[keyof TenantSettings]): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return typeof value === 'string' ? value : value.join(', ') || 'none';
+}
+
+async function commandsOf(
+  { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
+  alias: string,
+  { before, after }: { readonly before: TenantSettings; readonly after: TenantSettings },
+): Promise<readonly TenantCommand[]> {
+  const now = timeNow();
+  const differs = (...names: readonly (keyof TenantSettings)[]): boolean =>
+    names.some((name) => digestOf(before[name]) !== digestOf(after[name]));
+  const commands: TenantCommand[] = [];
+  const { openEndpoints, tokensMustExpire, publicUser, allowedOrigins } = after;
+  if (differs('openEndpoints')) commands.push({ type: 'SwitchOpenEndpoints', openEndpoints, now });
+  if (differs('tokensMustExpire', 'publicUser', 'allowedOrigins')) {
+    const changes = { tokensMustExpire, publicUser, allowedOrigins };
+    commands.push({ type: 'ChangeOpenRules', changes, now });
+  }
+  if (differs('paymentProvider')) {
+    const programType = after.paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY';
+    commands.push({ type: 'ChangeProgramType', programType, now });
+  }
+  if (differs('mail', 'mailTestTo')) {
+    const testTo = await mailTestAddresses.sealed(alias, after.mailTestTo);
+    commands.push({ type: 'ChangeMailSettings', types: after.mail, testTo, now });
+  }
+  return commands;
+}
+
+function faultsOf(settings: TenantSettings): readonly string[] {
+  const { allowedOrigins, mail, mailTestTo, publicUser } = settings;
+  const faults: string[] = [];
+  if (allowedOrigins.length > ORIGINS_MAX || !allowedOrigins.every(isOrigin))
+    faults.push(`allowed origins: up to ${ORIGINS_MAX} such as https://shop.example, one a line`);
+  if (!mail.every(isMailType)) faults.push(`mails: types of ${MAIL_TYPES.join(', ')}`);
+  if (mailTestTo.length > TEST_ADDRESSES_MAX || !mailTestTo.every(isMailAddress))
+    faults.push(`mails of the test mode: up to ${TEST_ADDRESSES_MAX} e-mail addresses, one a line`);
+  if (!PUBLIC_USERS.includes(publicUser))
+    faults.push(`public user: one of ${PUBLIC_USERS.join(', ')}`);
+  return faults;
+}
+
+/** As browsers send it. */
+export const isOrigin = (origin: string): boolean =>
+  /^https?:\/\//.test(origin) && URL.canParse(origin) && new URL(origin).origin === origin;
