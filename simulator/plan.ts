@@ -28,6 +28,8 @@ export interface RoundPlan {
   readonly mode?: Mode;
   /** Undefined: off. */
   readonly mails?: MailSwitching;
+  /** Staff who change the theme at once; undefined: none. */
+  readonly editors?: number;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
@@ -160,6 +162,7 @@ const MANY_REWARDS: WishWeights = {
 /** Moderations of the same few referrals, whose rewards are redeemed meanwhile. */
 const STORM_ONCE_IN = 12;
 const MAILS_ONCE_IN = 4;
+const EDITORS_ONCE_IN = 5;
 const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
@@ -209,6 +212,7 @@ export function nextPlan(
     endpoints: random.below(3),
     mode: random.onceIn(4) ? 'test' : 'live',
     mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
+    editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
     faults: SCENARIOS[drawn],
   };
 }

@@ -468,6 +468,27 @@ export const PLANTS: readonly Plant[] = [
     replace: 'false &&',
   },
   {
+    name: 'theme-decided-on-an-older-state',
+    fault: 'a change of a theme stands on what was read before the one that it waited for',
+    file: 'src/command-handling/theme-commands.js',
+    find: 'opens ? before : own',
+    replace: 'before',
+  },
+  {
+    name: 'theme-forgotten-by-the-next-chapter',
+    fault: 'a chapter of themes begins without what those before it amount to',
+    file: 'src/domain/theme/theme.decider.js',
+    find: 'opens ? openingOf(state) : null',
+    replace: 'null',
+  },
+  {
+    name: 'removed-theme-is-read',
+    fault: 'a read model goes on with the values of a locale that were removed',
+    file: 'projections/themes/projector.js',
+    find: 'themes.delete(rows, ...keyOf(event));',
+    replace: '',
+  },
+  {
     name: 'event-left-unsealed',
     fault: 'the last event of a batch is passed over by the seal of its chain',
     file: 'src/chain/chain-sealing.js',
@@ -558,12 +579,5 @@ export const PLANTS: readonly Plant[] = [
     file: 'src/domain/account/refunds.js',
     find: ' && !isBeingPushed(reward)',
     replace: '',
-  },
-  {
-    name: 'walk-records-nothing',
-    fault: 'the daily walk of the provider passes over what no event told',
-    file: 'src/payments/incoming/payment-sync.js',
-    find: 'if (isTold(state, event))',
-    replace: 'if (true)',
   },
 ];

@@ -10,6 +10,7 @@ import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
 import { BilledCustomers } from './billed-customers.js';
 import { MailPeople, switchMailsOn } from './mail-people.js';
+import { ThemeEditors } from './theme-editors.js';
 import { isBilled, PROGRAMS } from './programs.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
@@ -76,6 +77,7 @@ class Round {
   private readonly provider: SimulatedProviderAccount | undefined;
   private readonly customers: BilledCustomers | undefined;
   private readonly mailPeople: MailPeople;
+  private readonly themeEditors: ThemeEditors;
   private readonly scope: Scope;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
@@ -104,6 +106,9 @@ class Round {
       services,
       endpoints,
     });
+    const { scope } = this;
+    const editors = plan.editors ?? 0;
+    this.themeEditors = new ThemeEditors({ world, random, scope, services, editors });
     this.provider = billed ? new SimulatedProviderAccount(() => world.now()) : undefined;
     this.customers =
       this.provider &&
@@ -172,6 +177,7 @@ class Round {
     this.subscribers.start();
     this.customers?.start();
     this.mailPeople.start();
+    this.themeEditors.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -262,6 +268,7 @@ class Round {
     this.subscribers.stop();
     this.customers?.stop();
     this.mailPeople.stop();
+    this.themeEditors.stop();
     await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
@@ -331,6 +338,7 @@ class Round {
       random,
       provider: this.provider,
       mayEventsBeOld: (this.faults.counts.get('clock set forward') ?? 0) > 1,
+      themesAsked: this.themeEditors.asked,
       areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });
