@@ -18,7 +18,7 @@ const KEY_LIVES_MS = 24 * 3_600_000;
 /** Facts of a page of a walk. */
 const PAGE = 3;
 
-export interface BalanceTransaction {
+interface BalanceTransaction {
   readonly id: string;
   readonly customer: string;
   readonly rewardId: string;
