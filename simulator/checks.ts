@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Map as ImmutableMap } from 'immutable';
 import { AccountPostings, POSTED_TYPES, type PostedEvent } from '../src/bookkeeping/postings.js';
-import type { AccountState } from '../src/domain/account/account.state.js';
+import type { AccountState, OpenAccount } from '../src/domain/account/account.state.js';
 import { availableCredit } from '../src/domain/account/redemption.js';
+import { amountLeft, isBeingPushed, unitOf } from '../src/domain/account/reward-state.js';
 import { AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import { bytesOf, HEAP_PER_STREAM } from '../src/command-handling/stream-cache.js';
 import type { Scope } from '../src/domain/scope.js';
@@ -21,11 +22,15 @@ import {
   traceAccounts,
   type TracedAccount,
 } from './promises.js';
+import { brokenPayments } from './payment-promises.js';
 import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
 import { brokenSeals } from './seal-promises.js';
 import type { SeededRandom } from './seeded-random.js';
+import { LOCALES, themeChangesOf, type AskedTheme } from './theme-editors.js';
+import { brokenThemeRows, TracedThemes, unlike } from './theme-promises.js';
 import { brokenWebhooks } from './webhook-promises.js';
+import type { SimulatedProviderAccount } from './simulated-provider.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
 import { keyRowsIn, type SimulatedVault } from './simulated-keys.js';
 import type { Owner } from './virtual-world.js';
@@ -40,8 +45,12 @@ export interface WorldAtRest {
   readonly scope: Scope;
   readonly names: KeyedNames;
   readonly random: SeededRandom;
+  /** Undefined: the tenant has none. */
+  readonly provider: SimulatedProviderAccount | undefined;
   /** All kept answers at once: only the log knows then what a key was used for. */
   readonly areAnswersLost: boolean;
+  /** Changes of themes, by the correlation of each try. */
+  readonly themesAsked: ReadonlyMap<string, AskedTheme>;
   /** The clock jumped so far that events may have been old when they were read. */
   readonly mayEventsBeOld: boolean;
   /** Does something in the name of a process, and waits for it. */
@@ -69,10 +78,14 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...notForgotten(log, shared.vault),
     ...noncesUsedTwice(own),
     ...heldForEver(shared),
+    ...(world.provider === undefined
+      ? []
+      : brokenPayments({ provider: world.provider, accounts, log, lost, now })),
     ...brokenWebhooks(shared, { ...world, log, lost }),
     ...brokenMails(shared, { ...world, log, lost, accounts }),
     ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
     ...(await brokenInProcesses(world, accounts)),
+    ...(await brokenThemes(world, { log, lost })),
     ...(await brokenSeals(world)),
   ];
 }
@@ -92,7 +105,10 @@ const codecOf = (vault: SimulatedVault): EventCodec =>
 
 const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
 
-/** Debits equal credits by the way they are made; what is available must be what can be spent. */
+/**
+ * Debits equal credits by the way they are made; what is available must be what can be spent, or
+ * may be at the provider.
+ */
 function brokenByBooks({ account, events, state }: TracedAccount, now: number): string[] {
   const books = new AccountPostings();
   const balances = new Map<string, number>();
@@ -117,7 +133,7 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
   if (state.status !== 'open') return [];
   return UNITS.flatMap((unit) => {
     const [spendable, booked] = [
-      availableCredit(state, unit, now),
+      availableCredit(state, unit, now) + perhapsPaid(state, unit),
       balances.get(`${unit} available`) ?? 0,
     ];
     return spendable === booked
@@ -125,6 +141,13 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
       : [`${account}: ${spendable} ${unit} can be spent, and ${booked} are in the books`];
   });
 }
+
+/** Nobody spends it until it is known. Credit of the forgotten is forfeited. */
+const perhapsPaid = ({ rewards }: OpenAccount, unit: string): number =>
+  [...rewards.values()]
+    .filter((reward) => isBeingPushed(reward) && reward.pushed?.calls !== null)
+    .filter((reward) => unitOf(reward.value)?.toLowerCase() === unit)
+    .reduce((sum, reward) => sum + amountLeft(reward), 0);
 
 /** Whoever was erased has no key, and no value that opens. */
 function notForgotten(log: readonly Decoded[], vault: SimulatedVault): string[] {
@@ -184,6 +207,22 @@ async function brokenInProcesses(
       }
     });
     broken.push(...overfull(service));
+  }
+  return broken;
+}
+
+/** The theme that is read, and the one that each process decides on, is the one of the log. */
+async function brokenThemes(
+  { services, shared, scope, names, themesAsked: asked, inProcess }: WorldAtRest,
+  of: { readonly log: readonly Decoded[]; readonly lost: readonly Decoded[] },
+): Promise<string[]> {
+  const traced = new TracedThemes({ ...of, scope, names, asked });
+  const broken = [...traced.broken, ...brokenThemeRows(shared.readModels, scope, traced)];
+  if (asked.size === 0) return broken;
+  for (const service of services) {
+    const { owner } = service;
+    const own = await inProcess(owner, () => themeChangesOf(service).ownValues(scope, LOCALES));
+    broken.push(...unlike(own, traced.own).map((what) => `${owner.name}: the theme ${what}`));
   }
   return broken;
 }

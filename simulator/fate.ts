@@ -20,6 +20,8 @@ const BROKEN_ONE_IN = 4;
 /** As long as some calls take: a process that changed something dies at any of its next steps. */
 const DYING_MS = 60;
 
+/** Meanwhile a day may pass. */
+const PROVIDER_AWAY_MS = 30_000;
 /** Longer than a mail is tried again. */
 const MAILS_AWAY_MS = 4 * DAY_MS;
 const LOST_MAX = 20;
@@ -64,6 +66,10 @@ export class Fate {
       'all answers purged': () => shared.answers.purge(0),
       'server away': () => this.outage('away'),
       'server full': () => this.outage('full'),
+      'provider away': () => {
+        shared.outages.begin('provider', 'away');
+        this.later(random.below(PROVIDER_AWAY_MS), () => shared.outages.end('provider'));
+      },
       'mail server away': () => {
         shared.mailServer.awayUntil = world.now() + random.below(MAILS_AWAY_MS);
       },

@@ -57,12 +57,23 @@ export class KnownWorld {
   /** How many rewards of each account were looked at. */
   private readonly looked = new Map<string, number>();
 
-  /** @param creditMax of a reward that a client gives. */
+  /** At the payment provider. */
+  readonly customers: readonly string[];
+  /** Whether accounts are opened with their first user. */
+  readonly opensAccounts: boolean;
+
+  /**
+   * @param creditMax of a reward that a client gives.
+   * @param customers of a connected tenant, at its provider; undefined: there is none.
+   */
   constructor(
     accounts: number,
     readonly creditMax: number,
+    customers?: readonly string[],
   ) {
     this.accounts = Array.from({ length: accounts }, (_, index) => `acc-${index}`);
+    this.customers = customers ?? ['pay-1', 'pay-2'];
+    this.opensAccounts = customers !== undefined;
   }
 
   /** What an accepted request tells. */

@@ -36,7 +36,7 @@ interface CalledFor {
 interface Switched {
   readonly since: number;
   /** Nobody switched it off. */
-  isSteady: boolean;
+  readonly isSteady: boolean;
 }
 
 /**
@@ -69,16 +69,19 @@ const nameOf = (mail: CalledFor | undefined): string =>
   mail === undefined ? 'an unknown mail' : `${mail.type} to ${mail.person} (${mail.id})`;
 
 function switchedBy({ log, lost, scope, names }: Told): ReadonlyMap<string, Switched> {
-  const switched = new Map<string, Switched>();
-  for (const { event, recorded } of [...lost, ...log]) {
-    if (recorded.stream !== names.tenantStream(scope.tenant)) continue;
-    if (event.type !== 'MailSettingsChanged') continue;
-    const { types, at } = event;
-    for (const [type, known] of switched) if (!types.includes(type)) known.isSteady = false;
-    for (const type of types)
-      if (!switched.has(type)) switched.set(type, { since: at, isSteady: true });
-  }
-  return switched;
+  const stream = names.tenantStream(scope.tenant);
+  // Those that are lost were in force, too.
+  const settings = [...lost, ...log].flatMap(({ event, recorded }) =>
+    recorded.stream === stream && event.type === 'MailSettingsChanged' ? [event] : [],
+  );
+  const types = new Set(settings.flatMap((each) => each.types));
+  return new Map(
+    [...types].map((type) => {
+      const on = settings.filter((each) => each.types.includes(type));
+      const since = Math.min(...on.map(({ at }) => at));
+      return [type, { since, isSteady: on.length === settings.length }] as const;
+    }),
+  );
 }
 
 /** By their `Message-ID`. */

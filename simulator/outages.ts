@@ -3,10 +3,11 @@ const SERVER_OF: Readonly<Record<string, Server>> = {
   append: 'log',
   read: 'log',
   keys: 'vault',
+  provider: 'provider',
 };
 
 export const SERVERS = ['log', 'vault', 'database'] as const;
-export type Server = (typeof SERVERS)[number];
+export type Server = (typeof SERVERS)[number] | 'provider';
 /** A full server answers questions, as a read-only one does. */
 export type Outage = 'away' | 'full';
 

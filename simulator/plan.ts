@@ -1,7 +1,7 @@
 import type { Mode } from '../src/domain/scope.js';
 import type { FaultRates } from './faults.js';
 import type { MailSwitching } from './mail-people.js';
-import { PROGRAM_NAMES, type ProgramName } from './programs.js';
+import { BILLED_PROGRAM_NAMES, PROGRAM_NAMES, type ProgramName } from './programs.js';
 import type { SeededRandom } from './seeded-random.js';
 import { WISH_WEIGHTS, type WishWeights } from './wishes.js';
 
@@ -28,6 +28,8 @@ export interface RoundPlan {
   readonly mode?: Mode;
   /** Undefined: off. */
   readonly mails?: MailSwitching;
+  /** Staff who change the theme at once; undefined: none. */
+  readonly editors?: number;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
@@ -97,6 +99,21 @@ const DEATHS: FaultRates = {
 
 const LOSSES: FaultRates = { "the log's end lost": 6 };
 
+/** Of a payment provider, and of what is kept of it. */
+const PAYMENTS: FaultRates = {
+  'provider lost': 12,
+  'provider unanswered': 8,
+  'provider late': 20,
+  'provider busy': 12,
+  'provider failed': 20,
+  'provider failed for good': 30,
+  'provider rubbish': 20,
+  'provider away': 20,
+  'payments lost': 50,
+  'payments unanswered': 50,
+  'payments late': 50,
+};
+
 /** What goes wrong in a round, by name. */
 export const SCENARIOS = {
   calm: {},
@@ -107,6 +124,8 @@ export const SCENARIOS = {
   losses: LOSSES,
   everything: { ...STORES, ...PROCESSES, ...TIME },
   'everything and losses': { ...STORES, ...PROCESSES, ...TIME, ...LOSSES },
+  payments: { ...STORES, ...PROCESSES, ...TIME, ...PAYMENTS },
+  'payments and losses': { ...STORES, ...PROCESSES, ...TIME, ...PAYMENTS, ...LOSSES },
 } as const satisfies Readonly<Record<string, FaultRates>>;
 export type Scenario = keyof typeof SCENARIOS;
 
@@ -121,6 +140,8 @@ const WEIGHTS = {
   losses: 1,
   everything: 4,
   'everything and losses': 1,
+  payments: 0,
+  'payments and losses': 0,
 } as const;
 
 const COMMANDS = 500;
@@ -141,6 +162,7 @@ const MANY_REWARDS: WishWeights = {
 /** Moderations of the same few referrals, whose rewards are redeemed meanwhile. */
 const STORM_ONCE_IN = 12;
 const MAILS_ONCE_IN = 4;
+const EDITORS_ONCE_IN = 5;
 const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
@@ -149,6 +171,16 @@ const MODERATIONS: WishWeights = {
   redeem: 40,
   cancel: 0,
   moderate: 60,
+};
+
+/** `accountsync` is refused there. Referrals, and customers that accounts get. */
+const BILLED: WishWeights = {
+  ...WISH_WEIGHTS,
+  sync: 0,
+  user: 40,
+  code: 20,
+  discount: 8,
+  reward: 3,
 };
 
 /**
@@ -162,6 +194,8 @@ export function nextPlan(
   scenario: Scenario | undefined,
 ): RoundPlan {
   const seed = random.below(2 ** 31);
+  const drawn = scenario ?? random.weighted<Scenario>(WEIGHTS);
+  if (drawn.startsWith('payments')) return billedPlan(random, { seed, left, scenario: drawn });
   const isLong = left >= LONG_ROUND.commands && random.onceIn(LONG_ROUND.once);
   const isMany = !isLong && random.onceIn(MANY_ONCE_IN);
   const isStorm = !isLong && !isMany && random.onceIn(STORM_ONCE_IN);
@@ -178,7 +212,30 @@ export function nextPlan(
     endpoints: random.below(3),
     mode: random.onceIn(4) ? 'test' : 'live',
     mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
-    faults: SCENARIOS[scenario ?? random.weighted<Scenario>(WEIGHTS)],
+    editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
+    faults: SCENARIOS[drawn],
+  };
+}
+
+/** Accounts of a tenant whose payment provider converts and pays. */
+function billedPlan(
+  random: SeededRandom,
+  of: { readonly seed: number; readonly left: number; readonly scenario: Scenario },
+): RoundPlan {
+  return {
+    seed: of.seed,
+    commands: Math.min(of.left, COMMANDS),
+    clients: 3 + random.below(10),
+    processes: 1 + random.below(3),
+    accounts: 3 + random.below(random.oneOf([5, 20])),
+    program: random.oneOf(BILLED_PROGRAM_NAMES),
+    cacheBytes: random.onceIn(3) ? SMALL_CACHE : LARGE_CACHE,
+    creditMax: 500,
+    wishes: { ...BILLED, moderate: random.below(8) },
+    endpoints: random.below(2),
+    mode: random.onceIn(4) ? 'test' : 'live',
+    mails: 'off',
+    faults: SCENARIOS[of.scenario],
   };
 }
 

@@ -19,6 +19,8 @@ const tank = (prefix: string): object => ({
 /** The event that clients post. */
 export const PURCHASE = 'purchase';
 
+const paid = { currency: 'USD', payTo: 'provider' };
+
 /** The programs of the simulated tenants, one a round. */
 export const PROGRAMS = {
   default: DEFAULT_PROGRAM,
@@ -66,6 +68,36 @@ export const PROGRAMS = {
       },
     ],
   },
+  'billed: credit for both': {
+    id: 'default',
+    refundDays: 1,
+    referredReward: credit(300, paid),
+    referrerReward: credit(200, { ...paid, when: 'STARTED' }),
+  },
+  'billed: a discount': {
+    id: 'default',
+    refundDays: 1,
+    referredReward: {
+      type: 'PCT_DISCOUNT',
+      discountPercent: 10,
+      monthsDiscountIsValid: 3,
+      payTo: 'provider',
+    },
+    referrerReward: credit(200, paid),
+  },
+  'billed: late and moderated': {
+    id: 'default',
+    refundDays: 30,
+    referredReward: credit(300, { ...paid, delayDays: 1, validDays: 2 }),
+    referrerReward: credit(200, paid),
+    moderation: { referred: 'PENDING', referrer: 'PENDING' },
+  },
 } as const satisfies Readonly<Record<string, ProgramDocument>>;
 export type ProgramName = keyof typeof PROGRAMS;
-export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
+
+/** Whether its tenant is connected to a payment provider. */
+export const isBilled = (program: ProgramName): boolean => program.startsWith('billed');
+
+const names = Object.keys(PROGRAMS) as readonly ProgramName[];
+export const PROGRAM_NAMES = names.filter((name) => !isBilled(name));
+export const BILLED_PROGRAM_NAMES = names.filter(isBilled);

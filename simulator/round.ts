@@ -1,17 +1,20 @@
 import { createHash, type Hash } from 'node:crypto';
 import { TenantCommands } from '../src/command-handling/tenant-commands.js';
 import type { Scope } from '../src/domain/scope.js';
-import { enterWorld } from '../src/foundation/world.js';
+import { enterWorld, newId } from '../src/foundation/world.js';
 import { KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { brokenPromises } from './checks.js';
 import { Fate } from './fate.js';
 import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
-import { PROGRAMS } from './programs.js';
+import { BilledCustomers } from './billed-customers.js';
 import { MailPeople, switchMailsOn } from './mail-people.js';
+import { ThemeEditors } from './theme-editors.js';
+import { isBilled, PROGRAMS } from './programs.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
+import { SimulatedProviderAccount, WEBHOOK_SECRET } from './simulated-provider.js';
 import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
 import { Owner, VirtualWorld } from './virtual-world.js';
 import { Subscribers } from './subscribers.js';
@@ -70,7 +73,11 @@ class Round {
   private readonly requests: Requests;
   private readonly fate: Fate;
   private readonly subscribers: Subscribers;
+  /** Undefined: the tenant has no payment provider. */
+  private readonly provider: SimulatedProviderAccount | undefined;
+  private readonly customers: BilledCustomers | undefined;
   private readonly mailPeople: MailPeople;
+  private readonly themeEditors: ThemeEditors;
   private readonly scope: Scope;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
@@ -84,7 +91,9 @@ class Round {
     this.world = new VirtualWorld(this.random);
     this.faults = new Faults(this.random, plan.faults);
     this.shared = new SharedStores(this.world, this.random.uuid());
-    this.known = new KnownWorld(plan.accounts, plan.creditMax);
+    const customers = Array.from({ length: plan.accounts }, (_, index) => `cus-${index}`);
+    const billed = isBilled(plan.program);
+    this.known = new KnownWorld(plan.accounts, plan.creditMax, billed ? customers : undefined);
     const { world, random, faults, shared, services } = this;
     const startProcess = (): SimulatedService => this.startProcess();
     this.fate = new Fate({ world, random, faults, shared, services, startProcess });
@@ -97,6 +106,20 @@ class Round {
       services,
       endpoints,
     });
+    const { scope } = this;
+    const editors = plan.editors ?? 0;
+    this.themeEditors = new ThemeEditors({ world, random, scope, services, editors });
+    this.provider = billed ? new SimulatedProviderAccount(() => world.now()) : undefined;
+    this.customers =
+      this.provider &&
+      new BilledCustomers({
+        world,
+        random,
+        tenant: TENANT,
+        provider: this.provider,
+        customers,
+        services,
+      });
     this.mailPeople = new MailPeople({
       world,
       random,
@@ -148,10 +171,13 @@ class Round {
     const { world, plan } = this;
     for (let n = 0; n < plan.processes; n++) this.services.push(this.startProcess());
     await this.createTenant();
+    await this.connect();
     this.shared.log.keepSoFar();
     this.fate.start();
     this.subscribers.start();
+    this.customers?.start();
     this.mailPeople.start();
+    this.themeEditors.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -171,6 +197,7 @@ class Round {
         pageSize: this.random.oneOf(PAGES),
         pieceRowsMax: this.random.oneOf(PIECES),
       },
+      provider: this.provider,
       sendsMails: this.sendsMails,
       onChange: (by) => this.fate.meets(by),
     });
@@ -183,7 +210,7 @@ class Round {
     const tenants = this.tenantsOf(service);
     const tenant = {
       alias: TENANT,
-      programType: 'API_ONLY' as const,
+      programType: this.provider ? ('PAYMENT_PROVIDER' as const) : ('API_ONLY' as const),
       openEndpoints: true,
       program: PROGRAMS[this.plan.program],
     };
@@ -192,6 +219,23 @@ class Round {
       await untilDone(() => tenants.create(tenant));
       const mailed = { names: this.names, accounts: this.known.accounts };
       if (this.sendsMails) await untilDone(() => switchMailsOn(tenants, TENANT, mailed));
+    });
+  }
+
+  /** To the payment provider. */
+  private async connect(): Promise<void> {
+    if (this.provider === undefined) return;
+    const { payments, owner } = this.random.oneOf(this.services);
+    const actor = { kind: 'system', id: 'simulator' } as const;
+    const named = { correlationId: 'connect', causationId: 'connect', actor, idempotency: null };
+    const credentials = { secretKey: 'a key', webhookSecret: WEBHOOK_SECRET, apiBase: null };
+    await this.inProcess(owner, async () => {
+      for (;;) {
+        const meta = { scope: this.scope, commandId: newId(), ...named };
+        const asked = { provider: 'stripe', ...credentials } as const;
+        const done = await payments?.connections.connect(meta, asked, 0).catch(() => undefined);
+        if (done !== undefined) return;
+      }
     });
   }
 
@@ -222,7 +266,9 @@ class Round {
   private async rest(): Promise<void> {
     this.faults.calm();
     this.subscribers.stop();
+    this.customers?.stop();
     this.mailPeople.stop();
+    this.themeEditors.stop();
     await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
@@ -240,7 +286,7 @@ class Round {
 
   /** Until policies and jobs have had nothing to do for a while. */
   private async quiet(): Promise<void> {
-    const { log, policies, jobs, readModels, webhooks, mails } = this.shared;
+    const { log, policies, jobs, readModels, webhooks, mails, payments } = this.shared;
     let since = this.world.elapsed();
     let { head } = log;
     const due = (): number =>
@@ -259,7 +305,8 @@ class Round {
         !areRowsReady() ||
         mails.isBusy ||
         policies.rows.length > 0 ||
-        due() > 0
+        due() > 0 ||
+        payments.due > 0
       ) {
         since = this.world.elapsed();
         ({ head } = log);
@@ -272,7 +319,7 @@ class Round {
         `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
           `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
           `mails ${mails.isBusy ? 'wait' : 'are done'}, webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
-          `${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
+          `${payments.due} accounts and walks of the provider due, ${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
           `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },
       );
@@ -289,7 +336,9 @@ class Round {
       scope: this.scope,
       names,
       random,
+      provider: this.provider,
       mayEventsBeOld: (this.faults.counts.get('clock set forward') ?? 0) > 1,
+      themesAsked: this.themeEditors.asked,
       areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });

@@ -22,6 +22,13 @@ import { CommandGateway } from '../src/http/writing/command-gateway.js';
 import { OwnWrites } from '../src/http/writing/own-writes.js';
 import { Writes } from '../src/http/writing/writes.js';
 import { KeptAnswers } from '../src/kept-answers/kept-answers.js';
+import { DailySyncs } from '../src/payments/incoming/daily-syncs.js';
+import { PaymentEvents, recorderOf } from '../src/payments/incoming/payment-events.js';
+import { PaymentNotes } from '../src/payments/incoming/payment-notes.js';
+import { endWaitedKeys } from '../src/payments/incoming/waited-keys.js';
+import { RewardPayments } from '../src/payments/outgoing/reward-payments.js';
+import { RewardPusher } from '../src/payments/outgoing/reward-pusher.js';
+import { PaymentConnections } from '../src/payments/payment-connections.js';
 import { POLICIES } from '../src/policies/policies.js';
 import { PolicyRunner } from '../src/policies/policy-runner.js';
 import type { ReadingOptions } from '../src/policies/reading-events.js';
@@ -42,6 +49,12 @@ import { openMailing, type Mailing } from './mailing.js';
 import { Outages } from './outages.js';
 import { JobTable, SimulatedJobs } from './simulated-jobs.js';
 import { settleSimulatedLoss } from './simulated-loss.js';
+import {
+  simulatedPaymentWork,
+  simulatedProviderRows,
+  SimulatedPaymentTable,
+} from './simulated-payments.js';
+import { SimulatedProvider, type SimulatedProviderAccount } from './simulated-provider.js';
 import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
 import { SimulatedMailServer } from './simulated-mail-server.js';
 import { SimulatedMailTable } from './simulated-mails.js';
@@ -71,6 +84,7 @@ export const NAMES_KEY = Buffer.alloc(32, 1);
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
 const ANSWERS_KEY = Buffer.alloc(32, 3);
 const ENDPOINTS_KEY = Buffer.alloc(32, 5);
+const CONNECTIONS_KEY = Buffer.alloc(32, 7);
 
 const storesAway = (): Error => new StoreAway('the simulated database is away');
 
@@ -86,6 +100,7 @@ export class SharedStores {
   readonly mails: SimulatedMailTable;
   readonly mailServer = new SimulatedMailServer();
   readonly seals = new SimulatedSealTable();
+  readonly payments: SimulatedPaymentTable;
   readonly outages = new Outages();
   readonly processes = new Set<SimulatedService>();
 
@@ -96,6 +111,7 @@ export class SharedStores {
     this.answers = new SimulatedAnswerTable(clock);
     this.policies = new SimulatedPolicyTable(clock);
     this.webhooks = new SimulatedWebhookTable(clock);
+    this.payments = new SimulatedPaymentTable(clock, this.answers.present);
     const { present } = this.answers;
     this.mails = new SimulatedMailTable({ clock, present, head: () => this.log.head });
   }
@@ -110,6 +126,8 @@ export interface ServiceParts {
   readonly rememberedBytes: number;
   /** Events of a batch of the read models, and rows of a piece of an erasure. */
   readonly batches: { readonly pageSize: number; readonly pieceRowsMax: number };
+  /** Of the tenant; undefined: it has none. */
+  readonly provider?: SimulatedProviderAccount | undefined;
   readonly sendsMails: boolean;
   /** Called at each change of a store by this process. */
   readonly onChange: (by: SimulatedService) => void;
@@ -120,6 +138,16 @@ interface FollowerParts {
   readonly codec: EventCodec;
   readonly settle: () => Promise<void>;
   readonly locks: SimulatedLocks;
+}
+
+/** What calls the payment provider, and is called by it. */
+interface SimulatedPayments {
+  readonly connections: PaymentConnections;
+  readonly events: PaymentEvents;
+  readonly plans: RewardPayments;
+  readonly notes: PaymentNotes;
+  readonly pusher: RewardPusher;
+  readonly syncs: DailySyncs;
 }
 
 /** One process of the service: the code that ships, on simulated stores. */
@@ -136,6 +164,8 @@ export class SimulatedService {
   readonly webhooks: WebhookFollower;
   readonly mailing: Mailing;
   readonly subscriptions: WebhookSubscriptions;
+  /** Undefined: the tenant has no provider. */
+  readonly payments: SimulatedPayments | undefined;
   readonly seals: SealStores;
   /** Each on a connection of its own. */
   readonly locks: readonly SimulatedLocks[];
@@ -191,6 +221,7 @@ export class SimulatedService {
       logger: SILENT,
       onLost: ({ from }) => settle(from),
     });
+    this.payments = this.openPayments(line);
     this.mailing = this.openMailing(line, codec);
     this.policies = this.openPolicies({ line, settle, locks: locks.policies });
     this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
@@ -250,9 +281,41 @@ export class SimulatedService {
       isUnavailable: isOutage,
       logger: SILENT,
       carryOut: carryOutReactions(this.commands, this.jobs, this.streams, {
+        providers: this.payments?.notes,
+        payments: this.payments?.plans,
         mails: this.mailing.plans,
       }),
     });
+  }
+
+  private openPayments(line: Connection): SimulatedPayments | undefined {
+    const { provider: account, faults, id } = this.parts;
+    if (account === undefined) return undefined;
+    const { commands, streams, names, keys } = this;
+    const { tenants } = this.handling;
+    const work = simulatedPaymentWork(this.shared.payments, line, id);
+    const rows = simulatedProviderRows(this.shared.payments, line);
+    const sealer = new FixedSealer(CONNECTIONS_KEY);
+    const connections = new PaymentConnections({ commands, tenants, sealer, keys });
+    const calls = new SimulatedProvider({ account, line, faults });
+    const provider = (): Promise<SimulatedProvider> => Promise.resolve(calls);
+    const common = { tenants, connections, provider, streams, names, logger: SILENT };
+    const { announceErasure: announce } = this.announcements(line);
+    const forget = (gone: readonly SubjectId[]): void => this.forget(gone);
+    return {
+      connections,
+      events: new PaymentEvents({ commands, connections, provider }),
+      plans: new RewardPayments({ work, tenants, streams }),
+      notes: new PaymentNotes(rows, names),
+      pusher: new RewardPusher({ ...common, work, commands }),
+      syncs: new DailySyncs({
+        ...common,
+        rows,
+        presence: { id },
+        record: recorderOf(commands),
+        endWaitedKeys: () => endWaitedKeys({ rows, streams, keys, forget, announce }),
+      }),
+    };
   }
 
   private openWebhooks({ line, settle, locks }: FollowerParts): WebhookFollower {
@@ -339,6 +402,10 @@ export class SimulatedService {
       this.webhooks.start();
       if (this.parts.sendsMails) this.mailing.sender.start();
       this.sealer.start();
+      const { payments } = this;
+      if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.look();
+      payments?.syncs.start();
+      payments?.pusher.start();
       this.jobs.start(world, this.jobHandlers(), isStoreAway);
     });
   }
@@ -355,7 +422,15 @@ export class SimulatedService {
       checkErasures: nothing,
       finishKeyRotation: () => Promise.resolve(),
       repeatJobs: (since) =>
-        repeatJobs({ log: this.log, decode: this.decode, jobs: this.jobs }, since),
+        repeatJobs(
+          {
+            log: this.log,
+            decode: this.decode,
+            jobs: this.jobs,
+            payments: this.payments?.plans,
+          },
+          since,
+        ),
     });
   }
 

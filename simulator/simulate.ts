@@ -99,6 +99,7 @@ function plantAll(name: string, commands: number): number {
         fileURLToPath(import.meta.url),
         `--seed=${seed}`,
         `--commands=${commands}`,
+        ...(scenario === undefined ? [] : [`--scenario=${scenario}`]),
       ],
       { env: { ...process.env, SIMULATE_PLANTED: plant.name }, encoding: 'utf8' },
     );

@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { ThemeEvent } from '../src/domain/theme/theme.decider.js';
 import type { WebhookEvent } from '../src/domain/tenant/webhook-endpoints.js';
 import type { Scope } from '../src/domain/scope.js';
 import type { Decoded } from '../src/event-log/codec.js';
@@ -6,6 +7,7 @@ import { accountRefOf, type KeyedNames } from '../src/privacy/keyed-names.js';
 import {
   announcedBy,
   announcedByEach,
+  announcedByTheme,
   type Announced,
 } from '../src/webhooks/payloads/announced.js';
 import type { SharedStores } from './service.js';
@@ -75,6 +77,8 @@ function expectedRows(
     })),
   );
   const toldOf = new Map(accounts.map(({ recorded }, index) => [recorded.id, last[index] ?? []]));
+  for (const { recorded, event } of log.filter(isThemes))
+    toldOf.set(recorded.id, announcedByTheme(event as ThemeEvent));
   // A page that ends within an append tells the balance there, too.
   const isLast = (id: string, one: Announced): boolean =>
     (toldOf.get(id) ?? []).some((other) => JSON.stringify(other) === JSON.stringify(one));
@@ -87,11 +91,12 @@ function expectedRows(
     // By its place: the clock may have been set back.
     ended.set(endpointId, Math.max(ended.get(endpointId) ?? 0, position(recorded.position)));
   }
-  for (const { event, recorded } of log) {
+  for (const decoded of log) {
+    const { event, recorded } = decoded;
     if (recorded.stream === tenant) follow(event as WebhookEvent, states);
-    if (accountRefOf(recorded.stream) === undefined) continue;
+    const announced = announcedOf(decoded);
     for (const [endpointId, state] of states)
-      for (const one of state === 'ACTIVE' ? announcedBy(event as AccountEvent) : [])
+      for (const one of state === 'ACTIVE' ? announced : [])
         expected.set(nameOfRow(recorded.id, endpointId, one), {
           what: event.type,
           mayBeMissing:
@@ -101,6 +106,16 @@ function expectedRows(
         });
   }
   return { expected, states };
+}
+
+const isThemes = ({ event }: Decoded): boolean =>
+  event.type === 'ThemePublished' || event.type === 'ThemeRemoved';
+
+/** What an event of any kind announces; of a round: nothing of exports. */
+function announcedOf(decoded: Decoded): readonly Announced[] {
+  const { event, recorded } = decoded;
+  if (isThemes(decoded)) return announcedByTheme(event as ThemeEvent);
+  return accountRefOf(recorded.stream) === undefined ? [] : announcedBy(event as AccountEvent);
 }
 
 function follow(

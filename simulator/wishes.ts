@@ -15,7 +15,6 @@ const DAY_MS = 86_400_000;
 const ACTIONS = ['APPROVED', 'DENIED', 'REFERRED_DENIED', 'REFERRER_DENIED'] as const;
 /** Codes that several people want. */
 const WANTED_CODES = ['GOLD', 'gold', 'SILVER'] as const;
-const PROVIDER_IDS = ['pay-1', 'pay-2'] as const;
 const BATCHES = ['batch-01', 'batch-02'] as const;
 const NEWEST_REWARDS = 20;
 const NEWEST_CODES = 10;
@@ -71,13 +70,16 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
   user: ({ random, known, userId, accountId }) => ({
     type: 'UpsertUser',
     userId,
+    ...(known.opensAccounts && { openAccount: accountId }),
     changes: {
       firstName: random.oneOf(['Ann', 'Bea', 'Cid']),
       email: addressOf(userId, accountId),
     },
     referralCode: random.onceIn(4) ? random.oneOf(WANTED_CODES) : undefined,
     referralCodes: {},
-    paymentProviderId: random.onceIn(6) ? random.oneOf(PROVIDER_IDS) : undefined,
+    paymentProviderId: random.onceIn(known.opensAccounts ? 3 : 6)
+      ? random.oneOf(known.customers)
+      : undefined,
     codes: someCodes(random, known, accountId),
   }),
   code: ({ random, known, userId, accountId }) => {
@@ -91,7 +93,7 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     return {
       type: 'ApplyDiscount',
       code: codes.length > 0 ? random.oneOf(codes) : 'NONE',
-      paymentProviderId: random.oneOf(PROVIDER_IDS),
+      paymentProviderId: random.oneOf(known.customers),
     };
   },
   block: ({ random, userId }) => ({
@@ -171,7 +173,8 @@ export function nextWish(
 ): Wish {
   // Without people most requests are refused.
   const isEmpty = known.people.length < known.accounts.length && random.onceIn(2);
-  const kind = isEmpty ? random.oneOf(['sync', 'user'] as const) : random.weighted(weights);
+  const making = weights.sync > 0 ? (['sync', 'user'] as const) : (['user'] as const);
+  const kind = isEmpty ? random.oneOf(making) : random.weighted(weights);
   if (kind === 'moderate' && known.referrals.length > 0) {
     const many = random.onceIn(8) ? 100 : 4;
     const choices = random.onceIn(3) ? known.referrals : known.referrals.slice(-NEWEST_REFERRALS);

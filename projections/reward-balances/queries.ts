@@ -93,61 +93,6 @@ export class RewardBalanceQueries {
     }
     return [...balances.values()].sort(byTypeThenUnit).map(balanceFacts);
   }
-
-  /** The available credit of all accounts at `now`, exact, by unit as first spelled. */
-  async outstanding(
-    { tenant, mode }: Scope,
-    now: number,
-  ): Promise<readonly { readonly unit: string; readonly amount: bigint }[]> {
-    const found = await this.reads.first({
-      name: 'outstanding',
-      prepared: false,
-      slowOf: tenant,
-      values: { tenant, mode, type: 'CREDIT' as const, now },
-      build: (rm, given, gone) =>
-        rm.selectNoFrom((eb) => {
-          const summed = eb
-            .selectFrom('reward_balances')
-            .select('unit_key')
-            .select((row) =>
-              // Raw: the builder has no place of an array.
-              sql<string>`(array_agg(${row.ref('unit')} order by ${row.ref('date_created')}))[1]`.as(
-                'unit',
-              ),
-            )
-            .select((row) => sql<string>`sum(${row.ref('available_credit')})::text`.as('amount'))
-            .where('tenant', '=', given.tenant)
-            .where('mode', '=', given.mode)
-            .where('type', '=', given.type)
-            .where((row) => row.not(gone.is(row.ref('person'))))
-            .groupBy('unit_key')
-            .orderBy('unit_key');
-          // Of a date that no event records yet: `atTime` and `contribution`, of credit alone.
-          const due = eb
-            .selectFrom('balance_items')
-            .select('unit_key')
-            .select((row) =>
-              sql<string>`sum(case when ${row.ref('phase')} = 'AVAILABLE' then ${row.ref('redeemed')} - ${row.ref('assigned')}
-                when ${row.ref('date_expires')} <= ${given.now} or ${row.ref('redeems_automatically')} then 0
-                else ${row.ref('assigned')} - ${row.ref('redeemed')} end)::text`.as('amount'),
-            )
-            .where('due_at', '<=', given.now)
-            .where('tenant', '=', given.tenant)
-            .where('mode', '=', given.mode)
-            .where('type', '=', given.type)
-            .where((row) => row.not(gone.is(row.ref('person'))))
-            .groupBy('unit_key');
-          return jsonBuildObject({ units: jsonArrayFrom(summed), due: jsonArrayFrom(due) }).as(
-            'json',
-          );
-        }),
-    });
-    const changes = new Map(found?.due.map(({ unit_key: key, amount }) => [key, BigInt(amount)]));
-    return (found?.units ?? []).map(({ unit_key: key, unit, amount }) => ({
-      unit,
-      amount: BigInt(amount) + (changes.get(key) ?? 0n),
-    }));
-  }
 }
 
 const FIGURES: readonly (keyof Figures)[] = [

@@ -60,6 +60,22 @@ const ADDS: Readonly<Record<Movement, boolean>> = {
   cancelled: false,
 };
 
+/** What a posting did to available credit; undefined: nothing. */
+export function movementOf(
+  posting: Posting,
+): { readonly movement: Movement; readonly amount: number } | undefined {
+  const effect = effectOnAvailable(posting);
+  return effect === 0 ? undefined : movedBy(posting, effect);
+}
+
+function movedBy(
+  { debit, credit }: Posting,
+  effect: number,
+): { readonly movement: Movement; readonly amount: number } {
+  const movement = effect > 0 ? FROM[debit] : TO[credit];
+  return { movement, amount: ADDS[movement] ? effect : -effect };
+}
+
 interface UnitSums {
   readonly unit: string;
   opening: bigint;
@@ -90,8 +106,8 @@ export class RollForwardSums {
     }
     if (isLate(posting)) sums.recordedLate += 1;
     if (effect === 0) return;
-    const movement = effect > 0 ? FROM[posting.debit] : TO[posting.credit];
-    sums.moved[movement] += ADDS[movement] ? BigInt(effect) : -BigInt(effect);
+    const { movement, amount: moved } = movedBy(posting, effect);
+    sums.moved[movement] += BigInt(moved);
   }
 
   addOverdue(unitKey: string, spelled: string): void {

@@ -11,6 +11,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { AccountQueries } from '../../projections/accounts/queries.js';
+import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ExportQueries } from '../../projections/exports/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
@@ -256,6 +257,7 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
     value(RewardQueries, new RewardQueries(reads('rewards'))),
     value(RewardBalanceQueries, new RewardBalanceQueries(reads('reward-balances'))),
     value(ExportQueries, new ExportQueries(reads('exports'))),
+    value(DailyFigureQueries, new DailyFigureQueries(reads('daily-figures'))),
     value(ThemeQueries, new ThemeQueries(reads('themes'))),
     made(Themes, [ThemeQueries], (stored: ThemeQueries) => new Themes(stored)),
   ];

@@ -16,6 +16,8 @@ import { UnreadableRetries } from '../operations/projections/unreadable-retries.
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';
 import { Mails } from '../mails/mails.js';
 import { PaymentNotes } from '../payments/incoming/payment-notes.js';
+import { providerRows } from '../payments/incoming/payment-rows.js';
+import { workAsks } from '../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { Jobs, type JobsObserver } from '../policies/jobs.js';
 import { POLICIES } from '../policies/policies.js';
@@ -99,7 +101,8 @@ export function makeFollowers(
   const jobs = jobsOf(parts, { logger });
   const mails = mailsOf(parts, { config, logger });
   const guard = new EndpointGuard({ allowed: config.webhookAllowCidrs });
-  const payments = new RewardPayments({ pool, tenants: core.tenants, streams: core.streams });
+  const { tenants, streams } = core;
+  const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
   const sealing = new ChainSealing({
     seals: sealsIn(pool),
     log,
@@ -168,7 +171,7 @@ function policiesOf(
     logger,
     carryOut: carryOutReactions(core.commands, takers.jobs, core.streams, {
       mails: takers.mails?.plans,
-      providers: new PaymentNotes(pool, core.names),
+      providers: new PaymentNotes(providerRows(pool), core.names),
       payments: takers.payments,
     }),
     settle: () => watched.loss.settle(),
@@ -201,6 +204,8 @@ function jobsOf(
 ): Jobs {
   const { commands, moderations, erasures, pool, log, keys, codec, keyring, masterKey } =
     stores.core;
+  const { tenants, streams } = stores.core;
+  const payments = new RewardPayments({ work: workAsks(pool), tenants, streams });
   const readModels = new ScrubbedGenerations({
     pool,
     log,
@@ -219,7 +224,7 @@ function jobsOf(
       if (await settleRotation(jobsPool, keyring))
         await retireOldKeys(jobsPool, masterKeyId(masterKey));
     },
-    repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs }, since),
+    repeatJobs: (since) => repeatJobs({ log, decode: decodeAny(codec), jobs, payments }, since),
   });
   const jobs = new Jobs(jobsPool, stores.presence, {
     handlers,

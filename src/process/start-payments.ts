@@ -3,12 +3,14 @@ import { PushQueries } from '../../projections/rewards/queries.js';
 import type { Core } from '../core/core.js';
 import { DailySyncs, type SeenSync } from '../payments/incoming/daily-syncs.js';
 import { PaymentEvents, recorderOf, type Received } from '../payments/incoming/payment-events.js';
+import { providerRows } from '../payments/incoming/payment-rows.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
 import { RewardPusher, type SeenPush } from '../payments/outgoing/reward-pusher.js';
 import { paymentFigures, type PaymentFigures } from '../payments/payment-figures.js';
 import type { PaymentProvider } from '../payments/payment-provider.js';
+import { announceErasure } from '../postgres/erasure-announcements.js';
 import { LiveReads } from '../projecting/following/live-reads.js';
 import { LiveGenerations } from '../projecting/generations/live-generations.js';
 import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
@@ -66,8 +68,9 @@ export function makePaymentsWork(
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): PaymentsWork {
   const { tenants, payments: connections, streams, names } = core;
+  const rows = providerRows(pool);
   const syncs = new DailySyncs({
-    pool,
+    rows,
     tenants,
     connections,
     streams,
@@ -78,7 +81,13 @@ export function makePaymentsWork(
     record: recorderOf(core.commands),
     onEnd: (end) => observe.sync(end),
     endWaitedKeys: () =>
-      endWaitedKeys({ pool, streams, keys: core.keys, forget: (gone) => core.forget(gone) }),
+      endWaitedKeys({
+        rows,
+        streams,
+        keys: core.keys,
+        forget: (gone) => core.forget(gone),
+        announce: (gone) => announceErasure(pool, gone),
+      }),
   });
   const { commands } = core;
   const pusher = new RewardPusher({

@@ -59,6 +59,10 @@ function erasureHandler({ atOnce }: Forgetting): EventHandler<ProjectedEvent> {
       const erasure = forgottenBy(event);
       return erasure && atOnce ? atOnce.keys(erasure) : [];
     },
+    furtherKeys(event, rows) {
+      const erasure = forgottenBy(event);
+      return erasure ? (atOnce?.furtherKeys?.(erasure, rows) ?? []) : [];
+    },
     apply(event, rows) {
       const erasure = forgottenBy(event);
       if (erasure) atOnce?.clean(erasure, rows);

@@ -110,6 +110,8 @@ export interface Forgotten {
 
 /** One of the two events of an erasure. */
 export interface Erasure extends Forgotten {
+  /** Of the event, epoch milliseconds. */
+  readonly at: number;
   /** Only the request deletes the account: at the completion it may be open again. */
   readonly deletesAccount: boolean;
 }
@@ -126,6 +128,8 @@ export interface Forgetting {
    */
   readonly atOnce?: {
     keys(erasure: Erasure): readonly RowKey[];
+    /** Further rows that only a loaded row can name. */
+    furtherKeys?(erasure: Erasure, rows: Pick<Rows, 'get'>): readonly RowKey[];
     clean(erasure: Erasure, rows: Rows): void;
   };
   lookups(forgotten: Forgotten): readonly Lookup[];
@@ -182,7 +186,7 @@ export const ERASURES = [
 /** The people that an event forgets; undefined: not an event of an erasure. */
 export function forgottenBy({ event, tenant, mode, accountRef }: LedgerEvent): Erasure | undefined {
   if (event.type !== 'ErasureRequested' && event.type !== 'ErasureCompleted') return undefined;
-  const { type, erasureId, persons, account } = event;
+  const { type, at, erasureId, persons, account } = event;
   const deletesAccount = type === 'ErasureRequested' && account !== null;
-  return { erasureId, tenant, mode, accountRef, persons: new Set(persons), deletesAccount };
+  return { at, erasureId, tenant, mode, accountRef, persons: new Set(persons), deletesAccount };
 }

@@ -10,7 +10,7 @@ const LINES_MAX = 300;
 /** An address is looked for from each letter of a word on. */
 const WORD_CHARACTERS_MAX = 1_000;
 /** Squares of the lengths of words with `@`: 19 of 1 000 took as long as 36 built-in mails. */
-const ADDRESS_SQUARES_MAX = 2_000_000;
+const ADDRESS_SQUARES_MAX = 1_000_000;
 /** Marks of lists and quotes at the beginning of a line, of all lines, and behind variables. */
 const CONTAINERS_OF_LINE_MAX = 6;
 const CONTAINERS_MAX = 150;

@@ -25,6 +25,7 @@ export class ThemeChanges {
   constructor(
     private readonly commands: Commands,
     private readonly journal: ThemeJournal,
+    private readonly loadFaults: () => Promise<FaultsOf> = faultsBySchema,
   ) {}
 
   /** Replaces the own values of a locale (null: the default). */
@@ -34,13 +35,14 @@ export class ThemeChanges {
     values: unknown,
     by?: Personal<string>,
   ): Promise<ThemeOutcome> {
-    const check = await loadCheck();
+    const check = checkBy(await this.loadFaults());
     return this.send(meta, { locale, ...byOf(by), apply: () => check(values, true) });
   }
 
   /** Why these values would not be taken; undefined: they would. */
   async refusalOf(values: unknown): Promise<Refused | undefined> {
-    const checked = (await loadCheck())(values, true);
+    const check = checkBy(await this.loadFaults());
+    const checked = check(values, true);
     return 'refused' in checked ? checked : undefined;
   }
 
@@ -49,7 +51,7 @@ export class ThemeChanges {
    * built-in ones: so it is shown.
    */
   async patch(meta: CommandMeta, locale: string | null, patch: unknown): Promise<ThemeOutcome> {
-    const check = await loadCheck();
+    const check = checkBy(await this.loadFaults());
     return this.send(meta, {
       locale,
       apply: (values) => {
@@ -78,7 +80,7 @@ export class ThemeChanges {
       readonly by: Personal<string>;
     },
   ): Promise<ThemeOutcome> {
-    const check = await loadCheck();
+    const check = checkBy(await this.loadFaults());
     return this.send(meta, {
       locale,
       by,
@@ -119,21 +121,26 @@ export class ThemeChanges {
 const byOf = (by: Personal<string> | undefined): Pick<ThemeEdit, 'by'> =>
   by === undefined ? {} : { by };
 
+/** What is wrong with a theme's values, one line for each fault. */
+type FaultsOf = (values: unknown, of: { readonly isWhole: boolean }) => readonly string[];
+
 type Check = (values: unknown, isWhole: boolean) => EditedTheme | Refused;
 
 /** Loaded with the first change: most commands of operators need neither schema nor templates. */
-async function loadCheck(): Promise<Check> {
-  const { themeFaults } = await import('./theme-faults.js');
-  return (values, isWhole) => {
+const faultsBySchema = async (): Promise<FaultsOf> =>
+  (await import('./theme-faults.js')).themeFaults;
+
+const checkBy =
+  (faultsOf: FaultsOf): Check =>
+  (values, isWhole) => {
     const bytes = bytesOf(values);
     if (bytes === undefined) return refused('THEME_INVALID', '/ is nested too deep');
     if (bytes > THEME_BYTES_MAX) return refused('THEME_TOO_LARGE');
-    const faults = themeFaults(values, { isWhole });
+    const faults = faultsOf(values, { isWhole });
     if (faults.length > 0) return refused('THEME_INVALID', ...faults);
     if (!isMembers(values)) throw new Error('the schema takes nothing but objects');
     return { values, bytes };
   };
-}
 
 /** As compact JSON. Undefined: nested deeper than the stack is. */
 function bytesOf(values: unknown): number | undefined {

@@ -1,8 +1,11 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { clientAddress, countedAddress, trustOf } from '../../src/http/edge/client-address.js';
 import { Exchanges } from '../../src/http/edge/exchanges.js';
+import { enterWorld } from '../../src/foundation/world.js';
 import { FailedCredentials } from '../../src/http/edge/failed-credentials.js';
+import { HeldRefusals } from '../../src/http/edge/held-refusals.js';
 import { eventually } from '../support/embedded.js';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
@@ -342,6 +345,84 @@ describe('failed credentials', () => {
     expect([limited('a'), limited('b'), limited('b')]).toEqual(['1', undefined, '1']);
     now += 1_000;
     expect([limited('a'), limited('a'), limited('a')]).toEqual([undefined, undefined, '60']);
+  });
+});
+
+describe('what unknown callers are refused', () => {
+  const anonymous = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const refused = { headers: {} };
+  /** Sends what is held. */
+  let held: (() => void)[];
+  let leave: () => void;
+  beforeEach(() => {
+    held = [];
+    leave = enterWorld({
+      now: () => Date.now(),
+      elapsed: () => performance.now(),
+      after: (ms, call) => {
+        if (ms === 100) held.push(call);
+        const timer = ms === 100 ? undefined : setTimeout(call, ms).unref();
+        return () => clearTimeout(timer);
+      },
+      uuid: () => randomUUID(),
+      bytes: (length) => randomBytes(length),
+      below: () => 0,
+    });
+  });
+  afterEach(() => leave());
+
+  test.each([
+    ['without credentials', `${API}/whoami`, {}, 401],
+    ['with wrong ones', `${API}/whoami`, { authorization: basic(':wrong') }, 401],
+    ['of an unknown tenant', '/api/v1/nobody/whoami', LIVE, 404],
+    ['at an unknown path', '/nothing', LIVE, 404],
+  ])(
+    'is held beyond the limit of their address (%s), and good callers behind it are answered',
+    async (_name, path, headers, status) => {
+      const started = await start({ failedCredentialsPerMinute: 2 });
+      for (let n = 0; n < 2; n++)
+        expect(await statusOf(started, `${API}/whoami`, refused)).toBe(401);
+      const answer = statusOf(started, path, { headers });
+      await eventually(async () => held.length === 1);
+      expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+      expect(await statusOf(started, `${API}/account/missing`)).toBe(404);
+      expect(await statusOf(started, `${API}/whoami`, { ...refused, from: address(2) })).toBe(401);
+      expect(held).toHaveLength(1);
+      held[0]?.();
+      expect(await answer).toBe(status);
+    },
+  );
+
+  test('takes no place while it is held', async () => {
+    const started = await start({ failedCredentialsPerMinute: 1, inFlightMax: 1 });
+    const socket = await hold(started, address(1), anonymous);
+    const answers = counted(socket, 'HTTP/1.1 401');
+    await eventually(async () => answers() === 1);
+    for (let n = 1; n < 9; n++) {
+      socket.write(anonymous);
+      await eventually(async () => held.length === n);
+    }
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+    for (const send of held) send();
+    await eventually(async () => answers() === 9);
+  });
+
+  test('is held 1 024 times at most, then it is sent at once', () => {
+    const refusals = new HeldRefusals(0);
+    let sent = 0;
+    const send = (): void =>
+      refusals.send(
+        'a',
+        () => (sent += 1),
+        () => undefined,
+      );
+    for (let n = 0; n < 1_024; n++) send();
+    expect([held.length, sent]).toEqual([1_024, 0]);
+    send();
+    expect([held.length, sent]).toEqual([1_024, 1]);
+    held[0]?.();
+    send();
+    expect([held.length, sent]).toEqual([1_025, 2]);
   });
 });
 

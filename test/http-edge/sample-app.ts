@@ -304,7 +304,7 @@ export async function startSampleApp(
 
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-  const edge = new HttpEdge({ logger, limits });
+  const edge = new HttpEdge({ logger, limits: { failedCredentialsPerMinute: 100_000, ...limits } });
   const app = await NestFactory.create<NestFastifyApplication>(SampleModule, edge.adapter, {
     ...edge.applicationOptions,
     logger: false,

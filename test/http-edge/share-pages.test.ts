@@ -79,6 +79,14 @@ describe('the words of a page', () => {
     expect(html).toContain('href="https://shop.example/">Go to the site</a>');
   });
 
+  test('have our heading where that of the theme is empty', () => {
+    const own = theme({ heading: '{{friend.name}}' });
+    expect(headingOf(page({ theme: own }).html)).toBe('Ann L');
+    const { html } = page({ theme: own, name: null });
+    expect(headingOf(html)).toBe('A friend gives you 10 % off');
+    expect(html).toContain('<title>A friend gives you 10 % off</title>');
+  });
+
   test('describe themselves without tags, and not at length', () => {
     const text = `a *"word"* &amp; <script>x</script>${' longer'.repeat(100)}`;
     const { html } = page({ theme: theme({ text }) });

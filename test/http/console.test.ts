@@ -10,6 +10,7 @@ import {
   type OperatorRole,
 } from '../../src/config/operators.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
+import { eventually } from '../support/embedded.js';
 import { OperatorSessions } from '../../src/operations/sessions/operator-sessions.js';
 import { basic } from '../support/api-client.js';
 import { consoleRoutes } from '../support/known-routes.js';
@@ -626,13 +627,17 @@ describe('the overview', () => {
     await shop.live.post('/accountsync', { id: cid, subscription: paid });
     const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 250 };
     await shop.live.post(`/rewards/account/${bob}/user/${bob}`, reward);
-    for (const read of ['/referrals', `/reward/balance?accountId=${bob}`])
-      await shop.live.get(read);
+    await shop.live.get('/referrals');
+    // No read of a client waits for this read model.
+    await eventually(async () => figures(await get('vic', path), 'outstanding:CENTS')[0] === '250');
+    await eventually(async () => figures(await get('vic', path), 'conversions')[0] === '1');
     const page = await get('vic', path);
     expect(figures(page, 'referrals')).toEqual(['2']);
     expect(figures(page, 'conversions')).toEqual(['1']);
     expect(figures(page, 'referrals.pending')).toEqual(['2']);
     expect(figures(page, 'outstanding:CENTS')).toEqual(['250']);
+    expect(figures(page, 'redeemed:CENTS')).toEqual(['0']);
+    expect(page.text).toContain('aria-label="Outstanding CENTS over time"');
     const waiting = `${path}/moderation?waiting=referrer`;
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
     const queue = await get('sam', waiting);

@@ -1,5 +1,7 @@
 import Stripe from 'stripe';
+import { providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { endWaitedKeys } from '../../src/payments/incoming/waited-keys.js';
+import { announceErasure } from '../../src/postgres/erasure-announcements.js';
 import type { Json } from '../support/api-client.js';
 import { pollPause } from '../support/poll-pause.js';
 import { StripeDouble } from '../support/stripe-double.js';
@@ -418,7 +420,13 @@ describe('the ids of a customer', () => {
   const end = (): Promise<number> => {
     const { core } = service.service;
     const { pool, streams, keys } = core;
-    return endWaitedKeys({ pool, streams, keys, forget: (gone) => core.forget(gone) });
+    return endWaitedKeys({
+      rows: providerRows(pool),
+      streams,
+      keys,
+      forget: (gone) => core.forget(gone),
+      announce: (gone) => announceErasure(pool, gone),
+    });
   };
 
   it('cannot be read when no account gets it within 30 days, and no others', async () => {

@@ -260,6 +260,27 @@ describe('a replay', () => {
     expect(clean).toMatchObject({ differences: [] });
     expect(clean.events).toBeGreaterThan(20);
 
+    // A day's sum, which no single account has, and back.
+    const drift = async (by: number): Promise<void> => {
+      await core.pool.query(
+        `update rm_daily_figures_1.daily_credit set issued = (issued::numeric + $2)::text where tenant = $1 and mode = 'live'`,
+        [tenant.alias, by],
+      );
+    };
+    await drift(5);
+    const drifted = (await replayLedger(core, scopeOf(tenant), {})).differences;
+    expect(drifted.length).toBeGreaterThan(0);
+    for (const { ledger, live, ...where } of drifted) {
+      expect(where).toEqual({
+        account: 'all',
+        readModel: 'daily-figures',
+        field: expect.stringMatching(/^daily_credit\/\d{4}-\d\d-\d\d\/cents\.issued$/) as unknown,
+        eventIds: [],
+      });
+      expect(Number(live) - Number(ledger)).toBe(5);
+    }
+    await drift(-5);
+
     const { rows } = await core.pool.query<{ generation: number }>(
       `select generation from ledger.projection_generations where projection = 'reward-balances' and state = 'live'`,
     );

@@ -158,7 +158,7 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
   ['projection rebuild users --all', 'name one projection, or say --all'],
   [
     'projection rebuild nothing',
-    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, themes',
+    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, themes, daily-figures',
   ],
   [
     'projection rebuild users --resume',
@@ -258,7 +258,7 @@ const OVER_HTTP: readonly (readonly [called: string, body: object | undefined, t
   [
     'projections/rebuild',
     { projection: 'nothing' },
-    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, themes',
+    'there is no projection "nothing"; there are accounts, users, referral-codes, referrals, rewards, reward-balances, exports, themes, daily-figures',
   ],
   [
     'projections/rebuild',

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { DailySyncs, type DailySyncsParts } from '../../src/payments/incoming/daily-syncs.js';
-import { noteConnection } from '../../src/payments/incoming/payment-rows.js';
+import { noteConnection, providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { figuresInTables } from '../../src/payments/payment-figures.js';
 import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
 import { openPool } from '../../src/postgres/database.js';
@@ -24,6 +24,8 @@ let pool: pg.Pool;
 let asked: Asked[];
 let answers: Map<string, Answer>;
 let ends: string[];
+/** The `since` of each page. */
+let walkedFrom: number[];
 let suspended: string[];
 const hanging: (() => void)[] = [];
 const running: { readonly syncs: DailySyncs; readonly presence: ProcessPresence }[] = [];
@@ -40,6 +42,7 @@ beforeEach(async () => {
   asked = [];
   answers = new Map();
   ends = [];
+  walkedFrom = [];
   suspended = [];
   await pool.query('delete from ledger.payment_tenants');
 });
@@ -69,7 +72,7 @@ async function start(name: string): Promise<ProcessPresence> {
   const presence = new ProcessPresence(pool);
   await presence.start();
   const parts: Partial<DailySyncsParts> = {
-    pool,
+    rows: providerRows(pool),
     presence,
     tenants: {
       read: (alias) =>
@@ -100,8 +103,9 @@ async function start(name: string): Promise<ProcessPresence> {
           subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),
           pay: () => Promise.reject(new Error('paid')),
           made: () => Promise.reject(new Error('asked for payments')),
-          factsPage: (_, cursor) => {
+          factsPage: (since, cursor) => {
             asked.push({ process: name, tenant, cursor });
+            walkedFrom.push(since);
             return answers.get(tenant)?.(cursor) ?? Promise.resolve(END);
           },
         }),
@@ -155,6 +159,15 @@ describe('the daily walk', () => {
     expect(await rows()).toEqual([
       expect.objectContaining({ cursor: null, failures: 0, isDue: false, isClaimed: false }),
     ]);
+  });
+
+  test('that is the first one goes back to the connection, however late it is', async () => {
+    await due('a');
+    await pool.query(`update ledger.payment_tenants set sync_due_at = now() - interval '10 days'`);
+    await start('one');
+    await areDone('a');
+    const elevenDaysAgo = Date.now() - 11 * 86_400_000;
+    expect(walkedFrom[0]).toBeLessThanOrEqual(elevenDaysAgo);
   });
 
   test('of a provider that hangs holds up no other one', async () => {

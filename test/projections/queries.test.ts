@@ -349,8 +349,8 @@ describe('the queries of rewards and balances', () => {
   const creditFigures = async (now: number): Promise<Partial<BalanceFacts>> => {
     const [{ type: _, unit: __, ...figures } = { ...NOTHING, type: 'CREDIT', unit: null }] =
       await balances(now, { type: 'CREDIT' });
-    const [outstanding] = await projected.balances().outstanding(scope, now);
-    expect(Number(outstanding?.amount ?? 0)).toBe(figures.totalAvailableCredit);
+    const { units } = await projected.days().upTo(scope, now);
+    expect(Number(units[0]?.outstanding ?? 0)).toBe(figures.totalAvailableCredit);
     return Object.fromEntries(Object.entries(figures).filter(([, value]) => value !== 0));
   };
 
@@ -496,13 +496,34 @@ describe('the queries of rewards and balances', () => {
     await projected.given(
       shop,
       rewardGranted('w4', partyOf(shop, 'eve'), credit(most, 'CENTS'), { at: 2 }),
-      rewardGranted('w5', partyOf(shop, 'eve'), credit(9), { owner: forgotten('x') }),
     );
-    expect(await projected.balances().outstanding(scope, 5_000)).toEqual([
-      { unit: 'Cents', amount: 2n * BigInt(most) },
-      { unit: 'POINTS', amount: 7n },
-    ]);
-    expect(await projected.balances().outstanding({ ...scope, mode: 'test' }, 5_000)).toEqual([]);
+    const all = 2n * BigInt(most);
+    const day = '1970-01-01';
+    expect(await projected.days().upTo(scope, 5_000)).toEqual({
+      conversions: 0,
+      rewardsGranted: 4,
+      units: [
+        {
+          unit: 'Cents',
+          issued: all,
+          redeemed: 0n,
+          outstanding: all,
+          days: [{ day, outstanding: all }],
+        },
+        {
+          unit: 'POINTS',
+          issued: 7n,
+          redeemed: 0n,
+          outstanding: 7n,
+          days: [{ day, outstanding: 7n }],
+        },
+      ],
+    });
+    expect(await projected.days().upTo({ ...scope, mode: 'test' }, 5_000)).toEqual({
+      conversions: 0,
+      rewardsGranted: 0,
+      units: [],
+    });
   });
 
   test('credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {

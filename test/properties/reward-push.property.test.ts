@@ -484,7 +484,7 @@ it.each([
     const course = new Course('made');
     await inItsTime(course, async () => {
       // A look, and a call, of each.
-    await course.turn(['away', 'away', 'away', 'away'], false);
+      await course.turn(['away', 'away', 'away', 'away'], false);
       await course.take({ kind: 'refund' });
       await course.take({ kind: 'later', hours });
       await course.turn([], false);
@@ -493,3 +493,20 @@ it.each([
     expect(REWARDS.map((id) => course.reward(id).dateCancelled !== null)).toEqual(ended);
   },
 );
+
+it('credit whose answer was lost stays taken when its customer is gone and its key forgotten', async () => {
+  const course = new Course();
+  await inItsTime(course, async () => {
+    // A look, then the call.
+    await course.turn(['none', 'lost'], false);
+    await course.take({ kind: 'connection', to: 'another' });
+    await course.take({ kind: 'later', hours: 30 });
+    for (const retriesParked of [false, true]) await course.turn([], retriesParked);
+    await course.take({ kind: 'redeem', amount: 400 });
+  });
+  expect(course.reward('credit')).toMatchObject({
+    redeemed: 0,
+    pushed: { status: 'PARKED', mayBePaid: true },
+  });
+  expect(course.provider.made.map(({ rewardId }) => rewardId)).toContain('credit');
+});

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { AccountQueries } from '../../projections/accounts/queries.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
+import { DailyFigureQueries } from '../../projections/daily-figures/queries.js';
 import { ReferralCodeQueries } from '../../projections/referral-codes/queries.js';
 import { ReferralQueries } from '../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../projections/reward-balances/queries.js';
@@ -34,7 +35,7 @@ export async function until(
 }
 
 /**
- * The six read models over a log in memory and a database of their own, with as many runners as a
+ * The read models over a log in memory and a database of their own, with as many runners as a
  * test starts.
  */
 export class ProjectedLedger {
@@ -102,6 +103,7 @@ export class ProjectedLedger {
   readonly referrals = () => new ReferralQueries(this.reads('referrals'));
   readonly rewards = () => new RewardQueries(this.reads('rewards'));
   readonly balances = () => new RewardBalanceQueries(this.reads('reward-balances'));
+  readonly days = () => new DailyFigureQueries(this.reads('daily-figures'));
 
   async close(): Promise<void> {
     await Promise.all(this.runners.map((runner) => runner.stop()));

@@ -107,7 +107,7 @@ describe('a template', () => {
     ])
       expect(faultsOf(emphasis)).toEqual(['has more than 100 marks of emphasis (*, _ or ~)']);
     expect(faultsOf('`a` '.repeat(200))).toEqual([]);
-    expect(faultsOf(`${'x'.repeat(998)}@ `.repeat(3))).toEqual(['has too many long words with @']);
+    expect(faultsOf(`${'x'.repeat(998)}@ `.repeat(2))).toEqual(['has too many long words with @']);
     expect(faultsOf(each('`a` '.repeat(200)))).toContain('has more than 500 marks of markdown');
     expect(faultsOf('- a\n'.repeat(151))).toContain('has more than 150 marks of lists and quotes');
     expect(faultsOf('a\n\n'.repeat(90) + '- a\n'.repeat(110))).toEqual([

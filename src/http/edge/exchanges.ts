@@ -157,8 +157,8 @@ export class Exchanges {
     return true;
   }
 
-  /** The answer is sent while it is read: what is left of it takes no turn from others. */
-  streams(request: IncomingMessage): void {
+  /** What is left takes no turn from others: an answer is sent while it is read, or held. */
+  leaves(request: IncomingMessage): void {
     const exchange = this.byRequest.get(request);
     if (exchange) this.leaveWork(exchange);
   }

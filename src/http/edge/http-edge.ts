@@ -46,6 +46,7 @@ import {
 } from './cross-origin.js';
 import { FailedCredentials } from './failed-credentials.js';
 import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
+import { HeldRefusals } from './held-refusals.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
 import { factsOf } from './request-facts.js';
@@ -109,6 +110,7 @@ export class HttpEdge {
   private readonly limits: HttpLimits;
   /** Of all addresses; shared by what checks credentials of its own. */
   readonly failures: FailedCredentials;
+  private readonly refusals: HeldRefusals;
   private readonly logger: Logger;
   private readonly addresses: LoggedAddresses;
   private draining = false;
@@ -124,6 +126,7 @@ export class HttpEdge {
     this.addresses = logAddresses;
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
     this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
+    this.refusals = new HeldRefusals(this.limits.failedCredentialsPerMinute);
     this.connections = new Connections(this.limits, trustOf(trustedProxies));
     if (hasOperationsListener)
       this.operations = new OperationsListener(this.limits, trustOf(trustedProxies));
@@ -213,10 +216,12 @@ export class HttpEdge {
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, payload, done) => {
-      if (payload instanceof Readable) this.exchangesOf(request).streams(request.raw);
+      if (payload instanceof Readable) this.exchangesOf(request).leaves(request.raw);
       if (this.draining || this.exchangesOf(request).isSpare(request.raw))
         void reply.header('Connection', 'close');
-      done();
+      if (!isRefusedUnknown(request, reply)) return done();
+      const address = countedAddress(clientAddress(request));
+      this.refusals.send(address, done, () => this.exchangesOf(request).leaves(request.raw));
     });
     for (const connections of [this.connections, this.operations?.connections ?? []].flat())
       connections.onBroken = (answer) => {
@@ -453,6 +458,15 @@ const partyOf = (request: FastifyRequest): Party => ({
   member: countedAddress(clientAddress(request)),
   isPassing: request.routeOptions.config.access?.kind === 'tenant',
 });
+
+/** A refusal to somebody without good credentials, whatever was refused. */
+function isRefusedUnknown(
+  { caller, operator, console: entered }: FastifyRequest,
+  { statusCode }: FastifyReply,
+): boolean {
+  if (statusCode < 400 || statusCode >= 500 || operator || entered?.session) return false;
+  return !caller || caller.actor.kind === 'anyone';
+}
 
 const hasCredentials = ({ headers }: FastifyRequest): boolean =>
   Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);

@@ -46,7 +46,10 @@ export interface HttpLimits extends PlaceLimits {
    * bytes loses a connection.
    */
   readonly unreadBytesMax: number;
-  /** Failed credentials of an address in a minute; beyond it they are answered with 429. */
+  /**
+   * Failed credentials of an address in a minute; beyond it they are answered with 429. Beyond as
+   * many refusals of any kind to unknown callers, these are sent a moment later.
+   */
   readonly failedCredentialsPerMinute: number;
 }
 

@@ -26,9 +26,9 @@ export interface CheckedStores {
 
 /**
  * Refuses a write, or a page of the console, with 503 as soon as a store is known to hang or to
- * refuse. Each step of a write has its own time limit, and these may expire one after the other; one
- * limit for all would refuse long writes that progress. The write continues behind the answer: a
- * repetition with the same idempotency key shows its effect, as after any lost answer.
+ * refuse. Each step of a write has its own time limit, and these may expire one after the other;
+ * one limit for all would refuse long writes that progress. The write continues behind the answer:
+ * a repetition with the same idempotency key shows its effect, as after any lost answer.
  */
 export function refuseWhenStoresHang(
   request: FastifyRequest,

@@ -27,7 +27,8 @@ export function sharePage({ theme, locale, values, code, url }: SharePageContent
   const ours = BUILT_IN_THEME.page;
   const line = (own: string, ofOurs: string): string =>
     escapeHtml(renderedOr(own, ofOurs, (template) => renderText(template, values)));
-  const heading = line(theme.heading, ours.heading);
+  // The title of the page: one with nothing but a name is empty where there is none.
+  const heading = line(theme.heading, ours.heading) || line(ours.heading, ours.heading);
   const text = renderedOr(theme.text, ours.text, (template) => renderMarkdown(template, values));
   const siteUrl = addressOf(theme.siteUrl);
   const logo = logoOf(theme.logoUrl);

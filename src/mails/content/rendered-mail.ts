@@ -35,7 +35,7 @@ type Texts = Omit<MailContent, 'headerImageUrl' | 'hasShareLink'>;
 
 /**
  * A mail of a theme. Values are text in it, whatever they hold. A text that cannot be rendered,
- * since it was stored under other rules, gives way to the built-in one.
+ * since it was stored under other rules, gives way to the built-in one; so does an empty subject.
  */
 export function renderMail(
   theme: Pick<ThemeInstance, 'email' | 'page'>,
@@ -45,9 +45,11 @@ export function renderMail(
 ): RenderedMail {
   const { configuration, content } = theme.email[type];
   const ours = BUILT_IN_THEME.email[type];
-  const subject = renderedOr(configuration.subject, ours.configuration.subject, (template) =>
-    renderText(template, values),
-  );
+  const line = (own: string, ofOurs: string): string =>
+    renderedOr(own, ofOurs, (template) => renderText(template, values));
+  const ourSubject = ours.configuration.subject;
+  // A subject with nothing but a name is empty where there is none.
+  const subject = line(configuration.subject, ourSubject) || line(ourSubject, ourSubject);
   const rich = (name: keyof Texts): RichText =>
     renderedOr(content[name], ours.content[name], (template) => renderRich(template, values));
   const link = content.hasShareLink ? (values['shareLink'] ?? '') : '';

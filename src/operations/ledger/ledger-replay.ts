@@ -12,6 +12,7 @@ import { NotDone, type Outcome } from '../outcome.js';
 import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { compareBatch, type AccountInBatch, type Difference } from './replay/comparison.js';
+import { DAILY_FIGURES, ExpectedDays } from './replay/expected-days.js';
 import { foldAccount, keysOf, type KnownEvent } from './replay/folded-account.js';
 import { COMPARED, READ_MODELS, ReadModelSnapshot, type LiveRow } from './replay/live-rows.js';
 
@@ -98,6 +99,7 @@ interface AccountOfRun extends AccountInBatch {
 
 class ReplayRun {
   private readonly differences: Difference[] = [];
+  private readonly days = new ExpectedDays();
   private readonly seen = new Map<string, number>();
   private readonly bound: Position | undefined;
   private readonly log: EventLog;
@@ -155,7 +157,10 @@ class ReplayRun {
       done = some.at(-1)?.position;
     }
     await finish();
-    if (resumeFrom === undefined) await this.countRows();
+    if (resumeFrom === undefined) {
+      await this.countRows();
+      this.differences.push(...this.days.differences(await this.snapshot.days(this.scope)));
+    }
     return this.result();
   }
 
@@ -263,6 +268,7 @@ class ReplayRun {
     });
     this.count(rows);
     this.differences.push(...compareBatch(batch, rows, this.scope));
+    for (const { foldedFor } of batch) this.days.add(foldedFor(DAILY_FIGURES)?.events);
   }
 
   private count(rows: readonly LiveRow[]): void {

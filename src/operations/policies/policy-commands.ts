@@ -2,6 +2,8 @@ import type { Core } from '../../core/core.js';
 import { postgresMailStore } from '../../mails/deliveries/mail-store.js';
 import { MailPlans } from '../../mails/mail-plans.js';
 import { PaymentNotes } from '../../payments/incoming/payment-notes.js';
+import { providerRows } from '../../payments/incoming/payment-rows.js';
+import { workAsks } from '../../payments/outgoing/payment-work.js';
 import { RewardPayments } from '../../payments/outgoing/reward-payments.js';
 import { addJob } from '../../policies/add-job.js';
 import type { ParkedReaction, ParkedReactions } from '../../policies/parked-reactions.js';
@@ -98,8 +100,8 @@ function retriesOf(
 ): Retries {
   const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
   const carryOut = carryOutReactions(commands, queue, streams, {
-    providers: new PaymentNotes(pool, names),
-    payments: new RewardPayments({ pool, tenants, streams }),
+    providers: new PaymentNotes(providerRows(pool), names),
+    payments: new RewardPayments({ work: workAsks(pool), tenants, streams }),
     // Sent by a service.
     mails: new MailPlans({
       store: postgresMailStore(pool),

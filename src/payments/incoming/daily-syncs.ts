@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
@@ -10,12 +9,12 @@ import { describeFailure } from '../../policies/describe-failure.js';
 import type { ProcessPresence } from '../../postgres/process-presence.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';
-import { claimSyncs, endSync, keepSync, type ClaimedSync, type SyncEnd } from './payment-rows.js';
+import type { ClaimedSync, ProviderRows, SyncEnd } from './payment-rows.js';
 import { syncPage, type SyncParts } from './payment-sync.js';
 
 export interface DailySyncsParts extends SyncParts {
   /** Its connections are shared with other background work. */
-  readonly pool: Pool;
+  readonly rows: ProviderRows;
   readonly tenants: Pick<TenantDirectory, 'read'>;
   readonly connections: Pick<PaymentConnections, 'current'>;
   /** Loaded when it is first needed. */
@@ -81,8 +80,8 @@ export class DailySyncs {
   private async claim(): Promise<number> {
     const room = AT_ONCE - this.underWay.size;
     if (room <= 0) return 0;
-    const { pool, presence } = this.parts;
-    const claimed = await claimSyncs(pool, presence.id, room);
+    const { rows, presence } = this.parts;
+    const claimed = await rows.claimSyncs(presence.id, room);
     for (const one of claimed) {
       const slice: Promise<void> = this.slice(one).finally(() => {
         this.underWay.delete(slice);
@@ -95,7 +94,7 @@ export class DailySyncs {
 
   /** Never rejects: what cannot be recorded goes on when the claim lapses. */
   private async slice(claimed: ClaimedSync): Promise<void> {
-    const { pool, presence, logger, onEnd } = this.parts;
+    const { rows, presence, logger, onEnd } = this.parts;
     const { tenant, mode } = claimed;
     try {
       const end = await this.walked(claimed);
@@ -103,7 +102,7 @@ export class DailySyncs {
       onEnd?.(end.kind);
       if (end.kind === 'failed')
         logger.warn({ tenant, mode, error: end.reason }, 'a payment provider could not be walked');
-      await endSync(pool, { tenant, mode, process: presence.id }, end);
+      await rows.endSync({ tenant, mode, process: presence.id }, end);
     } catch (error) {
       logger.warn({ error: describeFailure(error) }, 'a walk of a payment provider was lost');
     }
@@ -145,23 +144,26 @@ export class DailySyncs {
     { tenant, mode, cursor: first, ...claimed }: ClaimedSync,
     calls: ProviderCalls,
   ): Promise<SyncEnd | undefined> {
-    const { pool, presence } = this.parts;
+    const { rows, presence } = this.parts;
     const [scope, until] = [{ tenant, mode }, elapsed() + SLICE_MS];
-    const since = claimed.since?.getTime() ?? sinceOf(claimed.lastSyncAt);
+    const since = claimed.since?.getTime() ?? sinceOf(claimed);
     for (let cursor = first; ;) {
       const { next } = await syncPage(this.parts, scope, { calls, since, cursor });
       if (next === null) return { kind: 'done' };
       cursor = next;
       const claim = { ...scope, process: presence.id };
-      if (!(await keepSync(pool, claim, { since, cursor }))) return undefined;
+      if (!(await rows.keepSync(claim, { since, cursor }))) return undefined;
       if (this.isStopping || elapsed() > until) return { kind: 'more' };
     }
   }
 }
 
-/** The last days, and all since the last walk; what is older than 30 days does not count. */
-function sinceOf(lastSyncAt: Date | null): number {
+/**
+ * The last days, and all since the last walk or, before the first, since the connection; what is
+ * older than 30 days does not count.
+ */
+function sinceOf({ lastSyncAt, lateSince }: Pick<ClaimedSync, 'lastSyncAt' | 'lateSince'>): number {
   const now = timeNow();
-  const last = lastSyncAt?.getTime() ?? now;
+  const last = lastSyncAt?.getTime() ?? (lateSince?.getTime() ?? now) - DAY_MS;
   return Math.max(now - WAITS_MS, Math.min(now - SYNCED_DAYS * DAY_MS, last - DAY_MS));
 }

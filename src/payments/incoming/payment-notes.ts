@@ -1,22 +1,21 @@
 import type { Scope } from '../../domain/scope.js';
 import type { ProviderNote, WaitingForAccount } from '../../policies/policy.js';
-import type { Connection } from '../../postgres/statements.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { addWaiting, markLinked, noteConnection, noteEvent } from './payment-rows.js';
+import type { ProviderRows } from './payment-rows.js';
 
 /** Keeps the rows beside the log, as policies ask for it: at least once, in any order. */
 export class PaymentNotes {
   constructor(
-    private readonly pool: Connection,
+    private readonly rows: ProviderRows,
     private readonly names: KeyedNames,
   ) {}
 
   note({ tenant, mode }: Scope, note: ProviderNote): Promise<void> {
     switch (note.kind) {
       case 'connected':
-        return noteConnection(this.pool, { tenant, mode: note.mode });
+        return this.rows.noteConnection({ tenant, mode: note.mode });
       case 'event':
-        return noteEvent(this.pool, { tenant, mode }, note.at);
+        return this.rows.noteEvent({ tenant, mode }, note.at);
       case 'linked':
         return this.linked(this.names.customerStream({ tenant, mode }, note.customer));
     }
@@ -24,10 +23,10 @@ export class PaymentNotes {
 
   /** No account has the customer of the stream. */
   waits(scope: Scope, stream: string, event: WaitingForAccount): Promise<void> {
-    return addWaiting(this.pool, scope, stream, event);
+    return this.rows.addWaiting(scope, stream, event);
   }
 
   linked(stream: string): Promise<void> {
-    return markLinked(this.pool, stream);
+    return this.rows.markLinked(stream);
   }
 }

@@ -9,6 +9,34 @@ import { fetchRow, fetchRows, run, type Connection } from '../../postgres/statem
  * the database's clock unless a parameter says otherwise.
  */
 
+/** Where it is kept. What is noted may be noted again. */
+export interface ProviderRows {
+  noteEvent(scope: Scope, at: number): Promise<void>;
+  noteConnection(scope: Scope): Promise<void>;
+  addWaiting(scope: Scope, stream: string, event: WaitingForAccount): Promise<void>;
+  markLinked(stream: string): Promise<void>;
+  claimSyncs(process: number, atMost: number): Promise<readonly ClaimedSync[]>;
+  keepSync(claim: Claim, at: WalkedTo): Promise<boolean>;
+  endSync(claim: Claim, end: SyncEnd): Promise<void>;
+  waitedKeys(before: number, atMost: number): Promise<readonly WaitedKey[]>;
+  dropWaited(subject: string, before: number): Promise<void>;
+  waitAgain(subject: string, at: number): Promise<void>;
+}
+
+/** In Postgres, for any number of processes. */
+export const providerRows = (db: Connection): ProviderRows => ({
+  noteEvent: (scope, at) => noteEvent(db, scope, at),
+  noteConnection: (scope) => noteConnection(db, scope),
+  addWaiting: (scope, stream, event) => addWaiting(db, scope, stream, event),
+  markLinked: (stream) => markLinked(db, stream),
+  claimSyncs: (process, atMost) => claimSyncs(db, process, atMost),
+  keepSync: (claim, at) => keepSync(db, claim, at),
+  endSync: (claim, end) => endSync(db, claim, end),
+  waitedKeys: (before, atMost) => waitedKeys(db, before, atMost),
+  dropWaited: (subject, before) => dropWaited(db, subject, before),
+  waitAgain: (subject, at) => waitAgain(db, subject, at),
+});
+
 const DAILY = '24 hours';
 /** A page is called for and recorded within this time, or another process may call for it. */
 const LEASE = '60 seconds';
@@ -112,6 +140,8 @@ export interface ClaimedSync {
   readonly cursor: string | null;
   readonly failures: number;
   readonly lastSyncAt: Date | null;
+  /** When it was due; null: its tenant was suspended meanwhile. */
+  readonly lateSince: Date | null;
 }
 
 /** Claims due walks, those that are due longest first. A claim ends with its time or process. */
@@ -135,11 +165,17 @@ export function claimSyncs(
         sync_late_since = coalesce(sync_late_since, sync_due_at)
       from due where known.tenant = due.tenant and known.mode = due.mode
       returning known.tenant, known.mode, sync_since as since, sync_cursor as cursor, failures,
-        last_sync_at as "lastSyncAt"`,
+        last_sync_at as "lastSyncAt", sync_late_since as "lateSince"`,
   );
 }
 
 type Claim = Scope & { readonly process: number };
+
+/** How far a walk is. */
+interface WalkedTo {
+  readonly since: number;
+  readonly cursor: string | null;
+}
 
 const isMine = ({ tenant, mode, process }: Claim) =>
   sql`tenant = ${tenant} and mode = ${mode} and claimed_by = ${process}`;
@@ -148,7 +184,7 @@ const isMine = ({ tenant, mode, process }: Claim) =>
 export async function keepSync(
   db: Connection,
   claim: Claim,
-  { since, cursor }: { readonly since: number; readonly cursor: string | null },
+  { since, cursor }: WalkedTo,
 ): Promise<boolean> {
   const kept = await run(
     db,

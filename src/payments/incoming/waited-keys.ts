@@ -1,18 +1,18 @@
-import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import { WAITS_MS } from '../../domain/customer/customer.state.js';
 import { timeNow } from '../../foundation/world.js';
-import { announceErasure } from '../../postgres/erasure-announcements.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
-import { dropWaited, waitAgain, waitedKeys, type WaitedKey } from './payment-rows.js';
+import type { ProviderRows, WaitedKey } from './payment-rows.js';
 
 export interface WaitedKeysParts {
-  readonly pool: Pool;
+  readonly rows: ProviderRows;
   readonly streams: Pick<ReadableStreams, 'customers' | 'reservations'>;
   readonly keys: Pick<SubjectKeys, 'destroy'>;
   /** Evicts what this process has decrypted with these keys. */
   readonly forget: (subjects: readonly string[]) => void;
+  /** Tells the other processes to do so. */
+  readonly announce: (subjects: readonly string[]) => Promise<void>;
 }
 
 const AT_ONCE = 100;
@@ -24,22 +24,22 @@ const DAY_MS = 24 * 3_600_000;
  * @returns how many keys were looked at; more may be left.
  */
 export async function endWaitedKeys(parts: WaitedKeysParts): Promise<number> {
-  const { pool, keys, forget } = parts;
+  const { rows, keys, forget, announce } = parts;
   const before = timeNow() - WAITS_MS;
-  const waited = await waitedKeys(pool, before, AT_ONCE);
+  const waited = await rows.waitedKeys(before, AT_ONCE);
   const ended: string[] = [];
   for (const key of waited) if (await isEnded(parts, key, before)) ended.push(key.subject);
   if (ended.length > 0) {
     await keys.destroy(ended);
     forget(ended);
-    await announceErasure(pool, ended);
-    for (const subject of ended) await dropWaited(pool, subject, before);
+    await announce(ended);
+    for (const subject of ended) await rows.dropWaited(subject, before);
   }
   return waited.length;
 }
 
 async function isEnded(
-  { pool, streams }: WaitedKeysParts,
+  { rows, streams }: WaitedKeysParts,
   { subject, stream }: WaitedKey,
   before: number,
 ): Promise<boolean> {
@@ -47,7 +47,7 @@ async function isEnded(
   if (reservation.status !== 'held') return true;
   const { state: customer } = await streams.customers.load(stream);
   // The erasure of the account ends the newest key; an earlier one is looked at daily until then.
-  if (customer.subject === subject) await dropWaited(pool, subject, before);
-  else await waitAgain(pool, subject, before + DAY_MS);
+  if (customer.subject === subject) await rows.dropWaited(subject, before);
+  else await rows.waitAgain(subject, before + DAY_MS);
   return false;
 }

@@ -53,6 +53,14 @@ export const WAITS_FOR = {
   connection: 'the tenant is suspended or not connected',
 } as const;
 
+/** Where accounts are asked for. */
+export interface WorkAsks {
+  /** Harmless when repeated. */
+  ask(asked: AskedFor): Promise<void>;
+  /** Looks again at an account that is waited for; nothing where nothing waits. */
+  wake(account: Omit<AskedFor, 'dueAt'>): Promise<void>;
+}
+
 export const scopeKey = ({ tenant, mode }: Scope): string => `${tenant} ${mode}`;
 
 /** All calls for an account end before: then another process may claim it. */
@@ -147,6 +155,12 @@ export interface AskedFor extends Scope {
   /** Whether refused rewards are tried again. */
   readonly retriesParked?: boolean;
 }
+
+/** In Postgres. */
+export const workAsks = (connection: Connection): WorkAsks => ({
+  ask: (asked) => askForWork(connection, asked),
+  wake: (account) => wakeWork(connection, account),
+});
 
 /** Asks for an account. Harmless when repeated. */
 export async function askForWork(

@@ -1,11 +1,10 @@
-import type { Pool } from 'pg';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { Reaction } from '../../policies/policy.js';
 import type { DomainEvent } from '../../domain/events.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';
 import type { LedgerEvent } from '../../projecting/projector.js';
-import { askForWork, wakeWork } from './payment-work.js';
+import type { WorkAsks } from './payment-work.js';
 
 type PaymentReaction = Extract<Reaction, { kind: 'payment' }>;
 
@@ -16,7 +15,7 @@ export class RewardPayments {
 
   constructor(
     private readonly parts: {
-      readonly pool: Pool;
+      readonly work: WorkAsks;
       readonly tenants: Pick<TenantDirectory, 'read'>;
       readonly streams: Pick<ReadableStreams, 'reservations'>;
     },
@@ -24,14 +23,14 @@ export class RewardPayments {
 
   /** Harmless when repeated. @throws when the database or the log is unavailable. */
   async plan(event: LedgerEvent<DomainEvent>, { of, dueAt }: PaymentReaction): Promise<void> {
-    const { pool, tenants, streams } = this.parts;
+    const { work, tenants, streams } = this.parts;
     const { tenant, mode } = event;
     if ((await tenants.read(tenant))?.programType !== 'PAYMENT_PROVIDER') return;
-    if ('account' in of) await askForWork(pool, { tenant, mode, account: of.account, dueAt });
+    if ('account' in of) await work.ask({ tenant, mode, account: of.account, dueAt });
     else {
       const { state } = await streams.reservations.load(reservationOfCustomer(of.customer));
       if (state.status !== 'held') return;
-      await wakeWork(pool, { tenant, mode, account: state.holder.account });
+      await work.wake({ tenant, mode, account: state.holder.account });
     }
     this.onAsked();
   }

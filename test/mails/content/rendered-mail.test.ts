@@ -51,6 +51,8 @@ describe('a mail', () => {
       });
       return String((await simpleParser(bytes)).html);
     };
+    for (const html of LOADING.filter((text) => text.startsWith('<')))
+      expect([html, loadedBy(html)]).not.toEqual([html, []]);
     expect(loadedBy(await bytesOf(THEME, SAMPLE))).toEqual([]);
     const picture = 'https://img.example/a.png';
     for (const text of [...HARMLESSLY_RENDERED, ...LOADING, `![a](${picture})`]) {
@@ -155,6 +157,15 @@ describe('a mail', () => {
           );
     },
   );
+
+  it('has our subject where that of the theme is empty', () => {
+    const subject = '{{#if friend.name}}{{friend.name}} is here{{/if}}';
+    const theme = resolveTheme({ email: { WELCOME: { configuration: { subject } } } });
+    const subjectWith = (values: typeof SAMPLE) =>
+      renderMail(theme, 'WELCOME', values, FRAME).subject;
+    expect(subjectWith(SAMPLE)).toBe('Bob R is here');
+    expect(subjectWith({ ...SAMPLE, 'friend.name': null })).toBe('Welcome!');
+  });
 
   it('is unsubscribed from by a link in its own language, or in English', () => {
     const linkIn = (locale: string) =>

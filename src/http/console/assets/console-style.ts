@@ -74,6 +74,7 @@ select.short { width: auto; }
 .tick { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 0.5rem;
   align-items: baseline; overflow-wrap: anywhere; }
 .tick .hint { grid-column: 2; }
+.tick, .broad > .field { align-content: start; }
 .fields { display: grid; gap: 0.75rem 1rem; max-width: 70rem; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); }
 fieldset { border: 0; padding: 0; margin: 0; min-width: 0; }
@@ -87,6 +88,10 @@ button { font: inherit; font-weight: 600; padding: 0.375rem 1rem; border-radius:
 button.quiet { background: none; color: var(--link); border-color: var(--line); }
 button.danger { background: var(--bad); border-color: var(--bad); color: var(--paper); }
 .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; }
+td > form.actions { min-width: 27rem; }
+td > form.actions + form.actions { margin-top: 0.375rem; }
+td > form.actions > input { width: 14rem; }
+.scroll + form { margin-top: 1rem; }
 .problem, .done { padding: 0.5rem 0.75rem; border-left: 3px solid; max-width: 70rem; }
 .problem { background: var(--bad-ground); border-color: var(--bad); color: var(--bad); }
 .done { background: var(--good-ground); border-color: var(--good); color: var(--good); }

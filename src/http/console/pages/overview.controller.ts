@@ -1,7 +1,10 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { AccountQueries } from '../../../../projections/accounts/queries.js';
-import { RewardBalanceQueries } from '../../../../projections/reward-balances/queries.js';
+import {
+  DailyFigureQueries,
+  type UnitFigures,
+} from '../../../../projections/daily-figures/queries.js';
 import { ReferralQueries } from '../../../../projections/referrals/queries.js';
 import { RewardQueries } from '../../../../projections/rewards/queries.js';
 import { UserQueries } from '../../../../projections/users/queries.js';
@@ -11,6 +14,7 @@ import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole, tenantPath } from '../view/layout.js';
+import { PLOT_BOX, stepPath } from '../view/plot.js';
 import { template, type WithForms } from '../view/templates.js';
 import { queried, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
 
@@ -21,11 +25,20 @@ interface Figure {
   readonly unit: string;
 }
 
+interface Plot {
+  readonly unit: string;
+  readonly path: string;
+}
+
+const DAY_MS = 86_400_000;
+const PLOTTED_DAYS = 90;
+
 const content = template<
   WithForms & {
     search: string;
     found: readonly (FoundByText & { path: string })[];
     figures: readonly Figure[];
+    plots: readonly Plot[];
   }
 >(`
 <form class="fields narrow" method="get" role="search">
@@ -38,7 +51,9 @@ const content = template<
 {{else}}<p class="empty">Nothing is called “{{search}}”. Try an account's id, or three letters of a name.</p>{{/if}}
 {{/if}}
 <h2>Figures</h2>
-<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>`);
+<dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>
+{{#each plots}}<h2>Outstanding {{unit}}, the last ${PLOTTED_DAYS} days</h2>
+<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Outstanding {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}`);
 
 /** The first page of a tenant: figures and the search. */
 @ApiExcludeController()
@@ -51,7 +66,7 @@ export class ConsoleOverviewController {
     private readonly users: UserQueries,
     private readonly rewards: RewardQueries,
     private readonly referrals: ReferralQueries,
-    private readonly balances: RewardBalanceQueries,
+    private readonly days: DailyFigureQueries,
   ) {}
 
   @Get()
@@ -82,32 +97,51 @@ export class ConsoleOverviewController {
     return pageSent(call, { title: scope.tenant, scope, section: '' }, content, {
       search,
       found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
-      figures: await this.figures(scope),
+      ...(await this.figures(scope)),
     });
   }
-  private async figures(scope: Scope): Promise<readonly Figure[]> {
+
+  private async figures(
+    scope: Scope,
+  ): Promise<{ readonly figures: readonly Figure[]; readonly plots: readonly Plot[] }> {
     const { referrals } = this;
     const none = { limit: 0, offset: 0 };
-    const [users, all, converted, waiting, credit] = await Promise.all([
+    const now = Date.now();
+    const [users, all, waiting, sums] = await Promise.all([
       this.users.list(scope, none),
       referrals.list(scope, {}, none),
-      referrals.list(scope, { paid: { from: 1 } }, none),
       waitingReferrals(referrals, scope),
-      this.balances.outstanding(scope, Date.now()),
+      this.days.upTo(scope, now),
     ]);
-    return [
+    const figures = [
       { label: 'Users', name: 'users', value: users.totalCount, unit: '' },
       { label: 'Referrals', name: 'referrals', value: all.totalCount, unit: '' },
-      { label: 'Conversions', name: 'conversions', value: converted.totalCount, unit: '' },
+      { label: 'Conversions', name: 'conversions', value: sums.conversions, unit: '' },
+      { label: 'Rewards granted', name: 'rewards', value: sums.rewardsGranted, unit: '' },
       { label: 'To be moderated', name: 'referrals.pending', value: waiting, unit: '' },
-      ...credit.map(({ unit, amount }) => ({
-        label: 'Outstanding credit',
-        name: `outstanding:${unit}`,
-        value: amount,
-        unit,
-      })),
+      ...sums.units.flatMap(({ unit, redeemed, outstanding }) => [
+        { label: 'Redeemed', name: `redeemed:${unit}`, value: redeemed, unit },
+        { label: 'Outstanding credit', name: `outstanding:${unit}`, value: outstanding, unit },
+      ]),
     ];
+    return { figures, plots: sums.units.flatMap((unit) => plotOf(unit, now)) };
   }
+}
+
+/** Of the last days; none where nothing was ever outstanding. */
+function plotOf({ unit, days, outstanding }: UnitFigures, now: number): readonly Plot[] {
+  const start = now - PLOTTED_DAYS * DAY_MS;
+  const points = days.map(({ day, outstanding: amount }) => ({
+    at: Date.parse(day),
+    balance: Number(amount),
+  }));
+  const before = points.findLast(({ at }) => at < start)?.balance ?? 0;
+  const path = stepPath([
+    { at: start, balance: before },
+    ...points.filter(({ at }) => at >= start),
+    { at: now, balance: Number(outstanding) },
+  ]);
+  return path === undefined ? [] : [{ unit, path }];
 }
 
 /** How many have a side that waits for a decision. */

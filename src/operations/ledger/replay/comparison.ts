@@ -8,6 +8,7 @@ import {
   expectedReferrals,
   expectedUsers,
 } from './expected-people.js';
+import { DAILY_FIGURES, expectedCredit } from './expected-days.js';
 import { expectedBalances, expectedReferralRewards, expectedRewards } from './expected-rewards.js';
 import type { ExpectedRow } from './expected-row.js';
 import type { FoldedAccount, KnownEvent } from './folded-account.js';
@@ -52,6 +53,7 @@ const EXPECTATIONS: Readonly<
   ],
   rewards: expectedRewards,
   'reward-balances': expectedBalances,
+  [DAILY_FIGURES]: expectedCredit,
 };
 
 /** Every difference between the folded accounts and the rows that were found for them. */

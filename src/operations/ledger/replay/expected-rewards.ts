@@ -19,7 +19,7 @@ import type { FoldedAccount } from './folded-account.js';
 
 /** The rows that rewards and balances should have, as the ledger says. */
 
-const presentRewards = (state: OpenAccount): RewardState[] =>
+export const presentRewards = (state: OpenAccount): RewardState[] =>
   [...state.rewards.values()].filter(({ person }) => !state.remains.forgotten.has(person));
 
 export function expectedRewards(

@@ -2,6 +2,12 @@ import type { Pool, PoolClient } from 'pg';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
 import { accounts } from '../../../../projections/accounts/table.js';
 import { codeOwners, referralCodes } from '../../../../projections/referral-codes/table.js';
+import {
+  creditHolders,
+  creditItems,
+  dailyCounts,
+  dailyCredit,
+} from '../../../../projections/daily-figures/table.js';
 import { referralRewards, referrals } from '../../../../projections/referrals/table.js';
 import { balanceItems, balances } from '../../../../projections/reward-balances/table.js';
 import { redemptions, rewards } from '../../../../projections/rewards/table.js';
@@ -84,6 +90,20 @@ const PLACES: readonly Place[] = [
   {
     readModel: 'reward-balances',
     table: balanceItems,
+    column: 'person',
+    values: people,
+    isCounted: true,
+  },
+  {
+    readModel: 'daily-figures',
+    table: creditItems,
+    column: 'person',
+    values: people,
+    isCounted: true,
+  },
+  {
+    readModel: 'daily-figures',
+    table: creditHolders,
     column: 'person',
     values: people,
     isCounted: true,
@@ -180,6 +200,22 @@ export class ReadModelSnapshot {
       counts.push({ readModel, table: table.name, rows: Number(rows[0]?.count ?? 0) });
     }
     return counts;
+  }
+
+  /** The days of a tenant and mode: sums over all accounts. */
+  async days(scope: Scope): Promise<{ readonly counts: Row[]; readonly credit: Row[] }> {
+    return {
+      counts: await this.all(dailyCounts, scope),
+      credit: await this.all(dailyCredit, scope),
+    };
+  }
+
+  private async all(table: ReadModelTable, { tenant, mode }: Scope): Promise<Row[]> {
+    const { rows } = await this.client.query<{ row: Row }>(
+      `select to_json(t) as "row" from ${this.place('daily-figures', table)} t where tenant = $1 and mode = $2`,
+      [tenant, mode],
+    );
+    return rows.map(({ row }) => row);
   }
 
   /** Number of accounts in the read model, for estimating the remaining work. */

@@ -1,0 +1,270 @@
+import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
+import type { RewardRef } from '../../src/domain/account/account.events.js';
+import { defineProjector } from '../../src/projecting/define-projector.js';
+import type { Erasure, LedgerEvent, RowKey, Rows } from '../../src/projecting/projector.js';
+import { availableOf, movementOf, nextDue, type CreditItem, type Movement } from './movement.js';
+import {
+  creditHolders,
+  creditItems,
+  dailyCounts,
+  dailyCredit,
+  type CreditItemRow,
+  type DailyCreditRow,
+} from './table.js';
+
+/**
+ * What happened in a tenant and mode on each day: conversions, rewards, and the movements of
+ * available credit by unit. Figures of people who were forgotten stay, their credit ends with the
+ * erasure.
+ */
+export const dailyFiguresProjector = defineProjector({
+  name: 'daily-figures',
+  tables: [dailyCounts, dailyCredit, creditItems, creditHolders],
+  on: {
+    ReferralConverted: {
+      keys: dayRow,
+      apply: (event, rows) => count(event, rows, { conversions: 1 }),
+    },
+    RewardGranted: {
+      keys(event) {
+        const { rewardId, person, value } = event.event;
+        const counts = dayRow(event);
+        if (value.type !== 'CREDIT') return counts;
+        return [...counts, ...creditRows(event, { rewardId, person, unit: value.unit })];
+      },
+      apply(granted, rows) {
+        const { event, tenant, mode } = granted;
+        const { rewardId, person, value, dateScheduledFor, dateExpires } = event;
+        count(granted, rows, { rewards_granted: 1 });
+        // Granted once: a repetition would move it twice.
+        if (value.type !== 'CREDIT' || creditItems.get(rows, rewardId)) return;
+        const phase = dateScheduledFor === null ? 'AVAILABLE' : 'PENDING';
+        const dates = { date_scheduled_for: dateScheduledFor, date_expires: dateExpires };
+        const item: CreditItemRow = {
+          reward_id: rewardId,
+          tenant,
+          mode,
+          person,
+          unit_key: unitKey(value.unit),
+          phase,
+          cancelled: false,
+          assigned: value.assignedCredit,
+          redeemed: 0,
+          date_scheduled_for: dateScheduledFor,
+          date_expires: dateExpires,
+          redeems_automatically: event.redeemsAutomatically,
+          due_at: nextDue({ cancelled: false, phase, ...dates }),
+        };
+        creditItems.put(rows, item);
+        const available = creditHolders.get(rows, person)?.available ?? {};
+        creditHolders.put(rows, {
+          person,
+          tenant,
+          mode,
+          available: { ...available, [item.unit_key]: available[item.unit_key] ?? 0 },
+        });
+        move(rows, granted, { item, unit: value.unit, movement: movementOf(undefined, item) });
+      },
+    },
+    RewardBecameAvailable: {
+      keys: rowsOfReward,
+      apply: (event, rows) => change(event, rows, () => ({ phase: 'AVAILABLE' })),
+    },
+    RewardExpired: {
+      keys: rowsOfReward,
+      apply: (event, rows) => change(event, rows, () => ({ phase: 'EXPIRED' })),
+    },
+    CreditRedeemed: {
+      keys: rowsOfReward,
+      apply: (event, rows) =>
+        change(event, rows, ({ redeemed }) => ({ redeemed: redeemed + event.event.amount })),
+    },
+    RedeemedRewardsListed: {
+      keys: (event) =>
+        listedRedemptions(event.event).flatMap(({ rewardId, person }) =>
+          creditRows(event, { rewardId, person, unit: event.event.unit }),
+        ),
+      apply(event, rows) {
+        const { unit } = event.event;
+        for (const { rewardId, amount } of listedRedemptions(event.event))
+          changeItem(event, rows, {
+            rewardId,
+            unit,
+            changes: ({ redeemed, phase }) => ({
+              redeemed: redeemed + amount,
+              phase: phase === 'PENDING' ? 'AVAILABLE' : phase,
+            }),
+          });
+      },
+    },
+    RewardCancelled: {
+      keys: rowsOfReward,
+      apply: (event, rows) => change(event, rows, () => ({ cancelled: true })),
+    },
+    RewardRestored: {
+      keys: rowsOfReward,
+      apply: (event, rows) => change(event, rows, () => ({ cancelled: false })),
+    },
+  },
+
+  forgetting: {
+    // At once: until the last piece is cleaned, further events of these rewards may arrive. Without
+    // a holder they move nothing.
+    atOnce: {
+      keys: ({ persons }) => [...persons].map((person) => creditHolders.key(person)),
+      furtherKeys: (erasure, rows) =>
+        unitsOf(erasure, rows).map(({ unit }) => creditDay(erasure, unit)),
+      clean(erasure, rows) {
+        for (const { unit, amount } of unitsOf(erasure, rows))
+          book(rows, erasure, { unit, movement: { cancelled: amount } });
+        for (const person of erasure.persons) creditHolders.delete(rows, person);
+      },
+    },
+    lookups: ({ persons }) => [creditItems.lookup({ person: [...persons] })],
+    clean(_forgotten, rows) {
+      for (const { reward_id } of creditItems.found(rows)) creditItems.delete(rows, reward_id);
+    },
+  },
+});
+
+type Dated = Pick<LedgerEvent, 'tenant' | 'mode'> & { readonly at: number };
+type AboutReward = LedgerEvent<{ readonly at: number } & RewardRef>;
+
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
+
+/** The day of a time, in UTC. */
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, DAY_LENGTH);
+
+const unitKey = (unit: string): string => unit.toLowerCase();
+
+const dated = ({ tenant, mode, event: { at } }: LedgerEvent<{ readonly at: number }>): Dated => ({
+  tenant,
+  mode,
+  at,
+});
+
+function dayRow({ tenant, mode, event }: LedgerEvent<{ readonly at: number }>): RowKey[] {
+  return [dailyCounts.key(tenant, mode, dayOf(event.at))];
+}
+
+const creditDay = ({ tenant, mode, at }: Dated, unit: string): RowKey =>
+  dailyCredit.key(tenant, mode, dayOf(at), unitKey(unit));
+
+function creditRows(
+  event: LedgerEvent<{ readonly at: number }>,
+  { rewardId, person, unit }: { rewardId: string; person: string; unit: string },
+): RowKey[] {
+  return [creditItems.key(rewardId), creditHolders.key(person), creditDay(dated(event), unit)];
+}
+
+function rowsOfReward(event: AboutReward): RowKey[] {
+  const { rewardId, person, rewardType, unit } = event.event;
+  return rewardType === 'CREDIT' && unit !== null
+    ? creditRows(event, { rewardId, person, unit })
+    : [];
+}
+
+function count(
+  { tenant, mode, event: { at } }: LedgerEvent<{ readonly at: number }>,
+  rows: Rows,
+  more: { readonly conversions?: number; readonly rewards_granted?: number },
+): void {
+  const day = dayOf(at);
+  const before = dailyCounts.get(rows, tenant, mode, day);
+  dailyCounts.put(rows, {
+    tenant,
+    mode,
+    day,
+    conversions: (before?.conversions ?? 0) + (more.conversions ?? 0),
+    rewards_granted: (before?.rewards_granted ?? 0) + (more.rewards_granted ?? 0),
+  });
+}
+
+type Changes = Partial<Pick<CreditItem, 'phase' | 'cancelled' | 'redeemed'>>;
+
+function change(event: AboutReward, rows: Rows, changes: (item: CreditItem) => Changes): void {
+  const { rewardId, rewardType, unit } = event.event;
+  if (rewardType === 'CREDIT' && unit !== null)
+    changeItem(event, rows, { rewardId, unit, changes });
+}
+
+function changeItem(
+  event: LedgerEvent<{ readonly at: number }>,
+  rows: Rows,
+  {
+    rewardId,
+    unit,
+    changes,
+  }: { rewardId: string; unit: string; changes: (item: CreditItem) => Changes },
+): void {
+  const before = creditItems.get(rows, rewardId);
+  // Without a holder the person was forgotten, and the item waits to be deleted.
+  if (!before || !creditHolders.get(rows, before.person)) return;
+  const changed = { ...before, ...changes(before) };
+  if (changed.redeemed > changed.assigned)
+    throw new Error(`more was redeemed than assigned: reward ${rewardId}`);
+  const item: CreditItemRow = { ...changed, due_at: nextDue(changed) };
+  creditItems.put(rows, item);
+  move(rows, event, { item, unit, movement: movementOf(before, item) }, before);
+}
+
+interface Moved {
+  readonly item: CreditItemRow;
+  readonly unit: string;
+  readonly movement: Movement;
+}
+
+function move(
+  rows: Rows,
+  event: LedgerEvent<{ readonly at: number }>,
+  { item, unit, movement }: Moved,
+  before?: CreditItemRow,
+): void {
+  const more = availableOf(item) - (before === undefined ? 0 : availableOf(before));
+  creditHolders.change(rows, [item.person], (holder) => ({
+    ...holder,
+    available: {
+      ...holder.available,
+      [item.unit_key]: (holder.available[item.unit_key] ?? 0) + more,
+    },
+  }));
+  book(rows, dated(event), { unit, movement });
+}
+
+const NO_CREDIT = { issued: '0', redeemed: '0', expired: '0', cancelled: '0', restored: '0' };
+
+/** Adds a movement to the day. */
+function book(
+  rows: Rows,
+  { tenant, mode, at }: Dated,
+  { unit, movement }: Pick<Moved, 'unit' | 'movement'>,
+): void {
+  if (Object.values(movement).every((amount) => amount === 0)) return;
+  const key = { tenant, mode, day: dayOf(at), unit_key: unitKey(unit) };
+  const known = dailyCredit.get(rows, tenant, mode, key.day, key.unit_key);
+  const before: DailyCreditRow = known ?? { ...key, unit, ...NO_CREDIT };
+  const sum = (name: keyof typeof NO_CREDIT): string =>
+    String(BigInt(before[name]) + BigInt(movement[name] ?? 0));
+  dailyCredit.put(rows, {
+    ...key,
+    unit: before.unit,
+    issued: sum('issued'),
+    redeemed: sum('redeemed'),
+    expired: sum('expired'),
+    cancelled: sum('cancelled'),
+    restored: sum('restored'),
+  });
+}
+
+/** The available credit of forgotten people, by unit. */
+function unitsOf(
+  { persons }: Pick<Erasure, 'persons'>,
+  rows: Pick<Rows, 'get'>,
+): readonly { readonly unit: string; readonly amount: number }[] {
+  return [...persons].flatMap((person) =>
+    Object.entries(creditHolders.get(rows, person)?.available ?? {}).map(([unit, amount]) => ({
+      unit,
+      amount,
+    })),
+  );
+}

@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
+import type { Scope } from '../../src/domain/scope.js';
+import type { LiveReads } from '../../src/projecting/following/live-reads.js';
+import type { CreditItemRow, DailyCountRow, DailyCreditRow } from './table.js';
+
+interface Tables {
+  readonly daily_counts: DailyCountRow;
+  readonly daily_credit: DailyCreditRow;
+  readonly credit_items: CreditItemRow;
+}
+
+/** The credit of one unit, as first spelled. Exact, also beyond 2^53. */
+export interface UnitFigures {
+  readonly unit: string;
+  /** What became available since the first day, and what was redeemed of it. */
+  readonly issued: bigint;
+  readonly redeemed: bigint;
+  /** What all accounts could spend at the given time. */
+  readonly outstanding: bigint;
+  /** What was outstanding at the end of each day that changed it, in order; `YYYY-MM-DD`, UTC. */
+  readonly days: readonly { readonly day: string; readonly outstanding: bigint }[];
+}
+
+export interface DailyFigures {
+  readonly conversions: number;
+  readonly rewardsGranted: number;
+  /** In the order of the units. */
+  readonly units: readonly UnitFigures[];
+}
+
+type CreditOfDay = Omit<DailyCreditRow, 'tenant' | 'mode'>;
+
+export class DailyFigureQueries {
+  constructor(private readonly reads: LiveReads<Tables>) {}
+
+  /** @param now epoch milliseconds: a date that has passed counts, also before its event. */
+  async upTo({ tenant, mode }: Scope, now: number): Promise<DailyFigures> {
+    const found = await this.reads.first({
+      name: 'daily-figures',
+      prepared: true,
+      values: { tenant, mode, now },
+      build: (rm, given, gone) =>
+        rm.selectNoFrom((eb) => {
+          const counts = eb
+            .selectFrom('daily_counts')
+            .select(({ fn }) => [
+              fn.coalesce(fn.sum<number>('conversions'), sql<number>`0`).as('conversions'),
+              fn.coalesce(fn.sum<number>('rewards_granted'), sql<number>`0`).as('rewardsGranted'),
+            ])
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode);
+          const credit = eb
+            .selectFrom('daily_credit')
+            .select(['day', 'unit_key', 'unit', 'issued'])
+            .select(['redeemed', 'expired', 'cancelled', 'restored'])
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .orderBy('unit_key')
+            .orderBy('day');
+          // Of a date that no event records yet, and only of people who are not forgotten.
+          const due = eb
+            .selectFrom('credit_items')
+            .select('unit_key')
+            .select((row) =>
+              sql<string>`sum(case when ${row.ref('phase')} = 'AVAILABLE' then ${row.ref('redeemed')} - ${row.ref('assigned')}
+                when ${row.ref('date_expires')} <= ${given.now} or ${row.ref('redeems_automatically')} then 0
+                else ${row.ref('assigned')} - ${row.ref('redeemed')} end)::text`.as('amount'),
+            )
+            .where('due_at', '<=', given.now)
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where((row) => row.not(gone.is(row.ref('person'))))
+            .groupBy('unit_key');
+          return jsonBuildObject({
+            counts: jsonArrayFrom(counts),
+            credit: jsonArrayFrom(credit),
+            due: jsonArrayFrom(due),
+          }).as('json');
+        }),
+    });
+    const [counts] = found?.counts ?? [];
+    const due = new Map(found?.due.map(({ unit_key: key, amount }) => [key, BigInt(amount)]));
+    return {
+      conversions: counts?.conversions ?? 0,
+      rewardsGranted: counts?.rewardsGranted ?? 0,
+      units: unitsOf(found?.credit ?? [], due),
+    };
+  }
+}
+
+/** @param rows by unit and day. */
+function unitsOf(
+  rows: readonly CreditOfDay[],
+  due: ReadonlyMap<string, bigint>,
+): readonly UnitFigures[] {
+  const keys = new Set([...rows.map(({ unit_key: key }) => key), ...due.keys()]);
+  return [...keys].sort().map((key) => {
+    const ofUnit = rows.filter(({ unit_key: other }) => other === key);
+    let [issued, redeemed, outstanding] = [0n, 0n, 0n];
+    const days = ofUnit.map((row) => {
+      issued += BigInt(row.issued);
+      redeemed += BigInt(row.redeemed);
+      outstanding += grownBy(row);
+      return { day: row.day, outstanding };
+    });
+    outstanding += due.get(key) ?? 0n;
+    return { unit: ofUnit[0]?.unit ?? key, issued, redeemed, outstanding, days };
+  });
+}
+
+const grownBy = ({ issued, redeemed, expired, cancelled, restored }: CreditOfDay): bigint =>
+  BigInt(issued) - BigInt(redeemed) - BigInt(expired) - BigInt(cancelled) + BigInt(restored);

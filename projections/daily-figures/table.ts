@@ -1,0 +1,121 @@
+import type { Mode } from '../../src/domain/scope.js';
+import { TableOf } from '../../src/projecting/table.js';
+import type { CreditItem } from './movement.js';
+
+/** What happened on a day. Days are those of UTC, `YYYY-MM-DD`. */
+export type DailyCountRow = {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly day: string;
+  readonly conversions: number;
+  /** Rewards of every type. */
+  readonly rewards_granted: number;
+};
+
+export const dailyCounts = new TableOf<DailyCountRow>({
+  name: 'daily_counts',
+  columns: {
+    tenant: 'text not null',
+    mode: 'text not null',
+    day: 'text not null',
+    conversions: 'bigint not null',
+    rewards_granted: 'bigint not null',
+  },
+  primaryKey: ['tenant', 'mode', 'day'],
+  indexes: {},
+});
+
+/**
+ * Available credit as it changed on a day, in one unit: what is outstanding at its end is the sum
+ * up to then of issued − redeemed − expired − cancelled + restored. Amounts are decimal texts: the
+ * sums of a tenant may pass 2^53.
+ */
+export type DailyCreditRow = {
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly day: string;
+  /** In lower case: units are compared without case. */
+  readonly unit_key: string;
+  /** As first spelled on that day. */
+  readonly unit: string;
+  readonly issued: string;
+  readonly redeemed: string;
+  readonly expired: string;
+  /** Includes the credit of people who were forgotten. */
+  readonly cancelled: string;
+  readonly restored: string;
+};
+
+export const dailyCredit = new TableOf<DailyCreditRow>({
+  name: 'daily_credit',
+  columns: {
+    tenant: 'text not null',
+    mode: 'text not null',
+    day: 'text not null',
+    unit_key: 'text not null',
+    unit: 'text not null',
+    issued: 'text not null',
+    redeemed: 'text not null',
+    expired: 'text not null',
+    cancelled: 'text not null',
+    restored: 'text not null',
+  },
+  primaryKey: ['tenant', 'mode', 'day', 'unit_key'],
+  indexes: {},
+});
+
+/** A reward of credit, as far as movements depend on it. */
+export type CreditItemRow = CreditItem & {
+  readonly reward_id: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  readonly person: string;
+  readonly unit_key: string;
+  /** When the clock will change what is outstanding, unless an event does before. */
+  readonly due_at: number | null;
+};
+
+export const creditItems = new TableOf<CreditItemRow>({
+  name: 'credit_items',
+  columns: {
+    reward_id: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    person: 'text not null',
+    unit_key: 'text not null',
+    phase: 'text not null',
+    cancelled: 'boolean not null',
+    assigned: 'bigint not null',
+    redeemed: 'bigint not null',
+    date_scheduled_for: 'bigint',
+    date_expires: 'bigint',
+    redeems_automatically: 'boolean not null',
+    due_at: 'bigint',
+  },
+  primaryKey: ['reward_id'],
+  indexes: {
+    by_person: { definition: '(person)' },
+    due: { definition: '(tenant, mode, due_at) where due_at is not null' },
+  },
+});
+
+/** The available credit of a person: an erasure takes it away at once, whatever it is made of. */
+export type CreditHolderRow = {
+  readonly person: string;
+  readonly tenant: string;
+  readonly mode: Mode;
+  /** By unit in lower case: of every unit that the person ever had. */
+  readonly available: Readonly<Record<string, number>>;
+};
+
+export const creditHolders = new TableOf<CreditHolderRow>({
+  name: 'credit_holders',
+  columns: {
+    person: 'text not null',
+    tenant: 'text not null',
+    mode: 'text not null',
+    available: 'jsonb not null',
+  },
+  primaryKey: ['person'],
+  indexes: {},
+});

@@ -1,0 +1,218 @@
+import type { AccountEvent } from '../src/domain/account/account.events.js';
+import type { OpenAccount, RewardState } from '../src/domain/account/account.state.js';
+import { duePushes } from '../src/domain/account/reward-push.js';
+import { isBeingPushed } from '../src/domain/account/reward-state.js';
+import type { Decoded } from '../src/event-log/codec.js';
+import type { ProviderEvent } from '../src/payments/payment-provider.js';
+import type { TracedAccount } from './promises.js';
+import type { SimulatedProviderAccount } from './simulated-provider.js';
+
+interface Billed {
+  readonly provider: SimulatedProviderAccount;
+  readonly accounts: ReadonlyMap<string, TracedAccount>;
+  readonly log: readonly Decoded[];
+  /** Events that the log has lost. */
+  readonly lost: readonly Decoded[];
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** What ledger and provider owe each other, in a world at rest. */
+export function brokenPayments(billed: Billed): string[] {
+  const { provider, accounts } = billed;
+  const open = [...accounts.values()].flatMap(({ account, state }) =>
+    state.status === 'open' ? [{ account, state }] : [],
+  );
+  return [
+    ...toldTwice(billed),
+    ...paidTwice(provider, lostRewards(billed)),
+    ...onOneSideOnly(billed),
+    ...open.flatMap(({ account, state }) =>
+      [
+        ...notAsTold(state, provider),
+        ...notPaid(state, billed),
+        ...refundedAndLeft(state, accounts),
+      ].map((what) => `${account}: ${what}`),
+    ),
+  ];
+}
+
+/** Each event of the provider is recorded once. */
+function toldTwice({ log }: Billed): string[] {
+  const known = new Set<string>();
+  return log.flatMap(({ event, recorded }) => {
+    if (event.type !== 'ProviderEventReceived') return [];
+    const name = `${recorded.stream} ${event.eventRef}`;
+    const isKnown = known.has(name);
+    known.add(name);
+    return isKnown ? [`the event ${event.eventRef} of the provider is recorded twice`] : [];
+  });
+}
+
+/**
+ * Rewards of which the log has lost something: it was granted again with the same id, or spent
+ * once more, when the provider had paid it already.
+ */
+const lostRewards = ({ lost }: Billed): ReadonlySet<string> =>
+  new Set(lost.flatMap(({ event }) => ('rewardId' in event ? [event.rewardId ?? ''] : [])));
+
+/** Whose key was destroyed: what a call without an answer did is asked by nobody then. */
+const forgottenRewards = (accounts: Billed['accounts']): readonly string[] =>
+  [...accounts.values()].flatMap(({ events, state }) =>
+    events.flatMap(({ event }) => {
+      if (event.type !== 'RewardGranted') return [];
+      const isKnown = state.status === 'open' && state.rewards.has(event.rewardId);
+      return isKnown && !state.remains.forgotten.has(event.person) ? [] : [event.rewardId];
+    }),
+  );
+
+/** One payment a reward, one discount a reward and subscription. */
+function paidTwice(
+  { transactions, subscriptions }: SimulatedProviderAccount,
+  gone: ReadonlySet<string>,
+): string[] {
+  const twice = (rewards: readonly { readonly rewardId: string }[]): readonly string[] => {
+    const ids = rewards.map(({ rewardId }) => rewardId).filter((id) => !gone.has(id));
+    return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))];
+  };
+  return [
+    ...twice(transactions).map((id) => `${id} is paid twice by the provider`),
+    ...[...subscriptions.values()].flatMap(({ id, discounts }) =>
+      twice(discounts).map((rewardId) => `${id} has the discount ${rewardId} twice`),
+    ),
+  ];
+}
+
+/** What the provider has credited is what the ledger says that it redeemed there. */
+function onOneSideOnly(billed: Billed): string[] {
+  const { provider, accounts } = billed;
+  const redeemed = new Map<string, number>();
+  const credits = new Set<string>();
+  const pushed = new Set<string>();
+  const events = [...accounts.values()].flatMap((one) => one.events);
+  for (const event of events.map((one) => one.event as AccountEvent)) {
+    if (event.type === 'RewardGranted' && event.value.type === 'CREDIT')
+      credits.add(event.rewardId);
+    if (event.type === 'RewardPushed') pushed.add(event.rewardId);
+    if (event.type === 'CreditRedeemed' && event.redemptionId === `${event.rewardId}-provider`)
+      redeemed.set(event.rewardId, (redeemed.get(event.rewardId) ?? 0) + event.amount);
+  }
+  const gone = new Set([...lostRewards(billed), ...forgottenRewards(accounts)]);
+  const paid = new Map(provider.transactions.map(({ rewardId, amount }) => [rewardId, amount]));
+  return [
+    ...[...paid].flatMap(([rewardId, amount]) => {
+      if (gone.has(rewardId)) return [];
+      const isKnown = credits.has(rewardId)
+        ? redeemed.get(rewardId) === amount
+        : pushed.has(rewardId);
+      if (isKnown) return [];
+      return [
+        `${amount} of ${rewardId} are at the provider, and ${redeemed.get(rewardId) ?? 0} redeemed`,
+      ];
+    }),
+    ...[...redeemed].flatMap(([rewardId, amount]) =>
+      paid.has(rewardId) || gone.has(rewardId)
+        ? []
+        : [`${amount} of ${rewardId} are redeemed, and not at the provider`],
+    ),
+  ];
+}
+
+/** The account has the status of the provider's newest event, and has converted if ever paid. */
+function notAsTold(
+  { paymentProviderId, subscription, everPaid, referral }: OpenAccount,
+  { events }: SimulatedProviderAccount,
+): string[] {
+  if (paymentProviderId === null) return [];
+  const own = events.filter(({ customer }) => customer === paymentProviderId);
+  const hasPaid = own.some(({ fact }) => fact.kind === 'INVOICE_PAID' && fact.amountPaid > 0);
+  if (hasPaid && !everPaid) return ['its customer has paid, and it was never PAID'];
+  if (hasPaid && referral !== null && referral.datePaid === null)
+    return [`its customer has paid, and ${referral.referralId} has not converted`];
+  const status = newestStatus(own, hasPaid);
+  if (status === undefined || status === subscription?.status) return [];
+  return [`it is ${subscription?.status ?? 'nothing'}, and its customer ${status}`];
+}
+
+/** Undefined: there is none, or several of one second. */
+function newestStatus(own: readonly ProviderEvent[], hasPaid: boolean): string | undefined {
+  const statuses = own.flatMap(({ created, fact }) => {
+    if (fact.kind === 'TRIAL' || fact.kind === 'CANCELLED') return [{ created, is: fact.kind }];
+    if (fact.kind !== 'INVOICE_PAID') return [];
+    if (fact.amountPaid > 0) return [{ created, is: 'PAID' }];
+    return hasPaid ? [] : [{ created, is: 'TRIAL' }];
+  });
+  const newest = Math.max(...statuses.map(({ created }) => created));
+  const [first, ...others] = statuses.filter(({ created }) => created === newest);
+  return others.every(({ is }) => is === first?.is) ? first?.is : undefined;
+}
+
+const REFUSED: ReadonlySet<string | null> = new Set([
+  'no such customer',
+  'no such subscription',
+  'the subscription is over',
+]);
+
+/** What an earlier call did that the log has lost, for subscriptions as they were then. */
+const ANOTHER_BODY = 'another body under the key';
+
+/** Nothing that the provider is to pay is forgotten, or refused without a reason. */
+function notPaid(
+  state: OpenAccount,
+  { provider, now, lost }: Pick<Billed, 'provider' | 'now' | 'lost'>,
+): string[] {
+  const customer = state.paymentProviderId;
+  if (customer === null) return [];
+  const waits = ({ value, pushed }: RewardState): boolean =>
+    value.type === 'PCT_DISCOUNT' &&
+    pushed === undefined &&
+    provider.subscriptionsOf(customer).length === 0;
+  const isErased = ({ pushed }: RewardState): boolean => pushed?.calls === null;
+  const due = duePushes(state, { now, retriesParked: false }).rewards;
+  return [
+    ...due.flatMap((reward) =>
+      waits(reward) || isErased(reward)
+        ? []
+        : [`${reward.rewardId} is due at the provider, and nobody pays it`],
+    ),
+    ...[...state.rewards.values()].flatMap(({ rewardId, pushed, dateCancelled }) =>
+      pushed?.status !== 'PARKED' ||
+      dateCancelled !== null ||
+      REFUSED.has(pushed.reason) ||
+      (pushed.reason === ANOTHER_BODY && lost.length > 0)
+        ? []
+        : [`${rewardId} was refused: ${pushed.reason ?? ''}`],
+    ),
+  ];
+}
+
+/** The provider has it, in part, or may have it. */
+const hasGone = (reward: RewardState): boolean =>
+  isBeingPushed(reward) ||
+  reward.pushed?.status === 'PUSHED' ||
+  (reward.pushed?.done.length ?? 0) > 0;
+
+/** Of a refunded referral nothing can be spent that was not before. */
+function refundedAndLeft(
+  { referral, rewardsByReferral, rewards }: OpenAccount,
+  accounts: ReadonlyMap<string, TracedAccount>,
+): string[] {
+  if (referral?.dateRefunded === undefined) return [];
+  const { referralId, referrer } = referral;
+  const other = accounts.get(referrer.account)?.state;
+  const own = [...(rewardsByReferral.get(referralId) ?? [])].flatMap((id) => rewards.get(id) ?? []);
+  const theirs =
+    other?.status === 'open'
+      ? [...(other.rewardsByReferral.get(referralId) ?? [])].flatMap(
+          (id) => other.rewards.get(id) ?? [],
+        )
+      : [];
+  return [...own, ...theirs].flatMap((reward) =>
+    reward.dateCancelled !== null ||
+    reward.redeemed > 0 ||
+    reward.phase === 'EXPIRED' ||
+    hasGone(reward)
+      ? []
+      : [`${reward.rewardId} of the refunded ${referralId} can still be spent`],
+  );
+}
