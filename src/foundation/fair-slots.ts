@@ -190,7 +190,8 @@ export class FairSlots {
   private readonly whole: Whole;
   /** Turns that count as busy, where that matters; those that began first come first. */
   private readonly young = new Set<Place>();
-  private ageing = false;
+  /** A look at those that wait is due. */
+  private looksAgain = false;
 
   constructor(private readonly limits: SlotLimits) {
     this.whole = new Whole(limits.pastMs);
@@ -281,7 +282,7 @@ export class FairSlots {
       if (next === undefined) break;
       this.begin(next);
     }
-    this.serveOnceAged();
+    this.serveOncePast();
   }
 
   /** Turns that take long no longer count as busy: a store that hangs must not cost a group all. */
@@ -296,17 +297,22 @@ export class FairSlots {
     if (this.young.delete(place)) this.count(place, 'busy', -1);
   }
 
-  /** Who has one slot at a time, and holds it for long, may have another. */
-  private serveOnceAged(): void {
-    const [oldest] = this.young;
-    if (this.whole.waiting === 0 || oldest === undefined || this.ageing) return;
-    this.ageing = true;
+  /**
+   * Who may have a slot by time alone: turns no longer count as busy, others are no longer there.
+   * Nothing else may happen until then.
+   */
+  private serveOncePast(): void {
+    const { pastMs, slots } = this.limits;
+    const { waiting, held } = this.whole;
+    if (waiting === 0 || held.now >= slots || pastMs === 0 || this.looksAgain) return;
+    this.looksAgain = true;
     const serve = (): void => {
-      this.ageing = false;
+      this.looksAgain = false;
       this.serve();
     };
-    const { pastMs } = this.limits;
-    after(Math.max(0, oldest.heldSince + pastMs - elapsed()), serve, { keepsProcess: false });
+    const [oldest] = this.young;
+    const since = oldest?.heldSince ?? elapsed();
+    after(Math.max(0, since + pastMs - elapsed()), serve, { keepsProcess: false });
   }
 
   /** Of the groups that may have another slot, the one with fewest, then the one served first. */

@@ -59,6 +59,8 @@ export const KEPT_RUNS = {
 
 /** A process that was away for a moment reports again within this time. */
 const SILENT_SECONDS = 3;
+/** The process of a run that is silent for so long does not know of it: its start had no answer. */
+const UNKNOWN_SECONDS = 60;
 /** One start at a time counts the others. */
 const START_LOCK = `select pg_advisory_xact_lock(hashtext('start operation runs'))`;
 
@@ -256,13 +258,13 @@ export async function purgeRuns(db: Connection): Promise<number> {
   );
 }
 
-/** Ends the runs of processes that are gone. */
+/** Ends the runs of processes that are gone, and those that their processes do not know of. */
 async function markAbandoned(db: Connection): Promise<void> {
   await run(
     db,
     sql`update ledger.operation_runs as r set state = 'abandoned', finished_at = now()
         where r.state = 'running' and r.beat_at < now() - make_interval(secs => ${SILENT_SECONDS})
-          and not ${ProcessPresence.isRunning(sql.ref('r.owner'))}`,
+          and (r.beat_at < now() - make_interval(secs => ${UNKNOWN_SECONDS}) or not ${ProcessPresence.isRunning(sql.ref('r.owner'))})`,
   );
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Pool } from 'pg';
 import { startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import type { ShownRun } from '../../src/http/operations/operation-runs.js';
@@ -191,6 +192,36 @@ describe('what is kept of runs', () => {
     expect(await many(() => 'greedy')).toBe(UNFINISHED_MAX.ofOperator);
     expect(await many(personal)).toBe(UNFINISHED_MAX.inAll - UNFINISHED_MAX.ofOperator);
     await pool().query(`delete from ledger.operation_runs where owner = $1`, [presence.id]);
+  });
+
+  test('a start whose answer was lost is over soon, though its process lives', async () => {
+    const losing = {
+      connect: async () => {
+        const client = await pool().connect();
+        const query = async (text: string, values?: unknown[]): Promise<unknown> => {
+          const answer = await client.query(text, values);
+          if (text === 'commit') throw new Error('the connection was lost');
+          return answer;
+        };
+        return { query, release: () => client.release() };
+      },
+    } as unknown as Pool;
+    const run = newRun('fay');
+    const begun = new RecordedRuns(losing, here.service.core.answerSealer, presence.id).begin(run);
+    await expect(begun).rejects.toThrow('lost');
+    const silentFor = async (seconds: number): Promise<string> => {
+      await pool().query(
+        `update ledger.operation_runs set beat_at = now() - make_interval(secs => $2) where id = $1`,
+        [run.id, seconds],
+      );
+      return (await shownHere(run.id, 'fay')).body.state;
+    };
+    expect(await silentFor(30)).toBe('running');
+    expect(await silentFor(61)).toBe('failed');
+    // One that its process has all the same goes on.
+    await recorded.report([{ id: run.id, progress: null }]);
+    expect((await shownHere(run.id, 'fay')).body.state).toBe('running');
+    await recorded.end(run.id, { error: 'stopped' }, null);
   });
 
   test('arguments and results are encrypted, and long ones are cut', async () => {

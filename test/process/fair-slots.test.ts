@@ -1,5 +1,6 @@
 import { FairSlots, type SlotLimits, type Turn } from '../../src/foundation/fair-slots.js';
 import { enterWorld } from '../../src/foundation/world.js';
+import { Clock } from './support/clock.js';
 
 const LIMITS: SlotLimits = {
   slots: 3,
@@ -344,4 +345,26 @@ describe('when as many wait as may', () => {
     await slots.end('a/x/1', 'a/x/2');
     expect(slots.begun).toEqual(['a/x/1', 'a/x/2', 'a/y/1']);
   });
+});
+
+test('who waited for others has its slot once they are past, though nothing else happens', async () => {
+  const clock = new Clock();
+  const leave = enterWorld(clock.world);
+  try {
+    const slots = new Slots({ slots: 12, perGroupMax: 2, aloneMax: 9, pastMs: 250, restFrom: 0.5 });
+    await slots.enter('a/x/hangs', 'a/x/hangs too');
+    clock.forward(200);
+    await slots.enter('b/y/1');
+    await slots.end('b/y/1');
+    await slots.enter('a/x/1');
+    expect(slots.begun).not.toContain('a/x/1');
+    clock.forward(500);
+    await settled();
+    expect(slots.begun).toContain('a/x/1');
+    // Nothing is looked for any more.
+    clock.forward(500);
+    expect(clock.waiting).toBe(0);
+  } finally {
+    leave();
+  }
 });
