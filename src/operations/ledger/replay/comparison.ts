@@ -8,24 +8,12 @@ import {
   expectedReferrals,
   expectedUsers,
 } from './expected-people.js';
+import type { Difference } from './difference.js';
 import { DAILY_FIGURES, expectedCredit } from './expected-days.js';
 import { expectedBalances, expectedReferralRewards, expectedRewards } from './expected-rewards.js';
 import type { ExpectedRow } from './expected-row.js';
 import type { FoldedAccount, KnownEvent } from './folded-account.js';
 import type { LiveRow } from './live-rows.js';
-
-/** A value that differs between a read model and the ledger. */
-export interface Difference {
-  /** The client's id; `anonymous` when it is forgotten. */
-  readonly account: string;
-  readonly readModel: string;
-  /** `<table>/<key>.<column>`; without a column: the row as a whole. */
-  readonly field: string;
-  readonly ledger: unknown;
-  readonly live: unknown;
-  /** The events that the ledger's value follows from. */
-  readonly eventIds: readonly string[];
-}
 
 /**
  * An account of a batch, folded up to the position of each read model. Undefined: it cannot be

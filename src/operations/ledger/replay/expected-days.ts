@@ -14,7 +14,7 @@ import { movementOf } from '../../../bookkeeping/roll-forward.js';
 import type { AccountEvent } from '../../../domain/account/account.events.js';
 import { amountLeft, unitKey, type RewardState } from '../../../domain/account/account.state.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
-import type { Difference } from './comparison.js';
+import type { Difference } from './difference.js';
 import { isAboutPerson, isAboutReward, type ExpectedRow } from './expected-row.js';
 import { presentRewards } from './expected-rewards.js';
 import type { FoldedAccount, KnownEvent } from './folded-account.js';
