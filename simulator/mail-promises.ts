@@ -35,6 +35,8 @@ interface CalledFor {
 /** When the staff switched a type on first. */
 interface Switched {
   readonly since: number;
+  /** The latest time at which they did: the clock may have been set back meanwhile. */
+  readonly latest: number;
   /** Nobody switched it off. */
   readonly isSteady: boolean;
 }
@@ -78,8 +80,9 @@ function switchedBy({ log, lost, scope, names }: Told): ReadonlyMap<string, Swit
   return new Map(
     [...types].map((type) => {
       const on = settings.filter((each) => each.types.includes(type));
-      const since = Math.min(...on.map(({ at }) => at));
-      return [type, { since, isSteady: on.length === settings.length }] as const;
+      const times = on.map(({ at }) => at);
+      const [since, latest] = [Math.min(...times), Math.max(...times)];
+      return [type, { since, latest, isSteady: on.length === settings.length }] as const;
     }),
   );
 }
@@ -276,12 +279,13 @@ function missing(
   { mails }: SharedStores,
   { told, switched }: { readonly told: Told; readonly switched: ReadonlyMap<string, Switched> },
 ): string[] {
-  if (told.mayEventsBeOld) return [];
+  // Behind a loss it is not looked for: docs/simulator.md, what is not simulated.
+  if (told.mayEventsBeOld || told.lost.length > 0) return [];
   const gone = new Set(told.lost.map(({ recorded }) => recorded.id));
   return [...called.values()].flatMap((mail) => {
-    const { since, isSteady } = switched.get(mail.type) ?? { since: Infinity, isSteady: false };
+    const { latest, isSteady } = switched.get(mail.type) ?? { latest: Infinity, isSteady: false };
     const { id, recordedAt } = mail.cause.recorded;
-    const isOwed = isSteady && recordedAt >= since && !gone.has(id);
+    const isOwed = isSteady && recordedAt >= latest && !gone.has(id);
     return isOwed && !mails.rows.has(mail.id) ? [`${nameOf(mail)} was never planned`] : [];
   });
 }

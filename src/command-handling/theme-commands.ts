@@ -10,7 +10,7 @@ import {
   type ThemesState,
 } from '../domain/theme/theme.decider.js';
 import type { CommandMeta } from '../event-log/envelope.js';
-import type { Position } from '../event-log/event-log.js';
+import { EventLogUnavailable, type Position } from '../event-log/event-log.js';
 import { timeNow } from '../foundation/world.js';
 import type { ThemeCommandEnvelope, ThemeEdit, ThemeOutcome } from './commands.js';
 import type { Outcome } from './handle-command.js';
@@ -60,6 +60,8 @@ export class ThemeCommands implements ICommandHandler<ThemeCommandEnvelope> {
     const outcome = await this.streams.themes.handle(stream, meta, async (own) => {
       // The chapters before this one are full: what they amount to does not change.
       const opens = own.changes === 0 && chapter > 0;
+      if (opens && !isFull(before, chapter - 1))
+        throw new EventLogUnavailable('the log has just lost changes of themes');
       const state = opens ? before : own;
       last = { state, isFull: isFull(state, chapter), waitMs: 0 };
       if (last.isFull) return { events: [] };

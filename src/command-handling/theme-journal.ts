@@ -47,6 +47,8 @@ export class ThemeJournal {
   async head(scope: Scope): Promise<number> {
     const key = `${scope.mode} ${scope.tenant}`;
     let chapter = this.heads.get(key) ?? (await this.lastBegun(scope));
+    // A full one whose end the log has lost takes changes again.
+    while (chapter > 0 && !isFull(await this.folded(scope, chapter - 1), chapter - 1)) chapter--;
     while (isFull(await this.folded(scope, chapter), chapter)) chapter++;
     this.heads.set(key, chapter);
     return chapter;

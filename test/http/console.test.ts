@@ -434,6 +434,19 @@ describe('what no browser sends', () => {
     expect(page.status).toBe(400);
     expect(page.text).toContain('nested too deep');
   });
+
+  test('changes of a nested document, or of a long one, are no longer than the document', async () => {
+    const nested = (levels: number): string =>
+      `${'['.repeat(levels)}${'0,'.repeat(10_000)}0${']'.repeat(levels)}`;
+    const fields = { action: 'check', locale: 'fr', version: '0' };
+    const theme = (values: string): ReturnType<typeof post> =>
+      post('sam', ofTenant('/theme'), { ...fields, values });
+    const program = await post('sam', ofTenant('/program'), { document: nested(1_000) });
+    const pages = [await theme(nested(1_000)), program, await theme(nested(1))];
+    expect(pages.map(({ status }) => status)).toEqual([400, 400, 200]);
+    for (const { text } of pages) expect(text.length).toBeLessThan(150_000);
+    expect(pages[2]?.text).toContain('… (the first 5000 lines)');
+  });
 });
 
 describe('finance', () => {

@@ -526,6 +526,16 @@ describe('the queries of rewards and balances', () => {
     });
   });
 
+  test('of many units the fifty that moved on most days have figures', async () => {
+    const day = 86_400_000;
+    await given(
+      ...Array.from({ length: 60 }, (_, i) => rewardGranted(`w${i}`, ann, credit(1, `U${i + 10}`))),
+      rewardGranted('late', ann, credit(1, 'U69'), { at: 2 * day }),
+    );
+    const units = (await projected.days().upTo(scope, 3 * day)).units.map(({ unit }) => unit);
+    expect(units).toEqual([...Array.from({ length: 49 }, (_, i) => `U${i + 10}`), 'U69']);
+  });
+
   test('credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {
     const reward = rewardGranted('w1', ann, credit(100), {
       at: 10,

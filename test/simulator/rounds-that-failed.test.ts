@@ -146,6 +146,22 @@ const ROUNDS: Readonly<Record<string, RoundPlan>> = {
     endpoints: 1,
     faults: SCENARIOS['everything and losses'],
   },
+  'a theme was changed behind a chapter that a loss had left with room, and could not be read any more':
+    {
+      seed: 295_228_963,
+      commands: 200,
+      clients: 53,
+      processes: 1,
+      accounts: 20,
+      program: 'all is moderated',
+      cacheBytes: 67_108_864,
+      creditMax: 3,
+      wishes: WISH_WEIGHTS,
+      endpoints: 0,
+      mails: 'changing',
+      editors: 2,
+      faults: SCENARIOS['everything and losses'],
+    },
 };
 
 it.each(Object.entries(ROUNDS))(

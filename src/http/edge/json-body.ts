@@ -3,7 +3,8 @@ import { parse } from 'secure-json-parse';
 import { ApiError, badRequest } from './api-error.js';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
-const DEPTH_MAX = 32;
+/** Of JSON that clients send. */
+export const DEPTH_MAX = 32;
 
 /**
  * Requests with a wrong content type on a route whose body may be empty: accepted as long as the
@@ -140,7 +141,7 @@ const CLOSE_BRACE = 0x7d;
  * Scans the text before it is parsed: building a million nested arrays only to refuse them takes a
  * hundred times as long.
  */
-function isDeeperThan(text: string, max: number): boolean {
+export function isDeeperThan(text: string, max: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
     const unit = text.charCodeAt(i);

@@ -182,4 +182,4 @@ export class ConsoleThemeController {
   }
 }
 
-const NO_JSON = 'The variables are not JSON.';
+const NO_JSON = 'The variables are not JSON, or nested too deep.';

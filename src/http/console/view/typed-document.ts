@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DEPTH_MAX, isDeeperThan } from '../../edge/json-body.js';
 
 /** A JSON document that somebody edits in a text field. */
 
@@ -6,8 +7,12 @@ import { createHash } from 'node:crypto';
 export const digestOfText = (text: string): string =>
   createHash('sha256').update(text.replaceAll('\r\n', '\n').trim()).digest('base64url');
 
-/** Undefined: it is not JSON. */
+/**
+ * Undefined: it is not JSON, or nested deeper than any document is: a megabyte with a thousand
+ * levels is a gigabyte when each line is indented.
+ */
 export function jsonOf(text: string): unknown {
+  if (isDeeperThan(text, DEPTH_MAX)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {
