@@ -48,6 +48,7 @@ import { ReadModelsIncomplete } from '../projecting/generations/live-generations
 import type { Projector } from '../projecting/projector.js';
 import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
+import { KeptAnswers } from '../webhooks/deliveries/kept-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
@@ -84,7 +85,7 @@ export interface Core {
   /** Bytes that the files of a tenant take at most. */
   readonly exportsStoredBytesMax: number;
   /** Encrypts what is kept of receivers' answers. */
-  readonly webhookAnswerSealer: Sealer;
+  readonly webhookAnswers: KeptAnswers;
   /** The changes of the tenants' themes. */
   readonly themeJournal: ThemeJournal;
   readonly themeChanges: ThemeChanges;
@@ -270,6 +271,7 @@ function wire({
     commands,
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
+    webhookAnswers: new KeptAnswers(keyring.sealer('webhook-answers'), keys),
     webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
     ...ofThemes(commands, handling),
     payments: new PaymentConnections({ commands, tenants, sealer, keys }),
@@ -317,10 +319,9 @@ const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') })
 
 const sealers = (
   keyring: Keyring,
-): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'webhookAnswerSealer' | 'chainSigner'> => ({
+): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'chainSigner'> => ({
   answerSealer: keyring.sealer('idempotency'),
   webhookKeysSealer: keyring.sealer('webhook-signing'),
-  webhookAnswerSealer: keyring.sealer('webhook-answers'),
   chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
 });
 
