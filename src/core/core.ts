@@ -271,8 +271,7 @@ function wire({
     commands,
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
-    webhookAnswers: new KeptAnswers(keyring.sealer('webhook-answers'), keys),
-    webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
+    ...ofWebhooks({ commands, tenants, names }, keyring, keys),
     ...ofThemes(commands, handling),
     payments: new PaymentConnections({ commands, tenants, sealer, keys }),
     mailTestAddresses: new TestAddresses(sealer, names),
@@ -315,7 +314,14 @@ const ofThemes = (
   themeChanges: new ThemeChanges(commands, themeJournal),
 });
 
-const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') });
+const ofWebhooks = (
+  parts: Pick<Core, 'commands' | 'tenants' | 'names'>,
+  keyring: Keyring,
+  keys: SubjectKeys,
+): Pick<Core, 'webhooks' | 'webhookAnswers'> => ({
+  webhooks: new WebhookSubscriptions({ ...parts, sealer: keyring.sealer('webhooks') }),
+  webhookAnswers: new KeptAnswers(keyring.sealer('webhook-answers'), keys),
+});
 
 const sealers = (
   keyring: Keyring,
