@@ -66,6 +66,14 @@ const forgottenRewards = (accounts: Billed['accounts']): readonly string[] =>
     }),
   );
 
+/** The provider does not say what a call did: nobody has the credit until that is known. */
+const unknownRewards = (accounts: Billed['accounts']): readonly string[] =>
+  [...accounts.values()].flatMap(({ state }) =>
+    state.status === 'open'
+      ? [...state.rewards.values()].filter(isBeingPushed).map(({ rewardId }) => rewardId)
+      : [],
+  );
+
 /** One payment a reward, one discount a reward and subscription. */
 function paidTwice(
   { transactions, subscriptions }: SimulatedProviderAccount,
@@ -97,7 +105,11 @@ function onOneSideOnly(billed: Billed): string[] {
     if (event.type === 'CreditRedeemed' && event.redemptionId === `${event.rewardId}-provider`)
       redeemed.set(event.rewardId, (redeemed.get(event.rewardId) ?? 0) + event.amount);
   }
-  const gone = new Set([...lostRewards(billed), ...forgottenRewards(accounts)]);
+  const gone = new Set([
+    ...lostRewards(billed),
+    ...forgottenRewards(accounts),
+    ...unknownRewards(accounts),
+  ]);
   const paid = new Map(provider.transactions.map(({ rewardId, amount }) => [rewardId, amount]));
   return [
     ...[...paid].flatMap(([rewardId, amount]) => {
@@ -175,9 +187,10 @@ function notPaid(
         ? []
         : [`${reward.rewardId} is due at the provider, and nobody pays it`],
     ),
-    ...[...state.rewards.values()].flatMap(({ rewardId, pushed, dateCancelled }) =>
+    ...[...state.rewards.values()].flatMap(({ rewardId, person, pushed, dateCancelled }) =>
       pushed?.status !== 'PARKED' ||
       dateCancelled !== null ||
+      state.remains.forgotten.has(person) ||
       REFUSED.has(pushed.reason) ||
       (pushed.reason === ANOTHER_BODY && lost.length > 0)
         ? []
