@@ -25,6 +25,7 @@ export function brokenPayments(billed: Billed): string[] {
   );
   return [
     ...toldTwice(billed),
+    ...cancelledOnItsWay(billed),
     ...paidTwice(provider, lostRewards(billed)),
     ...onOneSideOnly(billed),
     ...open.flatMap(({ account, state }) =>
@@ -46,6 +47,21 @@ function toldTwice({ log }: Billed): string[] {
     const isKnown = known.has(name);
     known.add(name);
     return isKnown ? [`the event ${event.eventRef} of the provider is recorded twice`] : [];
+  });
+}
+
+/** No refund takes back a reward whose call may have an effect: it waits for the outcome. */
+function cancelledOnItsWay({ accounts }: Billed): string[] {
+  const underWay = new Set<string>();
+  const events = [...accounts.values()].flatMap((one) => one.events);
+  return events.flatMap(({ event }) => {
+    if (event.type === 'RewardPushStarted') underWay.add(event.rewardId);
+    const isUnsure = event.type === 'RewardPushRefused' && event.mayBePaid === true;
+    if (event.type === 'RewardPushed' || (event.type === 'RewardPushRefused' && !isUnsure))
+      underWay.delete(event.rewardId);
+    return event.type === 'RewardCancelled' && underWay.has(event.rewardId)
+      ? [`${event.rewardId} was cancelled on its way to the provider`]
+      : [];
   });
 }
 
