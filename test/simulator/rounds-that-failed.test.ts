@@ -162,6 +162,29 @@ const ROUNDS: Readonly<Record<string, RoundPlan>> = {
       editors: 2,
       faults: SCENARIOS['everything and losses'],
     },
+  'a late claim of a request that was asked again meanwhile was never released': {
+    seed: 34_913_356,
+    commands: 300,
+    clients: 7,
+    processes: 2,
+    accounts: 1,
+    program: 'by events',
+    cacheBytes: 67_108_864,
+    creditMax: 3,
+    wishes: {
+      ...WISH_WEIGHTS,
+      reward: 300,
+      redeem: 1,
+      redeemAll: 6,
+      forgetUser: 0,
+      forgetAccount: 0,
+    },
+    endpoints: 0,
+    mode: 'live',
+    mails: 'changing',
+    editors: 0,
+    faults: SCENARIOS.everything,
+  },
 };
 
 it.each(Object.entries(ROUNDS))(
