@@ -162,6 +162,29 @@ const ROUNDS: Readonly<Record<string, RoundPlan>> = {
       editors: 2,
       faults: SCENARIOS['everything and losses'],
     },
+  'a payment that failed, and whose owner was forgotten meanwhile, was under way for ever': {
+    seed: 102_283_970,
+    commands: 300,
+    clients: 12,
+    processes: 3,
+    accounts: 6,
+    program: 'billed: credit for both',
+    cacheBytes: 67_108_864,
+    creditMax: 500,
+    wishes: {
+      ...WISH_WEIGHTS,
+      sync: 0,
+      user: 40,
+      code: 20,
+      discount: 8,
+      reward: 3,
+      moderate: 5,
+    },
+    endpoints: 0,
+    mode: 'live',
+    mails: 'off',
+    faults: SCENARIOS.payments,
+  },
 };
 
 it.each(Object.entries(ROUNDS))(
