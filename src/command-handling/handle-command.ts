@@ -7,13 +7,15 @@ import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import {
   AppendTooLarge,
+  EventLogUnavailable,
   LogWentBack,
   type EventLog,
   type Position,
 } from '../event-log/event-log.js';
 import { pages } from '../event-log/event-pages.js';
 import { inSpan } from '../foundation/tracing.js';
-import { newId, timeNow } from '../foundation/world.js';
+import { elapsed, newId, timeNow } from '../foundation/world.js';
+import { isUnavailable } from '../postgres/database.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, emptyStream, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
@@ -64,6 +66,8 @@ type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
 // 16 tries were too few for some. A try takes milliseconds.
 const TRIES_MAX = 256;
 const WAITING_PER_STREAM_MAX = 1_000;
+/** A store that fails a command after this time fails those that waited for it, too. */
+const SLOW_FAILURE_MS = 1_000;
 const TOO_LARGE = 'the events of this request exceed the size of one append';
 
 export class CommandHandling<S, E extends DomainEvent> {
@@ -96,10 +100,15 @@ export class CommandHandling<S, E extends DomainEvent> {
     goesFirst = false,
   ): Promise<Outcome<S, E>> {
     const endTurn = await this.queue.enter(stream, goesFirst);
+    const beganAt = elapsed();
+    let failure: Error | undefined;
     try {
       return await this.handleInTurn(stream, meta, decide);
+    } catch (error) {
+      if (elapsed() - beganAt >= SLOW_FAILURE_MS) failure = failureOfAll(error);
+      throw error;
     } finally {
-      endTurn();
+      endTurn(failure);
     }
   }
 
@@ -262,6 +271,15 @@ export class CommandHandling<S, E extends DomainEvent> {
     }
   }
 }
+
+/**
+ * Of the commands that waited behind this one: each would wait as long for the same store, one after
+ * the other. Undefined: the store did not fail.
+ */
+const failureOfAll = (error: unknown): Error | undefined =>
+  error instanceof EventLogUnavailable || isUnavailable(error)
+    ? new EventLogUnavailable('a command before this one failed at a store', { cause: error })
+    : undefined;
 
 /** A refusal on every try: the events exceed the limit of one append. */
 const tooLarge = <S, E>({ position }: Folded<S>): Outcome<S, E> => ({
