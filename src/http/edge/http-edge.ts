@@ -221,7 +221,15 @@ export class HttpEdge {
         void reply.header('Connection', 'close');
       if (!isRefusedUnknown(request, reply)) return done();
       const address = countedAddress(clientAddress(request));
-      this.refusals.send(address, done, () => this.exchangesOf(request).leaves(request.raw));
+      const exchanges = this.exchangesOf(request);
+      this.refusals.take(address, {
+        send: done,
+        onHeld: () => exchanges.leaves(request.raw),
+        onDropped: () => {
+          exchanges.endRefused(request.raw);
+          done();
+        },
+      });
     });
     for (const connections of [this.connections, this.operations?.connections ?? []].flat())
       connections.onBroken = (answer) => {
