@@ -12,9 +12,9 @@ export class AccountQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
   async byRef({ tenant, mode }: Scope, accountRef: AccountRef): Promise<AccountFacts | undefined> {
-    const found = await this.reads.first({
+    const found = await this.reads.row({
       name: 'account_by_ref',
-      prepared: true,
+      types: { accountRef: 'text', tenant: 'text', mode: 'text' },
       values: { accountRef, tenant, mode },
       build: (rm, given, gone) =>
         rm

@@ -29,9 +29,9 @@ export class ReferralCodeQueries {
 
   /** @param code in any case. Codes of forgotten people are not found. */
   async byCode({ tenant, mode }: Scope, code: string): Promise<ReferralCodeFacts | undefined> {
-    const found = await this.reads.first({
+    const found = await this.reads.row({
       name: 'code',
-      prepared: true,
+      types: { tenant: 'text', mode: 'text', codeKey: 'text' },
       values: { tenant, mode, codeKey: codeKey(code) },
       build: (rm, given) =>
         rm

@@ -39,9 +39,9 @@ export class RewardBalanceQueries {
     { tenant, mode }: Scope,
     { accountRef, userId, type, now }: BalanceFilter,
   ): Promise<BalanceFacts[]> {
-    const found = await this.reads.first({
+    const found = await this.reads.row({
       name: 'balances',
-      prepared: true,
+      types: FILTER_TYPES,
       values: { accountRef, tenant, mode, userId: userId ?? null, type: type ?? null, now },
       build: (rm, given, gone) =>
         rm.selectNoFrom((eb) => {
@@ -94,6 +94,15 @@ export class RewardBalanceQueries {
     return [...balances.values()].sort(byTypeThenUnit).map(balanceFacts);
   }
 }
+
+const FILTER_TYPES = {
+  accountRef: 'text',
+  tenant: 'text',
+  mode: 'text',
+  userId: 'text',
+  type: 'text',
+  now: 'bigint',
+} as const;
 
 const FIGURES: readonly (keyof Figures)[] = [
   ...([

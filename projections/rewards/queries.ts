@@ -50,9 +50,9 @@ export class RewardQueries {
   ) {}
 
   async byId({ tenant, mode }: Scope, rewardId: string): Promise<RewardRead | undefined> {
-    const found = await this.reads.first({
+    const found = await this.reads.row({
       name: 'reward_by_id',
-      prepared: true,
+      types: { rewardId: 'text', tenant: 'text', mode: 'text' },
       values: { rewardId, tenant, mode },
       build: (rm, given, gone) =>
         rm

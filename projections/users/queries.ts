@@ -46,9 +46,9 @@ export class UserQueries {
     accountRef: AccountRef,
     userId: string,
   ): Promise<UserFacts | undefined> {
-    const found = await this.reads.first({
+    const found = await this.reads.row({
       name: 'user_by_id',
-      prepared: true,
+      types: { accountRef: 'text', userId: 'text', tenant: 'text', mode: 'text' },
       values: { accountRef, userId, tenant, mode },
       build: (rm, given, gone) =>
         rm

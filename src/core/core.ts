@@ -48,6 +48,7 @@ import { ReadModelsIncomplete } from '../projecting/generations/live-generations
 import type { Projector } from '../projecting/projector.js';
 import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
+import { KeptAnswers } from '../webhooks/deliveries/kept-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
@@ -84,7 +85,7 @@ export interface Core {
   /** Bytes that the files of a tenant take at most. */
   readonly exportsStoredBytesMax: number;
   /** Encrypts what is kept of receivers' answers. */
-  readonly webhookAnswerSealer: Sealer;
+  readonly webhookAnswers: KeptAnswers;
   /** The changes of the tenants' themes. */
   readonly themeJournal: ThemeJournal;
   readonly themeChanges: ThemeChanges;
@@ -270,7 +271,7 @@ function wire({
     commands,
     tenantCommands,
     ...ofExports(exports, { pool, keys, config }),
-    webhooks: new WebhookSubscriptions({ commands, tenants, names, ...urlSealer(keyring) }),
+    ...ofWebhooks({ commands, tenants, names }, keyring, keys),
     ...ofThemes(commands, handling),
     payments: new PaymentConnections({ commands, tenants, sealer, keys }),
     mailTestAddresses: new TestAddresses(sealer, names),
@@ -313,14 +314,20 @@ const ofThemes = (
   themeChanges: new ThemeChanges(commands, themeJournal),
 });
 
-const urlSealer = (keyring: Keyring) => ({ sealer: keyring.sealer('webhooks') });
+const ofWebhooks = (
+  parts: Pick<Core, 'commands' | 'tenants' | 'names'>,
+  keyring: Keyring,
+  keys: SubjectKeys,
+): Pick<Core, 'webhooks' | 'webhookAnswers'> => ({
+  webhooks: new WebhookSubscriptions({ ...parts, sealer: keyring.sealer('webhooks') }),
+  webhookAnswers: new KeptAnswers(keyring.sealer('webhook-answers'), keys),
+});
 
 const sealers = (
   keyring: Keyring,
-): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'webhookAnswerSealer' | 'chainSigner'> => ({
+): Pick<Core, 'answerSealer' | 'webhookKeysSealer' | 'chainSigner'> => ({
   answerSealer: keyring.sealer('idempotency'),
   webhookKeysSealer: keyring.sealer('webhook-signing'),
-  webhookAnswerSealer: keyring.sealer('webhook-answers'),
   chainSigner: new ChainSigner(keyring.fixed('chain-signing')),
 });
 

@@ -2,7 +2,7 @@ import { pause } from './pause.js';
 import { elapsed } from './world.js';
 
 /** Rests are this many times as long as the work before them. */
-const TIMES = 2;
+const TIMES = 6;
 const REST_MS_MAX = 1_000;
 
 /**

@@ -394,6 +394,7 @@ interface WebhookAttempts {
   reason: string | null;
   ms: number;
   beginning: Buffer | null;
+  people: readonly string[] | null;
 }
 
 interface WebhookCheckpoints {
@@ -442,6 +443,7 @@ interface WebhookEndpoints {
   subscribed_at: Date | null;
   failing_since: Date | null;
   held_until: Date | null;
+  full_until: Date | null;
 }
 
 interface WebhookUnreadEvents {

@@ -33,6 +33,7 @@ import * as findWaitingMails from '../../migrations/0065_find_waiting_mails.js';
 import * as storeOperatorSessions from '../../migrations/0071_store_operator_sessions.js';
 import * as knowSinceWhenPaymentsWait from '../../migrations/0074_know_since_when_payments_wait.js';
 import * as recordOperationRuns from '../../migrations/0080_record_operation_runs.js';
+import * as notePeopleAndFullEndpoints from '../../migrations/0081_note_people_and_full_endpoints.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -83,6 +84,7 @@ export const MIGRATIONS: Migrations = {
   '0071_store_operator_sessions': storeOperatorSessions,
   '0074_know_since_when_payments_wait': knowSinceWhenPaymentsWait,
   '0080_record_operation_runs': recordOperationRuns,
+  '0081_note_people_and_full_endpoints': notePeopleAndFullEndpoints,
 };
 
 /** The names of the migrations of this release. */

@@ -64,7 +64,7 @@ export class Webhooks {
       keys,
       post: this.post,
       process,
-      sealer: core.webhookAnswerSealer,
+      answers: core.webhookAnswers,
       logger,
       ...(onAttempt && { onAttempt }),
     });

@@ -1,6 +1,7 @@
 import {
   decideOnEndpoint,
   ENDPOINTS_MAX,
+  SECRETS_MAX,
   evolveEndpoints,
   type WebhookCommand,
   type WebhookEndpoint,
@@ -98,6 +99,41 @@ it('a rotated secret signs until the end of its grace, and is gone behind it', (
   ]);
   const later = evolveEndpoints(after, { ...issued, at: 200, secretId: 's3' });
   expect(later[0]?.secrets.map(({ secretId }) => secretId)).toEqual(['s2', 's3']);
+});
+
+const rotate = (past: readonly WebhookEvent[], n: number, graceMs: number): WebhookEvent[] => {
+  const rotated = when([...past], {
+    type: 'RotateWebhookSecret',
+    ...of,
+    secret: { secretId: `r${n}`, sealed: `new ${n}` },
+    graceMs,
+    now: 10 + n,
+  });
+  return [...past, ...('events' in rotated ? rotated.events : [])];
+};
+const signingAt = (events: readonly WebhookEvent[], at: number) =>
+  given(...events).flatMap(({ secrets }) =>
+    secrets
+      .filter(({ validUntil }) => validUntil === null || validUntil > at)
+      .map(({ secretId }) => secretId),
+  );
+
+it(`however often a secret is rotated within a grace, the newest ${SECRETS_MAX} sign`, () => {
+  let past: readonly WebhookEvent[] = [subscribed, issued];
+  for (let n = 1; n <= 30; n++) {
+    past = rotate(past, n, 1_000);
+    const all = ['s1', ...Array.from({ length: n }, (_, index) => `r${index + 1}`)];
+    expect(signingAt(past, 10 + n)).toEqual(all.slice(-SECRETS_MAX));
+  }
+  expect(signingAt(past, 1_039)).toEqual(['r29', 'r30']);
+  expect(signingAt(past, 1_040)).toEqual(['r30']);
+});
+
+it('a rotation without a grace ends all secrets before it', () => {
+  let past: readonly WebhookEvent[] = [subscribed, issued];
+  for (const n of [1, 2, 3]) past = rotate(past, n, 1_000);
+  past = rotate(past, 4, 0);
+  expect(signingAt(past, 14)).toEqual(['r4']);
 });
 
 it('what is not subscribed is refused, and modes are apart', () => {

@@ -1,6 +1,11 @@
 import type pg from 'pg';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
-import { resendDeliveries } from '../../src/operations/webhooks/webhook-commands.js';
+import { NotDone } from '../../src/operations/outcome.js';
+import {
+  resendDeliveries,
+  showDeliveries,
+  showDelivery,
+} from '../../src/operations/webhooks/webhook-commands.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { holds } from '../support/marks.js';
 import { until } from '../support/projected-ledger.js';
@@ -131,7 +136,18 @@ async function dump(): Promise<Buffer> {
   return Buffer.from(texts.join('\n'));
 }
 
-test('a forgotten person is in no retry, resend, row, log line or dump', async () => {
+/** The answers of an endpoint that operators can still read. */
+async function shownAnswers(endpoint: string): Promise<readonly string[]> {
+  const { core } = running.service.service;
+  const found = await showDeliveries(core, scope(), { endpoint, limit: 100 });
+  if (found instanceof NotDone) throw new Error('the deliveries are not shown');
+  const each = await Promise.all(found.map(({ id }) => showDelivery(core, scope(), id)));
+  return each.flatMap((shown) =>
+    shown instanceof NotDone ? [] : shown.attempts.flatMap(({ answer }) => answer ?? []),
+  );
+}
+
+test('a forgotten person is in no retry, resend, row, shown answer, log line or dump', async () => {
   const mark = 'gqzwbkn';
   const [good, bad] = [await subscribed(), await subscribed()];
   await receiver.behave(good.path, { kind: 'answer', body: `seen ${mark}` });
@@ -154,6 +170,9 @@ test('a forgotten person is in no retry, resend, row, log line or dump', async (
   // All but the friend's own code and reward.
   expect(told.filter(isNamed)).toHaveLength(6);
   await receiver.requests(bad.path, 3);
+  const seen = `seen ${mark}`;
+  await until(async () => (await shownAnswers(good.endpoint)).length === 8, WITHIN_MS);
+  expect(new Set(await shownAnswers(good.endpoint))).toEqual(new Set([seen]));
   // One of each state, with an answer that names the person.
   await until(async () => {
     const { rows } = await pool().query<{ state: string }>(
@@ -180,6 +199,8 @@ test('a forgotten person is in no retry, resend, row, log line or dump', async (
 
   const gone = await tenant.live.call('DELETE', `/open/account/${accountId}`);
   expect(gone.status).toBe(204);
+  // To what names the friend alone.
+  expect(await shownAnswers(good.endpoint)).toEqual([seen, seen]);
   await until(async () => holds(await dump(), mark) === undefined, WITHIN_MS);
   const before = receiver.received.length;
   await receiver.behave(bad.path, { kind: 'answer' });

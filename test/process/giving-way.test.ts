@@ -23,15 +23,15 @@ function rested(way: GivingWay, workedMs: number): () => Promise<boolean> {
 
 const { signal } = new AbortController();
 
-test('while requests are at work it rests twice as long as it worked', async () => {
+test('while requests are at work it rests six times as long as it worked', async () => {
   const way = new GivingWay(() => true, signal);
   const isOver = rested(way, 30);
-  clock.forward(59);
+  clock.forward(179);
   expect(await isOver()).toBe(false);
   clock.forward(1);
   expect(await isOver()).toBe(true);
   const next = rested(way, 10);
-  clock.forward(20);
+  clock.forward(60);
   expect(await next()).toBe(true);
 });
 

@@ -77,6 +77,37 @@ describe('the query of accounts', () => {
 });
 
 describe('the queries of users', () => {
+  test('users that are read in one turn are answered each by its own account, id, tenant and mode', async () => {
+    await projected.given(
+      acme,
+      accountOpened(acme),
+      userIdentified(acme, 'ann', { firstName: 'Ann' }, 1_200),
+      userIdentified(acme, '{"b\\,}', { firstName: 'Bob' }, 1_300),
+    );
+    await projected.given(
+      shop,
+      accountOpened(shop),
+      userIdentified(shop, 'ann', { firstName: 'Anna' }, 1_400),
+    );
+    const users = projected.users();
+    const read = await Promise.all([
+      users.byUserId(scope, acme.accountRef, 'ann'),
+      users.byUserId(scope, acme.accountRef, 'nobody'),
+      users.byUserId({ ...scope, mode: 'test' }, acme.accountRef, 'ann'),
+      users.byUserId({ ...scope, tenant: 'else' }, acme.accountRef, 'ann'),
+      users.byUserId(scope, shop.accountRef, 'ann'),
+      users.byUserId(scope, acme.accountRef, '{"b\\,}'),
+    ]);
+    expect(read.map((user) => user?.firstName)).toEqual([
+      'Ann',
+      undefined,
+      undefined,
+      undefined,
+      'Anna',
+      'Bob',
+    ]);
+  });
+
   test('a user is answered with the profile, codes, the account provider id and who referred it', async () => {
     const { person } = partyOf(acme, 'ann');
     await projected.given(

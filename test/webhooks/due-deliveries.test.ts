@@ -80,6 +80,7 @@ const attempt = (status: number | null, ms = 1): Attempt => ({
   reason: status === null ? 'refused' : null,
   retryAfterMs: null,
   beginning: null,
+  people: [],
 });
 const record = (claims: readonly ClaimedDelivery[], status: number | null, ms?: number) =>
   recordEnded(

@@ -72,7 +72,7 @@ it.each(['http', 'https'])('none of them can be subscribed with %s', async (sche
 });
 
 it.each(['http', 'https'])('none of them gets a connection with %s', async (scheme) => {
-  const attempts = watchConnectionAttempts();
+  const attempts = watchConnectionAttempts(receiver);
   const before = receiver.connections;
   try {
     const posted = await Promise.all(
@@ -146,7 +146,7 @@ describe('a name', () => {
 
   it('that changes between the check and the connection gets none', async () => {
     names.set('rebinding.test', ['93.184.216.34'], ['127.0.0.1']);
-    const attempts = watchConnectionAttempts();
+    const attempts = watchConnectionAttempts(receiver);
     expect(await guardWith().check('http://rebinding.test/hook')).toEqual({ kind: 'allowed' });
     expect(await post(`http://rebinding.test:${receiver.port}/hook`)).toBe('address-not-allowed');
     attempts.stop();
@@ -155,7 +155,7 @@ describe('a name', () => {
 
   it('is asked for once for a connection, which goes to the checked address', async () => {
     names.set('once.test', ['127.0.0.1'], ['127.0.0.2']);
-    const attempts = watchConnectionAttempts();
+    const attempts = watchConnectionAttempts(receiver);
     expect(await post(`http://once.test:${receiver.port}/once`, THIS_RECEIVER)).toBe(200);
     attempts.stop();
     expect(new Set(attempts.addresses)).toEqual(new Set(['127.0.0.1']));
@@ -239,7 +239,7 @@ describe('a range of the operator', () => {
   });
 
   it('of one loopback address opens localhost at that address', async () => {
-    const attempts = watchConnectionAttempts();
+    const attempts = watchConnectionAttempts(receiver);
     expect(await post(`http://localhost:${receiver.port}/local`, THIS_RECEIVER)).toBe(200);
     attempts.stop();
     expect(new Set(attempts.addresses)).toEqual(new Set(['127.0.0.1']));

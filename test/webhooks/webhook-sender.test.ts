@@ -7,6 +7,7 @@ import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
 import { claimDue } from '../../src/webhooks/deliveries/due-deliveries.js';
+import { KeptAnswers } from '../../src/webhooks/deliveries/kept-answers.js';
 import { WebhookSender } from '../../src/webhooks/deliveries/webhook-sender.js';
 import type { PayloadData } from '../../src/webhooks/payloads/payloads.js';
 import type { Posted, PostRequest } from '../../src/webhooks/sending/webhook-post.js';
@@ -14,6 +15,7 @@ import { newEndpointSecret } from '../../src/webhooks/signing/endpoint-secret.js
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
 import type { WebhookSubscriptions } from '../../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { until } from '../support/projected-ledger.js';
 
 /** The sender on rows of its own, with receivers that answer when a test says so. */
@@ -77,7 +79,7 @@ beforeEach(async () => {
   laterMs = 0;
   leaveWorld = enterWorld(worldAhead(() => laterMs));
   isSubscribed = true;
-  dataOf = () => Promise.resolve({ kind: 'made', data: {} });
+  dataOf = () => Promise.resolve({ kind: 'made', data: {}, people: [] });
   const sealer = new FixedSealer(Buffer.alloc(32, 1));
   const keys = new SigningKeys(pool, sealer);
   const tenantNamed = (alias: string) =>
@@ -108,7 +110,7 @@ beforeEach(async () => {
     },
     post: { post },
     process: PROCESS,
-    sealer,
+    answers: new KeptAnswers(sealer, new InMemorySubjectKeys()),
     logger: { warn: () => undefined },
   });
 });
@@ -295,7 +297,7 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   const [unreadable, fine] = [randomUUID(), randomUUID()];
   let asked = 0;
   dataOf = (eventId) => {
-    if (eventId !== unreadable) return Promise.resolve({ kind: 'made', data: {} });
+    if (eventId !== unreadable) return Promise.resolve({ kind: 'made', data: {}, people: [] });
     asked += 1;
     return Promise.reject(new UnreadableEvent('of a later release'));
   };
@@ -328,7 +330,7 @@ describe('a claim that the process comes back to late', () => {
     endpoint = endpointsOf('a', 'live', 1)[0]!;
     await known([endpoint]);
     const making = new Promise<PayloadData>((resolve) => {
-      makeBody = () => resolve({ kind: 'made', data: {} });
+      makeBody = () => resolve({ kind: 'made', data: {}, people: [] });
     });
     let isAsked = false;
     dataOf = () => {

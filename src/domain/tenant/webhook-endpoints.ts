@@ -7,6 +7,8 @@ import { retire, type Retirable } from './tenant-secrets.js';
 
 /** Of a tenant and mode, disabled ones included. */
 export const ENDPOINTS_MAX = 50;
+/** Of an endpoint: each signs every delivery. One more ends the oldest at once. */
+export const SECRETS_MAX = 5;
 
 /** Why an endpoint gets no deliveries: it answered 410, or an operator disabled it. */
 export type DisabledBecause = 'GONE' | 'OPERATOR';
@@ -155,21 +157,17 @@ export function decideOnEndpoint(
   if (command.type === 'SubscribeWebhook') return subscribed(endpoints, known, command);
   if (known === undefined) return refused('SUBSCRIPTION_NOT_FOUND');
   switch (command.type) {
-    case 'RotateWebhookSecret': {
-      const validUntil = at + command.graceMs;
-      const ofMode = known.secrets.map((secret) => ({ ...secret, mode }));
+    case 'RotateWebhookSecret':
       return {
         events: [
           { type: 'WebhookSecretIssued', ...of, ...command.secret },
-          ...retire(ofMode, [{ mode }], validUntil).map(({ secretId }): WebhookEvent => ({
+          ...ends(known, at, at + command.graceMs).map((end): WebhookEvent => ({
             type: 'WebhookSecretRetired',
             ...of,
-            secretId,
-            validUntil,
+            ...end,
           })),
         ],
       };
-    }
     case 'DisableWebhook':
       if (known.disabled !== null || known.activeSince !== command.activeSince)
         return { events: [] };
@@ -179,6 +177,23 @@ export function decideOnEndpoint(
     case 'UnsubscribeWebhook':
       return { events: [{ type: 'WebhookUnsubscribed', ...of }] };
   }
+}
+
+/**
+ * When the secrets of an endpoint end that gets a further one, oldest first; without those whose
+ * end stays.
+ */
+function ends({ mode, secrets }: WebhookEndpoint, at: number, graceEnd: number) {
+  const signing = secrets.filter(({ validUntil }) => validUntil === null || validUntil > at);
+  const tooMany = signing.slice(0, Math.max(0, signing.length + 1 - SECRETS_MAX));
+  const others = signing.slice(tooMany.length).map((secret) => ({ ...secret, mode }));
+  return [
+    ...tooMany.map(({ secretId }) => ({ secretId, validUntil: at })),
+    ...retire(others, [{ mode }], graceEnd).map(({ secretId }) => ({
+      secretId,
+      validUntil: graceEnd,
+    })),
+  ];
 }
 
 /** The same URL and name once more records nothing. */

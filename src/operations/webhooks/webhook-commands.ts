@@ -15,7 +15,6 @@ import {
   type Resent,
 } from '../../webhooks/deliveries/shown-deliveries.js';
 import type { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
-import { answerOf } from '../../webhooks/deliveries/webhook-sender.js';
 import { FAILING_FROM } from '../../webhooks/deliveries/retry-times.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import type { ChangedSubscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
@@ -55,7 +54,7 @@ export interface ShownAttempt {
   readonly status: number | null;
   readonly reason: string | null;
   readonly ms: number;
-  /** The beginning of the answer. */
+  /** The beginning of the answer; null: none, or somebody it may name was forgotten. */
   readonly answer: string | null;
 }
 
@@ -63,7 +62,7 @@ const URL_LENGTH_MAX = 2_000;
 const NAME_LENGTH_MAX = 255;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-type WebhookCore = Pick<Core, 'pool' | 'tenants' | 'webhooks' | 'webhookAnswerSealer'>;
+type WebhookCore = Pick<Core, 'pool' | 'tenants' | 'webhooks' | 'webhookAnswers'>;
 
 export interface DeliverySelection {
   readonly endpoint?: string | undefined;
@@ -128,13 +127,14 @@ export async function showDelivery(
   return {
     ...shown(delivery, await urlsOf(core, scope)),
     attempts: await Promise.all(
-      attempts.map(async ({ at, status, reason, ms, beginning }) => ({
+      attempts.map(async ({ at, status, reason, ms, beginning, people }) => ({
         at: at.toISOString(),
         status,
         reason,
         ms,
         answer:
-          beginning && (await core.webhookAnswerSealer.open(beginning, answerOf(id))).toString(),
+          (beginning && (await core.webhookAnswers.open(beginning, id, people)))?.toString() ??
+          null,
       })),
     ),
   };

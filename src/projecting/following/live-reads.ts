@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { builder, StatementText, type Given, type Values } from '../../postgres/statements.js';
 import type { LiveGenerations } from '../generations/live-generations.js';
+import { ReadsTogether } from './reads-together.js';
 import type { SlowReads } from './slow-reads.js';
 
 /**
@@ -20,6 +21,20 @@ export interface ReadQuery<Tables, V extends Values, T> {
   readonly slowOf?: string | undefined;
   readonly values: V;
   /** Selects one JSON column, named `json`. */
+  readonly build: (rm: Kysely<Tables>, given: Given<V>, gone: Gone) => Compilable<{ json: T }>;
+}
+
+/**
+ * A query of one row by a key, or of none. Reads that begin in the same turn of the event loop are
+ * answered by one statement (docs/adr/0094-reads-of-a-turn-share-a-statement.md).
+ */
+export interface RowQuery<Tables, V extends Values, T> {
+  readonly name: string;
+  /** Of the columns that the values are compared with. */
+  readonly types: { readonly [N in keyof V]: 'text' | 'bigint' };
+  /** Each is present, or null. */
+  readonly values: V;
+  /** Selects one JSON column of at most one row. */
   readonly build: (rm: Kysely<Tables>, given: Given<V>, gone: Gone) => Compilable<{ json: T }>;
 }
 
@@ -45,6 +60,8 @@ const TEXTS_MAX = 200;
  */
 export class LiveReads<Tables> {
   private readonly texts = new LRUCache<string, StatementText>({ max: TEXTS_MAX });
+  /** By the names of their queries. */
+  private readonly together = new Map<string, ReadsTogether>();
 
   constructor(
     private readonly pool: Pool,
@@ -72,8 +89,61 @@ export class LiveReads<Tables> {
     return rows.map((row) => row.json);
   }
 
+  /** @throws the database's errors while it is unavailable. */
+  row<V extends Values, T>(query: RowQuery<Tables, V, T>): Promise<T | undefined> {
+    let reads = this.together.get(query.name);
+    if (reads === undefined) {
+      const { name, types, build } = query;
+      reads = new ReadsTogether(Object.keys(types), (lists) =>
+        this.rows({ name, types, build }, lists),
+      );
+      this.together.set(name, reads);
+    }
+    return reads.row<T>(query.values);
+  }
+
   async first<V extends Values, T>(query: ReadQuery<Tables, V, T>): Promise<T | undefined> {
     return (await this.all(query))[0];
+  }
+
+  /** What the query finds for each of the lists' values; null: nothing. */
+  private async rows<V extends Values, T>(
+    query: Omit<RowQuery<Tables, V, T>, 'values'>,
+    lists: Values,
+  ): Promise<readonly unknown[]> {
+    const { schema, generation } = await this.generations.liveGeneration(this.projection);
+    const key = `${schema}.${query.name}`;
+    let compiled = this.texts.get(key);
+    if (compiled === undefined) {
+      compiled = this.eachRow(query, schema, generation);
+      this.texts.set(key, compiled);
+    }
+    const statement = { name: key, text: compiled.text, values: compiled.valuesFrom(lists) };
+    const { rows } = await this.pool.query<{ json: readonly unknown[] }>(statement);
+    return rows[0]?.json ?? [];
+  }
+
+  /** The query for each of a list of values, as one row with a list of what it found. */
+  private eachRow<V extends Values, T>(
+    { types, build }: Omit<RowQuery<Tables, V, T>, 'values'>,
+    schema: string,
+    generation: number,
+  ): StatementText {
+    const rm = builder.withSchema(schema) as unknown as Kysely<Tables>;
+    const names = Object.keys(types);
+    const columns = names.map((name) => [name, sql`${sql.ref(`wanted.${name}`)}`]);
+    const given = Object.fromEntries(columns) as Given<V>;
+    const found = build(rm, given, goneFrom(this.projection, generation));
+    return StatementText.of<Values>(names, (lists) => {
+      const typed = names.map((name) => LIST_OF[types[name] ?? 'text'](lists[name]));
+      const columnNames = names.map((name) => sql.ref(name));
+      return builder.selectNoFrom(() =>
+        sql`(select json_agg(${found} order by wanted.n)
+          from unnest(${sql.join(typed)}) with ordinality as wanted(${sql.join(columnNames)}, n))`.as(
+          'json',
+        ),
+      );
+    });
   }
 
   private compiled<V extends Values, T>(
@@ -102,6 +172,12 @@ function goneFrom(projection: string, generation: number): Gone {
     anybody: sql`exists (select ${erasures})`,
   };
 }
+
+/** A list of values as a parameter of this type. */
+const LIST_OF = {
+  text: (list: unknown) => sql`${list}::text[]`,
+  bigint: (list: unknown) => sql`${list}::bigint[]`,
+};
 
 /** The conditions whose values are present. */
 export function present<C>(conditions: readonly (C | undefined)[]): C[] {

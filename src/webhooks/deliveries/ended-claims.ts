@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
+import type { SubjectId } from '../../domain/personal.js';
 import { run } from '../../postgres/statements.js';
 import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import { SLOW_MS } from './attempt-places.js';
@@ -19,6 +20,8 @@ export interface Attempt {
   readonly retryAfterMs: number | null;
   /** The beginning of the answer, encrypted; null: none. */
   readonly beginning: Buffer | null;
+  /** Whom the delivery named. */
+  readonly people: readonly SubjectId[];
 }
 
 /** An attempt that ended well, or the way of a failed one. */
@@ -74,7 +77,7 @@ async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[])
         select * from jsonb_to_recordset(${JSON.stringify(ended.map(rowOf))}::jsonb) as given (
           id uuid, kind text, "leasedUntil" timestamptz, "postponedMs" double precision,
           state text, "retryInMs" double precision, at timestamptz, status integer, reason text,
-          ms integer, beginning text
+          ms integer, beginning text, people text[]
         )
       ), recorded as (
         update ledger.webhook_deliveries d
@@ -87,8 +90,10 @@ async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[])
           and (g.state = 'DELIVERED' or d.leased_until = g."leasedUntil")
         returning d.id, attempts
       ), attempts as (
-        insert into ledger.webhook_attempts (delivery_id, number, at, status, reason, ms, beginning)
-        select id, r.attempts, at, status, reason, ms, decode(beginning, 'base64')
+        insert into ledger.webhook_attempts (
+          delivery_id, number, at, status, reason, ms, beginning, people
+        )
+        select id, r.attempts, at, status, reason, ms, decode(beginning, 'base64'), people
         from recorded r join given using (id) on conflict do nothing
       ), postponed as (
         update ledger.webhook_deliveries d
@@ -108,7 +113,7 @@ function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
   const claim = { id, kind: ended.kind, leasedUntil };
   if (ended.kind === 'postponed') return { ...claim, postponedMs: ended.postponed.notFor };
   if (ended.kind === 'dropped') return claim;
-  const { at, ms, status, reason, retryAfterMs, beginning } = ended.attempt;
+  const { at, ms, status, reason, retryAfterMs, beginning, people } = ended.attempt;
   const outcome = outcomeOf(status);
   const retry = outcome === 'failed' ? retryInMs(retried, retryAfterMs) : null;
   return {
@@ -120,6 +125,7 @@ function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
     reason,
     ms,
     beginning: beginning?.toString('base64') ?? null,
+    people,
   };
 }
 

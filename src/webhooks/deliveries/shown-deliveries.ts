@@ -34,7 +34,10 @@ export interface KnownAttempt {
   readonly status: number | null;
   readonly reason: string | null;
   readonly ms: number;
+  /** Encrypted. */
   readonly beginning: Buffer | null;
+  /** Whom the delivery named; null: of an earlier release. */
+  readonly people: readonly string[] | null;
 }
 
 /** How an endpoint does. */
@@ -88,7 +91,7 @@ export function attemptsOf(pool: Pool, deliveryId: string): Promise<KnownAttempt
     pool,
     tables
       .selectFrom('ledger.webhook_attempts')
-      .select(['at', 'status', 'reason', 'ms', 'beginning'])
+      .select(['at', 'status', 'reason', 'ms', 'beginning', 'people'])
       .where('delivery_id', '=', deliveryId)
       .orderBy('number'),
   );

@@ -4,15 +4,15 @@ import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
+import type { SubjectId } from '../../domain/personal.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
 import { WorkLoop } from '../../foundation/work-loop.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
-import type { Sealer } from '../../privacy/sealed-bytes.js';
 import { HistoryMustWait } from '../payloads/account-histories.js';
-import type { Payloads } from '../payloads/payloads.js';
+import type { PayloadData, Payloads } from '../payloads/payloads.js';
 import { testData } from '../payloads/presented.js';
 import type { Posted, WebhookPost } from '../sending/webhook-post.js';
 import { signedBody, webhookWith, type SignedBody } from '../signing/signed-webhook.js';
@@ -35,6 +35,7 @@ import {
   type EndedClaim,
   type Postponed,
 } from './ended-claims.js';
+import type { KeptAnswers } from './kept-answers.js';
 
 export interface WebhookSenderParts {
   readonly pool: Pool;
@@ -45,8 +46,7 @@ export interface WebhookSenderParts {
   readonly post: Pick<WebhookPost, 'post'>;
   /** This process, as its presence names it: others free its claims when it is gone. */
   readonly process: number;
-  /** Encrypts what is kept of answers. */
-  readonly sealer: Sealer;
+  readonly answers: Pick<KeptAnswers, 'seal'>;
   readonly logger: Pick<Logger, 'warn'>;
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
@@ -96,7 +96,17 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly activeSince: number;
+  /** Whom it names. */
+  readonly people: readonly SubjectId[];
 }
+
+/** A body, and whom it names. */
+interface MadeBody {
+  readonly signed: SignedBody;
+  readonly people: readonly SubjectId[];
+}
+
+type Made = Extract<PayloadData, { readonly kind: 'made' }>;
 
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
@@ -133,7 +143,7 @@ export class WebhookSender {
   /** One account's bodies take turns: while a large one is read, they take no places of others. */
   private readonly turns = new OneAtATime(Infinity);
   /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
-  private readonly making = new Map<string, Promise<SignedBody | undefined>>();
+  private readonly making = new Map<string, Promise<MadeBody | undefined>>();
 
   constructor(private readonly parts: WebhookSenderParts) {
     const { pool, process } = parts;
@@ -260,7 +270,7 @@ export class WebhookSender {
     if (isTooOld(place)) return { kind: 'postponed', delivery, postponed: NOT_BEGUN };
     const posted = await this.parts.post.post(made);
     place.isAnswered = true;
-    const attempt = { at, ...(await this.attemptOf(delivery, posted)) };
+    const attempt = { at, ...(await this.attemptOf(delivery, posted, made.people)) };
     const outcome = outcomeOf(attempt.status);
     const sinceAppendMs = delivery.attempts === 0 ? at - delivery.created : undefined;
     this.parts.onAttempt?.({ outcome, sinceAppendMs });
@@ -289,15 +299,14 @@ export class WebhookSender {
     const { delivery } = place;
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
-    const signed = await this.bodyOf(place, before.subscription, key);
-    if (signed === undefined) return 'nothing';
+    const body = await this.bodyOf(place, before.subscription, key);
+    if (body === undefined) return 'nothing';
     // To make a body may take long.
     const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
     const now = isAsBefore ? before : await this.endpointOf(delivery);
     if (now === 'nothing' || 'notFor' in now) return now;
     const { endpointUrl: url, activeSince, secrets } = now.subscription;
-    const { headers, body } = webhookWith(signed, secrets);
-    return { url, headers, body, activeSince };
+    return { url, ...webhookWith(body.signed, secrets), activeSince, people: body.people };
   }
 
   /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
@@ -305,7 +314,7 @@ export class WebhookSender {
     place: Place,
     subscription: Subscription,
     key: ReadKey,
-  ): Promise<SignedBody | undefined> {
+  ): Promise<MadeBody | undefined> {
     const { event, webhookId } = place.delivery;
     const shared = this.making.get(webhookId);
     if (shared !== undefined) return shared;
@@ -336,12 +345,13 @@ export class WebhookSender {
     delivery: ClaimedDelivery,
     subscription: Subscription,
     key: ReadKey,
-  ): Promise<SignedBody | undefined> {
-    const data = await this.dataOf(delivery, subscription);
-    if (data === undefined) return undefined;
+  ): Promise<MadeBody | undefined> {
+    const made = await this.dataOf(delivery, subscription);
+    if (made === undefined) return undefined;
+    const { data, people } = made;
     const { webhookId: id, type, tenant: tenantAlias, mode, created } = delivery;
     const envelope = { id, type, tenantAlias, live: mode === 'live', created, data };
-    return signedBody(envelope, await key());
+    return { signed: await signedBody(envelope, await key()), people };
   }
 
   /** `nothing`: nobody subscribes it any more. */
@@ -366,22 +376,27 @@ export class WebhookSender {
   private async dataOf(
     { event, type, subject, tenant, mode }: ClaimedDelivery,
     { endpointUrl, name }: Subscription,
-  ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    if (event === null) return testData(endpointUrl, name);
+  ): Promise<Made | undefined> {
+    if (event === null) return { kind: 'made', data: testData(endpointUrl, name), people: [] };
     const { stream, revision, eventId } = event;
     const of = { tenant, mode, stream, revision, eventId, announced: { type, subject } };
     const made = await this.parts.payloads.data(of);
-    return made.kind === 'made' ? made.data : undefined;
+    return made.kind === 'made' ? made : undefined;
   }
 
-  private async attemptOf({ id }: ClaimedDelivery, posted: Posted): Promise<Omit<Attempt, 'at'>> {
+  private async attemptOf(
+    { id }: ClaimedDelivery,
+    posted: Posted,
+    people: readonly SubjectId[],
+  ): Promise<Omit<Attempt, 'at'>> {
     const ms = Math.round(posted.ms);
-    if (posted.kind === 'failed')
-      return { ms, status: null, reason: posted.reason, retryAfterMs: null, beginning: null };
+    if (posted.kind === 'failed') {
+      const { reason } = posted;
+      return { ms, status: null, reason, retryAfterMs: null, beginning: null, people };
+    }
     const { status, retryAfterMs, beginning } = posted;
-    const sealed =
-      beginning.length === 0 ? null : await this.parts.sealer.seal(beginning, answerOf(id));
-    return { ms, status, reason: null, retryAfterMs, beginning: sealed };
+    const sealed = await this.parts.answers.seal(beginning, id, people);
+    return { ms, status, reason: null, retryAfterMs, beginning: sealed, people };
   }
 
   private async disable(
@@ -411,6 +426,3 @@ export class WebhookSender {
     return purgeDeliveries(this.parts.pool, new Date(timeNow() - KEPT_MS), PURGE_AT_ONCE);
   }
 }
-
-/** The sealing context of what is kept of a delivery's answers. */
-export const answerOf = (deliveryId: string): string => `webhook answer ${deliveryId}`;

@@ -11,6 +11,7 @@ import {
   type ExportEvent,
   type ExportState,
 } from '../../domain/export/export.decider.js';
+import type { SubjectId } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
@@ -46,7 +47,12 @@ export interface Announcement extends Scope {
 }
 
 export type PayloadData =
-  | { readonly kind: 'made'; readonly data: WebhookData }
+  | {
+      readonly kind: 'made';
+      readonly data: WebhookData;
+      /** Whom it names. */
+      readonly people: readonly SubjectId[];
+    }
   /** It is about a person who was forgotten meanwhile. */
   | { readonly kind: 'forgotten' }
   /**
@@ -76,7 +82,11 @@ interface Told {
 
 const FORGOTTEN = { kind: 'forgotten' } as const;
 const NOTHING = { kind: 'nothing' } as const;
-const made = (data: WebhookData): PayloadData => ({ kind: 'made', data });
+const made = (data: WebhookData, ...people: readonly SubjectId[]): PayloadData => ({
+  kind: 'made',
+  data,
+  people,
+});
 
 /**
  * Makes the `data` of announced events from the log: the state right after the append of the event,
@@ -198,7 +208,11 @@ export class Payloads {
     if (!facts) return FORGOTTEN;
     const links = new ShareLinks(this.parts.publicUrl(), scope);
     const defaultProgramId = await this.defaultPrograms.at(scope.tenant, append.position);
-    return made(userCreatedData(facts, { links, defaultProgramId }));
+    return made(
+      userCreatedData(facts, { links, defaultProgramId }),
+      person,
+      ...namedReferrer(state),
+    );
   }
 
   /** Without the code of a referrer who is forgotten, also where the key still exists. */
@@ -230,7 +244,7 @@ export class Payloads {
     if (code.value === null || history.isForgotten(person)) return FORGOTTEN;
     const digest = this.histories.digestOf(code.value);
     return history.isFirstCode(person, digest, append.first)
-      ? made(couponCreatedData({ code: code.value, dateCreated: at, programId }))
+      ? made(couponCreatedData({ code: code.value, dateCreated: at, programId }), person)
       : NOTHING;
   }
 
@@ -252,7 +266,7 @@ export class Payloads {
     const reward = state.status === 'open' ? state.rewards.get(event.rewardId) : undefined;
     if (state.status === 'absent' || !reward) return NOTHING;
     const facts = rewardFacts(state, accountRefOf(stream) ?? '', reward);
-    return made(rewardCreatedData({ ...facts, ...owner }));
+    return made(rewardCreatedData({ ...facts, ...owner }), event.person);
   }
 
   private async balanceChanged({
@@ -281,6 +295,7 @@ export class Payloads {
         availableValue: balance.available,
         resourceVersion: Number(append.last) + 1,
       }),
+      person,
     );
   }
 
@@ -329,8 +344,16 @@ export class Payloads {
         referrerReward: referrer && rewardOf(ofReferrer, 'FRIEND_SIGNUP'),
         referredReward: referred && rewardOf(history, 'REFERRED'),
       }),
+      ...(referrer ? [started.referrer.person] : []),
+      ...(referred ? [started.referred.person] : []),
     );
   }
+}
+
+/** Whose code the user is shown with. */
+function namedReferrer(state: AccountState): readonly SubjectId[] {
+  const attribution = state.status === 'open' ? state.attribution : null;
+  return attribution && attribution.code !== null ? [attribution.referrer.person] : [];
 }
 
 /** Null: forgotten. */

@@ -3,6 +3,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import type { EndpointGuard } from './endpoint-guard.js';
 import { postFailureOf, type PostFailure } from './post-failure.js';
+import { retryAfterMs } from './retry-after.js';
 
 export interface PostRequest {
   readonly url: string;
@@ -158,17 +159,8 @@ function postedOf(
   return {
     kind: 'answered',
     status: answer.statusCode,
-    retryAfterMs: retryAfterMs(answer.headers['retry-after']),
+    retryAfterMs: retryAfterMs(answer.headers['retry-after'], timeNow()),
     beginning: Buffer.concat(beginning),
     ms,
   };
-}
-
-/** `Retry-After` in seconds or as a date of HTTP. */
-function retryAfterMs(header: string | string[] | undefined): number | null {
-  const [value = ''] = [header].flat();
-  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1_000, Number.MAX_SAFE_INTEGER);
-  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return null;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, at - timeNow());
 }

@@ -1,18 +1,25 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
-/** Every address that this process tries to connect to, from now on. */
+/** Every address at which this process tries to connect to a port, from now on. */
 export interface ConnectionAttempts {
   readonly addresses: readonly string[];
   stop(): void;
 }
 
-export function watchConnectionAttempts(): ConnectionAttempts {
+/**
+ * Watches the port of a test's own receiver. Of other ports it sees nothing: whatever else runs in
+ * the process may connect there at any time.
+ */
+export function watchConnectionAttempts(to: { readonly port: number }): ConnectionAttempts {
   const addresses: string[] = [];
+  const note = (address: string | undefined, port: number | undefined): void => {
+    if (port === to.port) addresses.push(address ?? 'unknown');
+  };
   const watch = (message: unknown): void => {
     const { socket } = message as { readonly socket: Socket };
-    socket.on('connectionAttempt', (address: string) => addresses.push(address));
-    socket.on('connect', () => addresses.push(socket.remoteAddress ?? 'unknown'));
+    socket.on('connectionAttempt', note);
+    socket.on('connect', () => note(socket.remoteAddress, socket.remotePort));
   };
   subscribe('net.client.socket', watch);
   return { addresses, stop: () => void unsubscribe('net.client.socket', watch) };

@@ -1,0 +1,57 @@
+import type { SubjectId } from '../../domain/personal.js';
+import { openBytes, sealBytes, type Sealer } from '../../privacy/sealed-bytes.js';
+import type { SubjectKeys } from '../../privacy/subject-keys.js';
+
+/**
+ * Encrypts the beginnings of answers. A receiver may echo whom it was told about: the keys of all
+ * these people encrypt the bytes as well, one after the other, so that they can never be read again
+ * once one of them is forgotten, in backups either, and also when that was before.
+ */
+export class KeptAnswers {
+  constructor(
+    private readonly sealer: Sealer,
+    private readonly keys: Pick<SubjectKeys, 'load'>,
+  ) {}
+
+  /**
+   * @param people whom the delivery named. @returns null: nothing may be kept.
+   * @throws when keys cannot be read.
+   */
+  async seal(
+    answer: Buffer,
+    deliveryId: string,
+    people: readonly SubjectId[],
+  ): Promise<Buffer | null> {
+    if (answer.length === 0) return null;
+    const keys = await this.keysOf(people);
+    if (keys === null) return null;
+    const context = contextOf(deliveryId);
+    const sealed = keys.reduce((bytes, key) => sealBytes(key, bytes, context), answer);
+    return this.sealer.seal(sealed, context);
+  }
+
+  /**
+   * @param people as it was sealed; null: they are not known, so that nothing may be shown.
+   * @returns null: one of them was forgotten. @throws when keys cannot be read.
+   */
+  async open(
+    sealed: Buffer,
+    deliveryId: string,
+    people: readonly SubjectId[] | null,
+  ): Promise<Buffer | null> {
+    const keys = people && (await this.keysOf(people));
+    if (keys === null) return null;
+    const context = contextOf(deliveryId);
+    const opened = await this.sealer.open(sealed, context);
+    return keys.reduceRight((bytes, key) => openBytes(key, bytes, context), opened);
+  }
+
+  /** Null: one of them was forgotten. */
+  private async keysOf(people: readonly SubjectId[]): Promise<readonly Buffer[] | null> {
+    const loaded = await this.keys.load(people);
+    const keys = people.flatMap((person) => loaded.get(person) ?? []);
+    return keys.length === people.length ? keys : null;
+  }
+}
+
+const contextOf = (deliveryId: string): string => `webhook answer ${deliveryId}`;
