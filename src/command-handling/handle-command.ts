@@ -273,8 +273,8 @@ export class CommandHandling<S, E extends DomainEvent> {
 }
 
 /**
- * Of the commands that waited behind this one: each would wait as long for the same store, one after
- * the other. Undefined: the store did not fail.
+ * Of the commands that waited behind this one: each would wait as long for the same store, one
+ * after the other. Undefined: the store did not fail.
  */
 const failureOfAll = (error: unknown): Error | undefined =>
   error instanceof EventLogUnavailable || isUnavailable(error)

@@ -1,7 +1,7 @@
 /** Who waits for a turn. */
 interface Waiter {
-  begin(): void;
-  fail(failure: Error): void;
+  readonly begin: () => void;
+  readonly fail: (failure: Error) => void;
 }
 
 /** Those that wait for the turns of a key. */

@@ -307,11 +307,7 @@ describe('commands that wait while an append of their stream fails', () => {
 
   it('fail with it when it took long: each would wait as long, one after the other', async () => {
     const behind = 'EventLogUnavailable: a command before this one failed at a store';
-    expect(await ends(60_000)).toEqual([
-      'EventLogUnavailable: no answer in time',
-      behind,
-      behind,
-    ]);
+    expect(await ends(60_000)).toEqual(['EventLogUnavailable: no answer in time', behind, behind]);
   });
 
   it('are tried when it failed fast', async () => {

@@ -12,11 +12,11 @@ const HELD_MAX = 1_024;
 
 /** What becomes of a refusal. */
 export interface RefusalToSend {
-  send(): void;
+  readonly send: () => void;
   /** It is not sent now. */
-  onHeld(): void;
+  readonly onHeld: () => void;
   /** It is never sent: its connection is to end. */
-  onDropped(): void;
+  readonly onDropped: () => void;
 }
 
 /**
