@@ -133,7 +133,7 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
   if (state.status !== 'open') return [];
   return UNITS.flatMap((unit) => {
     const [spendable, booked] = [
-      availableCredit(state, unit, now) + perhapsPaid(state, unit),
+      availableCredit(state, unit, now) + perhapsPaid(state, unit, now),
       balances.get(`${unit} available`) ?? 0,
     ];
     return spendable === booked
@@ -142,10 +142,11 @@ function brokenByBooks({ account, events, state }: TracedAccount, now: number): 
   });
 }
 
-/** Nobody spends it until it is known. Credit of the forgotten is forfeited. */
-const perhapsPaid = ({ rewards }: OpenAccount, unit: string): number =>
+/** Nobody spends it until it is known. What expired and what the forgotten had is in no balance. */
+const perhapsPaid = ({ rewards, remains }: OpenAccount, unit: string, now: number): number =>
   [...rewards.values()]
-    .filter((reward) => isBeingPushed(reward) && reward.pushed?.calls !== null)
+    .filter((reward) => isBeingPushed(reward) && !remains.forgotten.has(reward.person))
+    .filter(({ dateExpires }) => dateExpires === null || dateExpires > now)
     .filter((reward) => unitOf(reward.value)?.toLowerCase() === unit)
     .reduce((sum, reward) => sum + amountLeft(reward), 0);
 

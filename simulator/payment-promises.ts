@@ -25,6 +25,7 @@ export function brokenPayments(billed: Billed): string[] {
   );
   return [
     ...toldTwice(billed),
+    ...cancelledOnItsWay(billed),
     ...paidTwice(provider, lostRewards(billed)),
     ...onOneSideOnly(billed),
     ...open.flatMap(({ account, state }) =>
@@ -49,6 +50,21 @@ function toldTwice({ log }: Billed): string[] {
   });
 }
 
+/** No refund takes back a reward whose call may have an effect: it waits for the outcome. */
+function cancelledOnItsWay({ accounts }: Billed): string[] {
+  const underWay = new Set<string>();
+  const events = [...accounts.values()].flatMap((one) => one.events);
+  return events.flatMap(({ event }) => {
+    if (event.type === 'RewardPushStarted') underWay.add(event.rewardId);
+    const isUnsure = event.type === 'RewardPushRefused' && event.mayBePaid === true;
+    if (event.type === 'RewardPushed' || (event.type === 'RewardPushRefused' && !isUnsure))
+      underWay.delete(event.rewardId);
+    return event.type === 'RewardCancelled' && underWay.has(event.rewardId)
+      ? [`${event.rewardId} was cancelled on its way to the provider`]
+      : [];
+  });
+}
+
 /**
  * Rewards of which the log has lost something: it was granted again with the same id, or spent
  * once more, when the provider had paid it already.
@@ -64,6 +80,14 @@ const forgottenRewards = (accounts: Billed['accounts']): readonly string[] =>
       const isKnown = state.status === 'open' && state.rewards.has(event.rewardId);
       return isKnown && !state.remains.forgotten.has(event.person) ? [] : [event.rewardId];
     }),
+  );
+
+/** The provider does not say what a call did: nobody has the credit until that is known. */
+const unknownRewards = (accounts: Billed['accounts']): readonly string[] =>
+  [...accounts.values()].flatMap(({ state }) =>
+    state.status === 'open'
+      ? [...state.rewards.values()].filter(isBeingPushed).map(({ rewardId }) => rewardId)
+      : [],
   );
 
 /** One payment a reward, one discount a reward and subscription. */
@@ -97,7 +121,11 @@ function onOneSideOnly(billed: Billed): string[] {
     if (event.type === 'CreditRedeemed' && event.redemptionId === `${event.rewardId}-provider`)
       redeemed.set(event.rewardId, (redeemed.get(event.rewardId) ?? 0) + event.amount);
   }
-  const gone = new Set([...lostRewards(billed), ...forgottenRewards(accounts)]);
+  const gone = new Set([
+    ...lostRewards(billed),
+    ...forgottenRewards(accounts),
+    ...unknownRewards(accounts),
+  ]);
   const paid = new Map(provider.transactions.map(({ rewardId, amount }) => [rewardId, amount]));
   return [
     ...[...paid].flatMap(([rewardId, amount]) => {
@@ -175,9 +203,10 @@ function notPaid(
         ? []
         : [`${reward.rewardId} is due at the provider, and nobody pays it`],
     ),
-    ...[...state.rewards.values()].flatMap(({ rewardId, pushed, dateCancelled }) =>
+    ...[...state.rewards.values()].flatMap(({ rewardId, person, pushed, dateCancelled }) =>
       pushed?.status !== 'PARKED' ||
       dateCancelled !== null ||
+      state.remains.forgotten.has(person) ||
       REFUSED.has(pushed.reason) ||
       (pushed.reason === ANOTHER_BODY && lost.length > 0)
         ? []

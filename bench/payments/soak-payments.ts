@@ -11,9 +11,11 @@ import { withCore } from '../webhook-tenants.js';
 
 /**
  * The service is killed at a step of a push, again and again: before and after the intent, in the
- * call, when it took effect, when its answer is there, and at random. Then each reward must be paid
- * once at the provider, and as often in the ledger. Fails (exit 1) with what was not, and the seed.
- * `SOAK_ROUNDS` (100), `SOAK_SEED`.
+ * call, when it took effect, when its answer is there, and at random. In every second round two
+ * services share the work, and one or both are killed. Then each reward must be paid once at the
+ * provider, and as often in the ledger. Fails (exit 1) with what was not, and the seed; no wait is
+ * for ever. `SOAK_ROUNDS` (100), `SOAK_SEED`, `SOAK_WITHIN_MS` (120 000: for a start, and for what
+ * comes of a round).
  */
 const ROUNDS = Number(process.env['SOAK_ROUNDS'] ?? 100);
 const seed = seedFrom(process.env['SOAK_SEED']);
@@ -22,7 +24,8 @@ const random = new SeededRandom(seed);
 const KEY = 'sk_live_soak0001';
 const AMOUNT = 700;
 const PAIRS = 3;
-const PAID_WITHIN_MS = 120_000;
+const WITHIN_MS = Number(process.env['SOAK_WITHIN_MS'] ?? 120_000);
+const ANSWER_WITHIN_MS = 30_000;
 const PROGRAM = {
   id: 'default',
   referredReward: null,
@@ -51,8 +54,29 @@ const isPayment = ({ method, path }: DoubleCall): boolean =>
 async function start(dataDir: string): Promise<ServiceProcess> {
   const env = { DATA_DIR: dataDir, WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
   const service = await startServiceProcess({ env });
-  await service.ready(PAID_WITHIN_MS);
-  return service;
+  try {
+    await service.ready(WITHIN_MS);
+    return service;
+  } catch (error) {
+    // A process that is left behind keeps this one from its end.
+    await service.kill();
+    throw error;
+  }
+}
+
+/** Starts or ends services until so many run. */
+async function run(services: ServiceProcess[], count: number, dataDir: string): Promise<void> {
+  while (services.length < count) services.push(await start(dataDir));
+  for (const service of services.splice(count)) await ended(service);
+}
+
+/** @throws when it does not end by itself in time; it is killed then. */
+async function ended(service: ServiceProcess): Promise<void> {
+  const killing = setTimeout(() => void service.signal('SIGKILL'), WITHIN_MS);
+  const code = await service.terminate();
+  clearTimeout(killing);
+  if (code === null)
+    throw new Error(`a service did not end within ${WITHIN_MS} ms:\n${service.output()}`);
 }
 
 async function prepare(dataDir: string, double: StripeDouble): Promise<Ledger> {
@@ -87,9 +111,13 @@ async function put(
     method: 'PUT',
     headers: { authorization, 'content-type': 'application/json' },
     body: JSON.stringify({ accountId: user.id, ...user }),
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
   });
   if (!response.ok) throw new Error(`a user was answered ${await response.text()}`);
 }
+
+/** Requests go to any of them. */
+const some = (services: readonly ServiceProcess[]): ServiceProcess => random.pick(services);
 
 /** @returns the redemptions of the account's rewards, as one list. */
 async function redemptionsOf(
@@ -98,7 +126,8 @@ async function redemptionsOf(
   account: string,
 ): Promise<readonly { quantityRedeemed: number; externalReference?: string }[]> {
   const path = `/api/v1/${alias}/reward?accountId=${account}`;
-  const response = await fetch(`${url}${path}`, { headers: { authorization } });
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  const response = await fetch(`${url}${path}`, { headers: { authorization }, signal });
   if (response.status !== 200) return [];
   const rewards = (await response.json()) as {
     redemptions: { quantityRedeemed: number; externalReference?: string }[];
@@ -121,7 +150,7 @@ async function untilStep(step: Step, double: StripeDouble): Promise<void> {
   };
   if (step === 'request') double.fail({ kind: 'hang' }, isPayment);
   if (step === 'effect') double.fail({ kind: 'lose-answer' }, isPayment);
-  const end = performance.now() + PAID_WITHIN_MS;
+  const end = performance.now() + WITHIN_MS;
   while (!has[step]() && performance.now() < end) await delay(1);
   if (step === 'random') await delay(random.integer(0, 1_500));
   if (step === 'answer') await delay(random.integer(0, 40));
@@ -130,30 +159,31 @@ async function untilStep(step: Step, double: StripeDouble): Promise<void> {
 async function round(
   number: number,
   ledger: Ledger,
-  running: ServiceProcess,
+  running: ServiceProcess[],
   double: StripeDouble,
-): Promise<{ readonly service: ServiceProcess; readonly faults: readonly string[] }> {
+): Promise<readonly string[]> {
   const step = random.pick(STEPS);
+  await run(running, number % 2 === 0 ? 2 : 1, ledger.dataDir);
   const owners = Array.from({ length: PAIRS }, (_, index) => `ann${number}x${index}`);
   for (const id of owners) {
-    await put(running, ledger, { id, referralCode: `CODE${id}` });
-    await put(running, ledger, { id: `bob${id}`, referredBy: { code: `CODE${id}` } });
+    await put(some(running), ledger, { id, referralCode: `CODE${id}` });
+    await put(some(running), ledger, { id: `bob${id}`, referredBy: { code: `CODE${id}` } });
     double.customer(`cus_${id}`);
   }
   const reached = untilStep(step, double);
-  for (const id of owners) await put(running, ledger, { id, paymentProviderId: `cus_${id}` });
+  for (const id of owners) await put(some(running), ledger, { id, paymentProviderId: `cus_${id}` });
   await reached;
-  await running.kill();
-  await running.exited;
+  const killed = random.chance(0.5) ? [...running.keys()] : [random.integer(0, running.length - 1)];
+  for (const index of killed) await running[index]?.kill();
   double.faults.length = 0;
-  const service = await start(ledger.dataDir);
+  for (const index of killed) running[index] = await start(ledger.dataDir);
   const faults: string[] = [];
-  const end = performance.now() + PAID_WITHIN_MS;
+  const end = performance.now() + WITHIN_MS;
   for (const id of owners) {
-    let redeemed = await redemptionsOf(service, ledger, id);
+    let redeemed = await redemptionsOf(some(running), ledger, id);
     while (redeemed.length === 0 && performance.now() < end) {
       await delay(50);
-      redeemed = await redemptionsOf(service, ledger, id);
+      redeemed = await redemptionsOf(some(running), ledger, id);
     }
     const paid = double.balanceTransactions.filter(({ customer }) => customer === `cus_${id}`);
     const provider = paid.map(({ id: reference, amount }) => [reference, -amount]);
@@ -162,8 +192,9 @@ async function round(
     if (!isRight)
       faults.push(`round ${number} (${step}), ${id}: ${JSON.stringify({ provider, own })}`);
   }
-  console.log(`round ${number} (${step}): ${faults.length === 0 ? 'each paid once' : 'FAULT'}`);
-  return { service, faults };
+  const what = `${killed.length} of ${running.length} killed, ${step}`;
+  console.log(`round ${number} (${what}): ${faults.length === 0 ? 'each paid once' : 'FAULT'}`);
+  return faults;
 }
 
 async function main(): Promise<void> {
@@ -171,22 +202,20 @@ async function main(): Promise<void> {
   const double = await StripeDouble.start({ secretKey: KEY });
   const dataDir = await makeDataDir();
   const faults: string[] = [];
-  let service: ServiceProcess | undefined;
+  const services: ServiceProcess[] = [];
   try {
-    service = await start(dataDir);
+    await run(services, 1, dataDir);
     const ledger = await prepare(dataDir, double);
     for (let number = 1; number <= ROUNDS; number += 1) {
-      const done = await round(number, ledger, service, double);
-      service = done.service;
-      faults.push(...done.faults);
+      faults.push(...(await round(number, ledger, services, double)));
     }
-    await service.terminate();
+    await run(services, 0, dataDir);
     console.log(
       `${ROUNDS} rounds, ${double.balanceTransactions.length} credits, ${double.calls.length} calls`,
     );
     if (faults.length > 0) throw new Error(faults.join('\n'));
   } finally {
-    await service?.kill();
+    for (const service of services) await service.kill();
     await double.stop();
     await removeDataDir(dataDir);
   }

@@ -1,13 +1,7 @@
-/** Who waits for a turn. */
-interface Waiter {
-  readonly begin: () => void;
-  readonly fail: (failure: Error) => void;
-}
-
-/** Those that wait for the turns of a key. */
+/** Who waits for a turn, each by what begins it. */
 interface Waiting {
-  readonly first: Waiter[];
-  readonly others: Waiter[];
+  readonly first: (() => void)[];
+  readonly others: (() => void)[];
 }
 
 /**
@@ -22,12 +16,11 @@ export class OneAtATime {
   constructor(private readonly waitingMax: number) {}
 
   /**
-   * Waits for the key's turn. The returned function ends it: called in a `finally`. With a failure
-   * all that wait for the key fail, too.
+   * Waits for the key's turn. The returned function ends it: called in a `finally`.
    * @param goesFirst before those that arrived and have not waited for this turn yet.
-   * @throws {TooBusy} when the queue of the key is full. @throws the failure of a turn before.
+   * @throws {TooBusy} when the queue of the key is full.
    */
-  async enter(key: string, goesFirst = false): Promise<(failure?: Error) => void> {
+  async enter(key: string, goesFirst = false): Promise<() => void> {
     const queue = this.waiting.get(key);
     if (queue === undefined) {
       if (this.waitingMax < 1) throw new TooBusy();
@@ -35,22 +28,16 @@ export class OneAtATime {
     } else {
       const { first, others } = queue;
       if (1 + first.length + others.length >= this.waitingMax) throw new TooBusy();
-      await new Promise<void>((begin, fail) => (goesFirst ? first : others).push({ begin, fail }));
+      await new Promise<void>((resolve) => (goesFirst ? first : others).push(resolve));
     }
-    return (failure) => (failure === undefined ? this.next(key) : this.fail(key, failure));
+    return () => this.next(key);
   }
 
   private next(key: string): void {
     const queue = this.waiting.get(key);
-    const next = queue?.first.shift() ?? queue?.others.shift();
-    if (next === undefined) this.waiting.delete(key);
-    else next.begin();
-  }
-
-  private fail(key: string, failure: Error): void {
-    const queue = this.waiting.get(key);
-    this.waiting.delete(key);
-    for (const { fail } of [...(queue?.first ?? []), ...(queue?.others ?? [])]) fail(failure);
+    const begin = queue?.first.shift() ?? queue?.others.shift();
+    if (begin === undefined) this.waiting.delete(key);
+    else begin();
   }
 }
 

@@ -382,6 +382,39 @@ describe('a discount', () => {
   });
 });
 
+describe('a push whose owner was forgotten, and which was looked for', () => {
+  const events = [...LINKED, CREDIT, STARTED, erasureRequested([BOB.person])];
+  const reason = 'its owner was deleted';
+
+  it('ends when its call had no effect, and is due no more', () => {
+    const ended = { ...refused(), reason };
+    given(...events)
+      .when(start({ replaces: 1 }))
+      .then(ended);
+    const state = fold([...events, ended]);
+    expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
+    given(...events, { ...refused(), mayBePaid: true })
+      .when(start({ replaces: 1 }))
+      .then(ended);
+    given(...events, ended)
+      .when(start({ replaces: 1 }))
+      .then();
+  });
+
+  it('is paid where one of its subscriptions has the discount', () => {
+    const begun = started(TEN_OFF, [tenOff('sub_1'), tenOff('sub_2')]);
+    given(...LINKED, TEN_OFF, begun, erasureRequested([BOB.person]))
+      .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1' }))
+      .then(pushed(TEN_OFF, personal(SUBJECT, 'di_1')));
+  });
+
+  it('is not begun when it was not before', () => {
+    given(...LINKED, CREDIT, erasureRequested([BOB.person]))
+      .when(start())
+      .then();
+  });
+});
+
 describe('cancelling', () => {
   const cancel: AccountCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
 

@@ -404,6 +404,26 @@ describe('a connected tenant', () => {
     expect(keysOf(new RegExp(`cus_${ann}/`))).toEqual([`reward:${creditId}`]);
   });
 
+  it('finds the credit of a payment that the log has lost, whose key is forgotten', async () => {
+    const { ann, creditId } = await referral(tenant);
+    double.customer(`cus_${ann}`);
+    // By newer ones, too.
+    const rewardIds = [creditId, ...Array.from({ length: 120 }, (_, n) => `other ${n}`)];
+    const paid = rewardIds.map((rewardId, n) => ({
+      id: `cbtxn_${ann}_${n}`,
+      customer: `cus_${ann}`,
+      amount: -1000,
+      currency: 'usd',
+      metadata: { rewardId },
+      created: 1,
+    }));
+    double.balanceTransactions.push(...paid);
+    await link(tenant, ann);
+    await comesTo(tenant, ann, 'PUSHED');
+    expect((await shown(tenant, ann))[0]?.externalReference).toBe(`cbtxn_${ann}_0`);
+    expect(creditsOf(ann)).toEqual(paid);
+  });
+
   it('adds a discount to the subscription that it waits for, beside the others', async () => {
     const { bob, discountId } = await referral(tenant);
     await link(tenant, bob);

@@ -75,7 +75,9 @@ class FakeProvider {
       return answer;
     },
     made: async (_, rewardId) => {
-      if (this.fault() === 'revoked') throw new ProviderFailure('refused', 'revoked');
+      const fault = this.fault();
+      if (fault === 'dies') throw new Died();
+      if (fault === 'revoked') throw new ProviderFailure('refused', 'revoked');
       return this.made.find((one) => one.rewardId === rewardId)?.id;
     },
   };
@@ -341,9 +343,16 @@ class Course {
     }
   }
 
-  /** The log is one from before any call. */
-  restore(): void {
+  /** @param from the log is one from before that; the grants are recorded again, now. */
+  restore(from: 'any call' | 'the grants' = 'any call'): void {
     [this.events.length, this.state] = this.before;
+    if (from === 'any call') return;
+    const { now: at } = this;
+    const again = this.events.map((event) =>
+      event.type === 'RewardGranted' ? { ...event, at } : event,
+    );
+    this.events.splice(0, again.length, ...again);
+    this.state = again.reduce<AccountState>(evolve, initialState);
   }
 
   /** The provider answers again, and operators look after what it refused. */
@@ -383,11 +392,29 @@ it('what was paid before a log that was restored later than the provider knows k
   expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
 });
 
+it('what was paid is found, though its end was lost with its grant, and both were long ago', async () => {
+  const course = new Course();
+  await inItsTime(course, async () => {
+    await course.end();
+    await course.take({ kind: 'later', hours: 30 });
+    course.restore('the grants');
+    // The intent is recorded, and its process dies: the next one repeats the call.
+    await course.turn(['dies', 'dies'], false);
+    await course.end();
+  });
+  expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
+  expect(course.reward('credit').dateGiven).toBe(course.now);
+  const redeemed = course.events.filter(({ type }) => type === 'CreditRedeemed');
+  expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
+});
+
 it('credit whose call was lost stays taken while a key without rights is refused', async () => {
   const course = new Course();
   await inItsTime(course, async () => {
-    await course.turn(['lost'], false);
-    await course.turn(['revoked', 'revoked'], false);
+    // A look, then the call; then a look, the call and another look.
+    await course.turn(['none', 'lost'], false);
+    await course.turn(['revoked', 'revoked', 'revoked'], false);
+    expect(course.reward('credit').pushed).toMatchObject({ status: 'PARKED', mayBePaid: true });
     await course.take({ kind: 'redeem', amount: 400 });
     await course.end();
   });

@@ -32,6 +32,8 @@ export interface BalanceTransaction {
   readonly amount: number;
   readonly currency: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Epoch seconds. */
+  readonly created?: number;
 }
 
 interface Kept {

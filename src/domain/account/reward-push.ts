@@ -52,6 +52,7 @@ export function startRewardPush(
   if (state.status === 'absent' || !known) return { events: [] };
   if ((known.pushed?.push ?? 0) !== replaces) return { events: [] };
   if (isTakenBack(state, known) && command.done.length === 0) return giveUp(state, known, now);
+  if (isOfForgotten(state, known)) return endOfForgotten(state, known, command);
   if (!mayBePushed(state, known)) return { events: [] };
   const draft = new Draft(state);
   const reward = settle(draft, rewardId, now) ?? known;
@@ -92,11 +93,34 @@ function giveUp(state: OpenAccount, reward: RewardState, now: number): Decision<
   return draft.decision();
 }
 
+/** Whether its call is to be made no more once it is known that it had no effect. */
+export const isGivenUp = (state: OpenAccount, reward: RewardState): boolean =>
+  isTakenBack(state, reward) || isOfForgotten(state, reward);
+
+const isOfForgotten = ({ remains }: OpenAccount, { person }: RewardState): boolean =>
+  remains.forgotten.has(person);
+
 /** Whether its owner and customer are there, and the provider does not have it. */
-function mayBePushed({ remains, paymentProviderId }: OpenAccount, reward: RewardState): boolean {
-  const { payTo, pushed, person } = reward;
+function mayBePushed(state: OpenAccount, reward: RewardState): boolean {
+  const { payTo, pushed } = reward;
   const isOpen = payTo === 'provider' && pushed?.status !== 'PUSHED';
-  return isOpen && paymentProviderId !== null && !remains.forgotten.has(person);
+  return isOpen && state.paymentProviderId !== null && !isOfForgotten(state, reward);
+}
+
+/** Instead of another start: the owner was forgotten since, and what has its discount keeps it. */
+function endOfForgotten(
+  { account }: OpenAccount,
+  reward: RewardState,
+  { done, reference, replaces, now }: StartRewardPush,
+): Decision<AccountEvent> {
+  if (!isBeingPushed(reward)) return { events: [] };
+  const ref = { at: now, ...rewardRef(reward), push: replaces };
+  const isDone = done.length > 0 || (reward.pushed?.done.length ?? 0) > 0;
+  const value = reference ?? reward.pushed?.reference ?? null;
+  if (isDone)
+    return { events: [{ type: 'RewardPushed', ...ref, reference: { subject: account, value } }] };
+  const reason = 'its owner was deleted';
+  return { events: [{ type: 'RewardPushRefused', ...ref, reason, done: personal(account, []) }] };
 }
 
 /** Empty: nothing is left to pay. Undefined: a subscription is needed. */

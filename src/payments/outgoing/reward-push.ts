@@ -3,8 +3,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { AccountState, RewardPush, RewardState } from '../../domain/account/account.state.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
-import { isTakenBack } from '../../domain/account/refunds.js';
-import type { PushOutcome } from '../../domain/account/reward-push.js';
+import { isGivenUp, type PushOutcome } from '../../domain/account/reward-push.js';
 import { isBeingPushed } from '../../domain/account/reward-state.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
@@ -113,33 +112,33 @@ export class AccountPushes {
   }
 
   /**
-   * What is there already, where the provider may have forgotten the key: also of a first start
-   * long after the grant, since the log may have been restored from before another one.
+   * What is there already: before a first start always, since a log that lost its end grants the
+   * reward once more, with the same id, when the key of its payment may be forgotten. Of a later
+   * start it was looked for before, and the provider knows its key for a while.
    */
   private async madeBefore(
     reward: RewardState,
     pushed: RewardPush,
   ): Promise<Map<ProviderCall, string>> {
-    const now = timeNow();
-    const since = pushed.push === 1 ? reward.dateGiven : pushed.at;
-    if (now - since < KEY_KNOWN_MS) return new Map();
+    const isKeyKnown = timeNow() - pushed.at < KEY_KNOWN_MS;
+    if (pushed.push > 1 && isKeyKnown) return new Map();
     try {
       return await this.madeBy(reward, pushed);
     } catch (error) {
-      if (!isRefusal(error) || now - pushed.at >= KEY_KNOWN_MS) throw error;
+      if (!isRefusal(error) || !isKeyKnown) throw error;
       return new Map();
     }
   }
 
   /**
-   * Whether a refund took it back, and it is too late to repeat its call under the same key: by now
-   * the provider would have what that call did.
+   * Whether a refund took it back, or its owner was forgotten, and it is too late to repeat its
+   * call under the same key: by now the provider would have what that call did.
    */
   private async isGivenUp({ rewardId }: RewardState, { at }: RewardPush): Promise<boolean> {
     if (timeNow() - at < KEY_KNOWN_MS) return false;
     const state = await this.state();
     const reward = rewardIn(state, rewardId);
-    return state.status === 'open' && reward !== undefined && isTakenBack(state, reward);
+    return state.status === 'open' && reward !== undefined && isGivenUp(state, reward);
   }
 
   /**

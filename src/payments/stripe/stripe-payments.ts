@@ -15,6 +15,8 @@ type BalanceCredit = Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>;
 type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
 
 const PAGE = 100;
+/** Of balance transactions. */
+const PAGES_MIN = 10;
 /** The clocks of this machine and of the provider differ by less. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
@@ -87,7 +89,10 @@ async function payBalance(
   return idOf(made);
 }
 
-/** The provider lists the newest first. */
+/**
+ * The provider lists the newest first. What a lost log has paid may be older than the grant: a
+ * thousand are looked at all the same.
+ */
 async function balanceMade(
   stripe: Stripe,
   called: Called,
@@ -95,7 +100,8 @@ async function balanceMade(
   { rewardId, since }: { readonly rewardId: string; readonly since: number },
 ): Promise<string | undefined> {
   const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000);
-  for (let after: string | undefined; ;) {
+  let after: string | undefined;
+  for (let pages = 1; ; pages += 1) {
     const page = await called(
       stripe.customers.listBalanceTransactions(customer, {
         limit: PAGE,
@@ -105,7 +111,8 @@ async function balanceMade(
     const made = page.data.find(({ metadata }) => metadata?.['rewardId'] === rewardId);
     if (made !== undefined) return made.id;
     const last = page.data.at(-1);
-    if (!page.has_more || last === undefined || last.created < from) return undefined;
+    if (!page.has_more || last === undefined) return undefined;
+    if (last.created < from && pages >= PAGES_MIN) return undefined;
     after = last.id;
   }
 }
