@@ -1,3 +1,5 @@
+import type { Scenario } from './plan.js';
+
 /** A fault that is put into the code, to see whether the simulator finds it. */
 export interface Plant {
   readonly name: string;
@@ -8,6 +10,8 @@ export interface Plant {
   /** Occurs there exactly once. */
   readonly find: string;
   readonly replace: string;
+  /** Where it can show; undefined: in rounds of every scenario that is drawn. */
+  readonly scenario?: Scenario;
 }
 
 export const PLANTS: readonly Plant[] = [
@@ -35,9 +39,9 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'queue-never-counts-down',
     fault: 'after a thousand commands that waited an account is too busy for ever',
-    file: 'src/command-handling/one-at-a-time.js',
-    find: '1 + first.length + others.length >=',
-    replace: '(queue.ever = this.ever ??= {}, queue.ever[key] = (queue.ever[key] ?? 0) + 1) >=',
+    file: 'src/command-handling/waiting-lines.js',
+    find: 'served + first.length + others.length >=',
+    replace: '(line.ever = this.ever ??= {}, line.ever[key] = (line.ever[key] ?? 0) + 1) >=',
   },
   {
     name: 'page-not-awaited',
@@ -106,7 +110,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'handled-not-noted',
     fault: 'a command is not recognised by the process that carried it out',
     file: 'src/command-handling/handle-command.js',
-    find: 'folded.handled.record(envelope, { lastRevision: revision, recordedAt: timeNow() });',
+    find: 'folded.handled.record(envelopeOf(asked.meta), { lastRevision, recordedAt: timeNow() });',
     replace: '',
   },
   {
@@ -169,9 +173,24 @@ export const PLANTS: readonly Plant[] = [
     name: 'conflict-taken-for-success',
     fault: 'a command whose append met a conflict is answered as accepted',
     file: 'src/command-handling/handle-command.js',
-    find: "if (appended.kind === 'conflict')\n            return undefined;",
+    find: "if (appended === 'invalid' || appended.kind === 'conflict')\n            return false;",
     replace:
-      "if (appended.kind === 'conflict')\n            return { kind: 'accepted', events, eventIds, state: folded.state, position: folded.position, replayed: false };",
+      "if (appended.kind === 'conflict') {\n            for (const step of round.steps)\n                step.asked.answer(outcomeOf({ ...step, state: folded.state }, folded.position));\n            return true;\n        }",
+  },
+  {
+    name: 'answered-before-it-is-recorded',
+    fault: 'commands that are recorded together are answered before their append',
+    file: 'src/command-handling/handle-command.js',
+    find: 'const appended = await this.append(stream, round);',
+    replace:
+      'if (round.steps.length > 1)\n            for (const step of round.steps)\n                step.asked.answer(outcomeOf(step, folded.position));\n        const appended = await this.append(stream, round);',
+  },
+  {
+    name: 'decided-beside-each-other',
+    fault: 'commands that are recorded together are decided on the state before all of them',
+    file: 'src/command-handling/round.js',
+    find: 'this.state = step.state;',
+    replace: '',
   },
   {
     name: 'refused-on-a-remembered-state',
@@ -506,7 +525,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'remembered-bytes-not-counted',
     fault: 'a remembered stream grows with what is appended, and its bytes are not counted',
     file: 'src/command-handling/handle-command.js',
-    find: 'bytes: heapAfter(this.folding, folded, state, encoded)',
+    find: 'bytes: heapAfter(this.folding, folded, round.state, encoded)',
     replace: 'bytes: folded.bytes',
   },
   {
@@ -525,6 +544,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-key-without-reward-id',
+    scenario: 'payments',
     fault: 'all calls to the payment provider have one idempotency key',
     file: 'src/domain/account/reward-push.js',
     find: "'reward',\n    rewardId,",
@@ -532,6 +552,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-not-looked-up',
+    scenario: 'payments',
     fault: 'a call is made without a look for what an earlier one did',
     file: 'src/payments/outgoing/reward-push.js',
     find: 'if (pushed.push > 1 && isKeyKnown)',
@@ -539,6 +560,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-recorded-before-the-call',
+    scenario: 'payments',
     fault: 'a reward is recorded as paid before the provider is called',
     file: 'src/payments/outgoing/reward-push.js',
     find: 'const made = await this.madeBefore(reward, pushed);',
@@ -547,6 +569,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'provider-event-recorded-again',
+    scenario: 'payments',
     fault: 'an event of the provider that comes again is recorded again',
     file: 'src/domain/customer/customer.decider.js',
     find: 'if (isSeen(state, received.eventRef))',
@@ -554,6 +577,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'older-provider-event-wins',
+    scenario: 'payments',
     fault: 'events of the provider count in the order of their arrival',
     file: 'src/domain/customer/customer.state.js',
     find: 'a.created - b.created',
@@ -561,6 +585,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'customer-linked-unpaid',
+    scenario: 'payments',
     fault: 'rewards that waited for their customer are not paid when the account gets it',
     file: 'src/policies/pay-rewards-by-provider.js',
     find: "            case 'PaymentProviderIdSet':\n                return [ofAccount(ledgerEvent, null)];\n",
@@ -568,6 +593,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'customer-linked-unapplied',
+    scenario: 'payments',
     fault: 'what the provider told of a customer does not count when an account gets it',
     file: 'src/policies/apply-provider-events.js',
     find: 'return [apply, {',
@@ -575,6 +601,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'paid-reward-cancelled',
+    scenario: 'payments',
     fault: 'a refund cancels rewards that are on their way to the provider',
     file: 'src/domain/account/refunds.js',
     find: ' && !isBeingPushed(reward)',

@@ -99,6 +99,11 @@ export class SimulatedEventLog implements EventLog {
     return { kind: 'appended', position, revision };
   }
 
+  positionBefore(position: Position, events: number): Position {
+    const { positions } = this.store;
+    return positions.token(positions.number(position) - BigInt(events));
+  }
+
   async *readStream(
     stream: string,
     { from = 0n, end, limit = Infinity }: ReadStreamOptions = {},

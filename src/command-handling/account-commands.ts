@@ -63,22 +63,27 @@ export class AccountCommands {
         if (error instanceof TooBusy) await resolver.settle([]);
         throw error;
       });
-    const decideNow = async (state: AccountState): Promise<Decision<AccountEvent>> => {
+    const decideNow = async (
+      state: AccountState,
+      mayLookUp: boolean,
+    ): Promise<Decision<AccountEvent>> => {
       // In the command's turn: the programs of the decision, not those of the request's arrival.
       const tenant = await this.tenant(meta.scope);
       return resolver.decide((provided) => {
         const now = sources.clock();
         return decideRequest(state, request, { now, account, tenant, provided, commandId, ids });
-      });
+      }, mayLookUp);
     };
     // Before the commands that arrived while it waited for a hold.
-    let hasWaited = false;
+    let goesFirst = false;
     for (;;) {
-      const outcome = await releasing(streams.accounts.handle(stream, meta, decideNow, hasWaited));
+      const outcome = await releasing(
+        streams.accounts.handle(stream, meta, decideNow, { goesFirst, together: true }),
+      );
       if (outcome.kind === 'in-need') await releasing(resolver.resolve(outcome.needs));
       else if (outcome.kind === 'held') {
         await releasing(wait.pass(outcome.heldBy));
-        hasWaited = true;
+        goesFirst = true;
       } else {
         // The outcome is settled: a failed clean-up does not change it.
         await resolver.settle(outcome.kind === 'accepted' ? outcome.events : []);

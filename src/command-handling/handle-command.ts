@@ -4,11 +4,16 @@ import type { SubjectId } from '../domain/personal.js';
 import type { Decision } from '../domain/decision.js';
 import type { Refusal } from '../domain/refusal.js';
 import type { EventCodec } from '../event-log/codec.js';
-import type { CommandMeta, Envelope } from '../event-log/envelope.js';
+import type { CommandMeta } from '../event-log/envelope.js';
+import { InvalidAppend } from '../event-log/append-checks.js';
 import {
+  APPEND_BYTES_MAX,
+  appendBytes,
   AppendTooLarge,
   LogWentBack,
+  type AppendResult,
   type EventLog,
+  type NewEvent,
   type Position,
 } from '../event-log/event-log.js';
 import { pages } from '../event-log/event-pages.js';
@@ -17,9 +22,11 @@ import { newId, timeNow } from '../foundation/world.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, emptyStream, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
-import { OneAtATime, TooBusy } from './one-at-a-time.js';
+import { TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
+import { Asked, envelopeOf, needsLookUps, outcomeOf, Round } from './round.js';
 import { streamEndOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
+import { WaitingLines } from './waiting-lines.js';
 
 /** The loop of every command: load, fold, decide, append. Only this file handles revisions. */
 
@@ -50,25 +57,35 @@ export type Outcome<S, E> =
   | { readonly kind: 'held'; readonly heldBy: string }
   | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
 
-/** What a decision is made on. */
-interface Loaded<S> {
-  readonly folded: Folded<S>;
-  /** `StreamCache.evictions` before the load. */
-  readonly evictions: number;
-}
+/** @param mayLookUp false: a decision that needs lookups returns them as its needs. */
+export type Decide<S, E> = (state: S, mayLookUp: boolean) => Decision<E> | Promise<Decision<E>>;
 
-type Decide<S, E> = (state: S) => Decision<E> | Promise<Decision<E>>;
+export interface HandleOptions {
+  /**
+   * Before the commands that wait for their first turn: it releases a hold that they would meet, or
+   * has waited for one.
+   */
+  readonly goesFirst?: boolean;
+  /**
+   * Its events may be recorded in one append with those of the commands beside it. `decide` is then
+   * called with `mayLookUp` false first, and returns the lookups that it needs; they are made when
+   * the command is alone.
+   */
+  readonly together?: boolean;
+}
 
 // Commands of this process queue per stream, so a conflict means another process. That process has
 // its own queue and appends without reading first, so it often wins: with 64 commands queued there,
 // 16 tries were too few for some. A try takes milliseconds.
 const TRIES_MAX = 256;
 const WAITING_PER_STREAM_MAX = 1_000;
+/** Deciding so many takes some milliseconds of the thread. */
+const TOGETHER_MAX = 64;
 const TOO_LARGE = 'the events of this request exceed the size of one append';
 
 export class CommandHandling<S, E extends DomainEvent> {
   private readonly cache: StreamCache<S>;
-  private readonly queue = new OneAtATime(WAITING_PER_STREAM_MAX);
+  private readonly lines: WaitingLines<Asked<S, E>>;
 
   constructor(
     private readonly log: EventLog,
@@ -77,6 +94,11 @@ export class CommandHandling<S, E extends DomainEvent> {
     remembered = new RememberedStreams(),
   ) {
     this.cache = new StreamCache(remembered, folding.subjectsOf);
+    this.lines = new WaitingLines({
+      waitingMax: WAITING_PER_STREAM_MAX,
+      together: (waiting) => this.togetherOf(waiting),
+      serve: (stream, asked) => this.serve(stream, asked),
+    });
     // The cached states may rest on events that the log has lost.
     log.onWentBack(() => this.cache.forgetSubjects());
   }
@@ -84,56 +106,211 @@ export class CommandHandling<S, E extends DomainEvent> {
   /**
    * Decides on the stream and appends the events. `decide` may be called several times, each time
    * with a newer state. The append proves that an accepted decision rests on the newest state; a
-   * refusal on a cached state is decided again on the newest.
-   * @param goesFirst before the commands that wait for their first turn: it releases a hold that
-   * they would meet, or has waited for one.
+   * refusal on a cached state is decided again on the newest, unless a later command of the same
+   * append proves it.
    * @throws {TooBusy} {EventLogUnavailable}: the same command may be sent again.
    */
-  async handle(
+  handle(
     stream: string,
     meta: CommandMeta,
     decide: Decide<S, E>,
-    goesFirst = false,
+    { goesFirst = false, together = false }: HandleOptions = {},
   ): Promise<Outcome<S, E>> {
-    const endTurn = await this.queue.enter(stream, goesFirst);
-    try {
-      return await this.handleInTurn(stream, meta, decide);
-    } finally {
-      endTurn();
-    }
+    return new Promise((resolve, reject) => {
+      const asked = new Asked(meta, decide, together, { resolve, reject });
+      this.lines.enter(stream, asked, goesFirst);
+    });
   }
 
-  private async handleInTurn(
+  /** A store whose positions within an append are unknown takes one command at a time. */
+  private togetherOf(waiting: readonly Asked<S, E>[]): number {
+    if (waiting[0]?.together !== true || this.log.positionBefore === undefined) return 1;
+    const end = waiting.findIndex(({ together }, index) => !together || index === TOGETHER_MAX);
+    return end < 0 ? waiting.length : end;
+  }
+
+  /** @returns those without an answer: they wait for another turn. */
+  private async serve(
     stream: string,
-    meta: CommandMeta,
-    decide: Decide<S, E>,
-  ): Promise<Outcome<S, E>> {
+    asked: readonly Asked<S, E>[],
+  ): Promise<readonly Asked<S, E>[]> {
+    try {
+      await this.handleInTurn(stream, asked);
+    } catch (error) {
+      for (const each of asked) each.fail(error);
+    }
+    return asked.filter(({ isAnswered }) => !isAnswered);
+  }
+
+  /** Until one of them has its answer, at least. */
+  private async handleInTurn(stream: string, asked: readonly Asked<S, E>[]): Promise<void> {
     // Before the load: a person in this state may be forgotten before it is cached again.
     let { evictions } = this.cache;
     const remembered = this.cache.get(stream);
     let folded = remembered ?? (await this.refresh(stream));
     let isNewest = remembered === undefined;
-    for (let tries = 0; tries < TRIES_MAX;) {
-      const before = folded.handled.find(meta);
-      if (before) {
-        const again = isNewest ? await this.replayOf(stream, before, folded) : undefined;
-        if (again) return again;
-        tries++;
-      } else {
-        const decision = await decide(folded.state);
-        const isEffect = 'events' in decision && decision.events.length > 0;
-        if (isEffect) {
-          const loaded = { folded, evictions };
-          const appended = await this.append(stream, loaded, meta, decision.events);
-          if (appended) return appended;
-          tries++;
-        } else if (isNewest) return withoutEffect(decision, folded);
+    let count = asked.length;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const round = new Round<S, E>({ folded, evictions, isNewest });
+      if (!(await this.repeated(stream, asked, round))) {
+        await this.decideInOrder(stream, asked.slice(0, count), round);
+        // Fewer are decided, and recorded, sooner.
+        if (!(await this.record(stream, round))) count = Math.ceil(count / 2);
       }
+      if (asked.some(({ isAnswered }) => isAnswered)) return;
       ({ evictions } = this.cache);
       folded = await this.refresh(stream);
       isNewest = true;
     }
     throw new TooBusy(`a stream stayed contended: ${TRIES_MAX} tries met a conflict`);
+  }
+
+  /** Whether the first one was carried out before; on the newest state it gets its answer. */
+  private async repeated(
+    stream: string,
+    [first]: readonly Asked<S, E>[],
+    { begin: { folded, isNewest } }: Round<S, E>,
+  ): Promise<boolean> {
+    const before = first && folded.handled.find(first.meta);
+    if (before === undefined) return false;
+    const again = isNewest ? await this.replayOf(stream, before, folded) : undefined;
+    if (again) first?.answer(again);
+    return true;
+  }
+
+  /** Each on the state behind those before it, up to the first one that has to wait for them. */
+  private async decideInOrder(
+    stream: string,
+    asked: readonly Asked<S, E>[],
+    round: Round<S, E>,
+  ): Promise<void> {
+    const { folded, evictions } = round.begin;
+    for (const [index, each] of asked.entries()) {
+      const isOver = this.cache.evictions !== evictions || this.log.epoch !== folded.epoch;
+      if (index > 0 && (isOver || round.repeats(each.meta))) return;
+      try {
+        if (!(await this.decideNext(stream, each, round))) return;
+      } catch (error) {
+        each.fail(error);
+      }
+    }
+  }
+
+  /** False: it is the last one of this round, or has to wait for the next one. */
+  private async decideNext(
+    stream: string,
+    asked: Asked<S, E>,
+    round: Round<S, E>,
+  ): Promise<boolean> {
+    const { state } = round;
+    let decision = await asked.decide(state, !asked.together);
+    const isAlone = needsLookUps(decision);
+    if (isAlone) {
+      if (round.steps.length > 0) return false;
+      decision = await asked.decide(state, true);
+    }
+    if (!('events' in decision) || decision.events.length === 0)
+      round.add({ asked, decision, encoded: [], state });
+    else {
+      const encoded = await this.encode(stream, asked.meta, decision.events);
+      const isTooLarge = round.bytes + appendBytes(encoded) > APPEND_BYTES_MAX;
+      if (round.steps.length > 0 && isTooLarge) return false;
+      const after = decision.events.reduce(
+        (before, event) => this.folding.evolve(before, event),
+        state,
+      );
+      round.add({ asked, decision, encoded, state: after });
+    }
+    return !isAlone;
+  }
+
+  /**
+   * Event ids contain a random part, so that the log never takes another decision's append for a
+   * repetition of this one.
+   */
+  private encode(
+    stream: string,
+    meta: CommandMeta,
+    events: readonly E[],
+  ): Promise<readonly NewEvent[]> {
+    const decision = `${stream}/${meta.commandId}/${newId()}`;
+    const eventIds = events.map((_, step) => deterministicId(decision, step));
+    return this.codec.encode(events, envelopeOf(meta), eventIds);
+  }
+
+  /**
+   * Appends what was decided, and answers. False after a conflict: another command appended first,
+   * or an earlier attempt of one of these did and its answer was lost; then the log keeps the
+   * earlier decision.
+   */
+  private async record(stream: string, round: Round<S, E>): Promise<boolean> {
+    const { folded, isNewest, evictions } = round.begin;
+    const { encoded } = round;
+    if (isNewest) round.answerUnchanged();
+    if (encoded.length === 0) return true;
+    // What was looked up for the decision may be lost. A new stream has no end that says so.
+    if (this.log.epoch !== folded.epoch) return false;
+    const appended = await this.append(stream, round);
+    if (appended === 'failed') return true;
+    if (appended === 'invalid' || appended.kind === 'conflict') return false;
+    const { position, revision } = appended;
+    let left = encoded.length;
+    let reached = folded.position;
+    const answers = round.steps.map((step) => {
+      const { asked, encoded: events } = step;
+      if (events.length > 0) {
+        left -= events.length;
+        const lastRevision = revision - BigInt(left);
+        folded.handled.record(envelopeOf(asked.meta), { lastRevision, recordedAt: timeNow() });
+        reached = this.positionBefore(position, left);
+      }
+      return { asked, outcome: outcomeOf(step, reached) };
+    });
+    const after = {
+      state: round.state,
+      revision,
+      position,
+      eventId: encoded.at(-1)?.id ?? null,
+      epoch: folded.epoch,
+      handled: folded.handled,
+      bytes: heapAfter(this.folding, folded, round.state, encoded),
+    };
+    this.cache.put(stream, after, evictions);
+    for (const { asked, outcome } of answers) asked.answer(outcome);
+    return true;
+  }
+
+  /**
+   * `failed`: the commands with events have their answer. `invalid`: one of several commands cannot
+   * be recorded, and nothing was sent.
+   */
+  private async append(
+    stream: string,
+    { begin: { folded }, encoded, steps }: Round<S, E>,
+  ): Promise<AppendResult | 'failed' | 'invalid'> {
+    const changing = steps.filter((step) => step.encoded.length > 0);
+    let sent: Promise<AppendResult> | undefined;
+    const send = (): Promise<AppendResult> =>
+      (sent ??= this.log.append(stream, folded.revision, encoded, streamEndOf(folded)));
+    try {
+      await Promise.all(
+        changing.map(({ asked, encoded: { length } }) =>
+          asked.inContext(() => inSpan('append', { 'ledger.events': length }, send)),
+        ),
+      );
+      return await send();
+    } catch (error) {
+      if (error instanceof InvalidAppend && changing.length > 1) return 'invalid';
+      for (const { asked } of changing)
+        if (error instanceof AppendTooLarge) asked.answer(tooLarge(folded));
+        else asked.fail(error);
+      return 'failed';
+    }
+  }
+
+  /** Of the event that is so many before another one in the same append. */
+  private positionBefore(position: Position, events: number): Position {
+    return events === 0 ? position : (this.log.positionBefore?.(position, events) ?? position);
   }
 
   /** The newest state, including events of other processes. */
@@ -164,51 +341,6 @@ export class CommandHandling<S, E extends DomainEvent> {
       return { kind: 'refused', refused: 'IDEMPOTENCY_KEY_REUSED', details: [], position };
     const again = await this.replayed(stream, before);
     return again !== undefined && again.events.length > 0 ? again : undefined;
-  }
-
-  /**
-   * Undefined: another command appended first, or an earlier attempt of this command did and its
-   * answer was lost; then the log keeps the earlier decision. Event ids contain a random part, so
-   * that the log never takes another decision's append for a repetition of this one.
-   */
-  private async append(
-    stream: string,
-    { folded, evictions }: Loaded<S>,
-    { scope, ...meta }: CommandMeta,
-    events: readonly E[],
-  ): Promise<Outcome<S, E> | undefined> {
-    const envelope: Envelope = { ...meta, tenant: scope.tenant, mode: scope.mode };
-    const decision = `${stream}/${meta.commandId}/${newId()}`;
-    const eventIds = events.map((_, step) => deterministicId(decision, step));
-    const { epoch } = folded;
-    const encoded = await this.codec.encode(events, envelope, eventIds);
-    // What was looked up for the decision may be lost. A new stream has no end that says so.
-    if (this.log.epoch !== epoch) return undefined;
-    const appended = await inSpan('append', { 'ledger.events': events.length }, () =>
-      this.log.append(stream, folded.revision, encoded, streamEndOf(folded)),
-    ).catch((error: unknown) => {
-      if (error instanceof AppendTooLarge) return undefined;
-      throw error;
-    });
-    if (appended === undefined) return tooLarge(folded);
-    if (appended.kind === 'conflict') return undefined;
-    const { position, revision } = appended;
-    const state = events.reduce(
-      (before, event) => this.folding.evolve(before, event),
-      folded.state,
-    );
-    folded.handled.record(envelope, { lastRevision: revision, recordedAt: timeNow() });
-    const after = {
-      state,
-      revision,
-      position,
-      eventId: eventIds.at(-1) ?? null,
-      epoch,
-      handled: folded.handled,
-      bytes: heapAfter(this.folding, folded, state, encoded),
-    };
-    this.cache.put(stream, after, evictions);
-    return { kind: 'accepted', events, eventIds, state, position, replayed: false };
   }
 
   /** Reads on from the cached state, unless the log has lost events below it. */
@@ -270,17 +402,3 @@ const tooLarge = <S, E>({ position }: Folded<S>): Outcome<S, E> => ({
   details: [TOO_LARGE],
   position,
 });
-
-function withoutEffect<S, E>(decision: Decision<E>, { state, position }: Folded<S>): Outcome<S, E> {
-  if ('refused' in decision) {
-    return {
-      kind: 'refused',
-      refused: decision.refused,
-      details: decision.details ?? [],
-      position,
-    };
-  }
-  if ('heldBy' in decision) return { kind: 'held', heldBy: decision.heldBy };
-  if ('needs' in decision) return { kind: 'in-need', needs: decision.needs };
-  return { kind: 'accepted', events: [], eventIds: [], state, position, replayed: false };
-}

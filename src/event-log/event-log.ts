@@ -122,6 +122,12 @@ export interface EventLog {
   ): Promise<AppendResult>;
 
   /**
+   * The position of the event that is so many events before this one, in the same append. Missing
+   * for a store that does not number its events without gaps: it says where an append ends alone.
+   */
+  positionBefore?(position: Position, events: number): Position;
+
+  /**
    * Events of one stream in order, from revision `from` on (default 0), or those behind `end`. A
    * stream that does not exist is empty.
    * @throws {LogWentBack} when the stream no longer has the event of `end` in its place, or lost

@@ -111,6 +111,18 @@ export function eventLogContract(
         });
       });
 
+      it('tells the positions within an append where it counts them without gaps, and says so where not', async () => {
+        await log.append('a', 'no-stream', [event()]);
+        const { position } = stored(
+          await log.append('b', 'no-stream', [event(), event(), event()]),
+        );
+        const inStream = await collect(log.readStream('b'));
+        const told = [2, 1, 0].map((events) => log.positionBefore?.(position, events));
+        expect(told).toEqual(
+          inStream.map((read) => (subject.ordinal === undefined ? undefined : read.position)),
+        );
+      });
+
       it('numbers revisions within the stream and orders positions over all streams', async () => {
         const before = Date.now();
         const results: Stored[] = [];

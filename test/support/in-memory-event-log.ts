@@ -100,6 +100,10 @@ export class InMemoryEventLog implements EventLog {
     });
   }
 
+  positionBefore(position: Position, events: number): Position {
+    return `m-${numberOf(position) - events}`;
+  }
+
   async *readStream(
     stream: string,
     { from = 0n, end, limit }: ReadStreamOptions = {},

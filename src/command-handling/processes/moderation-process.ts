@@ -365,12 +365,9 @@ export class ModerationProcess {
     // Others wait for the hold that this step ends.
     let goesFirst = command.type !== 'PrepareModeration';
     for (;;) {
-      const outcome = await this.streams.accounts.handle(
-        stream,
-        accountMeta,
-        decideStep,
+      const outcome = await this.streams.accounts.handle(stream, accountMeta, decideStep, {
         goesFirst,
-      );
+      });
       if (outcome.kind === 'in-need') await resolver.resolve(outcome.needs);
       else if (outcome.kind === 'held') {
         const { heldBy } = outcome;

@@ -210,6 +210,11 @@ export class PostgresEventLog implements EventLog {
     }
   }
 
+  /** @throws {TypeError} for a position of another log. */
+  positionBefore(position: Position, events: number): Position {
+    return this.positions.token(this.positions.number(position) - BigInt(events));
+  }
+
   readStream(
     stream: string,
     options?: ReadStreamOptions,

@@ -39,6 +39,9 @@ abstract class LogAround implements EventLog {
   ): Promise<AppendResult> {
     return this.log.append(stream, expected, events, end);
   }
+  get positionBefore() {
+    return this.log.positionBefore?.bind(this.log);
+  }
   readStream(stream: string, options?: ReadStreamOptions) {
     return this.log.readStream(stream, options);
   }

@@ -1,0 +1,57 @@
+import { TooBusy } from './one-at-a-time.js';
+
+/** Who waits for the turn of one key. */
+interface Line<T> {
+  readonly first: T[];
+  readonly others: T[];
+  /** How many have their turn. */
+  served: number;
+}
+
+export interface WaitingLinesParts<T> {
+  /** Limit of a key, those that have their turn included. */
+  readonly waitingMax: number;
+  /** How many of these, in order and at least the first, may have their turn together. */
+  readonly together: (waiting: readonly T[]) => number;
+  /** A turn. Never rejects. @returns those that have to wait for the next turn. */
+  readonly serve: (key: string, served: readonly T[]) => Promise<readonly T[]>;
+}
+
+/**
+ * Turns per key, in order of arrival; different keys run in parallel. Who waits meanwhile may have
+ * the next turn together.
+ */
+export class WaitingLines<T> {
+  private readonly lines = new Map<string, Line<T>>();
+
+  constructor(private readonly parts: WaitingLinesParts<T>) {}
+
+  /**
+   * @param goesFirst before those that arrived and have not waited for this turn yet.
+   * @throws {TooBusy} when the line of the key is full.
+   */
+  enter(key: string, one: T, goesFirst = false): void {
+    const line = this.lines.get(key);
+    if (line === undefined) {
+      const begun: Line<T> = { first: [], others: [one], served: 0 };
+      this.lines.set(key, begun);
+      void this.serveAll(key, begun);
+      return;
+    }
+    const { served, first, others } = line;
+    if (served + first.length + others.length >= this.parts.waitingMax) throw new TooBusy();
+    (goesFirst ? first : others).push(one);
+  }
+
+  private async serveAll(key: string, line: Line<T>): Promise<void> {
+    while (line.first.length + line.others.length > 0) {
+      const from = line.first.length > 0 ? line.first : line.others;
+      const served = from.splice(0, this.parts.together(from));
+      line.served = served.length;
+      const left = await this.parts.serve(key, served);
+      line.served = 0;
+      if (left.length > 0) from.unshift(...left);
+    }
+    this.lines.delete(key);
+  }
+}
