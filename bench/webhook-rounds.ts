@@ -218,13 +218,17 @@ class WebhookRounds {
     meanwhile: (core: Core) => Promise<void> = () => Promise.resolve(),
   ): Promise<string[]> {
     return withCore(this.options.dataDir, async (core) => {
-      const deadline = performance.now() + ARRIVE_WITHIN_MS;
+      let deadline = performance.now() + ARRIVE_WITHIN_MS;
+      let fewest = Infinity;
       for (;;) {
         const names = this.receivers.all.map((receiver) => this.namesAt(core, receiver));
         await this.told.readOn(core);
         const missing = receivers.flatMap((receiver) => this.missingAt(core, receiver));
         if (missing.length === 0 || performance.now() > deadline)
           return [...missing, ...this.untold(names)];
+        // On a busy machine all of it takes long; while some arrives, more will.
+        if (missing.length < fewest) deadline = performance.now() + ARRIVE_WITHIN_MS;
+        fewest = Math.min(fewest, missing.length);
         await meanwhile(core);
         await delay(LOOK_EVERY_MS);
       }
@@ -310,13 +314,16 @@ async function letRetriesBeDue({ pool }: Core): Promise<void> {
 
 /** What is not delivered, or claimed, although everything has arrived. */
 async function leftBehind(core: Core): Promise<readonly string[]> {
-  const deadline = performance.now() + ARRIVE_WITHIN_MS;
+  let deadline = performance.now() + ARRIVE_WITHIN_MS;
+  let fewest = Infinity;
   for (;;) {
     const { rows } = await core.pool.query<{ id: string; state: string }>(
       `select id, state from ledger.webhook_deliveries where state <> 'DELIVERED' or leased_until is not null`,
     );
     if (rows.length === 0 || performance.now() > deadline)
       return rows.map(({ id, state }) => `the delivery ${id} is left ${state}`);
+    if (rows.length < fewest) deadline = performance.now() + ARRIVE_WITHIN_MS;
+    fewest = Math.min(fewest, rows.length);
     await letRetriesBeDue(core);
     await delay(LOOK_EVERY_MS);
   }

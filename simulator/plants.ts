@@ -1,3 +1,5 @@
+import type { Scenario } from './plan.js';
+
 /** A fault that is put into the code, to see whether the simulator finds it. */
 export interface Plant {
   readonly name: string;
@@ -8,6 +10,8 @@ export interface Plant {
   /** Occurs there exactly once. */
   readonly find: string;
   readonly replace: string;
+  /** Where it can show; undefined: in rounds of every scenario that is drawn. */
+  readonly scenario?: Scenario;
 }
 
 export const PLANTS: readonly Plant[] = [
@@ -540,6 +544,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-key-without-reward-id',
+    scenario: 'payments',
     fault: 'all calls to the payment provider have one idempotency key',
     file: 'src/domain/account/reward-push.js',
     find: "'reward',\n    rewardId,",
@@ -547,6 +552,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-not-looked-up',
+    scenario: 'payments',
     fault: 'a call is made without a look for what an earlier one did',
     file: 'src/payments/outgoing/reward-push.js',
     find: 'if (pushed.push > 1 && isKeyKnown)',
@@ -554,6 +560,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-recorded-before-the-call',
+    scenario: 'payments',
     fault: 'a reward is recorded as paid before the provider is called',
     file: 'src/payments/outgoing/reward-push.js',
     find: 'const made = await this.madeBefore(reward, pushed);',
@@ -562,6 +569,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'provider-event-recorded-again',
+    scenario: 'payments',
     fault: 'an event of the provider that comes again is recorded again',
     file: 'src/domain/customer/customer.decider.js',
     find: 'if (isSeen(state, received.eventRef))',
@@ -569,6 +577,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'older-provider-event-wins',
+    scenario: 'payments',
     fault: 'events of the provider count in the order of their arrival',
     file: 'src/domain/customer/customer.state.js',
     find: 'a.created - b.created',
@@ -576,6 +585,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'customer-linked-unpaid',
+    scenario: 'payments',
     fault: 'rewards that waited for their customer are not paid when the account gets it',
     file: 'src/policies/pay-rewards-by-provider.js',
     find: "            case 'PaymentProviderIdSet':\n                return [ofAccount(ledgerEvent, null)];\n",
@@ -583,6 +593,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'customer-linked-unapplied',
+    scenario: 'payments',
     fault: 'what the provider told of a customer does not count when an account gets it',
     file: 'src/policies/apply-provider-events.js',
     find: 'return [apply, {',
@@ -590,6 +601,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'paid-reward-cancelled',
+    scenario: 'payments',
     fault: 'a refund cancels rewards that are on their way to the provider',
     file: 'src/domain/account/refunds.js',
     find: ' && !isBeingPushed(reward)',

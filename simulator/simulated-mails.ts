@@ -2,6 +2,7 @@ import {
   LEASE_MS,
   type ClaimedMail,
   type ClaimRoom,
+  type MailClaim,
   type Outcome,
   type PlannedMail,
 } from '../src/mails/deliveries/mail-rows.js';
@@ -106,9 +107,10 @@ export class SimulatedMailTable {
     return true;
   }
 
-  recordOutcome(id: string, process: number, outcome: Outcome): void {
+  recordOutcome({ id, process, attempts }: MailClaim, outcome: Outcome): void {
     const row = this.rows.get(id);
-    if (row?.claimedBy !== process || (row.state !== 'PENDING' && row.state !== 'SENDING')) return;
+    if (row?.claimedBy !== process || row.attempts !== attempts) return;
+    if (row.state !== 'PENDING' && row.state !== 'SENDING') return;
     const now = this.parts.clock();
     row.reason = 'reason' in outcome ? outcome.reason : null;
     row.leasedUntil = null;
@@ -172,8 +174,7 @@ export function simulatedMailStore(table: SimulatedMailTable, line: Line): MailS
     plan: (mail, dueAt) => change(() => table.plan(mail, dueAt)),
     claimDue: (room) => change(() => table.claimDue(room)),
     beginSending: (id, process) => change(() => table.beginSending(id, process)),
-    recordOutcome: (id, process, outcome) =>
-      change(() => table.recordOutcome(id, process, outcome)),
+    recordOutcome: (claim, outcome) => change(() => table.recordOutcome(claim, outcome)),
     settleLost: (process) => change(() => table.settleLost(process)),
     purge: (before, limit) => change(() => table.purge(before, limit)),
   };

@@ -1,3 +1,5 @@
+import { withThousands } from '../foundation/thousands.js';
+
 /**
  * Tables on a terminal, and for a pipe. The time is linear in what is shown; cli-table3 is
  * quadratic in the rows and in the lines of a cell (100 lines in one cell: minutes).
@@ -30,8 +32,6 @@ interface Cell {
 }
 
 const GAP = '  ';
-const THOUSANDS = /\B(?=(?:\d{3})+$)/g;
-const NARROW_SPACE = '\u202f';
 
 /**
  * The table as lines for a terminal, each with its line break: a header, a rule, the rows. A row
@@ -88,7 +88,7 @@ function columnOf(column: Column, rows: Rows, place: number): ShownColumn {
   const isAmount = typeof column !== 'string';
   const cells = rows.map((row) => {
     const text = row[place] ?? '';
-    return cellOf(isAmount && /^-?\d+$/.test(text) ? text.replace(THOUSANDS, NARROW_SPACE) : text);
+    return cellOf(isAmount && /^-?\d+$/.test(text) ? withThousands(text) : text);
   });
   return withWidth({ name: nameOf(column), isAmount, isText: !isAmount, cells });
 }

@@ -48,7 +48,7 @@ import { ReadModelsIncomplete } from '../projecting/generations/live-generations
 import type { Projector } from '../projecting/projector.js';
 import { forgetInRuns } from '../runs/recorded-runs.js';
 import { ThemeChanges } from '../themes/theme-changes.js';
-import { KeptAnswers } from '../webhooks/deliveries/kept-answers.js';
+import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
@@ -85,7 +85,7 @@ export interface Core {
   /** Bytes that the files of a tenant take at most. */
   readonly exportsStoredBytesMax: number;
   /** Encrypts what is kept of receivers' answers. */
-  readonly webhookAnswers: KeptAnswers;
+  readonly webhookAnswers: ReceiverAnswers;
   /** The changes of the tenants' themes. */
   readonly themeJournal: ThemeJournal;
   readonly themeChanges: ThemeChanges;
@@ -320,7 +320,7 @@ const ofWebhooks = (
   keys: SubjectKeys,
 ): Pick<Core, 'webhooks' | 'webhookAnswers'> => ({
   webhooks: new WebhookSubscriptions({ ...parts, sealer: keyring.sealer('webhooks') }),
-  webhookAnswers: new KeptAnswers(keyring.sealer('webhook-answers'), keys),
+  webhookAnswers: new ReceiverAnswers(keyring.sealer('webhook-answers'), keys),
 });
 
 const sealers = (

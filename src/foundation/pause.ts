@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { after, anyBelow } from './world.js';
 
 /** Waits; shorter when the signal aborts; never throws. */
@@ -14,7 +15,10 @@ export function pause(
       resolve();
     };
     const cancel = after(ms, end, { keepsProcess });
-    signal?.addEventListener('abort', end);
+    if (signal === undefined) return;
+    // Many pauses share the signal of a turn. Each removes its listener when it is over.
+    setMaxListeners(0, signal);
+    signal.addEventListener('abort', end);
   });
 }
 

@@ -10,9 +10,22 @@ import {
   type Named,
 } from './idempotency-key.js';
 import { pause } from '../foundation/pause.js';
+import { elapsed } from '../foundation/world.js';
 
 /** Retry interval for releasing claims while the database is unavailable. */
 const RELEASE_EVERY_MS = 500;
+/**
+ * A statement whose answer was lost may be executed after a release. None is executed after the
+ * last of these times, beyond the default limit of a statement.
+ */
+const RELEASE_AFTER_MS = [0, RELEASE_EVERY_MS, 15_000] as const;
+
+/** A claim of a request that ended without an answer, and when it is still to be released. */
+interface Unreleased {
+  readonly request: KeyedRequest;
+  /** By the clock that never goes back, in ascending order. */
+  due: readonly number[];
+}
 
 /**
  * Runs a request once per idempotency key, and stores its answer. Only answers are stored here: the
@@ -29,11 +42,7 @@ export class KeptAnswers {
   private readonly seal: AnswerSeal;
   /** Requests that run in this process, by name. */
   private readonly running = new Set<string>();
-  /** Claims of requests that ended without an answer, and how many releases remain. */
-  private readonly unreleased = new Map<
-    string,
-    { readonly request: KeyedRequest; times: number }
-  >();
+  private readonly unreleased = new Map<string, Unreleased>();
   private releasing = false;
 
   constructor(
@@ -115,8 +124,8 @@ export class KeptAnswers {
   abandon(request: KeyedRequest): void {
     const name = nameOf(request);
     this.running.delete(name);
-    // Twice: a statement with a lost answer may be executed after the first release.
-    this.unreleased.set(name, { request, times: 2 });
+    const now = elapsed();
+    this.unreleased.set(name, { request, due: RELEASE_AFTER_MS.map((ms) => now + ms) });
     if (!this.releasing) void this.releaseAll();
   }
 
@@ -125,11 +134,13 @@ export class KeptAnswers {
     this.releasing = true;
     while (this.unreleased.size > 0 && this.rows.isOpen) {
       for (const [name, entry] of [...this.unreleased]) {
-        // Claimed again in the meantime: that request is responsible for the claim.
-        if (this.running.has(name)) entry.times = 0;
-        else if (await this.isReleased(entry.request)) entry.times -= 1;
-        else break;
-        if (entry.times === 0 && this.unreleased.get(name) === entry) this.unreleased.delete(name);
+        const now = elapsed();
+        // Asked again in the meantime: that request needs the claim, and may end without it.
+        if (this.running.has(name) || (entry.due[0] ?? 0) > now) continue;
+        if (!(await this.isReleased(entry.request))) break;
+        entry.due = entry.due.filter((at) => at > now);
+        if (entry.due.length === 0 && this.unreleased.get(name) === entry)
+          this.unreleased.delete(name);
       }
       // Unreferenced: at its end a process releases all of its claims anyway.
       if (this.unreleased.size > 0)

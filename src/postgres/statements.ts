@@ -95,10 +95,10 @@ export class StatementText {
   /** @param names of the values that are present. */
   static of<V extends object>(
     names: readonly string[],
-    build: (given: Given<V>) => Compilable,
+    build: (given: Given<V>) => Compilable | RawBuilder<unknown>,
   ): StatementText {
     const given = Object.fromEntries(names.map((name) => [name, sql`${new Parameter(name)}`]));
-    const { sql: text, parameters } = build(given as Given<V>).compile();
+    const { sql: text, parameters } = build(given as Given<V>).compile(tables);
     return new StatementText(text, parameters);
   }
 
@@ -117,7 +117,7 @@ export class StatementText {
  */
 export function compiledOnce<V extends object, T>(
   name: string,
-  build: (given: Given<V>) => Compilable<T>,
+  build: (given: Given<V>) => Compilable<T> | RawBuilder<T>,
 ): (values: V) => Statement<T> {
   let compiled: StatementText | undefined;
   return (values) => {

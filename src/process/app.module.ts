@@ -45,6 +45,7 @@ import { ConsoleRunsController } from '../http/console/pages/runs.controller.js'
 import { ConsoleSessionsController } from '../http/console/pages/sessions.controller.js';
 import { ConsoleStatementController } from '../http/console/pages/statement.controller.js';
 import { ConsoleVerifyController } from '../http/console/pages/verify.controller.js';
+import { RememberedCredit } from '../operations/accounts/account-credit.js';
 import { TenantPages } from '../http/console/pages/tenant-pages.js';
 import { ConsoleGate } from '../http/console/sessions/console-gate.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
@@ -300,6 +301,8 @@ function http(parts: ModuleParts): Provider[] {
     value(OperationsCore, operations),
     value(LedgerOperations, ledgerOperations),
     value(TenantPages, new TenantPages(ledgerOperations, parts.runs)),
+    value(RememberedCredit, new RememberedCredit()),
+    value(OwnWrites, ownWrites),
     value(ConsoleGate, parts.console),
     value(READINESS_PROBE, parts.readiness),
     value(METRICS_REGISTRY, parts.registry),

@@ -6,6 +6,7 @@ import { ConfigError, loadConfig, publicUrlAt, type Config } from '../config/con
 import { isStoreAway, type Core } from '../core/core.js';
 import { errorName, firstLine } from '../foundation/describe-error.js';
 import { makeDemoTenant } from '../operations/tenants/demo-tenant.js';
+import { linesOfATurn } from './log-lines.js';
 import { startService, type Service } from './service.js';
 import { endAtUnknownErrors } from './unknown-errors.js';
 
@@ -14,11 +15,14 @@ const LATER_MS = 1_000;
 /** Starts the service and stops it on SIGTERM or SIGINT. A failed start is reported in one line. */
 async function main(): Promise<void> {
   const config = loadConfig();
-  const logger = pino({
+  const options = {
     level: config.logLevel,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-  });
+  };
+  const { lines, close } = linesOfATurn(1);
+  process.on('exit', close);
+  const logger = pino(options, lines);
   endAtUnknownErrors(logger);
   const version = ownVersion();
   const embedded = config.databaseUrl === undefined;

@@ -147,6 +147,7 @@ export async function startApplication(
       api: config.roles.has('api'),
       progress: {
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
+        projectionsHave: (...asked) => projections.have(...asked),
         policiesReach: (...awaited) => policies.waitFor(...awaited),
         projectionsAt: (names) => projections.appliedPositions(names),
         policiesAt: (scope) => policies.reachedPosition(scope),

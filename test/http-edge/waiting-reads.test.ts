@@ -32,6 +32,7 @@ function openReads(from: number) {
       waiting.push({ timeoutMs, departure });
       return waiters.wait(position, names, timeoutMs, departure);
     },
+    projectionsHave: (position: Position) => Number(position) <= applied,
     policiesReach: async () => true,
     projectionsAt: async (names: readonly string[]) =>
       new Map(names.map((name) => [name, String(applied)])),
@@ -102,6 +103,22 @@ test('a read that names no position waits beside them', async () => {
   expect(waiting).toHaveLength(3);
   advance(20);
   expect(await Promise.all([...held, own])).toEqual(['shown', 'shown', 'shown']);
+});
+
+test('a read waits for nothing when all own writes are included, and none of them may have a reaction', () => {
+  const { advance, ownWrites } = openReads(10);
+  const scope = { tenant: 'shop', mode: 'live' } as const;
+  const isAllShown = () => ownWrites.isAllShown({ scope, projections: ['users'] });
+  expect(isAllShown()).toBe(true);
+  ownWrites.note(scope, '15', false);
+  expect(isAllShown()).toBe(false);
+  advance(15);
+  expect(isAllShown()).toBe(true);
+  ownWrites.note(scope, '15', true);
+  expect(isAllShown()).toBe(false);
+  expect(ownWrites.isAllShown({ scope: { ...scope, mode: 'test' }, projections: ['users'] })).toBe(
+    true,
+  );
 });
 
 test('waiters leave with their clients, those that are late too', async () => {

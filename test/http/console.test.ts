@@ -107,6 +107,9 @@ const figures = ({ text }: Page, name: string): string[] =>
     .filter(([, figure]) => figure === name)
     .map(([, , value = '']) => value);
 
+/** Events that a page shows with their data. */
+const shownEvents = ({ text }: Page): number => text.split('<summary>').length - 1;
+
 const ofTenant = (path = ''): string => `/console/tenants/${tenant.alias}/live${path}`;
 
 /** Opens the page of a run until it is over. */
@@ -579,6 +582,34 @@ describe('an account', () => {
     expect((await get('fay', ofTenant('/accounts/nobody'))).status).toBe(404);
   });
 
+  test('the history of a long account is read in pages, and its credit from where it was read before', async () => {
+    const { accountId, userId } = await rewarded(900);
+    const grant = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1 };
+    for (let granted = 0; granted < 120; granted++)
+      await sent(`/rewards/account/${accountId}/user/${userId}`, grant);
+    const path = ofTenant(`/accounts/${accountId}`);
+    const first = await get('fay', path);
+    expect(figures(first, 'available:CENTS')).toEqual(['1020']);
+    const count = Number(figures(first, 'events')[0]);
+    await sent(`/rewards/account/${accountId}/user/${userId}`, grant);
+    const { log } = running.service.service.core;
+    const read = jest.spyOn(log, 'readStream');
+    const again = await get('fay', path);
+    const limits = read.mock.calls.map(([, options = {}]) => options);
+    read.mockRestore();
+    expect(figures(again, 'available:CENTS')).toEqual(['1021']);
+    expect(figures(again, 'events')).toEqual([String(count + 1)]);
+    for (const { limit, from = 0n, end } of limits)
+      expect(limit ?? (end === undefined && from === 0n ? Infinity : 0)).toBeLessThanOrEqual(100);
+    expect(shownEvents(again)).toBe(100);
+    const [, older = ''] = /<a href="([^"]*)">Older events/.exec(again.text) ?? [];
+    const last = await get('fay', older.replaceAll('&amp;', '&').replaceAll('&#x3D;', '='));
+    expect(shownEvents(last)).toBe(count + 1 - 100);
+    expect(last.text).not.toContain('Older events');
+    const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
+    expect(figures(statement, 'closing:CENTS')).toEqual(['1021']);
+  });
+
   test('values of people are text', async () => {
     const accountId = personal('a');
     const [id, firstName] = [personal('u'), '<script>alert(1)</script>{{7*7}}'];
@@ -662,6 +693,7 @@ describe('the overview', () => {
       status: 303,
       location: waiting,
     });
+    expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['1']);
   });
 });
 
@@ -676,6 +708,20 @@ const documentIn = ({ text }: Page): string =>
     .replace(/&amp;/g, '&');
 
 describe('support', () => {
+  test('a table is in the order of its address, and its heads lead to the other ones', async () => {
+    const namesOn = ({ text }: Page): string[] =>
+      [...text.matchAll(/data-figure="generation:([^"]*)"/g)].map(([, name = '']) => name);
+    const plain = await get('sam', '/console/projections');
+    expect(plain.text).toContain('<th scope="col"><a href="?sort&#x3D;name&amp;dir&#x3D;asc">');
+    const up = await get('sam', '/console/projections?sort=name&dir=asc');
+    expect(namesOn(up)).toEqual([...namesOn(plain)].sort());
+    expect(up.text).toContain('aria-sort="ascending"><a href="?sort&#x3D;name&amp;dir&#x3D;desc">');
+    const down = await get('sam', '/console/projections?sort=name&dir=desc');
+    expect(namesOn(down)).toEqual([...namesOn(up)].reverse());
+    const none = await get('sam', '/console/projections?sort=nothing&dir=desc');
+    expect(namesOn(none)).toEqual(namesOn(plain));
+  });
+
   test('a projection is rebuilt, compared, swapped in after a typed confirmation, and rolled back', async () => {
     const act = async (action: string, confirmed = ''): Promise<Page> => {
       const fields = { action, projection: 'rewards', confirmed };

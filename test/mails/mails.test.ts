@@ -702,9 +702,10 @@ it('what fails is tried for two days with growing delay and then dead, and delay
     while (state === 'PENDING' && gaps.length < 100) {
       const other = await plan();
       expect([...(await begin())].sort()).toEqual([failing, other].sort());
-      await recordOutcome(client, other, process, { kind: 'delivered' });
+      await recordOutcome(client, { id: other, process, attempts: 1 }, { kind: 'delivered' });
       const inMs = retryInMs(gaps.length + 1);
-      await recordOutcome(client, failing, process, { kind: 'failed', reason: 'away', inMs });
+      const attempt = { id: failing, process, attempts: gaps.length + 1 };
+      await recordOutcome(client, attempt, { kind: 'failed', reason: 'away', inMs });
       // Its clock goes on to the next attempt: the database's stands still meanwhile.
       const { rows } = await client.query<{ state: string; gap: number | null; reason: string }>(
         `select state, reason, extract(epoch from next_attempt_at - now())::float8 * 1000 as gap

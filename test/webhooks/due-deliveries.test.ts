@@ -12,7 +12,7 @@ import {
 import { ClaimsOfTheDead } from '../../src/webhooks/deliveries/claims-of-the-dead.js';
 import {
   claimDue,
-  lanesThatAreDue,
+  isAnyDue,
   type ClaimedDelivery,
 } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
@@ -61,6 +61,11 @@ const put = (count: number, endpointId: string, tenant = 'acme'): Promise<void> 
       created: Date.now(),
     })),
   );
+
+const lanesThatAreDue = async (db: Parameters<typeof isAnyDue>[0]) => ({
+  fast: await isAnyDue(db, false),
+  slow: await isAnyDue(db, true),
+});
 
 const NONE: readonly string[] = [];
 const claim = ({ deliveries = 100, areSlow = false, ofTenant = 100, hanging = NONE } = {}) => {
@@ -157,8 +162,52 @@ test('an endpoint whose places are all taken is due when the first claim lapses,
     ).rows;
   expect(await dueAtFirstLapse()).toEqual([{ due: true }]);
   await put(1, 'a');
+  expect(await dueAtFirstLapse()).toEqual([{ due: true }]);
   expect(await claim()).toEqual([]);
   expect(await dueAtFirstLapse()).toEqual([{ due: true }]);
+});
+
+test('what is announced to a full endpoint is claimed once one of its attempts is recorded', async () => {
+  await endpoint('a');
+  await put(10, 'a');
+  const first = await claim();
+  expect(first).toHaveLength(10);
+  // None is left: the next one finds it full.
+  await put(1, 'a');
+  expect(await claim()).toEqual([]);
+  await put(1, 'a');
+  expect(await isAnyDue(pool, false)).toBe(false);
+  await record(first.slice(0, 1), 200);
+  expect(await claim()).toHaveLength(1);
+  await put(1, 'a');
+  expect(await isAnyDue(pool, false)).toBe(false);
+  await record(first.slice(1), 200);
+  expect(await claim()).toHaveLength(2);
+  // There is room now, and nothing waits.
+  await put(1, 'a');
+  expect(await isAnyDue(pool, false)).toBe(true);
+});
+
+test('what is announced while a claim finds nothing more makes the endpoint due', async () => {
+  await endpoint('a');
+  await put(1, 'a');
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('update ledger.webhook_endpoints set due_at = null');
+    const announced = put(1, 'a');
+    await until(async () => {
+      const { rowCount } = await pool.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rowCount === 1;
+    });
+    await client.query('commit');
+    await announced;
+  } finally {
+    client.release();
+  }
+  expect(await isAnyDue(pool, false)).toBe(true);
 });
 
 test('an endpoint that hangs is left out, and is due when it no longer does', async () => {
@@ -493,9 +542,12 @@ describe('a retry', () => {
 });
 
 test.each([
-  ['that were analyzed', true],
-  ['that were just inserted', false],
-])('among many waiting deliveries %s the due ones are found by an index', async (_, analyzed) => {
+  ['that were analyzed', true, 'custom'],
+  ['that were just inserted', false, 'custom'],
+  ['that were analyzed', true, 'generic'],
+  ['that were just inserted', false, 'generic'],
+])('among many waiting deliveries %s the due ones are found by an index', async (...given) => {
+  const [, analyzed, plan] = given;
   for (const name of ['dead', 'fine']) await endpoint(name);
   await pool.query(
     `insert into ledger.webhook_deliveries
@@ -514,6 +566,7 @@ test.each([
       );
       return Number(rows[0]?.rows);
     };
+    await single.query(`set plan_cache_mode = force_${plan}_plan`);
     const before = await read();
     expect(await new ClaimsOfTheDead(single, 1).free(0)).toBe(0);
     expect(await lanesThatAreDue(single)).toEqual({ fast: true, slow: false });

@@ -7,7 +7,7 @@ import { openPool } from '../../src/postgres/database.js';
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { putDeliveries, putEndpoints } from '../../src/webhooks/deliveries/delivery-rows.js';
 import { claimDue } from '../../src/webhooks/deliveries/due-deliveries.js';
-import { KeptAnswers } from '../../src/webhooks/deliveries/kept-answers.js';
+import { ReceiverAnswers } from '../../src/webhooks/deliveries/receiver-answers.js';
 import { WebhookSender } from '../../src/webhooks/deliveries/webhook-sender.js';
 import type { PayloadData } from '../../src/webhooks/payloads/payloads.js';
 import type { Posted, PostRequest } from '../../src/webhooks/sending/webhook-post.js';
@@ -110,7 +110,7 @@ beforeEach(async () => {
     },
     post: { post },
     process: PROCESS,
-    answers: new KeptAnswers(sealer, new InMemorySubjectKeys()),
+    answers: new ReceiverAnswers(sealer, new InMemorySubjectKeys()),
     logger: { warn: () => undefined },
   });
 });
@@ -320,6 +320,76 @@ test('an event that cannot be read holds up neither the endpoint nor the health 
   await due([endpoint], [fine]);
   sender.look();
   await until(() => posts.length === 1, WITHIN_MS);
+});
+
+test('bodies for new endpoints hold up none of the others', async () => {
+  const [fine, ...fresh] = endpointsOf('a', 'live', 8);
+  if (fine === undefined) throw new Error('no endpoint');
+  await known([fine, ...fresh]);
+  await pool.query(
+    'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
+    [fine.endpointId],
+  );
+  const told = randomUUID();
+  const asked: string[] = [];
+  let makeRest: () => void = () => undefined;
+  const rest = new Promise<PayloadData>((resolve) => {
+    makeRest = () => resolve({ kind: 'made', data: {}, people: [] });
+  });
+  dataOf = (eventId) => {
+    asked.push(eventId);
+    return eventId === told ? Promise.resolve({ kind: 'made', data: {}, people: [] }) : rest;
+  };
+  for (const endpoint of fresh) await due([endpoint], [randomUUID()]);
+  sender.start();
+  await until(() => asked.length === 2, WITHIN_MS);
+  await due([fine], [told]);
+  sender.look();
+  await until(() => postedTo('a') === 1, WITHIN_MS);
+  expect(asked).toHaveLength(3);
+  makeRest();
+  await until(() => postedTo('a') === 8, WITHIN_MS);
+});
+
+test('an outcome of a new endpoint that cannot be recorded yet holds up none of the others', async () => {
+  const [fine, fresh] = endpointsOf('a', 'live', 2);
+  if (fine === undefined || fresh === undefined) throw new Error('no endpoint');
+  await known([fine, fresh]);
+  await pool.query(
+    'update ledger.webhook_endpoints set last_success = now() where endpoint_id = $1',
+    [fine.endpointId],
+  );
+  answersAtOnce = false;
+  await due([fresh], [null]);
+  sender.start();
+  await until(() => posts.length === 1, WITHIN_MS);
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select from ledger.webhook_endpoints where endpoint_id = $1 for update', [
+      fresh.endpointId,
+    ]);
+    posts[0]?.answer();
+    await until(async () => {
+      const { rowCount } = await client.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rowCount === 1;
+    }, WITHIN_MS);
+    answersAtOnce = true;
+    await due([fine], [null]);
+    sender.look();
+    await until(async () => {
+      const { rowCount } = await client.query(
+        "select from ledger.webhook_deliveries where endpoint_id = $1 and state = 'DELIVERED'",
+        [fine.endpointId],
+      );
+      return rowCount === 1;
+    }, WITHIN_MS);
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
 });
 
 describe('a claim that the process comes back to late', () => {

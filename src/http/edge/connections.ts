@@ -231,18 +231,26 @@ export class Connections {
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
+    if (hasBody(request)) this.boundBody(request, response);
+    lastOfSocket.set(socket, this.exchanges.begin(request, response));
+    // Before Node's own listener, which may close the connection.
+    response.prependOnceListener('finish', () => this.readOn(request));
+  }
+
+  private boundBody(request: IncomingMessage, response: ServerResponse): void {
     const refuse = (code: string): void =>
-      this.onClientError(Object.assign(new Error(code), { code }), socket);
+      this.onClientError(Object.assign(new Error(code), { code }), request.socket);
     const handedOn = this.arriving.open(request, response, () => {
       stop();
       refuse(NO_ROOM);
     });
     const stop = boundPieces(request, handedOn, () => refuse(TOO_MANY_PIECES));
-    lastOfSocket.set(socket, this.exchanges.begin(request, response));
-    // Before Node's own listener, which may close the connection.
-    response.prependOnceListener('finish', () => this.readOn(request));
   }
 }
+
+/** A request without either of them has no body. */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 
 /** The last request was answered before its body had arrived; the rest of that body is late. */
 const hasAnsweredUnread = (socket: Duplex): boolean => {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConnectionPlaces, type EndOfConnection } from './connection-places.js';
 import { FairSlots, type Party, type Turn } from '../../foundation/fair-slots.js';
+import { Deadlines } from './deadlines.js';
 import { departed } from './departures.js';
 import type { HttpLimits } from './http-limits.js';
 import { hasTurn } from './turns.js';
@@ -18,6 +19,8 @@ export interface Exchange {
   isTakenUp: boolean;
   /** Among the requests that are worked on. */
   turn?: Turn;
+  /** Cancels its deadline. */
+  isInTime?: () => void;
 }
 
 /** The requests of one connection that its client has not the answers of, oldest first. */
@@ -64,6 +67,7 @@ export class Exchanges {
   private readonly slots: FairSlots;
   private readonly places: ConnectionPlaces;
   private readonly unread: UnreadAnswers;
+  private readonly deadlines = new Map<number, Deadlines>();
   private open = 0;
   private takenUp = 0;
 
@@ -163,6 +167,18 @@ export class Exchanges {
     if (exchange) this.leaveWork(exchange);
   }
 
+  /**
+   * Calls `late` unless the answer is made within this time, or the client leaves.
+   * @param ms one of few times.
+   */
+  answerWithin(request: IncomingMessage, ms: number, late: () => void): void {
+    const exchange = this.unanswered(request);
+    if (exchange === undefined) return;
+    const deadlines = this.deadlines.get(ms) ?? new Deadlines(ms);
+    this.deadlines.set(ms, deadlines);
+    exchange.isInTime = deadlines.add(late);
+  }
+
   /** The head of a request has arrived. */
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const { socket } = request;
@@ -219,6 +235,7 @@ export class Exchanges {
   private answered(open: Open, exchange: Exchange): void {
     if (exchange.isAnswered) return;
     exchange.isAnswered = true;
+    exchange.isInTime?.();
     open.unanswered -= 1;
     this.leaveWork(exchange);
   }

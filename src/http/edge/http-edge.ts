@@ -45,7 +45,12 @@ import {
   refuseCrossSite,
 } from './cross-origin.js';
 import { FailedCredentials } from './failed-credentials.js';
-import { answerWithError, HttpErrorFilter, type ErrorMapping } from './http-error-filter.js';
+import {
+  answerWithError,
+  AnswerLate,
+  HttpErrorFilter,
+  type ErrorMapping,
+} from './http-error-filter.js';
 import { HeldRefusals } from './held-refusals.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
@@ -137,7 +142,6 @@ export class HttpEdge {
           `${[route.method].flat().join(', ')} ${route.url} does not say who may call it`,
         );
       this.routes.add(route.method, route.url, route.config.access);
-      if (route.config.access.streams) route.handlerTimeout = STREAMED_WITHIN_MS;
       if (route.config.access.open) route.bodyLimit = OPEN_FORM_BYTES_MAX;
     });
     this.adapter.getInstance().addHook('preClose', () => {
@@ -197,6 +201,7 @@ export class HttpEdge {
     server.decorateRequest('operator', null);
     server.decorateRequest('console', null);
     server.addHook('onRequest', async (request, reply) => {
+      this.answerInTime(request, reply, mapping);
       beginSpan(request, routeOf(request));
       setHeadersOfEveryAnswer(request, reply);
       allowCrossOrigin(request, reply);
@@ -244,6 +249,20 @@ export class HttpEdge {
     app.useGlobalPipes(new RequestValidationPipe());
   }
 
+  /**
+   * The framework's own deadline would make a signal and an error with its stack for each request,
+   * and a timer.
+   */
+  private answerInTime(request: FastifyRequest, reply: FastifyReply, mapping: ErrorMapping): void {
+    const streams = request.routeOptions.config.access?.streams ?? false;
+    const ms = streams ? STREAMED_WITHIN_MS : this.limits.deadlineMs;
+    this.exchangesOf(request).answerWithin(request.raw, ms, () => {
+      if (reply.sent) return;
+      if (reply.raw.headersSent) return void reply.raw.destroy();
+      answerWithError(new AnswerLate('no answer in time'), request, reply, mapping);
+    });
+  }
+
   private record(metrics: HttpMetrics, request: FastifyRequest, reply: FastifyReply): void {
     metrics.answered({
       method: request.method,
@@ -273,7 +292,6 @@ export class HttpEdge {
       requestIdHeader: false,
       routerOptions: ROUTER_OPTIONS,
       trustProxy: trustedProxies.length === 0 ? false : trustOf(trustedProxies),
-      handlerTimeout: limits.deadlineMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       // Requests on open connections during a shutdown are served, with `Connection: close` (see

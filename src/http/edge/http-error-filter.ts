@@ -15,6 +15,11 @@ export interface ErrorMapping {
   readonly isUnavailable: (error: unknown) => boolean;
 }
 
+/** The time for an answer is over. */
+export class AnswerLate extends Error {
+  override readonly name = 'AnswerLate';
+}
+
 /** Answers every error of the framework and of controllers with the one JSON body. */
 @Catch()
 export class HttpErrorFilter implements ExceptionFilter {
@@ -89,12 +94,24 @@ export function apiErrorOf(
     exception instanceof HttpException && isError(exception.cause) ? exception.cause : exception;
   if (cause instanceof ApiError) return cause;
   return (
+    ofDeadline(cause, request) ??
     ofFramework(cause, request) ??
     ofOwnStores(cause, mapping) ??
     ofStatus(exception) ??
     new ApiError('INTERNAL')
   );
 }
+
+/** The request was late: its body, where that has not arrived as a whole. */
+const ofDeadline = (error: unknown, { raw }: FastifyRequest): ApiError | undefined => {
+  if (!(error instanceof AnswerLate)) return undefined;
+  if (raw.complete) return unavailable();
+  return new ApiError('BAD_REQUEST', {
+    status: 408,
+    message: 'The request took too long to arrive',
+    headers: { Connection: 'close' },
+  });
+};
 
 function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefined {
   switch (codeOf(error)) {
@@ -114,14 +131,6 @@ function ofFramework(error: unknown, request: FastifyRequest): ApiError | undefi
         status: 414,
         message: 'The request target is too long',
       });
-    case 'FST_ERR_HANDLER_TIMEOUT':
-      return request.raw.complete
-        ? unavailable()
-        : new ApiError('BAD_REQUEST', {
-            status: 408,
-            message: 'The request took too long to arrive',
-            headers: { Connection: 'close' },
-          });
     case 'ECONNRESET':
       // The client disconnected while it was sending.
       return request.raw.complete

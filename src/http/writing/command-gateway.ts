@@ -192,12 +192,23 @@ export class CommandGateway {
   async readable(call: Call, projections: readonly string[], account?: AccountRef): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
+    const { scope } = call;
+    // Most reads wait for nothing: they need neither a signal nor a timer.
+    if (atLeast !== undefined || !this.ownWrites.isAllShown({ scope, projections }))
+      await this.waitFor(call, projections, atLeast);
+    if (account !== undefined) await this.refuseUnreadable(account);
+  }
+
+  private async waitFor(
+    call: Call,
+    projections: readonly string[],
+    atLeast: string | undefined,
+  ): Promise<void> {
     const { scope, departure, reply } = call;
     const stale = await call.aside(() =>
       this.ownWrites.visible({ scope, projections, atLeast, departure }),
     );
     if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
-    if (account !== undefined) await this.refuseUnreadable(account);
   }
 
   /** @throws {ApiError} 503: its rows end before an event that this release cannot read. */

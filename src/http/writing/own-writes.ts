@@ -14,6 +14,8 @@ export interface Progress {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<boolean>;
+  /** Whether all of these are known to include the position; never waits. Default: not known. */
+  projectionsHave?(position: Position, projections: readonly string[]): boolean;
   /** The reactions to events of this scope. */
   policiesReach(
     position: Position,
@@ -123,6 +125,15 @@ export class OwnWrites {
    */
   async inThisLog(kept: Position | null): Promise<Position | null> {
     return kept === null || this.log.isPosition(kept) ? kept : ((await this.log.head()) ?? null);
+  }
+
+  /** Whether all own writes are known to be included, so that nothing is to be waited for. */
+  isAllShown({ scope, projections }: Pick<ReadAt, 'scope' | 'projections'>): boolean {
+    const { progress } = this;
+    if (progress.notIncluded?.() !== undefined) return false;
+    const written = this.written.get(keyOf(scope));
+    if (written === undefined) return true;
+    return written.triggering === null && !!progress.projectionsHave?.(written.newest, projections);
   }
 
   /**

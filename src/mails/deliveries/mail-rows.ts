@@ -160,15 +160,26 @@ const ENDS = {
   'not-sent': 'DEAD',
 } as const;
 
-/** Of this process's claim; what is no longer its own stays as it is. */
+/** A process's claim of a mail. */
+export interface MailClaim {
+  readonly id: string;
+  readonly process: number;
+  /** Of the mail, including this one once it began. */
+  readonly attempts: number;
+}
+
+/**
+ * What is no longer the process's own stays as it is; so does a later attempt of its own, if this
+ * statement is executed late.
+ */
 export async function recordOutcome(
   pool: Connection,
-  id: string,
-  process: number,
+  { id, process, attempts }: MailClaim,
   outcome: Outcome,
 ): Promise<void> {
   const reason = 'reason' in outcome ? outcome.reason : null;
-  const isMine = sql`id = ${id} and state in ('PENDING', 'SENDING') and claimed_by = ${process}`;
+  const isMine = sql`id = ${id} and state in ('PENDING', 'SENDING') and claimed_by = ${process}
+    and attempts = ${attempts}`;
   if (outcome.kind === 'failed' || outcome.kind === 'postponed') {
     const next = sql`now() + ${outcome.inMs} * interval '1 millisecond'`;
     const until = sql`coalesce(retried_until, now() + ${RETRIED_FOR}::interval)`;

@@ -52,6 +52,12 @@ const PURGE_MORE_MS = 250;
 const PURGE_AT_ONCE = 1_000;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
+/** What came of a claim, and the mail's attempts then. */
+interface Ended {
+  readonly outcome: Outcome;
+  readonly attempts: number;
+}
+
 /**
  * Sends what is due, at most once: before a conversation begins the mail is marked, and what a
  * crash leaves marked is not sent again by itself. Any number of processes share the work.
@@ -118,9 +124,11 @@ export class MailSender {
   private async attempt(mail: ClaimedMail): Promise<void> {
     const { store, presence, logger, onOutcome } = this.parts;
     try {
-      const outcome = await this.outcomeOf(mail);
-      if (outcome === undefined) return;
-      await again(() => store.recordOutcome(mail.id, presence.id, outcome));
+      const ended = await this.end(mail);
+      if (ended === undefined) return;
+      const { outcome, attempts } = ended;
+      const claim = { id: mail.id, process: presence.id, attempts };
+      await again(() => store.recordOutcome(claim, outcome));
       onOutcome?.(outcome.kind);
     } catch (error) {
       logger.warn({ error: describeFailure(error) }, 'what came of a mail is not recorded');
@@ -128,7 +136,7 @@ export class MailSender {
   }
 
   /** Undefined: it is no longer this process's. */
-  private async outcomeOf(mail: ClaimedMail): Promise<Outcome | undefined> {
+  private async end(mail: ClaimedMail): Promise<Ended | undefined> {
     const { store, presence, smtp } = this.parts;
     const ready = await this.ready(mail).catch((error: unknown): Outcome => {
       if (error instanceof UnreadableEvent)
@@ -136,10 +144,11 @@ export class MailSender {
       this.loop.failed(error);
       return { kind: 'postponed', reason: 'the ledger could not be read', inMs: AWAY_MS };
     });
-    if ('kind' in ready) return ready;
+    if ('kind' in ready) return { outcome: ready, attempts: mail.attempts };
     this.loop.worked();
     if (!(await store.beginSending(mail.id, presence.id))) return undefined;
-    return outcomeOfSent(await smtp.send(ready), mail.attempts + 1);
+    const attempts = mail.attempts + 1;
+    return { outcome: outcomeOfSent(await smtp.send(ready), attempts), attempts };
   }
 
   private async ready(

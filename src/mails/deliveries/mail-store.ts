@@ -8,6 +8,7 @@ import {
   settleLost,
   type ClaimedMail,
   type ClaimRoom,
+  type MailClaim,
   type Outcome,
   type PlannedMail,
 } from './mail-rows.js';
@@ -23,8 +24,11 @@ export interface MailStore {
    * @returns false: the claim has lapsed, and the mail must not be sent.
    */
   beginSending(id: string, process: number): Promise<boolean>;
-  /** Of this process's claim; what is no longer its own stays as it is. */
-  recordOutcome(id: string, process: number, outcome: Outcome): Promise<void>;
+  /**
+   * What is no longer the process's own stays as it is; so does a later attempt of its own, if this
+   * change takes effect late.
+   */
+  recordOutcome(claim: MailClaim, outcome: Outcome): Promise<void>;
   /** Ends mails in whose sending a process ended. @returns how many. */
   settleLost(process: number): Promise<number>;
   /** Deletes what ended before. @returns how many. */
@@ -35,7 +39,7 @@ export const postgresMailStore = (pool: Pool): MailStore => ({
   plan: (mail, dueAt) => planMail(pool, mail, dueAt),
   claimDue: (room) => claimDue(pool, room),
   beginSending: (id, process) => beginSending(pool, id, process),
-  recordOutcome: (id, process, outcome) => recordOutcome(pool, id, process, outcome),
+  recordOutcome: (claim, outcome) => recordOutcome(pool, claim, outcome),
   settleLost: (process) => settleLost(pool, process),
   purge: (before, limit) => purgeMails(pool, before, limit),
 });

@@ -1,6 +1,4 @@
-import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
-import { AccountPostings, POSTED_TYPES } from '../../bookkeeping/postings.js';
-import { effectOnAvailable } from '../../bookkeeping/statement.js';
+import { streamEndOf, type Folded } from '../../command-handling/stream-cache.js';
 import type { Core } from '../../core/core.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
 import {
@@ -12,12 +10,13 @@ import {
 } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
-import type { Position } from '../../event-log/event-log.js';
+import type { Position, RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { clockOf, entryOf, findAccount, selectedEvents } from '../ledger/ledger-entries.js';
+import { clockOf, findAccount, selectedEvents } from '../ledger/ledger-entries.js';
 import { select, type SelectionOptions } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import { CreditFold, type RememberedCredit, type ShownUnit } from './account-credit.js';
 import { eventInWords, valueInWords, type Known } from './event-in-words.js';
 
 /** An account as an operator sees it, at a moment of its history. Times are ISO 8601. */
@@ -73,18 +72,6 @@ export interface ShownReward {
   readonly expiresAt: string | null;
 }
 
-/** Credit of a unit. `points`: the available credit after each movement. */
-export interface ShownUnit {
-  readonly unit: string;
-  readonly assigned: number;
-  readonly available: number;
-  readonly pending: number;
-  readonly redeemed: number;
-  readonly expired: number;
-  readonly cancelled: number;
-  readonly points: readonly { readonly at: number; readonly balance: number }[];
-}
-
 export interface ShownEvent {
   readonly eventId: string;
   readonly position: Position;
@@ -107,114 +94,154 @@ export interface HistoryRequest extends Pick<SelectionOptions, 'asOf' | 'positio
 
 export const EVENTS_SHOWN_MAX = 100;
 const REWARDS_SHOWN_MAX = 200;
-const POINTS_MAX = 400;
 
-type HistoryCore = Pick<Core, 'log' | 'codec' | 'names'>;
+export interface HistoryCore extends Pick<Core, 'log' | 'codec' | 'names' | 'streams'> {
+  readonly credit: RememberedCredit;
+}
 
 /**
- * Folds an account up to a position or time, and lists its events in words. Reads the whole stream
- * up to there. @throws {UnreadableEvent}
+ * An account and its events in words. Today it is what commands and earlier looks remember, and
+ * what was recorded since; an earlier moment is folded from the log. Of older events, those before
+ * `before`, only they are read: credit is left out. @throws {UnreadableEvent}
  */
 export async function accountHistory(
   core: HistoryCore,
   scope: Scope,
-  { accountId, before, showsPersonal, ...options }: HistoryRequest,
+  request: HistoryRequest,
   now = Date.now(),
 ): Promise<Outcome<AccountHistory>> {
+  const { accountId, before, showsPersonal, ...options } = request;
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
   const found = await findAccount(core, scope, accountId);
   if (found instanceof NotDone) return found;
-  const reading = new Reading(showsPersonal, before);
+  const isToday = selection.upTo === undefined && selection.until === undefined;
+  if (isToday || before !== undefined) return historyOfToday(core, found.stream, request, now);
+  const reading = new Reading(showsPersonal);
   for await (const page of pages(selectedEvents(core.log, found.stream, selection)))
     for (const decoded of await core.codec.decodeAll(page)) reading.add(decoded);
-  return reading.result(accountId, clockOf(selection, reading.newest?.recorded, now));
+  return reading.result(accountId, clockOf(selection, reading.newest, now));
 }
 
-/** One pass over the events of an account. */
+async function historyOfToday(
+  { log, codec, streams, credit }: HistoryCore,
+  stream: string,
+  { accountId, before, showsPersonal }: HistoryRequest,
+  now: number,
+): Promise<AccountHistory> {
+  const folded: Folded<AccountState> = await streams.accounts.load(stream);
+  const end = streamEndOf(folded);
+  const count = end === undefined ? 0n : end.revision + 1n;
+  const upTo = before === undefined || before > count ? count : before;
+  const from = upTo > BigInt(EVENTS_SHOWN_MAX) ? upTo - BigInt(EVENTS_SHOWN_MAX) : 0n;
+  const recorded: RecordedEvent[] = [];
+  if (upTo > from)
+    for await (const event of log.readStream(stream, { from, limit: Number(upTo - from) }))
+      recorded.push(event);
+  const shown = new ShownAccount(folded.state, showsPersonal);
+  const events = (await codec.decodeAll(recorded)).map((decoded) => shown.event(decoded));
+  const newest = recorded.at(-1);
+  const clock = Math.max(now, newest?.recordedAt ?? 0);
+  return {
+    account: accountId,
+    position: newest === undefined ? null : firstPosition(newest),
+    ...shown.account(),
+    units:
+      end === undefined || before !== undefined
+        ? []
+        : await credit.unitsAt({ log, codec }, stream, end, clock),
+    events: events.reverse(),
+    eventCount: Number(count),
+  };
+}
+
+/** One pass over the events of an account up to an earlier moment. */
 class Reading {
-  newest: Decoded | undefined;
+  newest: RecordedEvent | undefined;
   private state: AccountState = initialState;
-  private readonly postings = new AccountPostings();
-  private readonly sums = new RollForwardSums();
-  private readonly points = new Map<string, { at: number; balance: number }[]>();
+  private readonly credit = new CreditFold();
   /** The newest ones, with the names of that moment. */
   private events: ShownEvent[] = [];
   private count = 0;
 
-  constructor(
-    private readonly showsPersonal: boolean,
-    private readonly before: bigint | undefined,
-  ) {}
+  constructor(private readonly showsPersonal: boolean) {}
 
   add(decoded: Decoded): void {
-    const event = decoded.event as AccountEvent;
-    this.newest = decoded;
+    this.newest = decoded.recorded;
     this.count += 1;
-    this.state = evolve(this.state, event);
-    if (POSTED.has(event.type))
-      this.post(this.postings.post(entryOf(decoded)), decoded.recorded.recordedAt);
-    if (this.before !== undefined && decoded.recorded.revision >= this.before) return;
-    this.events.push(this.shown(decoded, event));
+    this.state = evolve(this.state, decoded.event as AccountEvent);
+    this.credit.add(decoded);
+    this.events.push(new ShownAccount(this.state, this.showsPersonal).event(decoded));
     if (this.events.length > 2 * EVENTS_SHOWN_MAX)
       this.events = this.events.slice(-EVENTS_SHOWN_MAX);
   }
 
   result(account: string, clock: number): AccountHistory {
-    this.post(this.postings.settle(clock), clock);
-    const { state } = this;
-    const open = state.status === 'open' ? state : undefined;
-    const rewards = open === undefined ? [] : [...open.rewards.values()].reverse();
     return {
       account,
-      position: this.newest === undefined ? null : firstPosition(this.newest.recorded),
+      position: this.newest === undefined ? null : firstPosition(this.newest),
+      ...new ShownAccount(this.state, this.showsPersonal).account(),
+      units: this.credit.unitsAt(clock),
+      events: this.events.slice(-EVENTS_SHOWN_MAX).reverse(),
+      eventCount: this.count,
+    };
+  }
+}
+
+/** A state of an account as its reader may see it. */
+class ShownAccount {
+  private readonly open: OpenAccount | undefined;
+  private readonly known: Known;
+
+  constructor(
+    state: AccountState,
+    private readonly showsPersonal: boolean,
+  ) {
+    this.open = state.status === 'open' ? state : undefined;
+    this.known = knownOf(this.open, showsPersonal);
+  }
+
+  account() {
+    const { open } = this;
+    return {
       isOpen: open !== undefined,
       currency: open?.currency ?? null,
       subscription: open?.subscription?.status ?? null,
       referral: open === undefined ? null : this.referral(open),
       people: open === undefined ? [] : this.people(open),
-      rewards: rewards.slice(0, REWARDS_SHOWN_MAX).map((reward) => ({
+      rewards: open === undefined ? [] : this.rewards(open),
+      rewardCount: open?.rewards.size ?? 0,
+    };
+  }
+
+  event({ envelope, recorded, event }: Decoded): ShownEvent {
+    return {
+      eventId: recorded.id,
+      position: firstPosition(recorded),
+      revision: String(recorded.revision),
+      recordedAt: iso(recorded.recordedAt),
+      type: event.type,
+      words: eventInWords(event as AccountEvent, this.known),
+      actor: `${envelope.actor.kind}:${envelope.actor.id}`,
+      data: this.showsPersonal ? event : null,
+    };
+  }
+
+  /** The newest ones. */
+  private rewards(open: OpenAccount): ShownReward[] {
+    return [...open.rewards.values()]
+      .slice(-REWARDS_SHOWN_MAX)
+      .reverse()
+      .map((reward) => ({
         rewardId: reward.rewardId,
-        owner: this.known().nameOf(reward.person),
+        owner: this.known.nameOf(reward.person),
         value: valueInWords(reward.value),
         unit: unitOf(reward.value),
         redeemed: reward.redeemed,
         state: reward.dateCancelled === null ? reward.phase : 'CANCELLED',
         givenAt: iso(reward.dateGiven),
         expiresAt: isoOrNull(reward.dateExpires),
-      })),
-      rewardCount: rewards.length,
-      units: this.sums.result().units.map((unit) => this.unit(unit)),
-      events: this.events.slice(-EVENTS_SHOWN_MAX).reverse(),
-      eventCount: this.count,
-    };
-  }
-
-  private post(postings: ReturnType<AccountPostings['post']>, at: number): void {
-    for (const posting of postings) {
-      const spelled = this.postings.units.get(posting.unitKey) ?? posting.unitKey;
-      this.sums.addPosting(posting, spelled, true);
-      const effect = effectOnAvailable(posting);
-      if (effect === 0) continue;
-      const points = this.points.get(posting.unitKey) ?? [];
-      points.push({ at, balance: (points.at(-1)?.balance ?? 0) + effect });
-      this.points.set(posting.unitKey, points);
-    }
-  }
-
-  private unit({ unit, issued, closing, scheduled, redeemed, expired, cancelled }: RollForward) {
-    const points = this.points.get(unit.toLowerCase()) ?? [];
-    const step = Math.ceil(points.length / POINTS_MAX);
-    return {
-      unit,
-      assigned: issued + scheduled,
-      available: closing,
-      pending: scheduled,
-      redeemed,
-      expired,
-      cancelled,
-      points: points.filter((_, index) => index % step === 0 || index === points.length - 1),
-    };
+      }));
   }
 
   private people(open: OpenAccount): ShownPerson[] {
@@ -225,7 +252,7 @@ class Reading {
       return [
         {
           userId: profile?.id ?? null,
-          name: this.known().nameOf(person),
+          name: this.known.nameOf(person),
           email: profile?.email ?? null,
           since: iso(user.dateCreated),
           blockedSince: isoOrNull(user.dateBlocked),
@@ -250,38 +277,22 @@ class Reading {
       endedAt: isoOrNull(referral.dateEnded),
     };
   }
-
-  private shown({ envelope, recorded }: Decoded, event: AccountEvent): ShownEvent {
-    return {
-      eventId: recorded.id,
-      position: firstPosition(recorded),
-      revision: String(recorded.revision),
-      recordedAt: iso(recorded.recordedAt),
-      type: event.type,
-      words: eventInWords(event, this.known()),
-      actor: `${envelope.actor.kind}:${envelope.actor.id}`,
-      data: this.showsPersonal ? event : null,
-    };
-  }
-
-  private known(): Known {
-    const open = this.state.status === 'open' ? this.state : undefined;
-    const numberOf = (person: PersonId): number => (open?.persons.indexOf(person) ?? -1) + 1;
-    const nameOf = (person: PersonId): string => {
-      const profile = open?.users.get(person)?.profile;
-      if (!this.showsPersonal || !profile) {
-        const number = numberOf(person);
-        return number === 0 ? 'a person of another account' : `person ${number}`;
-      }
-      const full = [profile.firstName, profile.lastName].filter(Boolean).join(' ');
-      return full === '' ? profile.id : full;
-    };
-    const code = this.showsPersonal ? (open?.attribution?.code ?? null) : null;
-    return { nameOf, code, showsPersonal: this.showsPersonal };
-  }
 }
 
-const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
+function knownOf(open: OpenAccount | undefined, showsPersonal: boolean): Known {
+  const numberOf = (person: PersonId): number => (open?.persons.indexOf(person) ?? -1) + 1;
+  const nameOf = (person: PersonId): string => {
+    const profile = open?.users.get(person)?.profile;
+    if (!showsPersonal || !profile) {
+      const number = numberOf(person);
+      return number === 0 ? 'a person of another account' : `person ${number}`;
+    }
+    const full = [profile.firstName, profile.lastName].filter(Boolean).join(' ');
+    return full === '' ? profile.id : full;
+  };
+  const code = showsPersonal ? (open?.attribution?.code ?? null) : null;
+  return { nameOf, code, showsPersonal };
+}
 
 const iso = (at: number): string => new Date(at).toISOString();
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));

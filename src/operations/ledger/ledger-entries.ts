@@ -130,7 +130,7 @@ export async function findAccount(
 ): Promise<Outcome<FoundAccount>> {
   const ref = names.accountRef(scope, accountId);
   const stream = names.accountStream(scope, ref);
-  for await (const _ of log.readStream(stream)) return { ref, stream };
+  for await (const _ of log.readStream(stream, { limit: 1 })) return { ref, stream };
   return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
 }
 

@@ -1,6 +1,7 @@
 import { ModerationCommandEnvelope } from '../../command-handling/commands.js';
 import type { Core } from '../../core/core.js';
 import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
+import type { Position } from '../../event-log/event-log.js';
 import type { Scope } from '../../domain/scope.js';
 import { operatorMeta } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -10,15 +11,23 @@ export interface AskedModeration {
   readonly action: ModerationAction;
 }
 
+export interface Moderated {
+  readonly moderated: number;
+  /** Of the newest event of it; null: nothing was to be changed. */
+  readonly position: Position | null;
+}
+
 /** Approves or denies sides of referrals, all or nothing, as a client does. */
 export async function moderateReferrals(
   { commands }: Pick<Core, 'commands'>,
   scope: Scope,
   actions: readonly AskedModeration[],
-): Promise<Outcome<{ readonly moderated: number }>> {
+): Promise<Outcome<Moderated>> {
   const meta = operatorMeta(scope, 'ModerateReferrals');
-  const { refused, reasons } = await commands.execute(new ModerationCommandEnvelope(meta, actions));
+  const { refused, reasons, position } = await commands.execute(
+    new ModerationCommandEnvelope(meta, actions),
+  );
   if (refused) return new NotDone({ code: 'REFERRALS_NOT_MODERATED', reasons: [refused] });
   if (reasons.length > 0) return new NotDone({ code: 'REFERRALS_NOT_MODERATED', reasons });
-  return { moderated: actions.length };
+  return { moderated: actions.length, position };
 }

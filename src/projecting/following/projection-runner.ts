@@ -142,18 +142,25 @@ export class ProjectionRunner {
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<boolean> {
-    const { log } = this.options;
-    // A position that was applied before the log lost its end is no position of the current log.
-    const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
-    const behind = projections.filter((name) => {
-      const applied = turn?.tracks.get(name)?.position;
-      return applied === undefined || log.compare(applied, position) < 0;
-    });
+    const behind = projections.filter((name) => !this.isKnownToInclude(name, position));
     if (behind.length === 0) return true;
     const reached = this.waiters.wait(position, behind, timeoutMs, signal);
     this.rest.end();
     void this.pollWhileAwaited();
     return reached;
+  }
+
+  /** Whether this process leads these projections and they include the position. */
+  have(position: Position, projections: readonly string[]): boolean {
+    return projections.every((name) => this.isKnownToInclude(name, position));
+  }
+
+  private isKnownToInclude(projection: string, position: Position): boolean {
+    const { log } = this.options;
+    // A position that was applied before the log lost its end is no position of the current log.
+    const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
+    const applied = turn?.tracks.get(projection)?.position;
+    return applied !== undefined && log.compare(applied, position) >= 0;
   }
 
   /**

@@ -82,7 +82,8 @@ async function freeClaimsOf(pool: Pool, processes: readonly number[]): Promise<n
           where ${isTheirs}
           returning tenant, mode, endpoint_id
         ), due as (
-          update ledger.webhook_endpoints set due_at = least(due_at, now())
+          update ledger.webhook_endpoints
+          set due_at = least(due_at, now()), full_until = null
           where (tenant, mode, endpoint_id) in (select tenant, mode, endpoint_id from freed)
         )
         select from freed`,

@@ -4,8 +4,15 @@ import type { Mode } from '../../domain/scope.js';
 import type { Position, SeenEvent } from '../../event-log/event-log.js';
 import { parseWitness, witnessText } from '../../event-log/witness.js';
 import { trailFrom, trailText, type TrailPoint } from '../../policies/policy-checkpoint.js';
-import { fetchRow, fetchRows, run, tables } from '../../postgres/statements.js';
-import { inTransaction } from '../../postgres/transaction.js';
+import {
+  compiledOnce,
+  fetchRow,
+  fetchRows,
+  run,
+  tables,
+  type Given,
+} from '../../postgres/statements.js';
+import { inTransaction, inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
 
 /** What the follower of webhooks stores: its checkpoint, the endpoints, and what is to be sent. */
@@ -205,10 +212,8 @@ export async function storePage(
   version: bigint,
   { point, trail, endpoints, deliveries, unread }: FollowedPage,
 ): Promise<bigint> {
-  return inTransaction(pool, async (client) => {
-    // Reading a few events again is harmless; losing rows is not.
-    if (endpoints.length + deliveries.length + unread.length === 0)
-      await client.query("select set_config('synchronous_commit', 'off', true)");
+  // A crash that undoes the rows undoes the checkpoint with them: the page is read again.
+  return inTransactionThatMayBeLost(pool, async (client) => {
     const moved = await run(
       client,
       tables
@@ -300,6 +305,7 @@ export async function putEndpoints(
           state: eb.ref('excluded.state'),
           changed_position: eb.ref('excluded.changed_position'),
           due_at: eb.ref('excluded.due_at'),
+          full_until: null,
           changed_at: sql<Date>`now()`,
           subscribed_at: sql<Date>`case when webhook_endpoints.state in ('ACTIVE', 'DISABLED')
             then webhook_endpoints.subscribed_at
@@ -345,19 +351,19 @@ export async function lockEndpoints(
   endpoints: readonly EndpointName[],
 ): Promise<void> {
   const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
-  await run(
-    client,
-    sql`
-      select from ledger.webhook_endpoints
-      where (tenant, mode, endpoint_id) in (
-        select tenant, mode, "endpointId"
-        from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as named (
-          tenant text, mode text, "endpointId" text
-        )
-      )
-      order by tenant, mode, endpoint_id for update`,
-  );
+  await run(client, LOCKED({ names: JSON.stringify(names) }));
 }
+
+const LOCKED = compiledOnce(
+  'webhook_endpoints.lock',
+  ({ names }: Given<{ names: string }>) => sql`
+    select from ledger.webhook_endpoints
+    where (tenant, mode, endpoint_id) in (
+      select tenant, mode, "endpointId"
+      from jsonb_to_recordset(${names}::jsonb) as named (tenant text, mode text, "endpointId" text)
+    )
+    order by tenant, mode, endpoint_id for update`,
+);
 
 /** A row that is there already stays as it is. */
 export async function putDeliveries(
@@ -377,33 +383,41 @@ export async function putDeliveries(
     event_id: event?.eventId ?? null,
     created: new Date(created).toISOString(),
   }));
-  await run(
-    db,
-    sql`
-      with given as (
-        select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (
-          id uuid, tenant text, mode text, endpoint_id text, webhook_id uuid, type text,
-          subject jsonb, stream text, revision bigint, event_id uuid, created timestamptz
-        )
-      ), put as (
-        insert into ledger.webhook_deliveries (
-          id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision, event_id,
-          created, next_attempt_at
-        )
-        select id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision,
-          event_id, created, now()
-        from given
-        on conflict do nothing
-      )
-      update ledger.webhook_endpoints e set due_at = least(e.due_at, now())
-      from (
-        select e.tenant, e.mode, e.endpoint_id from ledger.webhook_endpoints e
-        where (e.tenant, e.mode, e.endpoint_id) in (select tenant, mode, endpoint_id from given)
-        order by e.tenant, e.mode, e.endpoint_id for update
-      ) g
-      where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g.endpoint_id`,
-  );
+  await run(db, ANNOUNCED({ rows: JSON.stringify(rows) }));
 }
+
+/**
+ * Of endpoints that others change meanwhile the newest rows are judged: a claim that finds nothing
+ * more ends before. No condition may move into the statement that locks them.
+ */
+const ANNOUNCED = compiledOnce(
+  'webhook_deliveries.put',
+  ({ rows }: Given<{ rows: string }>) => sql`
+    with given as (
+      select * from jsonb_to_recordset(${rows}::jsonb) as given (
+        id uuid, tenant text, mode text, endpoint_id text, webhook_id uuid, type text,
+        subject jsonb, stream text, revision bigint, event_id uuid, created timestamptz
+      )
+    ), put as (
+      insert into ledger.webhook_deliveries (
+        id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision, event_id,
+        created, next_attempt_at
+      )
+      select id, tenant, mode, endpoint_id, webhook_id, type, subject, stream, revision,
+        event_id, created, now()
+      from given
+      on conflict do nothing
+    ), locked as materialized (
+      select tenant, mode, endpoint_id, due_at, greatest(now(), full_until) as due_now
+      from ledger.webhook_endpoints
+      where (tenant, mode, endpoint_id) in (select tenant, mode, endpoint_id from given)
+      order by tenant, mode, endpoint_id for update
+    )
+    update ledger.webhook_endpoints e set due_at = l.due_now
+    from locked l
+    where e.tenant = l.tenant and e.mode = l.mode and e.endpoint_id = l.endpoint_id
+      and (l.due_at is null or l.due_at > l.due_now)`,
+);
 
 /** The endpoints in one of these states. */
 export async function endpointsIn(

@@ -5,8 +5,8 @@ import {
   fetchRow,
   fetchRows,
   run,
-  tables,
   type Connection,
+  type Given,
 } from '../../postgres/statements.js';
 import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import type { WebhookType } from '../payloads/announced.js';
@@ -98,22 +98,21 @@ export async function claimDue(
   });
 }
 
-/** In which lanes there may be something to claim: to ask costs less than an empty claim. */
-export async function lanesThatAreDue(
-  db: Connection,
-): Promise<{ readonly fast: boolean; readonly slow: boolean }> {
-  const row = await fetchRow(db, DUE_LANES({}));
-  return row ?? { fast: false, slow: false };
+/** Whether there may be something to claim: to ask costs less than an empty claim. */
+export async function isAnyDue(db: Connection, areSlow: boolean): Promise<boolean> {
+  const row = await fetchRow(db, IS_DUE({ areSlow }));
+  return row?.isDue ?? false;
 }
 
-const DUE_LANES = compiledOnce('webhook_endpoints.due_lanes', () => {
-  const isDue = (areSlow: boolean) => sql<boolean>`exists (
-    select from ledger.webhook_endpoints
-    where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
-      and (is_slow or last_success is null) = ${areSlow}
-  )`;
-  return tables.selectNoFrom([isDue(false).as('fast'), isDue(true).as('slow')]);
-});
+const IS_DUE = compiledOnce(
+  'webhook_endpoints.is_due',
+  ({ areSlow }: Given<{ areSlow: boolean }>) => sql<{ isDue: boolean }>`
+    select exists (
+      select from ledger.webhook_endpoints
+      where state = 'ACTIVE' and due_at <= now() and (pause_until is null or pause_until <= now())
+        and (is_slow or last_success is null) = ${areSlow}
+    ) as "isDue"`,
+);
 
 interface DueEndpoint extends EndpointName {
   /** How many further ones may be under way to it. */
@@ -128,31 +127,45 @@ interface Share extends DueEndpoint {
 }
 
 function dueEndpoints(client: PoolClient, room: Room): Promise<DueEndpoint[]> {
-  return fetchRows(
-    client,
-    sql<DueEndpoint>`
-      with due as materialized (
-        select tenant, mode, endpoint_id, failures, last_success, due_at, held_until
-        from ledger.webhook_endpoints
-        where state = 'ACTIVE' and due_at <= now()
-          and (is_slow or last_success is null) = ${room.areSlow}
-          and (pause_until is null or pause_until <= now())
-          and tenant <> all(${[...room.fullTenants]}::text[])
-          and tenant || ' ' || mode || ' ' || endpoint_id <> all(${[...room.hanging]}::text[])
-        order by due_at limit ${room.deliveries}
-        for update skip locked
-      )
-      select tenant, mode, endpoint_id as "endpointId", (
-          case when failures >= ${FAILING_FROM} or last_success is null then 1
-            else ${AT_ONCE_PER_ENDPOINT} end - (
-            select count(*) from ledger.webhook_deliveries d
-            where d.tenant = due.tenant and d.mode = due.mode and d.endpoint_id = due.endpoint_id
-              and leased_until > now()
-          )
-        )::integer as places, ${sinceMs(sql`held_until`)} as "heldMs"
-      from due order by due_at`,
-  );
+  const { areSlow, fullTenants, hanging, deliveries: limit } = room;
+  return fetchRows(client, DUE_ENDPOINTS({ areSlow, fullTenants, hanging, limit }));
 }
+
+/** From then until now, milliseconds. */
+const sinceMs = (then: RawBuilder<unknown>) =>
+  sql<number>`(extract(epoch from now() - ${then}) * 1000)::double precision`;
+
+interface DueIn {
+  readonly areSlow: boolean;
+  readonly fullTenants: readonly string[];
+  readonly hanging: readonly string[];
+  readonly limit: number;
+}
+
+const DUE_ENDPOINTS = compiledOnce(
+  'webhook_endpoints.due',
+  ({ areSlow, fullTenants, hanging, limit }: Given<DueIn>) => sql<DueEndpoint>`
+    with due as materialized (
+      select tenant, mode, endpoint_id, failures, last_success, due_at, held_until
+      from ledger.webhook_endpoints
+      where state = 'ACTIVE' and due_at <= now()
+        and (is_slow or last_success is null) = ${areSlow}
+        and (pause_until is null or pause_until <= now())
+        and tenant <> all(${fullTenants}::text[])
+        and tenant || ' ' || mode || ' ' || endpoint_id <> all(${hanging}::text[])
+      order by due_at limit ${limit}
+      for update skip locked
+    )
+    select tenant, mode, endpoint_id as "endpointId", (
+        case when failures >= ${FAILING_FROM} or last_success is null then 1
+          else ${AT_ONCE_PER_ENDPOINT} end - (
+          select count(*) from ledger.webhook_deliveries d
+          where d.tenant = due.tenant and d.mode = due.mode and d.endpoint_id = due.endpoint_id
+            and leased_until > now()
+        )
+      )::integer as places, ${sinceMs(sql`held_until`)} as "heldMs"
+    from due order by due_at`,
+);
 
 /** The room is shared out in their order. */
 function sharesOf(endpoints: readonly DueEndpoint[], room: Room): readonly Share[] {
@@ -165,46 +178,52 @@ function sharesOf(endpoints: readonly DueEndpoint[], room: Room): readonly Share
   });
 }
 
-/** From then until now, milliseconds. */
-const sinceMs = (then: RawBuilder<unknown>) =>
-  sql<number>`(extract(epoch from now() - ${then}) * 1000)::double precision`;
-
 async function lease(
   client: PoolClient,
   shares: readonly Share[],
   process: number | null,
 ): Promise<readonly DueRow[]> {
-  const due = await fetchRows(
-    client,
-    sql<{ id: string }>`
-      select d.id from ${given(shares)} cross join lateral (
-        select id from ledger.webhook_deliveries
-        where tenant = g.tenant and mode = g.mode and endpoint_id = g."endpointId"
-          and state = 'PENDING' and next_attempt_at <= now()
-        order by next_attempt_at limit g.take
-        for update skip locked
-      ) d`,
-  );
+  const due = await fetchRows(client, DUE_IDS({ shares: JSON.stringify(shares) }));
   if (due.length === 0) return [];
-  // By an array, so that the planner knows how few they are.
-  return fetchRows(
-    client,
-    sql<DueRow>`
-      update ledger.webhook_deliveries
-      set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval,
-        claimed_by = ${process}::integer
-      where id = any(${due.map(({ id }) => id)}::uuid[])
-      returning id, tenant, mode, endpoint_id as "endpointId", webhook_id, type, subject, stream,
-        revision, event_id, created, attempts, attempts_before,
-        case when attempts = attempts_before then 0
-          else ${sinceMs(sql`coalesce(retried_from, created)`)} end as retried_for_ms,
-        leased_until::text as leased_until`,
-  );
+  return fetchRows(client, LEASED({ ids: due.map(({ id }) => id), process }));
 }
 
+/** As rows of a statement. */
+const rowsOf = (shares: RawBuilder<string>) =>
+  sql`jsonb_to_recordset(${shares}::jsonb) as g (
+    tenant text, mode text, "endpointId" text, take integer, "isEmpty" boolean, "isShort" boolean
+  )`;
+
+const DUE_IDS = compiledOnce(
+  'webhook_deliveries.due',
+  ({ shares }: Given<{ shares: string }>) => sql<{ id: string }>`
+    select d.id from ${rowsOf(shares)} cross join lateral (
+      select id from ledger.webhook_deliveries
+      where tenant = g.tenant and mode = g.mode and endpoint_id = g."endpointId"
+        and state = 'PENDING' and next_attempt_at <= now()
+      order by next_attempt_at limit g.take
+      for update skip locked
+    ) d`,
+);
+
+// By an array, so that the planner knows how few they are.
+const LEASED = compiledOnce(
+  'webhook_deliveries.lease',
+  ({ ids, process }: Given<{ ids: readonly string[]; process: number | null }>) => sql<DueRow>`
+    update ledger.webhook_deliveries
+    set leased_until = now() + ${LEASE}::interval, next_attempt_at = now() + ${LEASE}::interval,
+      claimed_by = ${process}::integer
+    where id = any(${ids}::uuid[])
+    returning id, tenant, mode, endpoint_id as "endpointId", webhook_id, type, subject, stream,
+      revision, event_id, created, attempts, attempts_before,
+      case when attempts = attempts_before then 0
+        else ${sinceMs(sql`coalesce(retried_from, created)`)} end as retried_for_ms,
+      leased_until::text as leased_until`,
+);
+
 /**
- * Those that find no place are looked at when one of those under way has ended, or when its claim
- * lapses: counted from now, each announcement would put that off.
+ * Those that find no place are full: they are looked at when one of those under way has ended, or
+ * when its claim lapses. Counted from now, each announcement would put that off.
  */
 async function lookAgain(
   client: PoolClient,
@@ -221,29 +240,26 @@ async function lookAgain(
       isEmpty: (taken.get(nameOf(share)) ?? 0) < share.take,
       isShort: share.take < share.places,
     }));
-  await run(
-    client,
-    sql`
-      update ledger.webhook_endpoints e
-      set due_at = case when g."isEmpty" then (
-          select min(next_attempt_at) from ledger.webhook_deliveries d
-          where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
-            and d.state = 'PENDING'
-        ) when g."isShort" then now() else coalesce((
-          select min(leased_until) from ledger.webhook_deliveries d
-          where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
-            and d.leased_until > now()
-        ), now()) end
-      from ${given(looked)}
-      where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
-  );
+  await run(client, LOOKED_AT({ shares: JSON.stringify(looked) }));
 }
 
-/** As rows of a statement. */
-const given = (shares: readonly Share[]) =>
-  sql`jsonb_to_recordset(${JSON.stringify(shares)}::jsonb) as g (
-    tenant text, mode text, "endpointId" text, take integer, "isEmpty" boolean, "isShort" boolean
-  )`;
+const LOOKED_AT = compiledOnce(
+  'webhook_endpoints.looked_at',
+  ({ shares }: Given<{ shares: string }>) => sql`
+    update ledger.webhook_endpoints e
+    set due_at = case when g."isEmpty" then (
+        select min(next_attempt_at) from ledger.webhook_deliveries d
+        where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
+          and d.state = 'PENDING'
+      ) when g."isShort" then now() else first.lapses end,
+      full_until = case when g."isEmpty" or g."isShort" then null else first.lapses end
+    from ${rowsOf(shares)} cross join lateral (
+      select coalesce(min(leased_until), now()) as lapses from ledger.webhook_deliveries d
+      where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
+        and d.leased_until > now()
+    ) first
+    where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
+);
 
 const claimedOf = (row: DueRow, isSlow: boolean, heldMs: number | null): ClaimedDelivery => {
   const { stream, revision, event_id: eventId } = row;

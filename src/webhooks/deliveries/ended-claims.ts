@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { SubjectId } from '../../domain/personal.js';
-import { run } from '../../postgres/statements.js';
+import { compiledOnce, run, type Given } from '../../postgres/statements.js';
 import { inTransactionThatMayBeLost } from '../../postgres/transaction.js';
 import { SLOW_MS } from './attempt-places.js';
 import { lockEndpoints, nameOf, type EndpointName } from './delivery-rows.js';
@@ -67,46 +67,49 @@ export async function recordEnded(pool: Pool, ended: readonly EndedClaim[]): Pro
   });
 }
 
-async function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[]): Promise<void> {
-  // The planner knows how many are in an array.
-  const isOne = sql`d.id = any(${ended.map(({ delivery }) => delivery.id)}::uuid[])`;
-  await run(
-    client,
-    sql`
-      with given as materialized (
-        select * from jsonb_to_recordset(${JSON.stringify(ended.map(rowOf))}::jsonb) as given (
-          id uuid, kind text, "leasedUntil" timestamptz, "postponedMs" double precision,
-          state text, "retryInMs" double precision, at timestamptz, status integer, reason text,
-          ms integer, beginning text, people text[]
-        )
-      ), recorded as (
-        update ledger.webhook_deliveries d
-        set attempts = attempts + 1, state = g.state, leased_until = null, claimed_by = null,
-          next_attempt_at = now() + g."retryInMs" * interval '1 millisecond',
-          retried_from = case when attempts = attempts_before then now() else retried_from end,
-          ended_at = case when g.state = 'PENDING' then null else now() end
-        from given g
-        where ${isOne} and d.id = g.id and g.kind = 'attempted' and d.state <> 'DELIVERED'
-          and (g.state = 'DELIVERED' or d.leased_until = g."leasedUntil")
-        returning d.id, attempts
-      ), attempts as (
-        insert into ledger.webhook_attempts (
-          delivery_id, number, at, status, reason, ms, beginning, people
-        )
-        select id, r.attempts, at, status, reason, ms, decode(beginning, 'base64'), people
-        from recorded r join given using (id) on conflict do nothing
-      ), postponed as (
-        update ledger.webhook_deliveries d
-        set leased_until = null, claimed_by = null,
-          next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
-        from given g
-        where ${isOne} and d.id = g.id and g.kind = 'postponed'
-          and d.leased_until = g."leasedUntil"
-      )
-      delete from ledger.webhook_deliveries d using given g
-      where ${isOne} and d.id = g.id and g.kind = 'dropped'`,
-  );
+function storeDeliveries(client: PoolClient, ended: readonly EndedClaim[]): Promise<number> {
+  const ids = ended.map(({ delivery }) => delivery.id);
+  return run(client, ENDED({ ids, rows: JSON.stringify(ended.map(rowOf)) }));
 }
+
+// The planner knows how many are in an array.
+const ENDED = compiledOnce(
+  'webhook_deliveries.ended',
+  ({ ids, rows }: Given<{ ids: readonly string[]; rows: string }>) => sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${rows}::jsonb) as given (
+        id uuid, kind text, "leasedUntil" timestamptz, "postponedMs" double precision,
+        state text, "retryInMs" double precision, at timestamptz, status integer, reason text,
+        ms integer, beginning text, people text[]
+      )
+    ), recorded as (
+      update ledger.webhook_deliveries d
+      set attempts = attempts + 1, state = g.state, leased_until = null, claimed_by = null,
+        next_attempt_at = now() + g."retryInMs" * interval '1 millisecond',
+        retried_from = case when attempts = attempts_before then now() else retried_from end,
+        ended_at = case when g.state = 'PENDING' then null else now() end
+      from given g
+      where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'attempted'
+        and d.state <> 'DELIVERED'
+        and (g.state = 'DELIVERED' or d.leased_until = g."leasedUntil")
+      returning d.id, attempts
+    ), attempts as (
+      insert into ledger.webhook_attempts (
+        delivery_id, number, at, status, reason, ms, beginning, people
+      )
+      select id, r.attempts, at, status, reason, ms, decode(beginning, 'base64'), people
+      from recorded r join given using (id) on conflict do nothing
+    ), postponed as (
+      update ledger.webhook_deliveries d
+      set leased_until = null, claimed_by = null,
+        next_attempt_at = now() + g."postponedMs" * interval '1 millisecond'
+      from given g
+      where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'postponed'
+        and d.leased_until = g."leasedUntil"
+    )
+    delete from ledger.webhook_deliveries d using given g
+    where d.id = any(${ids}::uuid[]) and d.id = g.id and g.kind = 'dropped'`,
+);
 
 function rowOf(ended: EndedClaim): Readonly<Record<string, unknown>> {
   const { id, retried, leasedUntil } = ended.delivery;
@@ -183,38 +186,37 @@ function note(endpoint: EndpointAfter, ended: EndedClaim): void {
   }
 }
 
-async function storeEndpoints(
-  client: PoolClient,
-  endpoints: readonly EndpointAfter[],
-): Promise<void> {
-  await run(
-    client,
-    sql`
-      with given as (
-        select g.*, g.failures + case when g."isDelivered" then 0 else e.failures end as total
-        from jsonb_to_recordset(${JSON.stringify(endpoints)}::jsonb) as g (
-          tenant text, mode text, "endpointId" text, "isDelivered" boolean, failures integer,
-          "isSlow" boolean, pause text, "pauseMs" double precision
-        ) join ledger.webhook_endpoints e
-          on e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"
-      )
-      update ledger.webhook_endpoints e
-      set failures = g.total, is_slow = coalesce(g."isSlow", is_slow),
-        pause_until = case when g.pause = 'as-before' then pause_until
-          when g.pause = 'postponed' then now() + g."pauseMs" * interval '1 millisecond'
-          when g.total < ${FAILING_FROM} then null
-          else now() + least(${PROBE_SECONDS_MAX}, power(2, least(g.total - ${FAILING_FROM}, 10)))
-            * interval '1 s' end,
-        held_until = case when g.pause = 'postponed'
-          then now() + g."pauseMs" * interval '1 millisecond' else held_until end,
-        failing_since = case when g.total = 0 then null
-          when g."isDelivered" then now() else coalesce(failing_since, now()) end,
-        last_success = case when g."isDelivered" then now() else last_success end,
-        due_at = least(due_at, now())
-      from given g
-      where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
-  );
+function storeEndpoints(client: PoolClient, endpoints: readonly EndpointAfter[]): Promise<number> {
+  return run(client, ENDPOINTS_AFTER({ endpoints: JSON.stringify(endpoints) }));
 }
+
+const ENDPOINTS_AFTER = compiledOnce(
+  'webhook_endpoints.after',
+  ({ endpoints }: Given<{ endpoints: string }>) => sql`
+    with given as (
+      select g.*, g.failures + case when g."isDelivered" then 0 else e.failures end as total
+      from jsonb_to_recordset(${endpoints}::jsonb) as g (
+        tenant text, mode text, "endpointId" text, "isDelivered" boolean, failures integer,
+        "isSlow" boolean, pause text, "pauseMs" double precision
+      ) join ledger.webhook_endpoints e
+        on e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"
+    )
+    update ledger.webhook_endpoints e
+    set failures = g.total, is_slow = coalesce(g."isSlow", is_slow),
+      pause_until = case when g.pause = 'as-before' then pause_until
+        when g.pause = 'postponed' then now() + g."pauseMs" * interval '1 millisecond'
+        when g.total < ${FAILING_FROM} then null
+        else now() + least(${PROBE_SECONDS_MAX}, power(2, least(g.total - ${FAILING_FROM}, 10)))
+          * interval '1 s' end,
+      held_until = case when g.pause = 'postponed'
+        then now() + g."pauseMs" * interval '1 millisecond' else held_until end,
+      failing_since = case when g.total = 0 then null
+        when g."isDelivered" then now() else coalesce(failing_since, now()) end,
+      last_success = case when g."isDelivered" then now() else last_success end,
+      due_at = least(due_at, now()), full_until = null
+    from given g
+    where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
+);
 
 /** Of an endpoint, at once. */
 const GIVEN_UP_AT_ONCE = 1_000;
@@ -224,28 +226,31 @@ const GIVEN_UP_AT_ONCE = 1_000;
  * time, attempted or not: a failing endpoint is probed by one at a time, and more than it could
  * ever be asked to take would wait for ever.
  */
-async function giveUp(client: PoolClient, endpoints: readonly EndpointName[]): Promise<void> {
+function giveUp(client: PoolClient, endpoints: readonly EndpointName[]): Promise<number> {
   const names = endpoints.map(({ tenant, mode, endpointId }) => ({ tenant, mode, endpointId }));
-  const before = sql`now() - ${`${RETRIED_FOR_MS} ms`}::interval`;
-  await run(
-    client,
-    sql`
-      update ledger.webhook_deliveries
-      set state = 'DEAD', next_attempt_at = null, ended_at = now()
-      where id in (
-        select d.id
-        from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as named (
-          tenant text, mode text, "endpointId" text
-        ) join ledger.webhook_endpoints e on e.tenant = named.tenant and e.mode = named.mode
-          and e.endpoint_id = named."endpointId" and e.failing_since < ${before}
-          and (e.held_until is null or e.held_until < ${before})
-        cross join lateral (
-          select id, created, retried_from, leased_until from ledger.webhook_deliveries
-          where tenant = e.tenant and mode = e.mode and endpoint_id = e.endpoint_id
-            and state = 'PENDING'
-          order by next_attempt_at limit ${GIVEN_UP_AT_ONCE} for update skip locked
-        ) d
-        where d.leased_until is null and greatest(d.created, d.retried_from) < ${before}
-      )`,
-  );
+  return run(client, GIVEN_UP({ names: JSON.stringify(names) }));
 }
+
+const WAITED = sql`now() - ${`${RETRIED_FOR_MS} ms`}::interval`;
+
+const GIVEN_UP = compiledOnce(
+  'webhook_deliveries.given_up',
+  ({ names }: Given<{ names: string }>) => sql`
+    update ledger.webhook_deliveries
+    set state = 'DEAD', next_attempt_at = null, ended_at = now()
+    where id in (
+      select d.id
+      from jsonb_to_recordset(${names}::jsonb) as named (
+        tenant text, mode text, "endpointId" text
+      ) join ledger.webhook_endpoints e on e.tenant = named.tenant and e.mode = named.mode
+        and e.endpoint_id = named."endpointId" and e.failing_since < ${WAITED}
+        and (e.held_until is null or e.held_until < ${WAITED})
+      cross join lateral (
+        select id, created, retried_from, leased_until from ledger.webhook_deliveries
+        where tenant = e.tenant and mode = e.mode and endpoint_id = e.endpoint_id
+          and state = 'PENDING'
+        order by next_attempt_at limit ${GIVEN_UP_AT_ONCE} for update skip locked
+      ) d
+      where d.leased_until is null and greatest(d.created, d.retried_from) < ${WAITED}
+    )`,
+);

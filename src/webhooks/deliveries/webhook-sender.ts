@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { Pool } from 'pg';
 import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
@@ -7,7 +7,7 @@ import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
-import { WorkLoop } from '../../foundation/work-loop.js';
+import { WorkLoop, type SideWork } from '../../foundation/work-loop.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import { isUnavailable } from '../../postgres/database.js';
@@ -23,7 +23,7 @@ import { isFor } from './test-deliveries.js';
 import { ClaimsOfTheDead } from './claims-of-the-dead.js';
 import {
   claimDue,
-  lanesThatAreDue,
+  isAnyDue,
   LEASE_MS,
   purgeDeliveries,
   type ClaimedDelivery,
@@ -35,7 +35,7 @@ import {
   type EndedClaim,
   type Postponed,
 } from './ended-claims.js';
-import type { KeptAnswers } from './kept-answers.js';
+import type { ReceiverAnswers } from './receiver-answers.js';
 
 export interface WebhookSenderParts {
   readonly pool: Pool;
@@ -46,7 +46,7 @@ export interface WebhookSenderParts {
   readonly post: Pick<WebhookPost, 'post'>;
   /** This process, as its presence names it: others free its claims when it is gone. */
   readonly process: number;
-  readonly answers: Pick<KeptAnswers, 'seal'>;
+  readonly answers: Pick<ReceiverAnswers, 'seal'>;
   readonly logger: Pick<Logger, 'warn'>;
   readonly onAttempt?: (seen: SeenAttempt) => void;
 }
@@ -108,8 +108,39 @@ interface MadeBody {
 
 type Made = Extract<PayloadData, { readonly kind: 'made' }>;
 
+/**
+ * Endpoints that are slow or never answered well have a lane of their own: whatever they cost, the
+ * others do not wait for it.
+ */
+interface Lane {
+  readonly areSlow: boolean;
+  readonly loop: WorkLoop;
+  /** Not recorded yet. */
+  readonly ended: Ended[];
+  readonly bodies: LimitFunction;
+  /** One account's bodies take turns: while a large one is read, they take no places of others. */
+  readonly turns: OneAtATime;
+  /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
+  readonly making: Map<string, Promise<MadeBody | undefined>>;
+}
+
+async function inTurn<T>(
+  { bodies, turns }: Lane,
+  stream: string | undefined,
+  make: () => Promise<T>,
+): Promise<T> {
+  if (stream === undefined) return bodies(make);
+  const endTurn = await turns.enter(stream);
+  try {
+    return await bodies(make);
+  } finally {
+    endTurn();
+  }
+}
+
 /** Bodies in the making at once: connections are shared with requests. */
 const BODIES_AT_ONCE = 4;
+const SLOW_BODIES_AT_ONCE = 2;
 const RETRY = { first: 100, max: 5_000 };
 const RETRIES_AT_END = 3;
 /** The log, the keys or the vault did not answer. */
@@ -130,78 +161,87 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 /**
  * Sends what is due. Any number of processes share the work: a delivery is claimed for 30 s,
  * and is sent at least once. The body is made from the log at every attempt; it is the same each
- * time, unless a person or a code in it was forgotten meanwhile. One loop records what ended and
- * claims what is due: what ends meanwhile is recorded together.
+ * time, unless a person or a code in it was forgotten meanwhile. The loop of a lane records what
+ * ended and claims what is due: what ends meanwhile is recorded together.
  */
 export class WebhookSender {
-  private readonly loop: WorkLoop;
+  private readonly lanes: readonly Lane[];
   private readonly underWay = new Set<Promise<void>>();
-  /** Not recorded yet. */
-  private readonly ended: Ended[] = [];
   private readonly places = new AttemptPlaces();
-  private readonly bodies = pLimit(BODIES_AT_ONCE);
-  /** One account's bodies take turns: while a large one is read, they take no places of others. */
-  private readonly turns = new OneAtATime(Infinity);
-  /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
-  private readonly making = new Map<string, Promise<MadeBody | undefined>>();
 
   constructor(private readonly parts: WebhookSenderParts) {
     const { pool, process } = parts;
     const claims = new ClaimsOfTheDead(pool, process);
-    this.loop = new WorkLoop({
-      take: () => this.recordAndClaim(),
-      beside: [
-        { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
-        { work: () => this.freeClaims(claims), everyMs: FREE_CLAIMS_EVERY_MS },
-      ],
-      describe: describeFailure,
-    });
+    const beside: readonly SideWork[] = [
+      { work: () => this.purge(), everyMs: PURGE_EVERY_MS, moreMs: PURGE_MORE_MS },
+      { work: () => this.freeClaims(claims), everyMs: FREE_CLAIMS_EVERY_MS },
+    ];
+    this.lanes = [this.lane(false, BODIES_AT_ONCE, beside), this.lane(true, SLOW_BODIES_AT_ONCE)];
   }
 
   start(): void {
-    this.loop.start();
+    for (const { loop } of this.lanes) loop.start();
   }
 
   /** Attempts under way end, and are recorded. */
   async stop(): Promise<void> {
-    await this.loop.stop();
+    await Promise.all(this.lanes.map(({ loop }) => loop.stop()));
     await Promise.all(this.underWay);
-    await this.recordRest();
+    for (const lane of this.lanes) await this.recordRest(lane);
   }
 
   /** Something may be due. */
   look(): void {
-    this.loop.look();
+    for (const { loop } of this.lanes) loop.look();
   }
 
   status(): SenderStatus {
-    const { runs: sends, ...status } = this.loop.status();
-    return { sends, underWay: this.underWay.size, ...status };
+    const all = this.lanes.map(({ loop }) => loop.status());
+    return {
+      sends: all.some(({ runs }) => runs),
+      underWay: this.underWay.size,
+      stillSeconds: Math.max(...all.map(({ stillSeconds }) => stillSeconds)),
+      lastError: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+    };
   }
 
-  private async recordAndClaim(): Promise<number> {
-    await this.record();
-    const due = await lanesThatAreDue(this.parts.pool);
-    const fast = due.fast ? await this.claim(false) : 0;
-    return fast + (due.slow ? await this.claim(true) : 0);
+  private lane(areSlow: boolean, bodiesAtOnce: number, beside: readonly SideWork[] = []): Lane {
+    const lane: Lane = {
+      areSlow,
+      loop: new WorkLoop({
+        take: () => this.recordAndClaim(lane),
+        beside,
+        describe: describeFailure,
+      }),
+      ended: [],
+      bodies: pLimit(bodiesAtOnce),
+      turns: new OneAtATime(Infinity),
+      making: new Map(),
+    };
+    return lane;
   }
 
-  private async claim(areSlow: boolean): Promise<number> {
+  private async recordAndClaim(lane: Lane): Promise<number> {
+    await this.record(lane);
+    return (await isAnyDue(this.parts.pool, lane.areSlow)) ? this.claim(lane) : 0;
+  }
+
+  private async claim(lane: Lane): Promise<number> {
     const { pool, keys, process } = this.parts;
     const claimedAt = elapsed();
-    const room = this.places.room(areSlow, claimedAt);
+    const room = this.places.room(lane.areSlow, claimedAt);
     if (room.deliveries === 0) return 0;
     const claimed = await claimDue(pool, room, process);
     let key: Promise<SigningKey> | undefined;
     for (const delivery of claimed)
-      this.begin(this.places.hold(delivery, claimedAt), () => (key ??= keys.current()));
+      this.begin(lane, this.places.hold(delivery, claimedAt), () => (key ??= keys.current()));
     return claimed.length;
   }
 
-  private begin(place: Place, key: ReadKey): void {
-    const attempt: Promise<void> = this.attempt(place, key)
+  private begin(lane: Lane, place: Place, key: ReadKey): void {
+    const attempt: Promise<void> = this.attempt(lane, place, key)
       .then(
-        (claim) => void this.ended.push({ place, claim }),
+        (claim) => void lane.ended.push({ place, claim }),
         (error: unknown) => {
           this.places.release(place);
           this.lost(1, error);
@@ -209,7 +249,7 @@ export class WebhookSender {
       )
       .finally(() => {
         this.underWay.delete(attempt);
-        this.look();
+        lane.loop.look();
       });
     this.underWay.add(attempt);
   }
@@ -218,10 +258,10 @@ export class WebhookSender {
    * Of a delivery that was claimed twice the later attempt waits for the next call. While the
    * database is away all that ended waits, and keeps its places. @throws then.
    */
-  private async record(): Promise<void> {
+  private async record(lane: Lane): Promise<void> {
     const recorded = new Map<string, Ended>();
-    for (const one of this.ended.splice(0))
-      if (recorded.has(one.claim.delivery.id)) this.ended.push(one);
+    for (const one of lane.ended.splice(0))
+      if (recorded.has(one.claim.delivery.id)) lane.ended.push(one);
       else recorded.set(one.claim.delivery.id, one);
     if (recorded.size === 0) return;
     const ended = [...recorded.values()];
@@ -232,7 +272,7 @@ export class WebhookSender {
       );
     } catch (error) {
       if (isUnavailable(error)) {
-        this.ended.unshift(...ended);
+        lane.ended.unshift(...ended);
         throw error;
       }
       this.lost(recorded.size, error);
@@ -241,12 +281,12 @@ export class WebhookSender {
   }
 
   /** Without waiting for long for a database that is away. */
-  private async recordRest(): Promise<void> {
-    for (let failures = 0; this.ended.length > 0;)
+  private async recordRest(lane: Lane): Promise<void> {
+    for (let failures = 0; lane.ended.length > 0;)
       try {
-        await this.record();
+        await this.record(lane);
       } catch (error) {
-        if (failures === RETRIES_AT_END) return this.lost(this.ended.splice(0).length, error);
+        if (failures === RETRIES_AT_END) return this.lost(lane.ended.splice(0).length, error);
         await pause(backOffMs(failures++, RETRY));
       }
   }
@@ -259,9 +299,9 @@ export class WebhookSender {
     );
   }
 
-  private async attempt(place: Place, key: ReadKey): Promise<EndedClaim> {
+  private async attempt(lane: Lane, place: Place, key: ReadKey): Promise<EndedClaim> {
     const { delivery } = place;
-    const made = await this.made(place, key);
+    const made = await this.made(lane, place, key);
     if (made === 'nothing') return { kind: 'dropped', delivery };
     if ('notFor' in made) return { kind: 'postponed', delivery, postponed: made };
     const at = timeNow();
@@ -279,27 +319,36 @@ export class WebhookSender {
   }
 
   /** As `make`; postponed where it failed. */
-  private async made(place: Place, key: ReadKey): Promise<Request | 'nothing' | Postponed> {
+  private async made(
+    lane: Lane,
+    place: Place,
+    key: ReadKey,
+  ): Promise<Request | 'nothing' | Postponed> {
     try {
-      const made = await this.make(place, key);
-      this.loop.worked();
+      const made = await this.make(lane, place, key);
+      lane.loop.worked();
       return made;
     } catch (error) {
       if (error instanceof ClaimTooOld) return NOT_BEGUN;
       // What else goes to the endpoint is not held up.
       if (error instanceof UnreadableEvent) return { notFor: UNREADABLE_MS, endpoint: false };
       if (error instanceof HistoryMustWait) return { notFor: error.forMs, endpoint: false };
-      this.loop.failed(error);
+      lane.loop.failed(error);
       return { notFor: STORES_AWAY_MS, endpoint: true };
     }
   }
 
   /** The request; `nothing`: there is nothing to tell any more. */
-  private async make(place: Place, key: ReadKey): Promise<Request | 'nothing' | Postponed> {
+  private async make(
+    lane: Lane,
+    place: Place,
+    key: ReadKey,
+  ): Promise<Request | 'nothing' | Postponed> {
     const { delivery } = place;
     const before = await this.endpointOf(delivery);
     if (before === 'nothing' || 'notFor' in before) return before;
-    const body = await this.bodyOf(place, before.subscription, key);
+    const make = () => this.makeBody(delivery, before.subscription, key);
+    const body = await this.bodyOf(lane, place, make);
     if (body === undefined) return 'nothing';
     // To make a body may take long.
     const isAsBefore = (await this.parts.tenants.find(delivery.tenant)) === before.tenant;
@@ -311,34 +360,24 @@ export class WebhookSender {
 
   /** Shared by the deliveries of an announcement, as long as it takes to make it, and no longer. */
   private bodyOf(
+    lane: Lane,
     place: Place,
-    subscription: Subscription,
-    key: ReadKey,
+    make: () => Promise<MadeBody | undefined>,
   ): Promise<MadeBody | undefined> {
     const { event, webhookId } = place.delivery;
-    const shared = this.making.get(webhookId);
+    const shared = lane.making.get(webhookId);
     if (shared !== undefined) return shared;
-    const making = this.inTurn(event?.stream, () => {
+    const making = inTurn(lane, event?.stream, () => {
       // It has waited for the bodies before it.
       if (isTooOld(place)) throw new ClaimTooOld();
-      return this.makeBody(place.delivery, subscription, key);
+      return make();
     });
     // The data of a test names its endpoint.
     if (event === null) return making;
-    this.making.set(webhookId, making);
-    const made = (): void => void this.making.delete(webhookId);
+    lane.making.set(webhookId, making);
+    const made = (): void => void lane.making.delete(webhookId);
     making.then(made, made);
     return making;
-  }
-
-  private async inTurn<T>(stream: string | undefined, make: () => Promise<T>): Promise<T> {
-    if (stream === undefined) return this.bodies(make);
-    const endTurn = await this.turns.enter(stream);
-    try {
-      return await this.bodies(make);
-    } finally {
-      endTurn();
-    }
   }
 
   private async makeBody(

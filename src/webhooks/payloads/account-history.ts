@@ -62,7 +62,7 @@ export interface BalanceAt {
 }
 
 /** Of events as they are stored: the newest ones of an account, and those that were needed. */
-const STORED_BYTES = 32 * 1024;
+const STORED_BYTES = 128 * 1024;
 const HEAP_PER_STORED_EVENT = 512;
 
 /** The events of one append so far. */

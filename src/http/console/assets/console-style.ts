@@ -43,6 +43,10 @@ th, td { text-align: start; padding: 0.3125rem 0.75rem 0.3125rem 0; vertical-ali
   border-bottom: 1px solid var(--line); }
 thead th { position: sticky; top: 0; background: var(--paper); color: var(--soft);
   font-weight: 600; white-space: nowrap; }
+thead th a { color: inherit; text-decoration: none; }
+thead th a:hover { text-decoration: underline; }
+th[aria-sort=ascending] a::after { content: ' ↑' / ''; }
+th[aria-sort=descending] a::after { content: ' ↓' / ''; }
 th.number, td.number { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 tfoot td, tr.sum td { font-weight: 600; }

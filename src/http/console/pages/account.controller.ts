@@ -4,13 +4,15 @@ import {
   accountHistory,
   EVENTS_SHOWN_MAX,
   type AccountHistory,
-  type ShownUnit,
+  type ShownReward,
 } from '../../../operations/accounts/account-history.js';
+import { RememberedCredit, type ShownUnit } from '../../../operations/accounts/account-credit.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ApiError } from '../../edge/api-error.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import { PLOT_BOX, stepPath } from '../view/plot.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
@@ -24,6 +26,16 @@ import {
 } from './tenant-pages.js';
 
 const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
+
+const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
+  { label: 'Given', key: 'given', value: ({ givenAt }) => givenAt },
+  { label: 'Value', key: 'value', value: ({ value }) => value },
+  { label: 'Owner', key: 'owner', value: ({ owner }) => owner },
+  { label: 'State', key: 'state', value: ({ state }) => state },
+  { label: 'Redeemed', key: 'redeemed', isNumber: true, value: ({ redeemed }) => redeemed },
+  { label: 'Expires', key: 'expires', value: ({ expiresAt }) => expiresAt },
+  { label: 'Reward' },
+];
 
 const content = template<
   WithForms &
@@ -46,7 +58,8 @@ const content = template<
 <div><dt>Position</dt><dd>{{figure 'position' account.position ''}}</dd></div>
 <div><dt>Events</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
 </dl>
-{{#if statementPath}}<p class="actions"><a href="{{statementPath}}">Statement</a></p>{{/if}}
+<p class="actions">{{#if statementPath}}<a href="{{statementPath}}">Statement</a>{{/if}}{{#if account.newestPath}}<a href="{{account.newestPath}}">Newest events</a>{{/if}}</p>
+{{#unless account.newestPath}}
 <h2>Credit</h2>
 {{#each account.units}}
 <h3>{{unit}}</h3>
@@ -67,10 +80,11 @@ const content = template<
 <div><dt>Referrer's side</dt><dd>{{account.referral.referrerStatus}}</dd></div>
 </dl>{{else}}<p class="empty">Nobody referred this account.</p>{{/if}}
 <h2>Rewards</h2>
-{{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Given</th><th scope="col">Value</th><th scope="col">Owner</th><th scope="col">State</th><th scope="col" class="number">Redeemed</th><th scope="col">Expires</th><th scope="col">Reward</th></tr></thead>
+{{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.rewardHeads}}</thead>
 <tbody>{{#each account.rewards}}<tr><td>{{time givenAt}}</td><td>{{value}}</td><td>{{owner}}</td><td>{{state}}</td><td class="number">{{amount redeemed}}</td><td>{{time expiresAt}}</td><td class="id">{{rewardId}}</td></tr>{{/each}}</tbody></table></div>
 {{#if account.hasMoreRewards}}<p class="note">The newest of {{amount account.rewardCount}}.</p>{{/if}}
 {{else}}<p class="empty">No reward yet.</p>{{/if}}
+{{/unless}}
 <h2>History</h2>
 <ol class="history">{{#each account.events}}<li>{{time recordedAt}} {{words}} <span class="note">{{actor}}</span>
 {{#if data}}<details><summary>{{type}} at {{position}}</summary><pre>{{json data}}</pre></details>{{else}}<div class="note">{{type}} at {{position}}</div>{{/if}}</li>
@@ -82,7 +96,10 @@ const content = template<
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/accounts`)
 export class ConsoleAccountController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly credit: RememberedCredit,
+  ) {}
 
   @Get(':account')
   @ForRoles('finance', 'support', 'viewer')
@@ -92,13 +109,22 @@ export class ConsoleAccountController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    const { before, ...asked } = queried(query, 'asOf', 'position', 'before');
+    const { before: typed, ...asked } = queried(query, 'asOf', 'position', 'before');
+    const before = /^\d{1,18}$/.test(typed) ? typed : '';
+    const order = queried(query, 'sort', 'dir');
     const { account: accountId } = parameters;
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     const options = filledIn(asked);
     const found = await this.pages.recorded(call, [scope, 'console account'], async (core) => {
-      const request = { accountId, showsPersonal, before: revisionOf(before), ...options };
-      const result = await accountHistory(core, scope, request);
+      const request = {
+        accountId,
+        showsPersonal,
+        before: before === '' ? undefined : BigInt(before),
+        ...options,
+      };
+      const { log, codec, names, streams } = core;
+      const reads = { log, codec, names, streams, credit: this.credit };
+      const result = await accountHistory(reads, scope, request);
       if (result instanceof NotDone) return result;
       // The audit event says what was looked at; a digest of people's data would outlive them.
       const digest = `position ${result.position ?? 'none'}`;
@@ -115,32 +141,41 @@ export class ConsoleAccountController {
       problem: problemOf(found),
       statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
       account:
-        found instanceof NotDone ? null : shownAccount(found, path, tenantPath(scope), asked),
+        found instanceof NotDone
+          ? null
+          : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
     });
   }
 }
-
-const revisionOf = (text: string): bigint | undefined =>
-  /^\d{1,18}$/.test(text) ? BigInt(text) : undefined;
 
 function shownAccount(
   account: AccountHistory,
   path: string,
   tenant: string,
-  asked: { readonly asOf: string; readonly position: string },
+  asked: AskedOrder & Readonly<Record<'asOf' | 'position' | 'before', string>>,
 ) {
   const { referral, events, rewards, rewardCount } = account;
   const oldest = events.at(-1)?.revision ?? '0';
+  const { before, sort, dir, ...moment } = asked;
+  const sorted = inOrder(
+    rewards,
+    REWARD_COLUMNS,
+    { sort, dir },
+    (order) => `${path}${queryOf({ ...moment, ...order })}`,
+  );
   const referrer = referral?.referrerAccount;
   return {
     ...account,
+    rewards: sorted.rows,
+    rewardHeads: sorted.heads,
     units: account.units.map(shownUnit),
     referrerPath: referrer ? `${tenant}/accounts/${encodeURIComponent(referrer)}` : null,
     hasMoreRewards: rewards.length < rewardCount,
     olderPath:
       events.length < EVENTS_SHOWN_MAX || oldest === '0'
         ? null
-        : `${path}${queryOf({ ...asked, before: oldest })}`,
+        : `${path}${queryOf({ ...moment, before: oldest })}`,
+    newestPath: before === '' ? null : `${path}${queryOf(moment)}`,
   };
 }
 

@@ -1,24 +1,37 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
+import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
+import { queried, queryOf } from './tenant-pages.js';
+
+interface TenantRow {
+  readonly alias: string;
+  readonly programType: string;
+  readonly isSuspended: boolean;
+  readonly live: string;
+  readonly test: string;
+}
+
+const COLUMNS: readonly Column<TenantRow>[] = [
+  { label: 'Tenant', key: 'tenant', value: ({ alias }) => alias },
+  { label: 'Program', key: 'program', value: ({ programType }) => programType },
+  {
+    label: 'State',
+    key: 'state',
+    value: ({ isSuspended }) => (isSuspended ? 'suspended' : 'active'),
+  },
+  { label: 'Test mode' },
+];
 
 const content = template<
-  WithForms & {
-    tenants: readonly {
-      alias: string;
-      programType: string;
-      isSuspended: boolean;
-      live: string;
-      test: string;
-    }[];
-  }
+  WithForms & { tenants: readonly TenantRow[]; heads: readonly HeadView[] }
 >(`
 {{#if tenants.length}}
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Tenant</th><th scope="col">Program</th><th scope="col">State</th><th scope="col">Test mode</th></tr></thead>
+<thead>{{> heads}}</thead>
 <tbody>{{#each tenants}}<tr><td><a href="{{live}}">{{alias}}</a></td><td>{{programType}}</td><td>{{#if isSuspended}}suspended{{else}}active{{/if}}</td><td><a href="{{test}}">{{alias}}, test</a></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">There is no tenant yet. <code>cli tenant create &lt;alias&gt;</code> makes the first one.</p>{{/if}}`);
@@ -31,16 +44,20 @@ export class ConsoleHomeController {
 
   @Get()
   @ForRoles('finance', 'support', 'viewer')
-  async home(@ConsoleCall() call: ConsoleCall): Promise<string> {
+  async home(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
     const tenants = await this.operations.core.tenantCommands.list();
+    const shown = tenants.map(({ alias, programType, suspended }) => ({
+      alias,
+      programType,
+      isSuspended: suspended !== null,
+      live: tenantPath({ tenant: alias, mode: 'live' }),
+      test: tenantPath({ tenant: alias, mode: 'test' }),
+    }));
+    const asked = queried(query, 'sort', 'dir');
+    const { rows, heads } = inOrder(shown, COLUMNS, asked, (order) => queryOf({ ...order }));
     return pageSent(call, { title: 'Tenants', section: '/console' }, content, {
-      tenants: tenants.map(({ alias, programType, suspended }) => ({
-        alias,
-        programType,
-        isSuspended: suspended !== null,
-        live: tenantPath({ tenant: alias, mode: 'live' }),
-        test: tenantPath({ tenant: alias, mode: 'test' }),
-      })),
+      tenants: rows,
+      heads,
     });
   }
 }

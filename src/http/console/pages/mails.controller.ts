@@ -10,10 +10,12 @@ import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
+import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   problemOf,
   queried,
+  queryOf,
   TENANT_ROUTE,
   TenantPages,
   type Refused,
@@ -21,12 +23,24 @@ import {
 } from './tenant-pages.js';
 
 const SHOWN_MAX = 100;
+const COLUMNS: readonly Column<ShownMail>[] = [
+  { label: 'Created', key: 'created', value: ({ created }) => created },
+  { label: 'Type', key: 'type', value: ({ type }) => type },
+  { label: 'State', key: 'state', value: ({ state }) => state },
+  { label: 'Attempts', key: 'attempts', isNumber: true, value: ({ attempts }) => attempts },
+  { label: 'Next', key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: 'Reason', key: 'reason', value: ({ reason }) => reason },
+  { label: 'Mail' },
+  { label: 'Resend' },
+];
+const NOTHING_ASKED = { state: '', sort: '', dir: '' };
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
 const content = template<
   WithForms &
     Refused & {
       mails: readonly (ShownMail & { hasEnded: boolean })[];
+      heads: readonly HeadView[];
       states: readonly { name: string; isChosen: boolean }[];
     }
 >(`
@@ -36,7 +50,7 @@ const content = template<
 <button class="quiet">Filter</button>
 </form>
 {{#if mails.length}}<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Created</th><th scope="col">Type</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Next</th><th scope="col">Reason</th><th scope="col">Mail</th><th scope="col">Resend</th></tr></thead>
+<thead>{{> heads}}</thead>
 <tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">Resend</button></form>{{/if}}</td></tr>
 {{/each}}</tbody></table></div><p class="note">The newest ${SHOWN_MAX}.</p>
 {{else}}<p class="empty">No mail yet. Mails are switched on by <code>cli tenant update --mail</code>.</p>{{/if}}`);
@@ -58,7 +72,7 @@ export class ConsoleMailsController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, queried(query, 'state').state, null);
+    return this.shown(call, scope, queried(query, 'state', 'sort', 'dir'), null);
   }
 
   @Post()
@@ -73,22 +87,28 @@ export class ConsoleMailsController {
     const outcome = await this.pages.recorded(call, [scope, 'mail resend'], (core) =>
       resendOneMail(core, scope, id),
     );
-    if (outcome instanceof NotDone) return this.shown(call, scope, '', problemOf(outcome));
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, NOTHING_ASKED, problemOf(outcome));
     return redirected(call, `${tenantPath(scope)}/mails`);
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    asked: string,
+    { state: asked, ...order }: typeof NOTHING_ASKED,
     problem: string | null,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
     const state = STATES.find((one) => one === asked);
     const found = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
+    const mails = found instanceof NotDone ? [] : found;
+    const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
+      queryOf({ state: asked, ...sorted }),
+    );
     return pageSent(call, { title: 'Mails', scope, section: '/mails' }, content, {
       problem: problem ?? problemOf(found),
-      mails: (found instanceof NotDone ? [] : found).map((mail) => ({
+      heads,
+      mails: rows.map((mail) => ({
         ...mail,
         hasEnded: mail.state !== 'PENDING',
       })),

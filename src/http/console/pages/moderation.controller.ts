@@ -11,6 +11,7 @@ import {
 import { moderateReferrals } from '../../../operations/referrals/moderate-referrals.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { OwnWrites } from '../../writing/own-writes.js';
 import { tenantPath } from '../view/layout.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
@@ -24,6 +25,9 @@ import {
 } from './tenant-pages.js';
 
 const PAGE = 50;
+const READ_MODELS = ['referrals', 'users'] as const;
+/** How long the page waits for the decisions that were taken before it. */
+const WAIT_MS = 5_000;
 
 const content = template<
   WithForms &
@@ -59,6 +63,7 @@ export class ConsoleModerationController {
     private readonly pages: TenantPages,
     private readonly referrals: ReferralQueries,
     private readonly users: UserQueries,
+    private readonly ownWrites: OwnWrites,
   ) {}
 
   @Get()
@@ -100,6 +105,7 @@ export class ConsoleModerationController {
       },
     );
     if (outcome instanceof NotDone) return this.shown(call, scope, firstPage, problemOf(outcome));
+    this.ownWrites.note(scope, outcome.position, true);
     return redirected(call, `${tenantPath(scope)}/moderation${queryOf({ waiting })}`);
   }
 
@@ -110,6 +116,12 @@ export class ConsoleModerationController {
     problem: string | null,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
+    await this.ownWrites.visible({
+      scope,
+      projections: READ_MODELS,
+      atLeast: undefined,
+      departure: AbortSignal.timeout(WAIT_MS),
+    });
     const offset = /^\d{1,6}$/.test(asked.offset) ? Number(asked.offset) : 0;
     const isReferrer = asked.waiting === 'referrer';
     const [ofReferred, ofReferrer] = WAITING;

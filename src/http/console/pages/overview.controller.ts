@@ -16,7 +16,13 @@ import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js'
 import { hasRole, tenantPath } from '../view/layout.js';
 import { PLOT_BOX, stepPath } from '../view/plot.js';
 import { template, type WithForms } from '../view/templates.js';
-import { queried, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+import {
+  queried,
+  TENANT_ROUTE,
+  TenantPages,
+  type RunningOperation,
+  type TenantParameters,
+} from './tenant-pages.js';
 
 interface Figure {
   readonly label: string;
@@ -39,6 +45,7 @@ const content = template<
     found: readonly (FoundByText & { path: string })[];
     figures: readonly Figure[];
     plots: readonly Plot[];
+    running: readonly RunningOperation[];
   }
 >(`
 <form class="fields narrow" method="get" role="search">
@@ -52,6 +59,9 @@ const content = template<
 {{/if}}
 <h2>Figures</h2>
 <dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>
+{{#if running.length}}<h2>Running operations</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Begun</th><th scope="col">Operation</th><th scope="col">Who</th><th scope="col">Progress</th></tr></thead>
+<tbody>{{#each running}}<tr><td>{{time startedAt}}</td><td>{{operation}}</td><td>{{by}}</td><td>{{progress}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
 {{#each plots}}<h2>Outstanding {{unit}}, the last ${PLOTTED_DAYS} days</h2>
 <svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Outstanding {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}`);
 
@@ -98,6 +108,7 @@ export class ConsoleOverviewController {
       search,
       found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
       ...(await this.figures(scope)),
+      running: await this.pages.running(scope),
     });
   }
 

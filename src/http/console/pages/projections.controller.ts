@@ -30,6 +30,7 @@ import {
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import { problemOf, queried, queryOf, TenantPages, type Refused } from './tenant-pages.js';
 
@@ -38,12 +39,24 @@ const DIFF_ROWS_MAX = 1_000;
 const PARKED_MAX = 100;
 const HISTORY_MAX = 50;
 
+const COLUMNS: readonly Column<ShownProjection>[] = [
+  { label: 'Projection', key: 'name', value: ({ name }) => name },
+  { label: 'Generation', key: 'generation', isNumber: true, value: ({ generation }) => generation },
+  { label: 'Position', key: 'position', value: ({ position }) => position },
+  { label: 'Behind, events', key: 'events', isNumber: true, value: ({ lagEvents }) => lagEvents },
+  { label: 'Behind, s', key: 'seconds', isNumber: true, value: ({ lagSeconds }) => lagSeconds },
+  { label: 'Parked', key: 'parked', isNumber: true, value: ({ parked }) => parked },
+  { label: 'New generation', isNumber: true },
+  { label: 'Previous', isNumber: true },
+];
+
 type Parked = Awaited<ReturnType<typeof showParked>>;
 
 const content = template<
   WithForms &
     Refused & {
       projections: readonly ShownProjection[];
+      heads: readonly HeadView[];
       operates: boolean;
       run: RunView | null;
       operation: string;
@@ -57,7 +70,7 @@ const content = template<
 >(`
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Projection</th><th scope="col" class="number">Generation</th><th scope="col">Position</th><th scope="col" class="number">Behind, events</th><th scope="col" class="number">Behind, s</th><th scope="col" class="number">Parked</th><th scope="col" class="number">New generation</th><th scope="col" class="number">Previous</th></tr></thead>
+<thead>{{> heads}}</thead>
 <tbody>{{#each projections}}<tr><td>{{name}}{{#if lastError}}<br><span class="wrong">{{lastError}}</span>{{/if}}</td><td class="number">{{figure generationName generation ''}}</td><td class="id">{{position}}</td><td class="number">{{amount lagEvents}}</td><td class="number">{{amount lagSeconds}}</td><td class="number">{{figure parkedName parked ''}}</td><td class="number">{{amount ready}}</td><td class="number">{{amount previous}}</td></tr>
 {{/each}}</tbody></table></div>
 {{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
@@ -93,6 +106,13 @@ const content = template<
 {{else}}<p class="empty">Nothing was rebuilt yet.</p>{{/if}}
 {{/if}}`);
 
+interface ShownPage {
+  readonly run: string;
+  readonly chosen: string;
+  readonly problem: string | null;
+  readonly order: AskedOrder;
+}
+
 interface Asked {
   readonly projection: string;
   readonly confirmed: string;
@@ -111,8 +131,8 @@ export class ConsoleProjectionsController {
   @Get()
   @ForRoles('support', 'finance')
   page(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
-    const { run, projection } = queried(query, 'run', 'projection');
-    return this.shown(call, { run, chosen: projection, problem: null });
+    const { run, projection, ...order } = queried(query, 'run', 'projection', 'sort', 'dir');
+    return this.shown(call, { run, chosen: projection, problem: null, order });
   }
 
   @Post()
@@ -128,6 +148,7 @@ export class ConsoleProjectionsController {
         run: '',
         chosen: asked.projection,
         problem: 'Choose a projection, and type its name to confirm.',
+        order: { sort: '', dir: '' },
       });
     const run = await this.started(call, action, asked);
     if (run === undefined) throw unavailable();
@@ -171,7 +192,7 @@ export class ConsoleProjectionsController {
 
   private async shown(
     call: ConsoleCall,
-    { run: id, chosen, problem }: { run: string; chosen: string; problem: string | null },
+    { run: id, chosen, problem, order }: ShownPage,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
     const operates = hasRole(call.operator, ['support']);
@@ -183,11 +204,15 @@ export class ConsoleProjectionsController {
       ? await this.operate(call, never, (projections) => showHistory(projections, HISTORY_MAX))
       : [];
     const parked = operates ? await showParked(this.operations.core, PARKED_MAX) : [];
+    const listed = status instanceof NotDone ? [] : status;
+    const { rows, heads } = inOrder(listed, COLUMNS, order, (sorted) =>
+      queryOf({ run: id, projection: chosen, ...sorted }),
+    );
     const isDiff = operation === 'projection diff' && result !== undefined;
     return pageSent(call, { title: 'Projections', section: PATH, ...refresh }, content, {
       problem: problem ?? problemOf(status),
-      projections:
-        status instanceof NotDone ? [] : status.map((one) => withFigureNames(one, chosen)),
+      projections: rows.map((one) => withFigureNames(one, chosen)),
+      heads,
       operates,
       run,
       operation,

@@ -10,7 +10,7 @@ import type { LedgerRun } from '../../operations/ledger-runs.js';
 import type { OperationRuns, ShownRun } from '../../operations/operation-runs.js';
 import type { ConsoleCall } from '../console-call.js';
 import type { Frame } from '../view/layout.js';
-import { runView, type RunView } from '../view/run-view.js';
+import { progressText, runView, type RunView } from '../view/run-view.js';
 
 /** The path of a tenant's pages, as a route. */
 export const TENANT_ROUTE = 'console/tenants/:tenant/:mode';
@@ -37,6 +37,14 @@ export interface RunOfPage {
   readonly result: unknown;
   /** For the frame of the page. */
   readonly refresh: Pick<Frame, 'refreshSeconds'>;
+}
+
+/** A run as everybody may see it: without its arguments, which may name people. */
+export interface RunningOperation {
+  readonly operation: string;
+  readonly by: string;
+  readonly startedAt: string;
+  readonly progress: string;
 }
 
 const REFRESH_SECONDS = 2;
@@ -149,6 +157,19 @@ export class TenantPages {
   ): Promise<ShownRun | undefined> {
     const run = await this.runs.find(id);
     return run?.by === operator.name ? run : undefined;
+  }
+
+  /** Runs of everybody that are about this tenant and mode, or about all, and are not over. */
+  async running({ tenant, mode }: Scope): Promise<readonly RunningOperation[]> {
+    const runs = await this.runs.unfinished();
+    return runs
+      .filter((run) => run.tenant === null || (run.tenant === tenant && run.mode === mode))
+      .map(({ operation, by, startedAt, ...run }) => ({
+        operation,
+        by,
+        startedAt,
+        progress: progressText({ state: run.state, progress: run.progress }),
+      }));
   }
 
   /** Stops a run of this operator. */

@@ -25,11 +25,13 @@ import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
+import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   ofThisTenant,
   problemOf,
   queried,
+  queryOf,
   TENANT_ROUTE,
   TenantPages,
   type Refused,
@@ -37,6 +39,16 @@ import {
 } from './tenant-pages.js';
 
 const SHOWN_MAX = 100;
+const COLUMNS: readonly Column<ShownDelivery>[] = [
+  { label: 'Created', key: 'created', value: ({ created }) => created },
+  { label: 'Type', key: 'type', value: ({ type }) => type },
+  { label: 'Endpoint', key: 'endpoint', value: ({ endpointUrl }) => endpointUrl },
+  { label: 'State', key: 'state', value: ({ state }) => state },
+  { label: 'Attempts', key: 'attempts', isNumber: true, value: ({ attempts }) => attempts },
+  { label: 'Next', key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: 'Delivery' },
+  { label: 'Resend' },
+];
 const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 
 type Delivery = Exclude<Awaited<ReturnType<typeof showDelivery>>, NotDone>;
@@ -46,6 +58,7 @@ const content = template<
     Refused & {
       endpoints: readonly ShownEndpoint[];
       deliveries: readonly ShownDelivery[];
+      heads: readonly HeadView[];
       asked: { endpoint: string; state: string; type: string; since: string };
       states: readonly { name: string; isChosen: boolean }[];
       delivery: Delivery | null;
@@ -84,7 +97,7 @@ const content = template<
 <button class="quiet">Filter</button>
 </form>
 {{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Created</th><th scope="col">Type</th><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col" class="number">Attempts</th><th scope="col">Next</th><th scope="col">Delivery</th><th scope="col">Resend</th></tr></thead>
+<thead>{{> heads}}</thead>
 <tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">Resend</button></form></td></tr>
 {{/each}}</tbody></table></div><p class="note">The newest ${SHOWN_MAX}.</p>
 {{else}}<p class="empty">Nothing was delivered, or nothing fits the filter.</p>{{/if}}`);
@@ -185,6 +198,7 @@ export class ConsoleWebhooksController {
       query,
       ...(['endpoint', 'state', 'type', 'since', 'delivery'] as const),
     );
+    const order = queried(query, 'sort', 'dir');
     const state = STATES.find((one) => one === asked.state);
     const endpoints = await showEndpoints(core, scope);
     const deliveries = await showDeliveries(core, scope, {
@@ -197,10 +211,15 @@ export class ConsoleWebhooksController {
     const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, scope, id));
     const shownProblem = problem ?? problemOf(deliveries) ?? problemOf(delivery);
     if (shownProblem !== null) void call.reply.code(400);
+    const found = deliveries instanceof NotDone ? [] : deliveries;
+    const { rows, heads } = inOrder(found, COLUMNS, order, (sorted) =>
+      queryOf({ ...asked, ...sorted }),
+    );
     return pageSent(call, { title: 'Webhooks', scope, section: '/webhooks' }, content, {
       problem: shownProblem,
       endpoints: endpoints instanceof NotDone ? [] : endpoints,
-      deliveries: deliveries instanceof NotDone ? [] : deliveries,
+      deliveries: rows,
+      heads,
       asked,
       states: STATES.map((name) => ({ name, isChosen: name === state })),
       delivery: delivery instanceof NotDone ? null : delivery,

@@ -28,7 +28,7 @@ export function runView(run: ShownRun): RunView {
 }
 
 /** `done` at the end, which readers of the page wait for. */
-export function progressText({ state, progress }: ShownRun): string {
+export function progressText({ state, progress }: Pick<ShownRun, 'state' | 'progress'>): string {
   if (state === 'done') return 'done';
   if (state === 'failed') return 'failed';
   if (progress === null) return 'begun';

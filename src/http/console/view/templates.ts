@@ -1,4 +1,5 @@
 import Handlebars from 'handlebars';
+import { withThousands } from '../../../foundation/thousands.js';
 
 /** Pages are made by Handlebars from templates of ours: whatever is filled in is escaped. */
 const engine = Handlebars.create();
@@ -54,13 +55,9 @@ export function partial(name: string, source: string): void {
 /** For texts that are HTML already. */
 export const asHtml = (html: string): Handlebars.SafeString => new Handlebars.SafeString(html);
 
-const NARROW_SPACE = '\u202f';
-
 function amountText(value: unknown): string {
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value)))
-    return String(value)
-      .replace(/\B(?=(\d{3})+$)/g, NARROW_SPACE)
-      .replace('-', '−');
+    return withThousands(String(value)).replace('-', '−');
   return plain(value);
 }
 

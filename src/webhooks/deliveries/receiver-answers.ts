@@ -7,7 +7,7 @@ import type { SubjectKeys } from '../../privacy/subject-keys.js';
  * these people encrypt the bytes as well, one after the other, so that they can never be read again
  * once one of them is forgotten, in backups either, and also when that was before.
  */
-export class KeptAnswers {
+export class ReceiverAnswers {
   constructor(
     private readonly sealer: Sealer,
     private readonly keys: Pick<SubjectKeys, 'load'>,

@@ -1,5 +1,5 @@
 import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
-import { KeptAnswers } from '../../src/webhooks/deliveries/kept-answers.js';
+import { ReceiverAnswers } from '../../src/webhooks/deliveries/receiver-answers.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 
 /** What is kept of answers, and for how long it can be read. */
@@ -8,12 +8,12 @@ const sealer = new FixedSealer(Buffer.alloc(32, 1));
 const ANSWER = Buffer.from('thank you, Ann and Bob');
 
 let keys: InMemorySubjectKeys;
-let answers: KeptAnswers;
+let answers: ReceiverAnswers;
 
 beforeEach(async () => {
   keys = new InMemorySubjectKeys();
   await keys.loadOrCreate(['ann', 'bob', 'cid']);
-  answers = new KeptAnswers(sealer, keys);
+  answers = new ReceiverAnswers(sealer, keys);
 });
 
 const sealed = async (people: readonly string[]): Promise<Buffer> => {

@@ -1,0 +1,70 @@
+import { partial } from './templates.js';
+
+/** A column of a table; without a value it cannot be sorted by. */
+export interface Column<R> {
+  readonly label: string;
+  /** In the address of the page: `?sort=position`. */
+  readonly key?: string;
+  readonly isNumber?: boolean;
+  /** Null: behind all others, in either direction. */
+  readonly value?: (row: R) => string | number | bigint | null;
+}
+
+/** A head of a table. */
+export interface HeadView {
+  readonly label: string;
+  readonly isNumber: boolean;
+  /** Null: the table cannot be sorted by it. */
+  readonly path: string | null;
+  /** `ascending`, `descending`; null: not sorted by it. */
+  readonly sorted: string | null;
+}
+
+/** How an address asks for a table; empty texts: as the page lists it. */
+export interface AskedOrder {
+  readonly sort: string;
+  readonly dir: string;
+}
+
+partial(
+  'heads',
+  `<tr>{{#each heads}}<th scope="col"{{#if isNumber}} class="number"{{/if}}{{#if sorted}} aria-sort="{{sorted}}"{{/if}}>{{#if path}}<a href="{{path}}">{{label}}</a>{{else}}{{label}}{{/if}}</th>{{/each}}</tr>`,
+);
+
+/**
+ * The rows of a page in the order that its address asks for, and the heads, each with the address
+ * of the page sorted by it. An unknown column changes nothing.
+ * @param pathOf the address of the page with this order.
+ */
+export function inOrder<R>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  { sort, dir }: AskedOrder,
+  pathOf: (order: AskedOrder) => string,
+): { readonly rows: readonly R[]; readonly heads: readonly HeadView[] } {
+  const chosen = columns.find(({ key, value }) => key === sort && value !== undefined);
+  const isDescending = dir === 'desc';
+  const heads = columns.map((column): HeadView => {
+    const { label, key, isNumber = false, value } = column;
+    const isSorted = column === chosen;
+    const next = isSorted && !isDescending ? 'desc' : 'asc';
+    return {
+      label,
+      isNumber,
+      path: key === undefined || value === undefined ? null : pathOf({ sort: key, dir: next }),
+      sorted: isSorted ? (isDescending ? 'descending' : 'ascending') : null,
+    };
+  });
+  const { value } = chosen ?? {};
+  if (value === undefined) return { rows, heads };
+  const order = (one: R, other: R): number => {
+    const [a, b] = [value(one), value(other)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const compared =
+      typeof a === 'string' && typeof b === 'string' ? TEXTS.compare(a, b) : a < b ? -1 : +(a > b);
+    return isDescending ? -compared : compared;
+  };
+  return { rows: [...rows].sort(order), heads };
+}
+
+const TEXTS = new Intl.Collator('en', { numeric: true });

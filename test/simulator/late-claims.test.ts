@@ -1,0 +1,92 @@
+import { SeededRandom } from '../../simulator/seeded-random.js';
+import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
+import { StoreAway } from '../../simulator/store-away.js';
+import { Owner, VirtualWorld } from '../../simulator/virtual-world.js';
+import { after, elapsed, enterWorld } from '../../src/foundation/world.js';
+import { pause } from '../../src/foundation/pause.js';
+import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
+import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
+import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
+
+const REQUEST = {
+  scope: { tenant: 'demo', mode: 'live' },
+  key: 'key',
+  fingerprint: 'fingerprint',
+} as const;
+const ANSWERED_MS = 40;
+const LATE_MS = 2_000;
+
+const away = new StoreAway('the database is away');
+const later = <T>(work: () => T, ms: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    after(ms, () => {
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error instanceof Error ? error : new Error('failed', { cause: error }));
+      }
+    });
+  });
+
+/** Two processes on one table. The first change of process 1 takes effect late, without answer. */
+function twoProcesses(world: VirtualWorld) {
+  const table = new SimulatedAnswerTable(() => world.now());
+  let isFirst = true;
+  const answersOf = (id: number): KeptAnswers => {
+    table.present.add(id);
+    const line = {
+      read: <T>(_: string, __: () => Error, question: () => T) => later(question, ANSWERED_MS),
+      write: <T>(_: string, __: () => Error, change: () => T): Promise<T> => {
+        if (!isFirst) return later(change, ANSWERED_MS);
+        isFirst = false;
+        after(LATE_MS, change);
+        return Promise.reject(away);
+      },
+    };
+    const rows = new SimulatedAnswerRows(table, line, id);
+    return new KeptAnswers(rows, new FixedSealer(Buffer.alloc(32, 1)), new InMemorySubjectKeys());
+  };
+  return { table, one: answersOf(1), other: answersOf(2) };
+}
+
+async function inWorld(work: (world: VirtualWorld) => Promise<void>): Promise<void> {
+  const world = new VirtualWorld(new SeededRandom(1));
+  const leave = enterWorld(world);
+  try {
+    let ended: Promise<void> | undefined;
+    let isOver = false;
+    world.hand(new Owner('process'), () => {
+      ended = work(world).finally(() => (isOver = true));
+    });
+    await world.runUntil(() => isOver);
+    await ended;
+  } finally {
+    leave();
+  }
+}
+
+it('a claim that is made long after its request failed is released', () =>
+  inWorld(async (world) => {
+    const { table, one } = twoProcesses(world);
+    await expect(one.claim(REQUEST)).rejects.toBe(away);
+    await pause(LATE_MS + 1);
+    expect(table.held).toHaveLength(1);
+    await pause(60_000);
+    expect(table.held).toEqual([]);
+  }));
+
+it('it is released also when the request was asked again meanwhile, and another process had it', () =>
+  inWorld(async (world) => {
+    const { table, one, other } = twoProcesses(world);
+    await expect(one.claim(REQUEST)).rejects.toBe(away);
+    expect(await other.claim(REQUEST)).toHaveProperty('commandId');
+    // It is under way at every release of the failed one.
+    while (elapsed() < LATE_MS - 200) {
+      expect(await one.claim(REQUEST)).toEqual({ refused: 'REQUEST_IN_PROGRESS' });
+    }
+    await other.drop(REQUEST);
+    await pause(LATE_MS - elapsed() + 1);
+    expect(table.held).toHaveLength(1);
+    await pause(60_000);
+    expect(table.held).toEqual([]);
+  }));
