@@ -44,6 +44,12 @@ export class WaitingLines<T> {
     (goesFirst ? first : others).push(one);
   }
 
+  /** Those that wait for their turn leave. @returns them, in order. */
+  leave(key: string): readonly T[] {
+    const line = this.lines.get(key);
+    return line === undefined ? [] : [...line.first.splice(0), ...line.others.splice(0)];
+  }
+
   private async serveAll(key: string, line: Line<T>): Promise<void> {
     while (lengthOf(line) > 0) {
       const from = line.first.length > 0 ? line.first : line.others;
