@@ -201,6 +201,18 @@ test('a provider that never answers holds two places, and every other tenant is 
   expect([count('b'), most.get('b')]).toEqual([0, 2]);
 });
 
+test('many providers that never answer hold up nobody else', async () => {
+  // With two accounts of each, more than there are places.
+  const silent = Array.from({ length: 20 }, (_, n) => `b${n}`);
+  for (const tenant of silent) await accountsOf(tenant, 3);
+  start(silent);
+  await until(() => silent.every((tenant) => underWay.get(tenant) === 2));
+  await accountsOf('z', 3);
+  pusher.look();
+  await until(() => count('z') === 3);
+  expect(silent.map((tenant) => most.get(tenant))).toEqual(silent.map(() => 2));
+});
+
 test.each([
   ['suspended', () => suspended],
   ['disconnected', () => disconnected],

@@ -41,6 +41,10 @@ export type SeenPush = PushTurn | 'failed';
 /** Accounts at once, of this process and of one tenant in it: each waits for one call at a time. */
 const AT_ONCE = 32;
 const AT_ONCE_OF_TENANT = 2;
+/** An account that takes longer leaves its place to another one, of a provider that answers. */
+const PLACE_MS = 2_000;
+/** With those that have left their places. */
+const AT_ONCE_MAX = 256;
 const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 /** Of a tenant that is suspended or not connected. */
@@ -50,14 +54,21 @@ const AWAY_MS = 5_000;
 /** Then the rest of an account comes in its next turn: a claim is not for ever. */
 const TURN_MS = 60_000;
 
+/** An account that is worked on. */
+interface UnderWay {
+  readonly tenant: string;
+  /** By the clock of `elapsed`. */
+  readonly since: number;
+}
+
 /**
  * Pays the rewards that the payment provider pays, account by account. The tenants come in turn, so
- * that a slow provider holds up its own tenant alone. Any number of processes share the work.
+ * that a slow provider holds up its own tenant alone, and many of them leave room for others. Any number of processes share the work.
  */
 export class RewardPusher {
   private readonly stopping = new AbortController();
   private running: Promise<unknown> | undefined;
-  private readonly underWay = new Map<Promise<void>, string>();
+  private readonly underWay = new Map<Promise<void>, UnderWay>();
   /** Until when, by the clock of `elapsed`. */
   private readonly paused = new Map<string, number>();
   private lastTenant = '';
@@ -114,13 +125,16 @@ export class RewardPusher {
   }
 
   private async claim(): Promise<number> {
-    const room = AT_ONCE - this.underWay.size;
+    const underWay = [...this.underWay.values()];
+    const now = elapsed();
+    const placed = underWay.filter(({ since }) => now - since < PLACE_MS).length;
+    const room = Math.min(AT_ONCE - placed, AT_ONCE_MAX - underWay.length);
     if (room <= 0) return 0;
-    for (const [scope, until] of this.paused) if (until <= elapsed()) this.paused.delete(scope);
+    for (const [scope, until] of this.paused) if (until <= now) this.paused.delete(scope);
     const claimed = await this.parts.work.claim({
       accounts: room,
       ofTenant: AT_ONCE_OF_TENANT,
-      underWay: [...this.underWay.values()],
+      underWay: underWay.map(({ tenant }) => tenant),
       paused: [...this.paused.keys()],
       after: this.lastTenant,
     });
@@ -130,7 +144,7 @@ export class RewardPusher {
         this.underWay.delete(turn);
         this.look();
       });
-      this.underWay.set(turn, work.tenant);
+      this.underWay.set(turn, { tenant: work.tenant, since: now });
     }
     return claimed.length;
   }
