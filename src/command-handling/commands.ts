@@ -18,7 +18,7 @@ import type { WebhookCommand } from '../domain/tenant/webhook-endpoints.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import type { AccountRequest } from '../domain/account/requests/account-request.js';
-import type { Outcome } from './handle-command.js';
+import type { Outcome } from './outcome.js';
 import type { ErasureCause, ListedErasure } from './processes/erasure-process.js';
 
 /**

@@ -1,8 +1,5 @@
 import type { DomainEvent } from '../domain/events.js';
-import type { Need } from '../domain/need.js';
 import type { SubjectId } from '../domain/personal.js';
-import type { Decision } from '../domain/decision.js';
-import type { Refusal } from '../domain/refusal.js';
 import type { EventCodec } from '../event-log/codec.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { InvalidAppend } from '../event-log/append-checks.js';
@@ -26,6 +23,7 @@ import { fold, emptyStream, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
 import { TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
+import type { Decide, Outcome } from './outcome.js';
 import { Asked, envelopeOf, needsLookUps, outcomeOf, Round } from './round.js';
 import { streamEndOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
 import { WaitingLines } from './waiting-lines.js';
@@ -36,31 +34,6 @@ export interface StreamKind<S, E extends DomainEvent> extends Folding<S, E> {
   /** The people whose plain values the state contains; undefined: none. */
   readonly subjectsOf?: (state: S) => Iterable<SubjectId>;
 }
-
-export type Outcome<S, E> =
-  | {
-      readonly kind: 'accepted';
-      /** Empty when the effect was already there. */
-      readonly events: readonly E[];
-      /** In the order of `events`. */
-      readonly eventIds: readonly string[];
-      /** Right after `events`. */
-      readonly state: S;
-      readonly position: Position | null;
-      /** The events were recorded by an earlier attempt of the same command. */
-      readonly replayed: boolean;
-    }
-  | {
-      readonly kind: 'refused';
-      readonly refused: Refusal;
-      readonly details: readonly string[];
-      readonly position: Position | null;
-    }
-  | { readonly kind: 'held'; readonly heldBy: string }
-  | { readonly kind: 'in-need'; readonly needs: readonly Need[] };
-
-/** @param mayLookUp false: a decision that needs lookups returns them as its needs. */
-export type Decide<S, E> = (state: S, mayLookUp: boolean) => Decision<E> | Promise<Decision<E>>;
 
 export interface HandleOptions {
   /**

@@ -4,7 +4,7 @@ import type { Decision } from '../domain/decision.js';
 import type { CommandMeta, Envelope } from '../event-log/envelope.js';
 import { appendBytes, type NewEvent, type Position } from '../event-log/event-log.js';
 import { inThisContext } from '../foundation/tracing.js';
-import type { Decide, Outcome } from './handle-command.js';
+import type { Decide, Outcome } from './outcome.js';
 import type { Folded } from './stream-cache.js';
 
 /** A command that waits for its answer. */

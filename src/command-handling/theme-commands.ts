@@ -13,7 +13,7 @@ import type { CommandMeta } from '../event-log/envelope.js';
 import { EventLogUnavailable, type Position } from '../event-log/event-log.js';
 import { timeNow } from '../foundation/world.js';
 import type { ThemeCommandEnvelope, ThemeEdit, ThemeOutcome } from './commands.js';
-import type { Outcome } from './handle-command.js';
+import type { Outcome } from './outcome.js';
 import type { Streams } from './streams.js';
 import type { ThemeJournal } from './theme-journal.js';
 

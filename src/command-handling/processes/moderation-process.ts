@@ -23,7 +23,7 @@ import { LogWentBack, type Position } from '../../event-log/event-log.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import { accountOfId, idWithin, type KeyedNames } from '../../privacy/keyed-names.js';
 import { deterministicId } from '../deterministic-id.js';
-import type { Outcome } from '../handle-command.js';
+import type { Outcome } from '../outcome.js';
 import { REPLAYED_MS } from '../handled-commands.js';
 import { NeedResolver, type NeedSources } from '../needs/need-resolver.js';
 import type { Streams } from '../streams.js';
