@@ -40,7 +40,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'queue-never-counts-down',
     fault: 'after a thousand commands that waited an account is too busy for ever',
     file: 'src/command-handling/waiting-lines.js',
-    find: 'served + first.length + others.length >=',
+    find: 'served + lengthOf(line) >=',
     replace: '(line.ever = this.ever ??= {}, line.ever[key] = (line.ever[key] ?? 0) + 1) >=',
   },
   {
@@ -619,6 +619,34 @@ export const PLANTS: readonly Plant[] = [
     fault: 'a payment that failed, and whose owner was forgotten, never ends',
     file: 'src/domain/account/reward-push.js',
     find: 'if (isOfForgotten(state, known))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'closed-statement-settles-on',
+    fault: 'dates that pass after a closed month change its statement',
+    file: 'src/operations/ledger/ledger-entries.js',
+    find: 'if (until !== undefined)\n        return until;',
+    replace: '',
+  },
+  {
+    name: 'closed-statement-goes-on',
+    fault: 'the statement of a closed month has what was recorded later',
+    file: 'src/operations/ledger/ledger-entries.js',
+    find: 'until === undefined || event.recordedAt <= until',
+    replace: 'true',
+  },
+  {
+    name: 'month-closed-early',
+    fault: 'a month can be closed before it is over',
+    file: 'src/domain/period/period.decider.js',
+    find: 'if (at <= endsAt)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'month-closed-twice',
+    fault: 'a closed month can be closed once more',
+    file: 'src/domain/period/period.decider.js',
+    find: 'if (closed.has(period))',
     replace: 'if (false)',
   },
 ];
