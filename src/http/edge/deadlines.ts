@@ -7,7 +7,7 @@ interface Due {
 }
 
 /**
- * Calls that are due after the same time each, unless they are cancelled. Nearly all are, so that one
+ * Calls that are due after the same time each, unless they are cancelled. Nearly all are, so one
  * timer does for all of them.
  */
 export class Deadlines {
