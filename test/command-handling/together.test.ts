@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
 import { WaitingLines } from '../../src/command-handling/waiting-lines.js';
-import { CommandHandling, type Outcome } from '../../src/command-handling/outcome.js';
+import { CommandHandling } from '../../src/command-handling/handle-command.js';
+import type { Outcome } from '../../src/command-handling/outcome.js';
 import type { Decision } from '../../src/domain/decision.js';
 import type { TenantRegisterEvent } from '../../src/domain/tenant/tenant-register.decider.js';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
