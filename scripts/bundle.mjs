@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -70,6 +70,7 @@ export function bundle() {
     },
     metafile: true,
   });
+  nameClassesOnly(Object.keys(metafile.outputs).filter((path) => path.endsWith('.js')));
   const misled = Object.keys(metafile.inputs).filter(
     (path) =>
       !harmless.some((end) => path.endsWith(end)) &&
@@ -79,6 +80,34 @@ export function bundle() {
     throw new Error(
       `to be left out of the bundle, for they ask where they are: ${misled.join(', ')}`,
     );
+}
+
+/** What the bundler defines to keep names, and calls for every function that is made. */
+const NAMING =
+  'var __name = (target, value) => __defProp(target, "name", { value, configurable: true });';
+
+/** Defining a property was 7 % of what a request allocates. Arrow functions have no prototype. */
+const NAMING_CLASSES = NAMING.replace(
+  '=> __defProp',
+  '=> target.prototype === void 0 || target.name === value ? target : __defProp',
+);
+
+/**
+ * Names only what the bundler renamed among classes and their like, whose names are used.
+ * @throws {Error} when the bundler names things in another way.
+ */
+function nameClassesOnly(chunks) {
+  let found = 0;
+  for (const path of chunks.map((chunk) => join(root, chunk))) {
+    const code = readFileSync(path, 'utf8');
+    if (!code.includes(NAMING)) continue;
+    writeFileSync(
+      path,
+      code.replace(NAMING, () => NAMING_CLASSES),
+    );
+    found += 1;
+  }
+  if (found === 0) throw new Error('the bundler keeps names in another way than expected');
 }
 
 /**
