@@ -40,7 +40,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'queue-never-counts-down',
     fault: 'after a thousand commands that waited an account is too busy for ever',
     file: 'src/command-handling/waiting-lines.js',
-    find: 'served + first.length + others.length >=',
+    find: 'served + lengthOf(line) >=',
     replace: '(line.ever = this.ever ??= {}, line.ever[key] = (line.ever[key] ?? 0) + 1) >=',
   },
   {

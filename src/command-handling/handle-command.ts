@@ -10,6 +10,7 @@ import {
   APPEND_BYTES_MAX,
   appendBytes,
   AppendTooLarge,
+  EventLogUnavailable,
   LogWentBack,
   type AppendResult,
   type EventLog,
@@ -18,7 +19,8 @@ import {
 } from '../event-log/event-log.js';
 import { pages } from '../event-log/event-pages.js';
 import { inSpan } from '../foundation/tracing.js';
-import { newId, timeNow } from '../foundation/world.js';
+import { elapsed, newId, timeNow } from '../foundation/world.js';
+import { isUnavailable } from '../postgres/database.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, emptyStream, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
@@ -79,6 +81,8 @@ export interface HandleOptions {
 // 16 tries were too few for some. A try takes milliseconds.
 const TRIES_MAX = 256;
 const WAITING_PER_STREAM_MAX = 1_000;
+/** A store that fails a command after this time fails those that waited for it, too. */
+const SLOW_FAILURE_MS = 1_000;
 /** Deciding so many takes some milliseconds of the thread. */
 const TOGETHER_MAX = 64;
 const TOO_LARGE = 'the events of this request exceed the size of one append';
@@ -134,12 +138,21 @@ export class CommandHandling<S, E extends DomainEvent> {
     stream: string,
     asked: readonly Asked<S, E>[],
   ): Promise<readonly Asked<S, E>[]> {
+    const beganAt = elapsed();
     try {
       await this.handleInTurn(stream, asked);
     } catch (error) {
       for (const each of asked) each.fail(error);
     }
-    return asked.filter(({ isAnswered }) => !isAnswered);
+    const left = asked.filter(({ isAnswered }) => !isAnswered);
+    const failed = asked.find(({ failure }) => isOfStore(failure));
+    if (failed === undefined || elapsed() - beganAt < SLOW_FAILURE_MS) return left;
+    // Each would wait as long for the same store, one after the other.
+    const failure = new EventLogUnavailable('a command before this one failed at a store', {
+      cause: failed.failure,
+    });
+    for (const each of [...left, ...this.lines.leave(stream)]) each.fail(failure);
+    return [];
   }
 
   /** Until one of them has its answer, at least. */
@@ -394,6 +407,9 @@ export class CommandHandling<S, E extends DomainEvent> {
     }
   }
 }
+
+const isOfStore = (failure: unknown): boolean =>
+  failure instanceof EventLogUnavailable || isUnavailable(failure);
 
 /** A refusal on every try: the events exceed the limit of one append. */
 const tooLarge = <S, E>({ position }: Folded<S>): Outcome<S, E> => ({

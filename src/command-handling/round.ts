@@ -10,6 +10,8 @@ import type { Folded } from './stream-cache.js';
 /** A command that waits for its answer. */
 export class Asked<S, E> {
   isAnswered = false;
+  /** What it failed with. */
+  failure: unknown;
   /** The decision belongs to the trace of the request, whoever's turn it is. */
   readonly inContext = inThisContext();
 
@@ -34,6 +36,7 @@ export class Asked<S, E> {
 
   fail(error: unknown): void {
     this.isAnswered = true;
+    this.failure = error;
     this.settle.reject(error);
   }
 }

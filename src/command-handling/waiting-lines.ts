@@ -1,3 +1,4 @@
+import { pause } from '../foundation/pause.js';
 import { TooBusy } from './one-at-a-time.js';
 
 /** Who waits for the turn of one key. */
@@ -39,19 +40,31 @@ export class WaitingLines<T> {
       return;
     }
     const { served, first, others } = line;
-    if (served + first.length + others.length >= this.parts.waitingMax) throw new TooBusy();
+    if (served + lengthOf(line) >= this.parts.waitingMax) throw new TooBusy();
     (goesFirst ? first : others).push(one);
   }
 
+  /** Those that wait for their turn leave. @returns them, in order. */
+  leave(key: string): readonly T[] {
+    const line = this.lines.get(key);
+    return line === undefined ? [] : [...line.first.splice(0), ...line.others.splice(0)];
+  }
+
   private async serveAll(key: string, line: Line<T>): Promise<void> {
-    while (line.first.length + line.others.length > 0) {
+    while (lengthOf(line) > 0) {
       const from = line.first.length > 0 ? line.first : line.others;
       const served = from.splice(0, this.parts.together(from));
       line.served = served.length;
       const left = await this.parts.serve(key, served);
       line.served = 0;
       if (left.length > 0) from.unshift(...left);
+      // Who was answered together mostly asks again together: those who ask for the next turn first
+      // would have it alone, and the others wait for that one, turn after turn.
+      else if (served.length > 1 && lengthOf(line) < served.length) await pause(0);
     }
     this.lines.delete(key);
   }
 }
+
+/** How many wait. */
+const lengthOf = ({ first, others }: Line<unknown>): number => first.length + others.length;

@@ -343,7 +343,7 @@ const VARIABLES = {
     schema: wholeNumber(1, 1_000_000).default(300),
     default: '`300`',
     meaning:
-      'Wrong keys and tokens of one address in a minute; beyond that they are answered 429 instead of 401. Good ones always pass. As many refusals of any kind to callers without good credentials are sent at once; beyond that each is held for 0.1 s.',
+      'Wrong keys and tokens of one address in a minute; beyond that they are answered 429 instead of 401. Good ones always pass. As many refusals of any kind to callers without good credentials are sent at once; beyond that each is held for 0.1 s, and an address has 200 a second.',
   },
   POSITION_WAIT_MS: {
     schema: wholeNumber(0, 60_000).default(5_000),

@@ -4,6 +4,7 @@ import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
 import type { Logger } from '../foundation/logger.js';
 import { pause } from '../foundation/pause.js';
+import { Rest } from '../foundation/rest.js';
 import { after, elapsed } from '../foundation/world.js';
 import { Leadership, leadWhileStarted } from '../postgres/leadership.js';
 import { PositionWaiters } from '../projecting/following/position-waiters.js';
@@ -26,6 +27,8 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly isUnavailable: (error: unknown) => boolean;
   readonly logger: Pick<Logger, 'warn'>;
   readonly leaseEveryMs?: number;
+  /** Longest pause between two small pages while nobody waits. Default 15. */
+  readonly restMs?: number;
   /**
    * Called before the log is followed: resets policies when the log lost events that they had
    * processed.
@@ -74,6 +77,7 @@ const RETRY_FIRST_MS = 2_000;
  */
 export class PolicyRunner {
   private readonly waiters: PositionWaiters;
+  private readonly rest: Rest;
   private readonly leadership: Leadership;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
@@ -104,6 +108,7 @@ export class PolicyRunner {
   constructor(private readonly options: PolicyRunnerOptions) {
     this.trail = this.trailOf([]);
     this.waiters = new PositionWaiters(options.log);
+    this.rest = new Rest(() => this.waiters.size > 0, options.restMs);
     const { parked, locks } = options.stores;
     this.retries = new Retries({ ...options, parked });
     this.reactions = new EventReactions({
@@ -158,6 +163,7 @@ export class PolicyRunner {
     if (this.leading && this.options.log.compare(this.reachedBy(scope), position) >= 0) return true;
     const awaited = scope === undefined ? CHECKPOINT : ledgerNamed(scope);
     const waiting = this.waiters.wait(position, [awaited], timeoutMs, signal);
+    this.rest.end();
     if (!this.leading) void this.pollWhileAwaited();
     return waiting;
   }
@@ -236,8 +242,10 @@ export class PolicyRunner {
       if (this.reached !== undefined) this.advanced(this.reached);
       await this.noteWhetherAtHead();
       const { signal: flowing } = flow;
-      for await (const page of log.follow(this.reached, { signal: flowing, pageSize: PAGE }))
+      for await (const page of log.follow(this.reached, { signal: flowing, pageSize: PAGE })) {
         await flow.take(page);
+        await this.rest.take(page.length, flowing);
+      }
     } finally {
       this.leading = false;
       this.flow = undefined;

@@ -1,5 +1,7 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Map } from 'immutable';
 import { OneAtATime, TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { enterWorld } from '../../src/foundation/world.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { accepted, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
@@ -247,6 +249,74 @@ it('commands of one stream run in their order of arrival, without waiting for ot
   accepted(await process.sync('another stream'));
   gate.open();
   expect([(await first).kind, (await second).kind]).toEqual(['accepted', 'refused']);
+});
+
+describe('commands that wait while an append of their stream fails', () => {
+  let late = 0;
+  let leave: () => void;
+  beforeEach(() => {
+    late = 0;
+    leave = enterWorld({
+      now: () => Date.now(),
+      elapsed: () => performance.now() + late,
+      after: (ms, call) => {
+        const timer = setTimeout(call, ms).unref();
+        return () => clearTimeout(timer);
+      },
+      uuid: () => randomUUID(),
+      bytes: (length) => randomBytes(length),
+      below: () => 0,
+    });
+  });
+  afterEach(() => leave());
+
+  /** The first append fails, after so many milliseconds. @returns how each command ended. */
+  async function ends(afterMs: number): Promise<readonly string[]> {
+    let reach: () => void = () => undefined;
+    let fail: () => void = () => undefined;
+    const reached = new Promise<void>((resolve) => (reach = resolve));
+    const failed = new Promise<void>((resolve) => (fail = resolve));
+    let appends = 0;
+    const { tenants } = (
+      await ledger.process({
+        around: (log) => {
+          const append = log.append.bind(log);
+          log.append = async (...call) => {
+            appends += 1;
+            if (appends > 1) return append(...call);
+            reach();
+            await failed;
+            throw new EventLogUnavailable('no answer in time');
+          };
+          return log;
+        },
+      })
+    ).streams;
+    const opened = { type: 'OpenEndpointsSwitched', at: 1, openEndpoints: true } as const;
+    const send = () =>
+      tenants.handle(one.names.tenantStream('demo'), aRequest(), () => ({ events: [opened] }));
+    const first = send();
+    await reached;
+    const all = [first, send(), send()];
+    late = afterMs;
+    fail();
+    const ended = await Promise.allSettled(all);
+    expect(await send()).toMatchObject({ kind: 'accepted' });
+    return ended.map((end) => (end.status === 'rejected' ? String(end.reason) : end.status));
+  }
+
+  it('fail with it when it took long: each would wait as long, one after the other', async () => {
+    const behind = 'EventLogUnavailable: a command before this one failed at a store';
+    expect(await ends(60_000)).toEqual(['EventLogUnavailable: no answer in time', behind, behind]);
+  });
+
+  it('are tried when it failed fast', async () => {
+    expect(await ends(-60_000)).toEqual([
+      'EventLogUnavailable: no answer in time',
+      'fulfilled',
+      'fulfilled',
+    ]);
+  });
 });
 
 it('the queue of a stream counts those who wait, not those whose turn has ended', async () => {

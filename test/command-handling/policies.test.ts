@@ -61,6 +61,8 @@ async function react(
     policies: POLICIES,
     isUnavailable: () => false,
     leaseEveryMs: 20,
+    // Whoever waits ends it.
+    restMs: 3_600_000,
     logger: { warn: () => undefined },
     carryOut: async (event, policy, reaction) => {
       await carryOut(event, policy, reaction);

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type Server } from 'n
 import { connect, type Socket } from 'node:net';
 import { clientAddress, countedAddress, trustOf } from '../../src/http/edge/client-address.js';
 import { Exchanges } from '../../src/http/edge/exchanges.js';
+import { Clock } from '../process/support/clock.js';
 import { enterWorld } from '../../src/foundation/world.js';
 import { FailedCredentials } from '../../src/http/edge/failed-credentials.js';
 import { HeldRefusals } from '../../src/http/edge/held-refusals.js';
@@ -360,8 +361,10 @@ describe('what unknown callers are refused', () => {
       now: () => Date.now(),
       elapsed: () => performance.now(),
       after: (ms, call) => {
-        if (ms === 100) held.push(call);
-        const timer = ms === 100 ? undefined : setTimeout(call, ms).unref();
+        // Nothing else waits for a multiple of that.
+        const isHeld = ms % 100 === 0;
+        if (isHeld) held.push(call);
+        const timer = isHeld ? undefined : setTimeout(call, ms).unref();
         return () => clearTimeout(timer);
       },
       uuid: () => randomUUID(),
@@ -407,22 +410,48 @@ describe('what unknown callers are refused', () => {
     await eventually(async () => answers() === 9);
   });
 
-  test('is held 1 024 times at most, then it is sent at once', () => {
+  test('is sent 200 times a second to an address, however many it has', () => {
+    const clock = new Clock();
+    enterWorld(clock.world);
     const refusals = new HeldRefusals(0);
-    let sent = 0;
-    const send = (): void =>
-      refusals.send(
-        'a',
-        () => (sent += 1),
-        () => undefined,
-      );
-    for (let n = 0; n < 1_024; n++) send();
-    expect([held.length, sent]).toEqual([1_024, 0]);
-    send();
-    expect([held.length, sent]).toEqual([1_024, 1]);
-    held[0]?.();
-    send();
-    expect([held.length, sent]).toEqual([1_025, 2]);
+    const sent: string[] = [];
+    let dropped = 0;
+    const refuse = (from: string, times: number): void => {
+      for (let n = 0; n < times; n++)
+        refusals.take(from, {
+          send: () => sent.push(from),
+          onHeld: () => undefined,
+          onDropped: () => (dropped += 1),
+        });
+    };
+    refuse('a', 401);
+    refuse('b', 1);
+    expect([sent.length, dropped]).toEqual([0, 1]);
+    clock.forward(100);
+    expect(sent.filter((from) => from === 'a')).toHaveLength(20);
+    expect(sent).toContain('b');
+    // Whoever asks again at once queues behind those that wait.
+    for (let step = 2; step <= 30; step++) {
+      refuse('a', 20);
+      clock.forward(100);
+    }
+    expect(sent.filter((from) => from === 'a')).toHaveLength(600);
+    expect(dropped).toBe(1);
+    for (const from of ['b', 'c', 'd']) refuse(from, 400);
+    expect(dropped).toBe(1 + 400 + 1_200 - 1_024 - 20);
+  });
+
+  test('ends the connection beyond what is held of its address', async () => {
+    const started = await start({ failedCredentialsPerMinute: 1 });
+    expect(await statusOf(started, `${API}/whoami`, refused)).toBe(401);
+    const crowd = await Promise.all(
+      Array.from({ length: 26 }, () => hold(started, address(1), anonymous.repeat(16))),
+    );
+    await eventually(async () => (await ended(started, 'refused')) > 0);
+    for (const socket of crowd) socket.resume();
+    await eventually(async () => crowd.some(({ destroyed }) => destroyed));
+    expect(await statusOf(started, `${API}/whoami`)).toBe(200);
+    expect(await statusOf(started, `${API}/whoami`, { ...refused, from: address(2) })).toBe(401);
   });
 });
 

@@ -73,6 +73,14 @@ function unreliable(pool: pg.Pool): {
   };
 }
 
+test('a caller that waits ends the pause between two pages', async () => {
+  const runner = projected.startRunner({ restMs: 3_600_000 });
+  const opened = await projected.ledger.happened(acme, accountOpened(acme));
+  expect(await runner.waitFor(opened, ALL, WITHIN_MS)).toBe(true);
+  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 1));
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+});
+
 describe('rows and checkpoint', () => {
   test.each(['before', 'after'] as const)(
     'stay consistent when the connection breaks %s a write: nothing is lost or counted twice',

@@ -19,7 +19,7 @@ export type ConnectionWork = 'idle' | 'unread' | 'working';
  * client got its place; `turned-away`, there was no place for it; `pipelined`, its client sent too
  * many requests without the answers to earlier ones.
  */
-export type EndOfConnection = 'unread' | 'replaced' | 'turned-away' | 'pipelined';
+export type EndOfConnection = 'unread' | 'replaced' | 'turned-away' | 'pipelined' | 'refused';
 
 /** The connections of an address by what they do, each set in the order in which that began. */
 interface Held {

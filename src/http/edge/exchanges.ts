@@ -155,10 +155,13 @@ export class Exchanges {
     if (socket.destroyed) return true;
     const { size } = this.bySocket.get(socket)?.exchanges ?? NONE;
     if (size < PIPELINED_MAX) return false;
-    this.onEnd('pipelined');
-    socket.destroy();
-    dropRest(socket);
+    this.end(socket, 'pipelined');
     return true;
+  }
+
+  /** Ends the connection of a request to which no refusal is sent. */
+  endRefused({ socket }: IncomingMessage): void {
+    if (!socket.destroyed) this.end(socket, 'refused');
   }
 
   /** What is left takes no turn from others: an answer is sent while it is read, or held. */
@@ -266,6 +269,12 @@ export class Exchanges {
       this.bySocket.delete(socket);
     });
     return made;
+  }
+
+  private end(socket: Socket, why: EndOfConnection): void {
+    this.onEnd(why);
+    socket.destroy();
+    dropRest(socket);
   }
 
   private endUnread(socket: Socket): void {

@@ -224,9 +224,8 @@ export class HttpEdge {
       if (payload instanceof Readable) this.exchangesOf(request).leaves(request.raw);
       if (this.draining || this.exchangesOf(request).isSpare(request.raw))
         void reply.header('Connection', 'close');
-      if (!isRefusedUnknown(request, reply)) return done();
-      const address = countedAddress(clientAddress(request));
-      this.refusals.send(address, done, () => this.exchangesOf(request).leaves(request.raw));
+      if (isRefusedUnknown(request, reply)) this.sendRefusal(request, done);
+      else done();
     });
     for (const connections of [this.connections, this.operations?.connections ?? []].flat())
       connections.onBroken = (answer) => {
@@ -321,6 +320,18 @@ export class HttpEdge {
   private checkListener(request: FastifyRequest): void {
     const { access } = request.routeOptions.config;
     if (access !== undefined && !this.isServed(request, access)) throw new ApiError('NOT_FOUND');
+  }
+
+  private sendRefusal(request: FastifyRequest, send: () => void): void {
+    const exchanges = this.exchangesOf(request);
+    this.refusals.take(countedAddress(clientAddress(request)), {
+      send,
+      onHeld: () => exchanges.leaves(request.raw),
+      onDropped: () => {
+        exchanges.endRefused(request.raw);
+        send();
+      },
+    });
   }
 
   private exchangesOf({ raw }: FastifyRequest): Exchanges {

@@ -23,7 +23,7 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
-const ENDED_FOR = ['unread', 'replaced', 'turned-away', 'pipelined'] as const;
+const ENDED_FOR = ['unread', 'replaced', 'turned-away', 'pipelined', 'refused'] as const;
 
 type EndedFor = (typeof ENDED_FOR)[number];
 

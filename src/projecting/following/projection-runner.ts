@@ -1,6 +1,7 @@
 import type { EventLog, Position, RecordedEvent, SeenEvent } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause, type BackOff } from '../../foundation/pause.js';
+import { Rest } from '../../foundation/rest.js';
 import { timeNow } from '../../foundation/world.js';
 import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
 import type { Checkpoint } from '../checkpoints.js';
@@ -21,6 +22,8 @@ export interface ProjectionRunnerOptions {
   readonly generations: Pick<LiveGenerations, 'refresh' | 'generationOf'>;
   /** Events in a batch; bounds the memory. Default 500. */
   readonly pageSize?: number;
+  /** Longest pause between two small pages while nobody waits. Default 15. */
+  readonly restMs?: number;
   /** How often a standby tries to take over, and a leader checks its connection. Default 1 000. */
   readonly leaseEveryMs?: number;
   /** How often a standby reads the checkpoints while a caller waits. Default 15. */
@@ -70,6 +73,7 @@ export class ProjectionRunner {
   private readonly knownTypes: ReadonlySet<string>;
   private readonly leadership: Leadership;
   private readonly waiters: PositionWaiters;
+  private readonly rest: Rest;
   private readonly stopping = new AbortController();
   private readonly errors = new Map<string, string>();
   private running: Promise<void> | undefined;
@@ -80,6 +84,7 @@ export class ProjectionRunner {
     this.names = options.projectors.map((projector) => projector.name);
     this.knownTypes = new Set(options.projectors.flatMap((projector) => [...projector.handles]));
     this.waiters = new PositionWaiters(options.log);
+    this.rest = new Rest(() => this.waiters.size > 0, options.restMs);
     this.leadership = new Leadership(options.stores.locks, this.names);
     options.log.onWentBack(() => this.leadership.endTurn());
   }
@@ -140,6 +145,7 @@ export class ProjectionRunner {
     const behind = projections.filter((name) => !this.isKnownToInclude(name, position));
     if (behind.length === 0) return true;
     const reached = this.waiters.wait(position, behind, timeoutMs, signal);
+    this.rest.end();
     void this.pollWhileAwaited();
     return reached;
   }
@@ -278,6 +284,7 @@ export class ProjectionRunner {
       // off.
       for (const track of turn.joined)
         if (log.compare(track.position, turn.tail) < 0) this.catchUpAlone(track, turn);
+      await this.rest.take(recorded.length, turn.signal);
     }
   }
 

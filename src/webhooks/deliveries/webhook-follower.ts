@@ -5,6 +5,7 @@ import type { TenantEvent } from '../../domain/tenant/tenant.decider.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
 import type { Logger } from '../../foundation/logger.js';
+import { Rest } from '../../foundation/rest.js';
 import { after, elapsed, timeNow } from '../../foundation/world.js';
 import { scopeOfStream, type KeyedNames } from '../../privacy/keyed-names.js';
 import { Leadership, leadWhileStarted } from '../../postgres/leadership.js';
@@ -81,6 +82,7 @@ const UNREAD_AT_ONCE = 1_000;
  */
 export class WebhookFollower {
   private readonly leadership: Leadership;
+  private readonly rest = new Rest();
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   private active = new Map<string, Map<string, EndpointName>>();
@@ -168,6 +170,7 @@ export class WebhookFollower {
         await this.take(page);
         this.problem = null;
         if (signal.aborted) break;
+        await this.rest.take(page.length, signal);
       }
     } finally {
       this.leading = false;
