@@ -30,6 +30,8 @@ export interface RoundPlan {
   readonly mails?: MailSwitching;
   /** Staff who change the theme at once; undefined: none. */
   readonly editors?: number;
+  /** It begins before the end of a month, and finance closes what is over. Undefined: no. */
+  readonly closesMonths?: boolean;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
@@ -163,6 +165,7 @@ const MANY_REWARDS: WishWeights = {
 const STORM_ONCE_IN = 12;
 const MAILS_ONCE_IN = 4;
 const EDITORS_ONCE_IN = 5;
+const MONTH_ENDS_ONCE_IN = 5;
 const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
@@ -213,6 +216,7 @@ export function nextPlan(
     mode: random.onceIn(4) ? 'test' : 'live',
     mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
     editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
+    closesMonths: random.onceIn(MONTH_ENDS_ONCE_IN),
     faults: SCENARIOS[drawn],
   };
 }

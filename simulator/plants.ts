@@ -621,4 +621,32 @@ export const PLANTS: readonly Plant[] = [
     find: 'if (isOfForgotten(state, known))',
     replace: 'if (false)',
   },
+  {
+    name: 'closed-statement-settles-on',
+    fault: 'dates that pass after a closed month change its statement',
+    file: 'src/operations/ledger/ledger-entries.js',
+    find: 'if (until !== undefined)\n        return until;',
+    replace: '',
+  },
+  {
+    name: 'closed-statement-goes-on',
+    fault: 'the statement of a closed month has what was recorded later',
+    file: 'src/operations/ledger/ledger-entries.js',
+    find: 'until === undefined || event.recordedAt <= until',
+    replace: 'true',
+  },
+  {
+    name: 'month-closed-early',
+    fault: 'a month can be closed before it is over',
+    file: 'src/domain/period/period.decider.js',
+    find: 'if (at <= endsAt)',
+    replace: 'if (false)',
+  },
+  {
+    name: 'month-closed-twice',
+    fault: 'a closed month can be closed once more',
+    file: 'src/domain/period/period.decider.js',
+    find: 'if (closed.has(period))',
+    replace: 'if (false)',
+  },
 ];

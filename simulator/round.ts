@@ -9,6 +9,7 @@ import { Fate } from './fate.js';
 import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
 import { BilledCustomers } from './billed-customers.js';
+import { MonthEnd } from './month-end.js';
 import { MailPeople, switchMailsOn } from './mail-people.js';
 import { ThemeEditors } from './theme-editors.js';
 import { isBilled, PROGRAMS } from './programs.js';
@@ -36,6 +37,8 @@ export interface RoundResult {
 
 const TENANT = 'acme';
 const DAY_MS = 86_400_000;
+/** A month ends in the days of rest, and what happened before belongs to it. */
+const MONTH_END_DAYS = 24;
 const SECRETS_KEY = Buffer.alloc(32, 4);
 /** A request takes some hundred turns; a world in which more happens goes in circles. */
 const TURNS_PER_COMMAND = 2_000;
@@ -78,6 +81,8 @@ class Round {
   private readonly customers: BilledCustomers | undefined;
   private readonly mailPeople: MailPeople;
   private readonly themeEditors: ThemeEditors;
+  /** Undefined: nobody closes months. */
+  private readonly monthEnd: MonthEnd | undefined;
   private readonly scope: Scope;
   private readonly names = new KeyedNames(NAMES_KEY);
   private readonly services: SimulatedService[] = [];
@@ -130,6 +135,7 @@ class Round {
       switching: plan.mails ?? 'off',
       tenantsOf: (service) => this.tenantsOf(service),
     });
+    this.monthEnd = this.openMonthEnd();
     this.requests = new Requests({
       world: this.world,
       random: this.random,
@@ -145,12 +151,26 @@ class Round {
     });
   }
 
+  private openMonthEnd(): MonthEnd | undefined {
+    if (this.plan.closesMonths !== true) return undefined;
+    const { world, random, scope, services } = this;
+    world.moveClock(MONTH_END_DAYS * DAY_MS);
+    return new MonthEnd({
+      world,
+      random,
+      scope,
+      accounts: this.known.accounts,
+      services,
+      inProcess: (owner, work) => this.inProcess(owner, work),
+    });
+  }
+
   async run(): Promise<RoundResult> {
     const violations: string[] = [];
     try {
       await this.play();
       violations.push(...this.requests.unanswered.map((body) => `not answered: ${body}`));
-      violations.push(...(await this.broken()));
+      violations.push(...(this.monthEnd?.broken ?? []), ...(await this.broken()));
     } catch (error) {
       violations.push(error instanceof Error ? error.message : String(error));
     }
@@ -275,6 +295,7 @@ class Round {
     for (let day = 0; day < DAYS_OF_REST; day++) {
       this.world.moveClock(DAY_MS);
       await this.quiet();
+      await this.monthEnd?.look();
     }
   }
 

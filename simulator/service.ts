@@ -170,6 +170,7 @@ export class SimulatedService {
   /** Each on a connection of its own. */
   readonly locks: readonly SimulatedLocks[];
   readonly log: SimulatedEventLog;
+  readonly codec: EventCodec;
   private readonly watch: LogWatch;
   private readonly sealer: ChainSealer;
   private readonly decode: ReadingOptions['decode'];
@@ -192,7 +193,7 @@ export class SimulatedService {
       new SimulatedKeyRows(shared.vault, line),
       new FixedSealer(WRAPPING_KEY),
     );
-    const codec = new EventCodec(this.keys);
+    const codec = (this.codec = new EventCodec(this.keys));
     this.decode = decodeAny(codec);
     this.remembered = new RememberedStreams(rememberedBytes);
     this.streams = openStreams(this.log, codec, this.remembered);

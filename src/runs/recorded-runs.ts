@@ -43,7 +43,10 @@ export interface RecordedRun extends NewRun {
   readonly forgotten: boolean;
 }
 
-/** Runs that are not over: of one operator, and of all. One more is refused. */
+/**
+ * Runs that are not over: of one operator, and of all. One more is refused, but for an operator who
+ * has none: others do not keep anybody from working.
+ */
 export const UNFINISHED_MAX = { ofOperator: 8, inAll: 32 } as const;
 
 /** How long and how much is kept of runs that are over. */
@@ -95,7 +98,8 @@ export class RecordedRuns {
               ${this.owner}::integer, 'running', ${sealed}::bytea
             from (select count(*) as all, count(*) filter (where operator = ${by}) as own
                   from ledger.operation_runs where state = 'running') as unfinished
-            where unfinished.all < ${UNFINISHED_MAX.inAll} and unfinished.own < ${UNFINISHED_MAX.ofOperator}`,
+            where unfinished.own = 0 or
+              (unfinished.all < ${UNFINISHED_MAX.inAll} and unfinished.own < ${UNFINISHED_MAX.ofOperator})`,
       );
       return begun > 0;
     });

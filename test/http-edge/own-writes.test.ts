@@ -76,6 +76,25 @@ it('a read waits for the reactions to the newest write, once, and for what they 
   expect(progress.waits.slice(2)).toEqual(['projections m-2']);
 });
 
+it('a write without events of its own whose reactions are included is not waited for again', async () => {
+  const position = await recorded();
+  writes.note(SCOPE, position, true);
+  await read();
+  const headReads = jest.spyOn(log, 'head');
+  writes.note(SCOPE, position, true);
+  await read();
+  expect(headReads).not.toHaveBeenCalled();
+  expect(progress.waits).toEqual([
+    `policies ${position}`,
+    `projections ${position}`,
+    `projections ${position}`,
+  ]);
+  const later = await recorded();
+  writes.note(SCOPE, later, true);
+  await read();
+  expect(progress.waits.slice(3)).toEqual([`policies ${later}`, `projections ${later}`]);
+});
+
 it('a write that is noted while a read waits for policies is waited for as well, by it and by the next read', async () => {
   writes.note(SCOPE, await recorded(), true);
   let others = 4;

@@ -3,11 +3,12 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 const buildService = require('./build-service.cjs');
+const { makeMemoryFolder } = require('./memory-folder.cjs');
 
 /**
  * One Postgres for the whole run, without fsync, with connections for the services of several test
  * files at a time, and in it a template database with our schema:
- * cloning it takes some 20 ms, so every test file (or test) can have a database of its own.
+ * cloning it takes some 20 ms in memory, so every test file (or test) can have a database of its own.
  */
 module.exports = async () => {
   await buildService();
@@ -16,11 +17,14 @@ module.exports = async () => {
   const { migrateToLatest } = await dist('src/postgres/migrator.js');
   const { default: pg } = await import('pg');
 
+  // The workers' temporary folder, too: they get it by their environment.
+  const memory = makeMemoryFolder();
+  if (memory !== undefined) process.env.TMPDIR = memory;
   const dataDir = await mkdtemp(join(tmpdir(), 'ledger-test-'));
   const server = await startEmbeddedPostgres({ dataDir, fsync: false, maxConnections: 500 });
   // The teardown runs in this process; the workers are others and get the address by their
   // environment.
-  globalThis.ledgerTestPostgres = { server, dataDir };
+  globalThis.ledgerTestPostgres = { server, folder: memory ?? dataDir };
   const url = new URL(server.url);
   url.pathname = '/postgres';
   process.env.TEST_POSTGRES_URL = url.href;

@@ -4,5 +4,7 @@ module.exports = async () => {
   const running = globalThis.ledgerTestPostgres;
   if (!running) return;
   await running.server.stop();
-  await rm(running.dataDir, { recursive: true, force: true });
+  // What a process that a test left behind still writes into goes before the next run.
+  const isGone = rm(running.folder, { recursive: true, force: true, maxRetries: 5 });
+  await isGone.catch(() => undefined);
 };

@@ -8,7 +8,6 @@ import { newId, timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { plainText } from '../../operations/refusal-text.js';
 import {
-  UNFINISHED_MAX,
   type NewRun,
   type RecordedRun,
   type RecordedRuns,
@@ -156,7 +155,8 @@ export class OperationRuns {
     perGroupMax: AT_WORK_MAX,
     aloneMax: AT_WORK_MAX,
     pastMs: 0,
-    waitingMax: UNFINISHED_MAX.inAll,
+    // `RecordedRuns` bounds them.
+    waitingMax: Infinity,
   });
   private readonly closing = new AbortController();
   private reporting: Promise<void> | undefined;

@@ -67,6 +67,8 @@ interface Written {
   readonly newest: Position;
   /** The newest one that triggers policies, until their reactions are known to be recorded. */
   readonly triggering: Position | null;
+  /** Up to here all reactions are known to be recorded, and `newest` includes them. */
+  readonly reacted: Position | null;
 }
 
 // How long chains of reactions may be; today a policy's command triggers at most one more.
@@ -112,11 +114,14 @@ export class OwnWrites {
     if (position === null) return;
     const key = keyOf(scope);
     const before = this.written.get(key);
+    const reacted = before?.reacted ?? null;
+    // A write without events of its own has the position of an older one.
+    const isReactedTo = reacted !== null && this.log.compare(position, reacted) <= 0;
+    const triggering = before?.triggering ?? null;
     this.written.set(key, {
       newest: this.later(before?.newest ?? null, position) ?? position,
-      triggering: triggersPolicy
-        ? this.later(before?.triggering ?? null, position)
-        : (before?.triggering ?? null),
+      triggering: triggersPolicy && !isReactedTo ? this.later(triggering, position) : triggering,
+      reacted,
     });
   }
 
@@ -300,6 +305,7 @@ export class OwnWrites {
       this.written.set(key, {
         newest: this.later(after.newest, head) ?? after.newest,
         triggering: isNewest ? null : after.triggering,
+        reacted: this.later(after.reacted, triggering),
       });
     }
     return true;
