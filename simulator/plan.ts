@@ -142,7 +142,7 @@ const WEIGHTS = {
   losses: 1,
   everything: 4,
   'everything and losses': 1,
-  payments: 1,
+  payments: 0,
   'payments and losses': 0,
 } as const;
 
