@@ -234,8 +234,8 @@ const one: fc.Arbitrary<Wish> = fc.record({
   waits: fc.constantFrom(false, false, false, false, true),
 });
 /** A key belongs to one request. */
-const wish = one.map((any): Wish =>
-  any.key === null ? any : { ...any, what: 'take', amount: any.key },
+const wish = one.map((drawn): Wish =>
+  drawn.key === null ? drawn : { ...drawn, what: 'take', amount: drawn.key },
 );
 const fault = fc.constantFrom<Fault>(
   ...(['none', 'none', 'slow', 'another process', 'lost before', 'lost behind'] as const),

@@ -107,7 +107,7 @@ interface Remembered {
   readonly end: StreamEnd;
 }
 
-/** Measured with 100 000 rewards. */
+/** By estimate. */
 const HEAP_PER_REWARD = 1_500;
 const HEAP_PER_ACCOUNT = 64 * 1024;
 

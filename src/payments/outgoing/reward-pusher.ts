@@ -63,7 +63,8 @@ interface UnderWay {
 
 /**
  * Pays the rewards that the payment provider pays, account by account. The tenants come in turn, so
- * that a slow provider holds up its own tenant alone, and many of them leave room for others. Any number of processes share the work.
+ * that a slow provider holds up its own tenant alone, and many of them leave room for others. Any
+ * number of processes share the work.
  */
 export class RewardPusher {
   private readonly stopping = new AbortController();
