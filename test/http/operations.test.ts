@@ -14,6 +14,7 @@ import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';
+import { everythingProjected } from '../support/everything-projected.js';
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
@@ -363,6 +364,7 @@ describe('for finance', () => {
       body: { differences: [] },
     });
     const { core } = running.service.service;
+    await everythingProjected(core);
     const { schema } = await new LiveGenerations(core.pool, accountProjectors).liveGeneration(
       'reward-balances',
     );

@@ -14,6 +14,7 @@ import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
 import { recordOperation } from '../../src/operations/audit.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
+import { everythingProjected } from '../support/everything-projected.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -255,7 +256,7 @@ describe('a replay', () => {
       unit: 'cents',
       amount: 300,
     });
-    await balanceOf(tenant, referrer);
+    await everythingProjected(core);
     const clean = await replayLedger(core, scopeOf(tenant), {});
     expect(clean).toMatchObject({ differences: [] });
     expect(clean.events).toBeGreaterThan(20);

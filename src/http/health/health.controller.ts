@@ -36,15 +36,25 @@ export interface ReadinessProbe {
 
 export const READINESS_PROBE = Symbol('readiness probe');
 
+/** The members of an error beside those of readiness. */
+const ERROR_MEMBERS = {
+  statusCode: { type: 'integer' },
+  message: { type: 'string' },
+  apiErrorCode: { type: 'string', enum: ['UNAVAILABLE'] },
+  rsCode: { type: 'null' },
+};
+
 const readiness = (
   description: string,
-  ...status: readonly ('ready' | 'degraded' | 'not ready')[]
+  status: readonly ('ready' | 'degraded' | 'not ready')[],
+  others = {},
 ): ApiResponseOptions => ({
   description,
   schema: {
     type: 'object',
-    required: ['status', 'ready', 'checks'],
+    required: ['status', 'ready', 'checks', ...Object.keys(others)],
     properties: {
+      ...others,
       status: { type: 'string', enum: [...status] },
       ready: { type: 'boolean' },
       checks: {
@@ -87,12 +97,11 @@ export class HealthController {
   @ApiOkResponse(
     readiness(
       'Requests can be served; `degraded`: read models, reactions or seals stand still for 10 s or more',
-      'ready',
-      'degraded',
+      ['ready', 'degraded'],
     ),
   )
   @ApiServiceUnavailableResponse(
-    readiness('Not at the moment; with the members of an error', 'not ready'),
+    readiness('Not at the moment; with the members of an error', ['not ready'], ERROR_MEMBERS),
   )
   @Get('ready')
   @Access('none', { operationsOnly: true })
