@@ -513,8 +513,8 @@ describe('finance', () => {
       text: 'done',
       pace: '',
     });
-    for (const of of [path, `${path}/progress`])
-      expect((await get('flo', of)).text).toContain('There is no such run');
+    for (const one of [path, `${path}/progress`])
+      expect((await get('flo', one)).text).toContain('There is no such run');
     expect((await get('flo', '/console/runs')).text).not.toContain(path);
   });
 
@@ -706,6 +706,7 @@ describe('the overview', () => {
     expect(figures(page, 'outstanding:CENTS')).toEqual(['250']);
     expect(figures(page, 'redeemed:CENTS')).toEqual(['0']);
     expect(page.text).toContain('aria-label="Outstanding CENTS over time"');
+    expect(page.text).toContain(`data-live="${path}"`);
     const waiting = `${path}/moderation?waiting=referrer`;
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
     const queue = await get('sam', waiting);
@@ -718,6 +719,39 @@ describe('the overview', () => {
       location: waiting,
     });
     expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['1']);
+  });
+});
+
+describe('the work behind a ledger, on its overview', () => {
+  test('says since when a webhook waits, how many are dead, what is sealed, and how far read models are', async () => {
+    const { pool } = running.service.service.core;
+    const shop = await running.service.createTenant();
+    const path = `/console/tenants/${shop.alias}/live`;
+    const idle = await get('vic', path);
+    expect(figures(idle, 'webhooks.oldest')).toEqual(['none']);
+    expect(figures(idle, 'webhooks.dead')).toEqual(['0']);
+    const insert = `insert into ledger.webhook_deliveries
+      (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, state, next_attempt_at, ended_at)
+      values ($1, $2, $3, 'none', $1, 'test', '{}', $4, $5, '2100-01-01', null)`;
+    const made = (mode: string, created: string, state: string): Promise<unknown> =>
+      pool.query(insert, [randomUUID(), shop.alias, mode, created, state]);
+    await made('live', '2026-03-02T00:00:00Z', 'PENDING');
+    await made('live', '2026-03-01T00:00:00Z', 'PENDING');
+    await made('live', '2026-02-01T00:00:00Z', 'DEAD');
+    await made('live', '2026-02-01T00:00:00Z', 'DELIVERED');
+    await made('test', '2026-01-01T00:00:00Z', 'PENDING');
+    await made('test', '2026-01-01T00:00:00Z', 'DEAD');
+    const page = await get('vic', path);
+    expect(figures(page, 'webhooks.oldest')).toEqual(['2026-03-01T00:00:00.000Z']);
+    expect(figures(page, 'webhooks.dead')).toEqual(['1']);
+    await pool.query('delete from ledger.webhook_deliveries where tenant = $1', [shop.alias]);
+    const before = Date.now();
+    const sealed = async (): Promise<string> => figures(await get('vic', path), 'sealed')[0] ?? '';
+    await eventually(async () => Date.parse(await sealed()) >= before);
+    const caughtUp = async (): Promise<boolean> =>
+      figures(await get('vic', path), 'lag.events')[0] === '0';
+    await eventually(caughtUp);
+    expect(figures(await get('vic', path), 'lag.seconds')).toEqual(['0']);
   });
 });
 
