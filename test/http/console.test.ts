@@ -43,7 +43,10 @@ beforeAll(async () => {
     entries.push(entry);
   }
   await writeOperators(entries);
-  running = await startWithStores({ OPERATORS_FILE: join(folder, 'operators.json') });
+  running = await startWithStores({
+    OPERATORS_FILE: join(folder, 'operators.json'),
+    CONSOLE_PATTERNS: 'on',
+  });
   tenant = await running.service.createTenant();
   for (const name of NAMES) cookies.set(name, await signedIn(name));
 });
@@ -153,6 +156,8 @@ async function rewarded(amount: number): Promise<Person> {
 const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/console': ['fay', 'flo', 'sam', 'vic'],
   '/console/projections': ['fay', 'flo', 'sam'],
+  '/console/runs': ['fay', 'flo', 'sam'],
+  '/console/patterns': ['fay', 'flo', 'sam', 'vic'],
   '': ['fay', 'flo', 'sam', 'vic'],
   '/statement': ['fay', 'flo', 'vic'],
   '/replay': ['fay', 'flo'],
@@ -239,6 +244,7 @@ describe('who may see a page', () => {
         'POST /console/session',
         'POST /console/session/end',
         'GET /console/runs/{run}',
+        'GET /console/runs/{run}/progress',
         'POST /console/runs/{run}/cancel',
         `GET ${ofPage('/accounts/{account}')}`,
       ].sort(),
@@ -492,6 +498,25 @@ describe('finance', () => {
     expect(Number(figures(page, 'events')[0])).toBeGreaterThan(3);
     // Another operator's run is not shown.
     expect((await get('flo', location ?? '')).text).toContain('not known');
+  });
+
+  test('a run has a page that shows how it ended and leads to its result, for its operator alone', async () => {
+    const { location } = await post('fay', ofTenant('/replay'), {});
+    await ended('fay', location ?? '');
+    const path = `/console/runs/${new URLSearchParams(location?.split('?')[1]).get('run')}`;
+    const page = await get('fay', path);
+    expect(figures(page, 'progress')).toEqual(['done']);
+    const links = page.text.replaceAll('&#x3D;', '=');
+    expect(links).toContain(`<a href="${location}">See the result</a>`);
+    expect((await get('fay', '/console/runs')).text).toContain(`<a href="${path}">`);
+    expect(JSON.parse((await get('fay', `${path}/progress`)).text)).toMatchObject({
+      state: 'done',
+      text: 'done',
+      pace: '',
+    });
+    for (const one of [path, `${path}/progress`])
+      expect((await get('flo', one)).text).toContain('There is no such run');
+    expect((await get('flo', '/console/runs')).text).not.toContain(path);
   });
 
   test('a reconciliation finds what a file of balances says otherwise', async () => {
@@ -1082,4 +1107,14 @@ describe('the settings of a tenant', () => {
     expect((await post('sam', path, { action: 'resume' })).status).toBe(303);
     expect((await get('sam', path)).text).not.toContain('unpaid');
   });
+});
+
+test('the page of patterns has each component, and its table is sorted by its heads', async () => {
+  const page = await get('vic', '/console/patterns?sort=amount');
+  expect(figures(page, 'progress')).toEqual(['replaying: 1200 of 4800', 'done']);
+  expect(page.text).toContain('40 a second, 90 s left');
+  expect(page.text).toContain('aria-sort="ascending"');
+  expect(page.text.indexOf('&lt;b&gt;Bob')).toBeLessThan(page.text.indexOf('Ann Lee'));
+  for (const part of ['problem', 'done', 'empty', 'figures', 'plot', 'scroll', 'fields', 'history'])
+    expect(page.text).toContain(`class="${part}"`);
 });

@@ -20,16 +20,18 @@ export const CONSOLE_SCRIPT = `'use strict';
   const SAMPLES_MAX = 150;
   const follow = async (run) => {
     const figure = run.querySelector('[data-figure=progress]');
+    const pace = run.querySelector('[data-pace]');
     const bar = run.querySelector('progress');
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const answer = await fetch(run.dataset.run).catch(() => undefined);
       if (answer === undefined || answer.status === 503) continue;
       if (!answer.ok || answer.redirected) return location.reload();
-      const { state, text, done, total } = await answer.json();
+      const { state, text, pace: rate, done, total } = await answer.json();
       if (state !== 'running') return location.reload();
       figure.textContent = text;
       figure.dataset.value = text;
+      pace.textContent = rate;
       if (total) { bar.max = total; bar.value = done; }
     }
   };
@@ -76,10 +78,12 @@ export const CONSOLE_SCRIPT = `'use strict';
   };
   for (const part of document.querySelectorAll('[data-live]')) void keepLive(part);
 
-  const PLACES = { t: '/console', p: '/console/projections', o: '', s: '/statement', r: '/replay',
+  const PLACES = { t: '/console', p: '/console/projections', u: '/console/runs',
+    o: '', s: '/statement', r: '/replay',
     c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports',
     i: '/mails', k: '/settings', f: '/program', l: '/theme' };
-  const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g o', 'overview'],
+  const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g u', 'your runs'],
+    ['g o', 'overview'],
     ['g s', 'statement'], ['g r', 'replay'], ['g c', 'corrections'], ['g m', 'months'],
     ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'],
     ['g i', 'mails'], ['g k', 'keys and settings'], ['g f', 'program file'], ['g l', 'looks: theme'],
