@@ -622,8 +622,13 @@ describe('tables are in the order of their address', () => {
     const { accountId: account, userId: user } = await rewarded(1_000);
     for (const amount of ['-31', '-33', '-32'])
       await post('fay', ofTenant('/corrections'), {
-        ...{ action: 'propose', key: personal('k'), account, user, unit: 'CENTS' },
-        ...{ amount, reason: `by ${amount}` },
+        action: 'propose',
+        key: personal('k'),
+        account,
+        user,
+        unit: 'CENTS',
+        amount,
+        reason: `by ${amount}`,
       });
     const reasons = ['by -33', 'by -32', 'by -31'];
     const waiting = (query: string) => get('flo', ofTenant(`/corrections${query}`));
