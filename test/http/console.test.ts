@@ -43,7 +43,10 @@ beforeAll(async () => {
     entries.push(entry);
   }
   await writeOperators(entries);
-  running = await startWithStores({ OPERATORS_FILE: join(folder, 'operators.json') });
+  running = await startWithStores({
+    OPERATORS_FILE: join(folder, 'operators.json'),
+    CONSOLE_PATTERNS: 'on',
+  });
   tenant = await running.service.createTenant();
   for (const name of NAMES) cookies.set(name, await signedIn(name));
 });
@@ -153,6 +156,8 @@ async function rewarded(amount: number): Promise<Person> {
 const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/console': ['fay', 'flo', 'sam', 'vic'],
   '/console/projections': ['fay', 'flo', 'sam'],
+  '/console/runs': ['fay', 'flo', 'sam'],
+  '/console/patterns': ['fay', 'flo', 'sam', 'vic'],
   '': ['fay', 'flo', 'sam', 'vic'],
   '/statement': ['fay', 'flo', 'vic'],
   '/replay': ['fay', 'flo'],
@@ -239,6 +244,7 @@ describe('who may see a page', () => {
         'POST /console/session',
         'POST /console/session/end',
         'GET /console/runs/{run}',
+        'GET /console/runs/{run}/progress',
         'POST /console/runs/{run}/cancel',
         `GET ${ofPage('/accounts/{account}')}`,
       ].sort(),
@@ -494,6 +500,25 @@ describe('finance', () => {
     expect((await get('flo', location ?? '')).text).toContain('not known');
   });
 
+  test('a run has a page that shows how it ended and leads to its result, for its operator alone', async () => {
+    const { location } = await post('fay', ofTenant('/replay'), {});
+    await ended('fay', location ?? '');
+    const path = `/console/runs/${new URLSearchParams(location?.split('?')[1]).get('run')}`;
+    const page = await get('fay', path);
+    expect(figures(page, 'progress')).toEqual(['done']);
+    const links = page.text.replaceAll('&#x3D;', '=');
+    expect(links).toContain(`<a href="${location}">See the result</a>`);
+    expect((await get('fay', '/console/runs')).text).toContain(`<a href="${path}">`);
+    expect(JSON.parse((await get('fay', `${path}/progress`)).text)).toMatchObject({
+      state: 'done',
+      text: 'done',
+      pace: '',
+    });
+    for (const one of [path, `${path}/progress`])
+      expect((await get('flo', one)).text).toContain('There is no such run');
+    expect((await get('flo', '/console/runs')).text).not.toContain(path);
+  });
+
   test('a reconciliation finds what a file of balances says otherwise', async () => {
     const { accountId } = await rewarded(700);
     const balances = `account,unit,balance\n${accountId},CENTS,650\n`;
@@ -682,6 +707,7 @@ describe('the overview', () => {
     expect(figures(page, 'outstanding:CENTS')).toEqual(['250']);
     expect(figures(page, 'redeemed:CENTS')).toEqual(['0']);
     expect(page.text).toContain('aria-label="Outstanding CENTS over time"');
+    expect(page.text).toContain(`data-live="${path}"`);
     const waiting = `${path}/moderation?waiting=referrer`;
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
     const queue = await get('sam', waiting);
@@ -694,6 +720,39 @@ describe('the overview', () => {
       location: waiting,
     });
     expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['1']);
+  });
+});
+
+describe('the work behind a ledger, on its overview', () => {
+  test('says since when a webhook waits, how many are dead, what is sealed, and how far read models are', async () => {
+    const { pool } = running.service.service.core;
+    const shop = await running.service.createTenant();
+    const path = `/console/tenants/${shop.alias}/live`;
+    const idle = await get('vic', path);
+    expect(figures(idle, 'webhooks.oldest')).toEqual(['none']);
+    expect(figures(idle, 'webhooks.dead')).toEqual(['0']);
+    const insert = `insert into ledger.webhook_deliveries
+      (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, state, next_attempt_at, ended_at)
+      values ($1, $2, $3, 'none', $1, 'test', '{}', $4, $5, '2100-01-01', null)`;
+    const made = (mode: string, created: string, state: string): Promise<unknown> =>
+      pool.query(insert, [randomUUID(), shop.alias, mode, created, state]);
+    await made('live', '2026-03-02T00:00:00Z', 'PENDING');
+    await made('live', '2026-03-01T00:00:00Z', 'PENDING');
+    await made('live', '2026-02-01T00:00:00Z', 'DEAD');
+    await made('live', '2026-02-01T00:00:00Z', 'DELIVERED');
+    await made('test', '2026-01-01T00:00:00Z', 'PENDING');
+    await made('test', '2026-01-01T00:00:00Z', 'DEAD');
+    const page = await get('vic', path);
+    expect(figures(page, 'webhooks.oldest')).toEqual(['2026-03-01T00:00:00.000Z']);
+    expect(figures(page, 'webhooks.dead')).toEqual(['1']);
+    await pool.query('delete from ledger.webhook_deliveries where tenant = $1', [shop.alias]);
+    const before = Date.now();
+    const sealed = async (): Promise<string> => figures(await get('vic', path), 'sealed')[0] ?? '';
+    await eventually(async () => Date.parse(await sealed()) >= before);
+    const caughtUp = async (): Promise<boolean> =>
+      figures(await get('vic', path), 'lag.events')[0] === '0';
+    await eventually(caughtUp);
+    expect(figures(await get('vic', path), 'lag.seconds')).toEqual(['0']);
   });
 });
 
@@ -952,4 +1011,14 @@ describe('the settings of a tenant', () => {
     expect((await post('sam', path, { action: 'resume' })).status).toBe(303);
     expect((await get('sam', path)).text).not.toContain('unpaid');
   });
+});
+
+test('the page of patterns has each component, and its table is sorted by its heads', async () => {
+  const page = await get('vic', '/console/patterns?sort=amount');
+  expect(figures(page, 'progress')).toEqual(['replaying: 1200 of 4800', 'done']);
+  expect(page.text).toContain('40 a second, 90 s left');
+  expect(page.text).toContain('aria-sort="ascending"');
+  expect(page.text.indexOf('&lt;b&gt;Bob')).toBeLessThan(page.text.indexOf('Ann Lee'));
+  for (const part of ['problem', 'done', 'empty', 'figures', 'plot', 'scroll', 'fields', 'history'])
+    expect(page.text).toContain(`class="${part}"`);
 });
