@@ -1,8 +1,12 @@
-import { sql } from 'kysely';
+import { sql, type Expression } from 'kysely';
 import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { Scope } from '../../src/domain/scope.js';
 import type { LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { CreditItemRow, DailyCountRow, DailyCreditRow } from './table.js';
+
+/** Earlier days are summed up in Postgres: an answer has a row for each of these and unit. */
+export const DAYS_MAX = 91;
+const DAY_MS = 86_400_000;
 
 /** A unit is any text: a page with thousands of them would hold up everybody. */
 export const UNITS_MAX = 50;
@@ -21,7 +25,10 @@ export interface UnitFigures {
   readonly redeemed: bigint;
   /** What all accounts could spend at the given time. */
   readonly outstanding: bigint;
-  /** What was outstanding at the end of each day that changed it, in order; `YYYY-MM-DD`, UTC. */
+  /**
+   * What was outstanding at the end of each day that changed it, in order; `YYYY-MM-DD`, UTC. Of
+   * the last `DAYS_MAX` days; all that was before counts as the day before them.
+   */
   readonly days: readonly { readonly day: string; readonly outstanding: bigint }[];
 }
 
@@ -38,11 +45,12 @@ export class DailyFigureQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
   /** @param now epoch milliseconds: a date that has passed counts, also before its event. */
+  // eslint-disable-next-line max-lines-per-function -- one statement
   async upTo({ tenant, mode }: Scope, now: number): Promise<DailyFigures> {
     const found = await this.reads.first({
       name: 'daily-figures',
       prepared: true,
-      values: { tenant, mode, now },
+      values: { tenant, mode, now, before: dayOf(now, -DAYS_MAX - 1) },
       build: (rm, given, gone) =>
         rm.selectNoFrom((eb) => {
           const counts = eb
@@ -64,12 +72,17 @@ export class DailyFigureQueries {
             .limit(UNITS_MAX);
           const credit = eb
             .selectFrom('daily_credit')
-            .select(['day', 'unit_key', 'unit', 'issued'])
-            .select(['redeemed', 'expired', 'cancelled', 'restored'])
+            .select((row) => [
+              sql<string>`greatest(${row.ref('day')}, ${given.before})`.as('day'),
+              'unit_key',
+              sql<string>`(array_agg(${row.ref('unit')} order by ${row.ref('day')}))[1]`.as('unit'),
+            ])
+            .select((row) => AMOUNTS.map((column) => sumOf(row.ref(column)).as(column)))
             .where('tenant', '=', given.tenant)
             .where('mode', '=', given.mode)
             .where('unit_key', 'in', mostUsed)
-            .orderBy('day');
+            .groupBy([sql`1`, 'unit_key'])
+            .orderBy(sql`1`);
           // Of a date that no event records yet, and only of people who are not forgotten.
           const due = eb
             .selectFrom('credit_items')
@@ -126,6 +139,14 @@ function unitsOf(
     return { unit: ofUnit[0]?.unit ?? key, issued, redeemed, outstanding, days };
   });
 }
+
+const AMOUNTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
+
+/** Of amounts beyond 2^53. */
+const sumOf = (amount: Expression<string>) => sql<string>`sum(${amount}::numeric)::text`;
+
+const dayOf = (now: number, days: number): string =>
+  new Date(now + days * DAY_MS).toISOString().slice(0, 10);
 
 const grownBy = ({ issued, redeemed, expired, cancelled, restored }: CreditOfDay): bigint =>
   BigInt(issued) - BigInt(redeemed) - BigInt(expired) - BigInt(cancelled) + BigInt(restored);

@@ -557,6 +557,29 @@ describe('the queries of rewards and balances', () => {
     });
   });
 
+  test('what is outstanding has a figure for each of the last days, and one for all before', async () => {
+    const day = 86_400_000;
+    const at = (days: number): number => days * day + 1;
+    const events = [0, 5, 8, 9, 100].map((days, index) =>
+      rewardGranted(`w${index}`, ann, credit(10 ** index), { at: at(days) }),
+    );
+    await given(...events);
+    const figuresOn = async (days: number) => (await projected.days().upTo(scope, at(days))).units;
+    expect(await figuresOn(100)).toEqual([
+      {
+        unit: 'CENTS',
+        issued: 11_111n,
+        redeemed: 0n,
+        outstanding: 11_111n,
+        days: [
+          { day: '1970-01-09', outstanding: 111n },
+          { day: '1970-01-10', outstanding: 1_111n },
+          { day: '1970-04-11', outstanding: 11_111n },
+        ],
+      },
+    ]);
+  });
+
   test('of many units the fifty that moved on most days have figures', async () => {
     const day = 86_400_000;
     await given(
