@@ -555,7 +555,7 @@ export const PLANTS: readonly Plant[] = [
     scenario: 'payments',
     fault: 'a call is made without a look for what an earlier one did',
     file: 'src/payments/outgoing/reward-push.js',
-    find: 'if (pushed.push > 1 && isKeyKnown)',
+    find: 'if (isLookedFor && isKeyKnown)',
     replace: 'if (true)',
   },
   {
@@ -563,9 +563,9 @@ export const PLANTS: readonly Plant[] = [
     scenario: 'payments',
     fault: 'a reward is recorded as paid before the provider is called',
     file: 'src/payments/outgoing/reward-push.js',
-    find: 'const made = await this.madeBefore(reward, pushed);',
+    find: 'const made = await this.madeBefore(reward, pushed, isNew);',
     replace:
-      "const made = await this.madeBefore(reward, pushed); if (isNew) await this.succeed(reward, push, '');",
+      "const made = await this.madeBefore(reward, pushed, isNew); if (isNew) await this.succeed(reward, push, '');",
   },
   {
     name: 'provider-event-recorded-again',
