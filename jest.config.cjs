@@ -53,6 +53,7 @@ module.exports = {
   workerIdleMemoryLimit: '1GB',
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/test/support/long-files-first.cjs',
   reporters: ['default', '<rootDir>/test/support/contract-reporter.cjs'],
   projects: [
     {

@@ -13,7 +13,7 @@ import type { AccountCommandEnvelope, AccountOutcome } from './commands.js';
 import { deterministicId } from './deterministic-id.js';
 import { eventRewardId } from './event-reward-id.js';
 import { NeedResolver, type NeedSources } from './needs/need-resolver.js';
-import { TooBusy } from './one-at-a-time.js';
+import { TooBusy } from './waiting-lines.js';
 import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, WaitAtAccount } from './processes/moderation-process.js';
 import type { Streams } from './streams.js';

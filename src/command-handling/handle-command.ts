@@ -21,12 +21,11 @@ import { isUnavailable } from '../postgres/database.js';
 import { deterministicId } from './deterministic-id.js';
 import { fold, emptyStream, heapAfter, type Folding } from './fold-stream.js';
 import type { HandledCommand } from './handled-commands.js';
-import { TooBusy } from './one-at-a-time.js';
 import { replay } from './replay.js';
 import type { Decide, Outcome } from './outcome.js';
 import { Asked, envelopeOf, needsLookUps, outcomeOf, Round } from './round.js';
 import { streamEndOf, RememberedStreams, StreamCache, type Folded } from './stream-cache.js';
-import { WaitingLines } from './waiting-lines.js';
+import { TooBusy, WaitingLines } from './waiting-lines.js';
 
 /** The loop of every command: load, fold, decide, append. Only this file handles revisions. */
 

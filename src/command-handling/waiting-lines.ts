@@ -1,5 +1,4 @@
 import { pause } from '../foundation/pause.js';
-import { TooBusy } from './one-at-a-time.js';
 
 /** Who waits for the turn of one key. */
 interface Line<T> {
@@ -63,6 +62,14 @@ export class WaitingLines<T> {
       else if (served.length > 1 && lengthOf(line) < served.length) await pause(0);
     }
     this.lines.delete(key);
+  }
+}
+
+/** The line is full. Nothing was changed. */
+export class TooBusy extends Error {
+  override readonly name = 'TooBusy';
+  constructor(message = 'too many commands wait for the same stream') {
+    super(message);
   }
 }
 

@@ -54,6 +54,8 @@ export interface Config {
   readonly masterKeyFile: string;
   /** Undefined: the operations interface is closed. */
   readonly operatorsFile: string | undefined;
+  /** Whether the console has the page with each of its components. */
+  readonly consolePatterns: boolean;
   /**
    * As configured, without a trailing slash; `publicUrlAt` computes the default once the port is
    * known.
@@ -249,6 +251,12 @@ const VARIABLES = {
     meaning:
       'File with who may call `/operations/…` and sign in to `/console`: a JSON list of names, roles (`finance`, `support`, `viewer`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. It counts as it is at each call; with a mode that lets others write it the service does not start, and later no key in it counts.',
   },
+  CONSOLE_PATTERNS: {
+    schema: z.enum(['on', 'off'], { error: 'must be on or off' }).default('off'),
+    default: '`off`',
+    meaning:
+      '`on`: `/console/patterns` shows every component of the console once, for who changes its pages. Leave it off in production.',
+  },
   PUBLIC_URL: {
     schema: webAddress().optional(),
     default: '`http://HOST:PORT`',
@@ -382,6 +390,7 @@ const environmentSchema = z.object({
   EVENT_STORE_NAMESPACE: VARIABLES.EVENT_STORE_NAMESPACE.schema,
   MASTER_KEY_FILE: VARIABLES.MASTER_KEY_FILE.schema,
   OPERATORS_FILE: VARIABLES.OPERATORS_FILE.schema,
+  CONSOLE_PATTERNS: VARIABLES.CONSOLE_PATTERNS.schema,
   PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
   ROLES: VARIABLES.ROLES.schema,
   LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
@@ -445,6 +454,7 @@ export function loadConfig(
     eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
     masterKeyFile: resolve(values.MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
     operatorsFile: values.OPERATORS_FILE === undefined ? undefined : resolve(values.OPERATORS_FILE),
+    consolePatterns: values.CONSOLE_PATTERNS === 'on',
     publicUrl: values.PUBLIC_URL,
     roles: values.ROLES,
     logLevel: values.LOG_LEVEL,

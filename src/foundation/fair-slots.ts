@@ -13,8 +13,13 @@ export interface SlotLimits {
   readonly slots: number;
   /** Slots of a group while others are there. */
   readonly perGroupMax: number;
-  /** Slots of a group that is alone. */
+  /** Slots of a group that is alone; it leaves the others to newcomers. */
   readonly aloneMax: number;
+  /**
+   * A group that is alone may have this many, beside the slots of newcomers, while that is what it
+   * ends in 10 ms: a newcomer meets that much work in progress. Default: `aloneMax`.
+   */
+  readonly quickMax?: number;
   /**
    * How long the past counts, in milliseconds; 0: it does not. A group that had a turn is still
    * there, and one that held more than an equal share on average has no more than that.
@@ -67,6 +72,27 @@ class Held {
     this.before = this.average();
     this.changedAt = elapsed();
     this.now += more;
+  }
+}
+
+/** As many milliseconds of its work as a newcomer may find before it. */
+const QUICK_MS = 10;
+
+/** How many of something there were in the past, the later ones with more weight. */
+class Counted {
+  private before = 0;
+  private at = elapsed();
+
+  constructor(private readonly pastMs: number) {}
+
+  now(): number {
+    if (this.pastMs === 0) return 0;
+    return this.before * Math.exp((this.at - elapsed()) / this.pastMs);
+  }
+
+  add(): void {
+    this.before = this.now() + 1;
+    this.at = elapsed();
   }
 }
 
@@ -156,10 +182,13 @@ class Member extends Sharer {
 
 class Group extends Sharer {
   readonly peers: Peers<Member>;
+  /** Its turns that ended. */
+  readonly ended: Counted;
 
   constructor(name: string, pastMs: number) {
     super(name, pastMs);
     this.peers = new Peers(pastMs, (member) => new Member(member, pastMs));
+    this.ended = new Counted(pastMs);
   }
 }
 
@@ -190,6 +219,8 @@ export class FairSlots {
   private readonly whole: Whole;
   /** Turns that count as busy, where that matters; those that began first come first. */
   private readonly young = new Set<Place>();
+  /** Slots that groups have beside those that are shared. */
+  private beside = 0;
   /** A look at those that wait is due. */
   private looksAgain = false;
 
@@ -202,7 +233,8 @@ export class FairSlots {
     const place = new Place(this, this.sharersOf(group, member), isPassing);
     this.queue(place);
     this.serve();
-    if (this.whole.waiting > this.limits.waitingMax) this.displaced(place.sharers)?.end();
+    if (this.whole.waiting + this.beside > this.limits.waitingMax)
+      this.displaced(place.sharers)?.end();
     return place;
   }
 
@@ -213,11 +245,10 @@ export class FairSlots {
 
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
-    const { held, waiting, peers } = this.whole;
-    const { slots, waitingMax } = this.limits;
-    if (waiting < waitingMax) return false;
+    const { waiting, peers } = this.whole;
+    if (waiting + this.beside < this.limits.waitingMax) return false;
     const group = peers.find(name);
-    if (held.now < slots && group.held.now < this.maxOf(group)) return false;
+    if (this.hasFree() && group.held.now < this.maxOf(group)) return false;
     const own = group.peers.find(member);
     return longest(peers.all(), group, 1) === group && longest(group.peers.all(), own, 1) === own;
   }
@@ -235,7 +266,8 @@ export class FairSlots {
   left(place: Place, state: State): void {
     const { group, member } = place.sharers;
     if (state === 'holding') {
-      this.count(place, 'held', -1);
+      this.hold(place, -1);
+      group.ended.add();
       this.isPast(place);
       const turnMs = elapsed() - place.heldSince;
       this.rest(group, this.whole, turnMs);
@@ -275,9 +307,25 @@ export class FairSlots {
     for (const one of [this.whole, group, member]) one[what].add(more);
   }
 
+  private hold(place: Place, more: 1 | -1): void {
+    const { group } = place.sharers;
+    const besideBefore = this.besideOf(group);
+    this.count(place, 'held', more);
+    this.beside += this.besideOf(group) - besideBefore;
+  }
+
+  private besideOf({ held }: Group): number {
+    return Math.max(0, held.now - this.limits.aloneMax);
+  }
+
+  /** A slot of those that are shared. */
+  private hasFree(): boolean {
+    return this.whole.held.now - this.beside < this.limits.slots;
+  }
+
   private serve(): void {
     this.age();
-    while (this.whole.held.now < this.limits.slots && this.whole.waiting > 0) {
+    while (this.whole.waiting > 0) {
       const next = this.next();
       if (next === undefined) break;
       this.begin(next);
@@ -302,9 +350,8 @@ export class FairSlots {
    * Nothing else may happen until then.
    */
   private serveOncePast(): void {
-    const { pastMs, slots } = this.limits;
-    const { waiting, held } = this.whole;
-    if (waiting === 0 || held.now >= slots || pastMs === 0 || this.looksAgain) return;
+    const { pastMs } = this.limits;
+    if (this.whole.waiting === 0 || pastMs === 0 || this.looksAgain || !this.hasFree()) return;
     this.looksAgain = true;
     const serve = (): void => {
       this.looksAgain = false;
@@ -322,6 +369,7 @@ export class FairSlots {
     for (const group of this.whole.peers.all()) {
       const { now } = group.held;
       if (group.waiting === 0 || now >= fewest || now >= this.maxOf(group)) continue;
+      if (now < this.limits.aloneMax && !this.hasFree()) continue;
       const first = this.nextOf(group);
       if (first !== undefined) [next, fewest] = [first, now];
     }
@@ -340,15 +388,21 @@ export class FairSlots {
   }
 
   private maxOf(group: Group): number {
-    const { slots, perGroupMax, aloneMax } = this.limits;
+    const { slots, perGroupMax } = this.limits;
     const others = this.whole.peers.othersThan(group);
-    if (others === 0) return aloneMax;
+    if (others === 0) return this.aloneMaxOf(group);
     if (group.resting > 0) return 0;
     if (this.isGreedy(group, this.whole))
       return Math.min(perGroupMax, 1 + group.held.now - group.busy.now);
     const share = slots / (others + 1);
     if (group.held.average() <= share) return perGroupMax;
     return Math.min(perGroupMax, Math.max(1, Math.floor(share)));
+  }
+
+  private aloneMaxOf({ ended }: Group): number {
+    const { aloneMax, quickMax = aloneMax, pastMs } = this.limits;
+    if (quickMax === aloneMax) return aloneMax;
+    return Math.max(aloneMax, Math.min(quickMax, (ended.now() * QUICK_MS) / pastMs));
   }
 
   /** It is busy with more than an equal share of what is at work, and that is not little. */
@@ -375,7 +429,7 @@ export class FairSlots {
     this.unqueue(place);
     group.peers.moveBehind(member);
     this.whole.peers.moveBehind(group);
-    this.count(place, 'held', 1);
+    this.hold(place, 1);
     place.begin();
     if (this.limits.restFrom === undefined) return;
     this.count(place, 'busy', 1);

@@ -34,6 +34,7 @@ import * as storeOperatorSessions from '../../migrations/0071_store_operator_ses
 import * as knowSinceWhenPaymentsWait from '../../migrations/0074_know_since_when_payments_wait.js';
 import * as recordOperationRuns from '../../migrations/0080_record_operation_runs.js';
 import * as notePeopleAndFullEndpoints from '../../migrations/0081_note_people_and_full_endpoints.js';
+import * as findDeadWebhooks from '../../migrations/0087_find_dead_webhooks.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -85,6 +86,7 @@ export const MIGRATIONS: Migrations = {
   '0074_know_since_when_payments_wait': knowSinceWhenPaymentsWait,
   '0080_record_operation_runs': recordOperationRuns,
   '0081_note_people_and_full_endpoints': notePeopleAndFullEndpoints,
+  '0087_find_dead_webhooks': findDeadWebhooks,
 };
 
 /** The names of the migrations of this release. */

@@ -41,6 +41,7 @@ import { ConsolePeriodsController } from '../http/console/pages/periods.controll
 import { ConsoleProjectionsController } from '../http/console/pages/projections.controller.js';
 import { ConsoleReconcileController } from '../http/console/pages/reconcile.controller.js';
 import { ConsoleReplayController } from '../http/console/pages/replay.controller.js';
+import { ConsolePatternsController } from '../http/console/pages/patterns.controller.js';
 import { ConsoleRunsController } from '../http/console/pages/runs.controller.js';
 import { ConsoleSessionsController } from '../http/console/pages/sessions.controller.js';
 import { ConsoleStatementController } from '../http/console/pages/statement.controller.js';
@@ -160,6 +161,8 @@ export interface ModuleParts {
   readonly mailFrom: () => string;
   /** Whether this process serves tenants; health and metrics are in every process. */
   readonly api: boolean;
+  /** Whether the console has the page with each of its components. */
+  readonly consolePatterns: boolean;
 }
 
 const TENANT_CONTROLLERS = [
@@ -239,6 +242,7 @@ export class AppModule {
         ...(parts.api
           ? [...TENANT_CONTROLLERS, ...OPERATOR_CONTROLLERS, ...CONSOLE_CONTROLLERS]
           : []),
+        ...(parts.api && parts.consolePatterns ? [ConsolePatternsController] : []),
         HealthController,
         MetricsController,
       ],

@@ -88,7 +88,8 @@ type OfOptions =
   | 'webhooks'
   | 'smtp'
   | 'mailFrom'
-  | 'failedCredentials';
+  | 'failedCredentials'
+  | 'consolePatterns';
 
 export interface ApplicationParts extends Omit<ModuleParts, OfOptions> {
   readonly stores: Stores;
@@ -145,6 +146,7 @@ export async function startApplication(
         perTenantMax: Math.ceil(config.requestsInFlightMax / 4),
       },
       api: config.roles.has('api'),
+      consolePatterns: config.consolePatterns,
       progress: {
         projectionsReach: (...awaited) => projections.waitFor(...awaited),
         projectionsHave: (...asked) => projections.have(...asked),

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Map } from 'immutable';
-import { OneAtATime, TooBusy } from '../../src/command-handling/one-at-a-time.js';
 import { enterWorld } from '../../src/foundation/world.js';
 import { credit } from '../support/account-events.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
+import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { accepted, aRequest, SharedLedger, type TestProcess } from './support/processes.js';
 import { ForgetfulLog } from './support/troubled-logs.js';
 
@@ -317,40 +317,4 @@ describe('commands that wait while an append of their stream fails', () => {
       'fulfilled',
     ]);
   });
-});
-
-it('the queue of a stream counts those who wait, not those whose turn has ended', async () => {
-  const queue = new OneAtATime(3);
-  const order: number[] = [];
-  const enter = (number: number) =>
-    queue.enter('a').then((endTurn) => {
-      order.push(number);
-      return endTurn;
-    });
-  const turns = [enter(0), enter(1), enter(2)];
-  await expect(queue.enter('a')).rejects.toThrow(TooBusy);
-  (await queue.enter('another'))();
-  for (let number = 0; number < 100; number++) {
-    (await turns[number]!)();
-    turns.push(enter(number + 3));
-    await expect(queue.enter('a')).rejects.toThrow(TooBusy);
-  }
-  for (const turn of turns.slice(100)) (await turn)();
-  expect(order).toEqual(turns.map((_, number) => number));
-  for (let turn = 0; turn < 10; turn++) (await queue.enter('a'))();
-});
-
-it('who goes first waits for the turn that runs, and for those who went first before', async () => {
-  const queue = new OneAtATime(9);
-  const order: string[] = [];
-  const enter = (name: string, goesFirst = false) =>
-    queue.enter('a', goesFirst).then((endTurn) => {
-      order.push(name);
-      endTurn();
-    });
-  const endFirst = await queue.enter('a');
-  const others = [enter('one'), enter('other'), enter('held', true), enter('held too', true)];
-  endFirst();
-  await Promise.all(others);
-  expect(order).toEqual(['held', 'held too', 'one', 'other']);
 });

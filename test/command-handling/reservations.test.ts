@@ -1,5 +1,5 @@
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
-import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { personal } from '../../src/domain/personal.js';
 import {
   accepted,

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
-import { WaitingLines } from '../../src/command-handling/waiting-lines.js';
+import { TooBusy, WaitingLines } from '../../src/command-handling/waiting-lines.js';
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import type { Outcome } from '../../src/command-handling/outcome.js';
 import type { Decision } from '../../src/domain/decision.js';

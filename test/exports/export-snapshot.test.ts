@@ -15,6 +15,7 @@ import {
   rewardGranted,
   userIdentified,
 } from '../support/account-events.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 import { partsOf, readCsv, readSheets, writtenFile } from './support/written-file.js';
@@ -173,9 +174,7 @@ test.each(['CSV', 'XLSX'] as const)(
       (error: unknown) => error,
     );
     await held.begun;
-    await projected.pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database() and xact_start is not null`,
-    );
+    await projected.pool.query(`${END_SESSIONS} and xact_start is not null`);
     held.open();
     expect(isUnavailable(await outcome)).toBe(true);
 

@@ -14,6 +14,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { scrub } from '../../src/privacy/scrub.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { readModelsToScrub } from '../support/read-models-to-scrub.js';
 import { ApiClient, path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
@@ -166,10 +167,7 @@ test('killed at each step of an erasure, the service completes it after its rest
   expect(await Promise.all(unanswered)).toStrictEqual([undefined, undefined]);
   // What the dead process had asked for is not carried out any more: a crash of the machine ends
   // its sessions, too.
-  await holder.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and application_name <> 'test'`,
-  );
+  await holder.query(`${END_SESSIONS} and application_name <> 'test'`);
   await holder.query('rollback');
   holder.release(true);
   await openGate(KEY_GATE);

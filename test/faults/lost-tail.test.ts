@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { auditLoss } from '../../src/operations/ledger/loss-acknowledgement.js';
 import { eventually } from '../support/embedded.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import type { Json } from '../support/api-client.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
@@ -181,9 +182,7 @@ it('a loss is noticed when every connection breaks and the log is filled again a
   await tenant.live.post(`/rewards${one.at}`, CREDIT);
   expect(await available(one.accountId)).toBe(800);
   await loseTail(sql, kept);
-  await sql.query(
-    'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
-  );
+  await sql.query(END_SESSIONS);
   await eventually(
     async () => (await tenant.live.post(`/rewards${other.at}`, CREDIT)).status === 201,
   );

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { eventually } from '../support/embedded.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import {
   createStores,
   personal,
@@ -31,9 +32,7 @@ async function setReadOnly(on: boolean): Promise<void> {
     await client.query(
       `alter database "${client.database ?? ''}" set default_transaction_read_only = ${on ? 'on' : 'off'}`,
     );
-    await client.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    );
+    await client.query(END_SESSIONS);
   } finally {
     await client.end();
   }

@@ -43,7 +43,10 @@ beforeAll(async () => {
     entries.push(entry);
   }
   await writeOperators(entries);
-  running = await startWithStores({ OPERATORS_FILE: join(folder, 'operators.json') });
+  running = await startWithStores({
+    OPERATORS_FILE: join(folder, 'operators.json'),
+    CONSOLE_PATTERNS: 'on',
+  });
   tenant = await running.service.createTenant();
   for (const name of NAMES) cookies.set(name, await signedIn(name));
 });
@@ -153,6 +156,8 @@ async function rewarded(amount: number): Promise<Person> {
 const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/console': ['fay', 'flo', 'sam', 'vic'],
   '/console/projections': ['fay', 'flo', 'sam'],
+  '/console/runs': ['fay', 'flo', 'sam'],
+  '/console/patterns': ['fay', 'flo', 'sam', 'vic'],
   '': ['fay', 'flo', 'sam', 'vic'],
   '/statement': ['fay', 'flo', 'vic'],
   '/replay': ['fay', 'flo'],
@@ -239,6 +244,7 @@ describe('who may see a page', () => {
         'POST /console/session',
         'POST /console/session/end',
         'GET /console/runs/{run}',
+        'GET /console/runs/{run}/progress',
         'POST /console/runs/{run}/cancel',
         `GET ${ofPage('/accounts/{account}')}`,
       ].sort(),
@@ -494,6 +500,25 @@ describe('finance', () => {
     expect((await get('flo', location ?? '')).text).toContain('not known');
   });
 
+  test('a run has a page that shows how it ended and leads to its result, for its operator alone', async () => {
+    const { location } = await post('fay', ofTenant('/replay'), {});
+    await ended('fay', location ?? '');
+    const path = `/console/runs/${new URLSearchParams(location?.split('?')[1]).get('run')}`;
+    const page = await get('fay', path);
+    expect(figures(page, 'progress')).toEqual(['done']);
+    const links = page.text.replaceAll('&#x3D;', '=');
+    expect(links).toContain(`<a href="${location}">See the result</a>`);
+    expect((await get('fay', '/console/runs')).text).toContain(`<a href="${path}">`);
+    expect(JSON.parse((await get('fay', `${path}/progress`)).text)).toMatchObject({
+      state: 'done',
+      text: 'done',
+      pace: '',
+    });
+    for (const one of [path, `${path}/progress`])
+      expect((await get('flo', one)).text).toContain('There is no such run');
+    expect((await get('flo', '/console/runs')).text).not.toContain(path);
+  });
+
   test('a reconciliation finds what a file of balances says otherwise', async () => {
     const { accountId } = await rewarded(700);
     const balances = `account,unit,balance\n${accountId},CENTS,650\n`;
@@ -556,6 +581,77 @@ describe('finance', () => {
   });
 });
 
+describe('tables are in the order of their address', () => {
+  const shownIn = ({ text }: Page, texts: readonly string[]): readonly string[] =>
+    [...texts].sort((one, other) => text.indexOf(one) - text.indexOf(other));
+
+  test('the lines of a statement, between its opening and its closing', async () => {
+    const { accountId, userId } = await rewarded(300);
+    for (const assignedCredit of [20, 1_000])
+      await sent(`/rewards/account/${accountId}/user/${userId}`, {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit,
+      });
+    const path = `${ofTenant('/statement')}?account=${accountId}`;
+    const amounts = async (order: string) => figures(await get('fay', path + order), 'line.amount');
+    expect(await amounts('')).toEqual(['300', '20', '1000']);
+    expect(await amounts('&sort=amount&dir=asc')).toEqual(['20', '300', '1000']);
+    expect(await amounts('&sort=amount&dir=desc')).toEqual(['1000', '300', '20']);
+    const sorted = await get('fay', `${path}&sort=amount&dir=desc`);
+    expect(figures(sorted, 'closing:CENTS')).toEqual(['1320']);
+    expect(sorted.text).toContain('aria-sort="descending"');
+  });
+
+  test('people of an account', async () => {
+    const accountId = personal('a');
+    await onTrial(accountId);
+    for (const firstName of ['Qmia', 'Qada', 'Qzoe'])
+      await sent('/user', { id: personal('u'), accountId, firstName });
+    const path = ofTenant(`/accounts/${accountId}`);
+    const names = ['Qada', 'Qmia', 'Qzoe'];
+    const cells = names.map((name) => `<td>${name}</td>`);
+    const order = async (query: string): Promise<string> =>
+      shownIn(await get('sam', path + query), cells).join();
+    expect(await order('')).toBe([cells[1], cells[0], cells[2]].join());
+    expect(await order('?sort=people.name&dir=asc')).toBe(cells.join());
+    expect(await order('?sort=people.name&dir=desc')).toBe([...cells].reverse().join());
+  });
+
+  test('proposals and closed months', async () => {
+    const { accountId: account, userId: user } = await rewarded(1_000);
+    for (const amount of ['-31', '-33', '-32'])
+      await post('fay', ofTenant('/corrections'), {
+        action: 'propose',
+        key: personal('k'),
+        account,
+        user,
+        unit: 'CENTS',
+        amount,
+        reason: `by ${amount}`,
+      });
+    const reasons = ['by -33', 'by -32', 'by -31'];
+    const waiting = (query: string) => get('flo', ofTenant(`/corrections${query}`));
+    expect(shownIn(await waiting('?sort=amount&dir=asc'), reasons)).toEqual(reasons);
+    expect(shownIn(await waiting('?sort=amount&dir=desc'), reasons)).toEqual(reasons.toReversed());
+    const months = ['2023-01', '2023-02'].map((period) => `Reopen ${period}`);
+    for (const period of ['2023-01', '2023-02'])
+      await post('fay', ofTenant('/periods'), { action: 'close', period, comment: 'looked at' });
+    const closed = (query: string) => get('fay', ofTenant(`/periods${query}`));
+    expect(shownIn(await closed(''), months)).toEqual(months.toReversed());
+    expect(shownIn(await closed('?sort=month&dir=asc'), months)).toEqual(months);
+  });
+
+  test.each<[string, Name, string]>([
+    ['/moderation?waiting=referrer', 'sam', 'Nothing waits'],
+    ['/webhooks', 'sam', 'No endpoint is subscribed'],
+  ])('%s says so when it has none to sort', async (page, who, empty) => {
+    const sorted = await get(who, `${ofTenant(page)}${page.includes('?') ? '&' : '?'}sort=state`);
+    expect(sorted).toMatchObject({ status: 200 });
+    expect(sorted.text).toContain(empty);
+  });
+});
+
 describe('an account', () => {
   test('its page shows people, credit and history to staff, and nobody to viewers', async () => {
     const { accountId, userId, firstName } = await rewarded(900);
@@ -608,6 +704,21 @@ describe('an account', () => {
     expect(last.text).not.toContain('Older events');
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['1021']);
+  });
+
+  test('its page lists the newest 200 people, and says how many there are', async () => {
+    const accountId = personal('a');
+    await onTrial(accountId);
+    const join = (): Promise<void> =>
+      sent('/user', { id: personal('u'), accountId, firstName: 'Crowd' });
+    const oldest = { id: personal('u'), accountId, firstName: 'Oldest' };
+    await sent('/user', oldest);
+    for (let joined = 0; joined < 200; joined += 50)
+      await Promise.all(Array.from({ length: 50 }, join));
+    const { text } = await get('sam', ofTenant(`/accounts/${accountId}`));
+    expect(text.split('<td>Crowd</td>')).toHaveLength(201);
+    expect(text).not.toContain('<td>Oldest</td>');
+    expect(text).toContain('The newest of 201.');
   });
 
   test('values of people are text', async () => {
@@ -682,10 +793,18 @@ describe('the overview', () => {
     expect(figures(page, 'outstanding:CENTS')).toEqual(['250']);
     expect(figures(page, 'redeemed:CENTS')).toEqual(['0']);
     expect(page.text).toContain('aria-label="Outstanding CENTS over time"');
+    expect(page.text).toContain(`data-live="${path}"`);
     const waiting = `${path}/moderation?waiting=referrer`;
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
     const queue = await get('sam', waiting);
     expect(figures(queue, 'referrals.pending')).toEqual(['2']);
+    const byStart = (dir: string): Promise<Page> =>
+      get('sam', `${waiting}&sort=started&dir=${dir}`);
+    const startedAt = ({ text }: Page): string[] =>
+      [...text.matchAll(/datetime="([^"]*)"/g)].map(([, at = '']) => at);
+    const oldestFirst = startedAt(await byStart('asc'));
+    expect(oldestFirst).toEqual([...oldestFirst].sort());
+    expect(startedAt(await byStart('desc'))).toEqual(oldestFirst.toReversed());
     const [, referral = ''] = /name="referral" value="([^"]*)"/.exec(queue.text) ?? [];
     const decided = { referral, side: 'REFERRER', action: 'APPROVED' };
     const sent = { ...decided, waiting: hiddenIn(queue, 'waiting') };
@@ -694,6 +813,39 @@ describe('the overview', () => {
       location: waiting,
     });
     expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['1']);
+  });
+});
+
+describe('the work behind a ledger, on its overview', () => {
+  test('says since when a webhook waits, how many are dead, what is sealed, and how far read models are', async () => {
+    const { pool } = running.service.service.core;
+    const shop = await running.service.createTenant();
+    const path = `/console/tenants/${shop.alias}/live`;
+    const idle = await get('vic', path);
+    expect(figures(idle, 'webhooks.oldest')).toEqual(['none']);
+    expect(figures(idle, 'webhooks.dead')).toEqual(['0']);
+    const insert = `insert into ledger.webhook_deliveries
+      (id, tenant, mode, endpoint_id, webhook_id, type, subject, created, state, next_attempt_at, ended_at)
+      values ($1, $2, $3, 'none', $1, 'test', '{}', $4, $5, '2100-01-01', null)`;
+    const made = (mode: string, created: string, state: string): Promise<unknown> =>
+      pool.query(insert, [randomUUID(), shop.alias, mode, created, state]);
+    await made('live', '2026-03-02T00:00:00Z', 'PENDING');
+    await made('live', '2026-03-01T00:00:00Z', 'PENDING');
+    await made('live', '2026-02-01T00:00:00Z', 'DEAD');
+    await made('live', '2026-02-01T00:00:00Z', 'DELIVERED');
+    await made('test', '2026-01-01T00:00:00Z', 'PENDING');
+    await made('test', '2026-01-01T00:00:00Z', 'DEAD');
+    const page = await get('vic', path);
+    expect(figures(page, 'webhooks.oldest')).toEqual(['2026-03-01T00:00:00.000Z']);
+    expect(figures(page, 'webhooks.dead')).toEqual(['1']);
+    await pool.query('delete from ledger.webhook_deliveries where tenant = $1', [shop.alias]);
+    const before = Date.now();
+    const sealed = async (): Promise<string> => figures(await get('vic', path), 'sealed')[0] ?? '';
+    await eventually(async () => Date.parse(await sealed()) >= before);
+    const caughtUp = async (): Promise<boolean> =>
+      figures(await get('vic', path), 'lag.events')[0] === '0';
+    await eventually(caughtUp);
+    expect(figures(await get('vic', path), 'lag.seconds')).toEqual(['0']);
   });
 });
 
@@ -723,14 +875,22 @@ describe('support', () => {
   });
 
   test('a projection is rebuilt, compared, swapped in after a typed confirmation, and rolled back', async () => {
+    let compared = '';
     const act = async (action: string, confirmed = ''): Promise<Page> => {
       const fields = { action, projection: 'rewards', confirmed };
       const { status, location, text } = await post('sam', '/console/projections', fields);
       if (status !== 303) throw new Error(text);
+      if (action === 'diff') compared = location ?? '';
       return ended('sam', location ?? '');
     };
     expect(figures(await act('rebuild'), 'progress')).toEqual(['done']);
-    expect(figures(await act('diff'), 'differences')).toEqual(['0']);
+    const diff = await act('diff');
+    expect(figures(diff, 'differences')).toEqual(['0']);
+    const [, run = ''] = /[?&]run=([0-9a-f-]+)/.exec(compared) ?? [];
+    const csv = await get('sam', `/console/projections?run=${run}&format=csv`);
+    expect(csv.headers.get('content-type')).toContain('text/csv');
+    expect(csv.text).toBe('table,kind,row,column,live,new\r\n');
+    expect((await get('fay', `/console/projections?run=${run}&format=csv`)).status).toBe(404);
     await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
     expect(figures(await act('swap', 'rewards'), 'generation:rewards')).toEqual(['2']);
     expect(figures(await act('rollback', 'rewards'), 'generation:rewards')).toEqual(['1']);
@@ -952,4 +1112,14 @@ describe('the settings of a tenant', () => {
     expect((await post('sam', path, { action: 'resume' })).status).toBe(303);
     expect((await get('sam', path)).text).not.toContain('unpaid');
   });
+});
+
+test('the page of patterns has each component, and its table is sorted by its heads', async () => {
+  const page = await get('vic', '/console/patterns?sort=amount');
+  expect(figures(page, 'progress')).toEqual(['replaying: 1200 of 4800', 'done']);
+  expect(page.text).toContain('40 a second, 90 s left');
+  expect(page.text).toContain('aria-sort="ascending"');
+  expect(page.text.indexOf('&lt;b&gt;Bob')).toBeLessThan(page.text.indexOf('Ann Lee'));
+  for (const part of ['problem', 'done', 'empty', 'figures', 'plot', 'scroll', 'fields', 'history'])
+    expect(page.text).toContain(`class="${part}"`);
 });

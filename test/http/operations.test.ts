@@ -134,6 +134,10 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/ledger/{tenant}/verification': ['finance'],
 };
 
+test('the console has no page of patterns unless it is switched on', async () => {
+  expect((await fetch(`${running.service.origin}/console/patterns`)).status).toBe(404);
+});
+
 test('every route for operators is in the table', () => {
   const known = knownRoutes(running.service).filter((route) => route.includes(' /operations'));
   expect(Object.keys(ROUTES).sort()).toEqual([...known].sort());

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { TooBusy } from '../../src/command-handling/one-at-a-time.js';
+import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';

@@ -5,6 +5,7 @@ import { KeptConnection } from '../../src/postgres/kept-connection.js';
 import { announceTenant, listenForTenants } from '../../src/postgres/tenant-announcements.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
 
 let database: TestDatabase;
@@ -68,8 +69,7 @@ it('is opened again when the line has fallen silent, without an error from eithe
 });
 
 describe('announcements', () => {
-  const BACKENDS = `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = 'listening'`;
+  const BACKENDS = `${END_SESSIONS} and application_name = 'listening'`;
 
   it.each([
     {

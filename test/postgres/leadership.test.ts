@@ -7,6 +7,7 @@ import {
 } from '../../src/postgres/leadership.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
 
 const SOON = { everyMs: 10, retryMs: { first: 1, max: 10 } };
@@ -80,11 +81,7 @@ class Candidate {
 
 const cutOff = async (application: string): Promise<void> => {
   const pool = openPool({ url: database.url, max: 1, applicationName: 'test' });
-  await pool.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where application_name = $1 and datname = current_database()`,
-    [application],
-  );
+  await pool.query(`${END_SESSIONS} and application_name = $1`, [application]);
   await pool.end();
 };
 

@@ -144,6 +144,64 @@ describe('what was a moment ago', () => {
     expect(slots.begun).toHaveLength(6);
   });
 
+  describe('a group that is alone, and ends three turns a millisecond', () => {
+    const limits = {
+      slots: 12,
+      perGroupMax: 4,
+      aloneMax: 9,
+      quickMax: 20,
+      pastMs: 250,
+      waitingMax: 30,
+    };
+    let entered: number;
+
+    /** Enough wait at any time. */
+    async function quick(more: Partial<SlotLimits> = {}): Promise<Slots> {
+      const slots = new Slots({ ...limits, ...more });
+      entered = 0;
+      const enter = (count: number): Promise<void> =>
+        slots.enter(...Array.from({ length: count }, () => `a/x/${entered++}`));
+      await enter(33);
+      for (let ended = 0; ended < 3_000; ended += 3) {
+        now += 1;
+        await slots.end(...[0, 1, 2].map((n) => `a/x/${ended + n}`));
+        await enter(3);
+      }
+      return slots;
+    }
+    const atWork = ({ begun }: Slots): number => begun.length - 3_000;
+
+    test('has as many slots as it ends in 10 ms, and no more than may be', async () => {
+      expect(atWork(await quick({ quickMax: 40 }))).toBe(30);
+      expect(atWork(await quick())).toBe(20);
+      expect(atWork(await quick({ quickMax: 9 }))).toBe(9);
+    });
+
+    test('leaves newcomers theirs, and has none until it has no more than its part', async () => {
+      const slots = await quick();
+      await slots.enter('b/y/1', 'b/y/2', 'b/y/3', 'b/y/4', 'c/z/1');
+      expect(slots.begun.slice(3_020)).toEqual(['b/y/1', 'b/y/2', 'b/y/3']);
+      for (let n = 3_000; n < 3_016; n++) await slots.end(`a/x/${n}`);
+      expect(slots.begun.slice(3_023)).toEqual(['c/z/1', 'b/y/4']);
+    });
+
+    test('has no more than before once its turns take long', async () => {
+      const slots = await quick();
+      now += 500;
+      for (let n = 3_000; n < 3_011; n++) await slots.end(`a/x/${n}`);
+      expect(atWork(slots)).toBe(20);
+      await slots.end('a/x/3011');
+      expect(atWork(slots)).toBe(21);
+    });
+
+    test('has with those that wait no more than before', async () => {
+      const slots = await quick();
+      for (let n = 0; n < 20; n++) await slots.enter(`a/x/${entered++}`);
+      // 39 are at work or wait, of 53: nine and thirty without the slots beside.
+      expect(slots.refused).toHaveLength(14);
+    });
+  });
+
   /** `loud` has had four turns for 100 ms, and four more of its parties wait. */
   async function busy(limits: Partial<SlotLimits>, quiet: readonly string[]): Promise<Slots> {
     const slots = new Slots({ slots: 12, perGroupMax: 4, aloneMax: 9, pastMs: 250, ...limits });

@@ -1,18 +1,11 @@
 import { GivingWay } from '../../src/foundation/giving-way.js';
-import { enterWorld } from '../../src/foundation/world.js';
-import { Clock } from './support/clock.js';
+import { clockOfEachTest } from './support/clock.js';
 
-let clock: Clock;
-let leave: () => void;
-beforeEach(() => {
-  clock = new Clock();
-  leave = enterWorld(clock.world);
-});
-afterEach(() => leave());
+const clock = clockOfEachTest();
 
 /** Rests after so much work. Returns whether it has ended, at the clock's time. */
 function rested(way: GivingWay, workedMs: number): () => Promise<boolean> {
-  clock.forward(workedMs);
+  clock().forward(workedMs);
   let isOver = false;
   void way.rest().then(() => (isOver = true));
   return async () => {
@@ -26,12 +19,12 @@ const { signal } = new AbortController();
 test('while requests are at work it rests six times as long as it worked', async () => {
   const way = new GivingWay(() => true, signal);
   const isOver = rested(way, 30);
-  clock.forward(179);
+  clock().forward(179);
   expect(await isOver()).toBe(false);
-  clock.forward(1);
+  clock().forward(1);
   expect(await isOver()).toBe(true);
   const next = rested(way, 10);
-  clock.forward(60);
+  clock().forward(60);
   expect(await next()).toBe(true);
 });
 
@@ -39,7 +32,7 @@ test('it rests a second at most, and not once it has ended', async () => {
   const ending = new AbortController();
   const way = new GivingWay(() => true, ending.signal);
   const isOver = rested(way, 60_000);
-  clock.forward(1_000);
+  clock().forward(1_000);
   expect(await isOver()).toBe(true);
   const next = rested(way, 60_000);
   ending.abort();

@@ -1,37 +1,30 @@
 import { ProgressLimit } from '../../src/exports/jobs/progress-limit.js';
-import { enterWorld } from '../../src/foundation/world.js';
-import { Clock } from './support/clock.js';
+import { clockOfEachTest } from './support/clock.js';
 
-let clock: Clock;
-let leave: () => void;
-beforeEach(() => {
-  clock = new Clock();
-  leave = enterWorld(clock.world);
-});
-afterEach(() => leave());
+const clock = clockOfEachTest();
 
 test('work that progresses may take any time; without progress it is stalled, once', () => {
   let stalled = 0;
   const limit = new ProgressLimit(100, () => (stalled += 1));
   for (let noted = 0; noted < 10; noted++) {
-    clock.forward(99);
+    clock().forward(99);
     limit.note();
   }
-  clock.forward(99);
+  clock().forward(99);
   expect(stalled).toBe(0);
-  clock.forward(1);
+  clock().forward(1);
   expect(stalled).toBe(1);
-  clock.forward(1_000);
+  clock().forward(1_000);
   expect(stalled).toBe(1);
 });
 
 test('work that ended is not stalled', () => {
   let stalled = 0;
   const limit = new ProgressLimit(100, () => (stalled += 1));
-  clock.forward(99);
+  clock().forward(99);
   limit.end();
-  clock.forward(1_000);
-  expect([stalled, clock.waiting]).toEqual([0, 0]);
+  clock().forward(1_000);
+  expect([stalled, clock().waiting]).toEqual([0, 0]);
 });
 
 test('work that is suspended may take any time; what comes after it is limited again', async () => {
@@ -39,11 +32,11 @@ test('work that is suspended may take any time; what comes after it is limited a
   const limit = new ProgressLimit(100, () => (stalled += 1));
   let end: () => void = () => undefined;
   const suspended = limit.suspend(() => new Promise<void>((resolve) => (end = resolve)));
-  clock.forward(1_050);
+  clock().forward(1_050);
   end();
   await suspended;
-  clock.forward(99);
+  clock().forward(99);
   expect(stalled).toBe(0);
-  clock.forward(1);
+  clock().forward(1);
   expect(stalled).toBe(1);
 });

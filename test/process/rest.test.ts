@@ -1,14 +1,7 @@
 import { Rest } from '../../src/foundation/rest.js';
-import { enterWorld } from '../../src/foundation/world.js';
-import { Clock } from './support/clock.js';
+import { clockOfEachTest } from './support/clock.js';
 
-let clock: Clock;
-let leave: () => void;
-beforeEach(() => {
-  clock = new Clock();
-  leave = enterWorld(clock.world);
-});
-afterEach(() => leave());
+const clock = clockOfEachTest();
 
 const { signal } = new AbortController();
 
@@ -26,9 +19,9 @@ test('a follower rests for its time, once a page', async () => {
   const rest = new Rest(() => false, 15);
   for (let page = 0; page < 2; page++) {
     const isOver = rested(rest);
-    clock.forward(14);
+    clock().forward(14);
     expect(await isOver()).toBe(false);
-    clock.forward(1);
+    clock().forward(1);
     expect(await isOver()).toBe(true);
   }
 });
@@ -44,12 +37,12 @@ test('a caller that waits, and the end of the follower, end it at once', async (
   expect(await ended()).toBe(false);
   ending.abort();
   expect(await ended()).toBe(true);
-  expect(clock.waiting).toBe(0);
+  expect(clock().waiting).toBe(0);
 });
 
 test('nobody rests while a caller waits, behind a large page, or at the end', async () => {
   expect(await rested(new Rest(() => true))()).toBe(true);
   expect(await rested(new Rest(), 100)()).toBe(true);
   expect(await rested(new Rest(), 1, AbortSignal.abort())()).toBe(true);
-  expect(clock.waiting).toBe(0);
+  expect(clock().waiting).toBe(0);
 });

@@ -24,6 +24,7 @@ import {
   userIdentified,
   type TestAccount,
 } from '../support/account-events.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -102,10 +103,7 @@ describe('rows and checkpoint', () => {
   test('survive repeated cuts of every connection', async () => {
     const runner = projected.startRunner({ pageSize: 7 });
     const cutter = projected.openPool(1);
-    const admin = () =>
-      cutter.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-      );
+    const admin = () => cutter.query(END_SESSIONS);
     let position = await projected.ledger.happened(acme, accountOpened(acme));
     for (let round = 0; round < 5; round++) {
       position = await projected.ledger.happened(

@@ -45,10 +45,10 @@ it('a read that begins later is not answered by a statement that is under way', 
   expect(await Promise.all([first, second])).toEqual(['found a', 'found a']);
 });
 
-it('a statement answers 32 reads at most', async () => {
+it('a statement answers 16 reads at most', async () => {
   const { statements, row } = readsOf(allFound);
   await Promise.all(Array.from({ length: 70 }, (_, n) => row(String(n))));
-  expect(statements.map(({ length }) => length)).toEqual([32, 32, 6]);
+  expect(statements.map(({ length }) => length)).toEqual([16, 16, 16, 16, 6]);
 });
 
 it('a read that the server fails does not fail those of its turn', async () => {

@@ -14,6 +14,7 @@ import {
   userIdentified,
   type TestAccount,
 } from '../support/account-events.js';
+import { END_SESSIONS } from '../support/ended-sessions.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 import { Rebuilding } from '../support/rebuilding.js';
 
@@ -387,9 +388,7 @@ describe('a rebuild that ends in the middle', () => {
       });
       ended.catch(() => undefined);
       await until(() => isThere);
-      await projected.pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'doomed'`,
-      );
+      await projected.pool.query(`${END_SESSIONS} and application_name = 'doomed'`);
 
       expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
       expect(await available(account)).toBe(3);

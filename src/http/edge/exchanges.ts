@@ -53,6 +53,9 @@ const PAST_MS = 250;
  */
 const REST_FROM = 0.5;
 
+/** Requests at work at once where one tenant alone asks, and each takes little. */
+const QUICK_MAX = 64;
+
 /**
  * The requests of all connections, from their heads until their answers are taken. Gives places to
  * connections and requests, and ends connections whose clients do not read.
@@ -79,11 +82,13 @@ export class Exchanges {
     this.places = new ConnectionPlaces(limits, isProxy, (why) => this.onEnd(why));
     this.unread = new UnreadAnswers(limits, (socket) => this.endUnread(socket));
     const slots = Math.min(limits.atWorkMax, limits.inFlightMax);
+    const forNewcomers = Math.floor(slots / 4);
     this.slots = new FairSlots({
       slots,
       perGroupMax: Math.ceil(slots / 3),
       // A newcomer need not wait for the work of another tenant.
-      aloneMax: slots - Math.floor(slots / 4),
+      aloneMax: slots - forNewcomers,
+      quickMax: Math.min(Math.max(slots, QUICK_MAX), limits.inFlightMax) - forNewcomers,
       pastMs: PAST_MS,
       restFrom: REST_FROM,
       waitingMax: limits.inFlightMax - slots,

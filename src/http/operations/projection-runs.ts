@@ -15,6 +15,7 @@ import {
   type ProjectionOperator,
 } from '../../operations/projections/projection-operator.js';
 import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
+import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
 import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 
@@ -47,11 +48,20 @@ export const rebuildRun = (
         ? planRebuild(projections, chosen)
         : rebuildProjections(projections, chosen, {
             resume,
-            onProgress: (progress) =>
-              onProgress(progress.phase, 'events' in progress ? progress.events : 0),
+            onProgress: (progress) => {
+              const events = 'events' in progress ? progress.events : 0;
+              onProgress(progress.phase, events, totalOf(projections, progress));
+            },
           }),
     ),
 });
+
+/** Events to read, from how far the log was read; undefined: not known. */
+function totalOf({ parts: { log } }: ProjectionOperator, progress: RebuildProgress) {
+  if (progress.phase !== 'folding') return undefined;
+  const fraction = log.fraction(progress.last, progress.until);
+  return fraction > 0 ? Math.round(progress.events / Math.min(1, fraction)) : undefined;
+}
 
 /** A part, in place. */
 export const repairRun = (choice: ProjectionChoice, part: RepairedPart): ProjectionRun => {

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
 import { AccountPostings, POSTED_TYPES, type Entry } from '../../bookkeeping/postings.js';
 import { effectOnAvailable } from '../../bookkeeping/statement.js';
-import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { LogWentBack, type StreamEnd } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
+import { Turns } from '../../foundation/turns.js';
 import { decodeTypes, entryOf, type LogReads } from '../ledger/ledger-entries.js';
 
 /** Credit of a unit. `points`: the available credit after each movement. */
@@ -117,7 +117,7 @@ const HEAP_PER_ACCOUNT = 64 * 1024;
  */
 export class RememberedCredit {
   private readonly remembered: LRUCache<string, Remembered>;
-  private readonly turns = new OneAtATime(Infinity);
+  private readonly turns = new Turns();
 
   /** @param bytesMax a larger account is not remembered. */
   constructor(bytesMax = 256 * 1024 * 1024) {
@@ -132,18 +132,15 @@ export class RememberedCredit {
    * @param clock dates up to here have passed.
    * @throws {UnreadableEvent}
    */
-  async unitsAt(
+  unitsAt(
     core: LogReads,
     stream: string,
     end: StreamEnd,
     clock: number,
   ): Promise<readonly ShownUnit[]> {
-    const endTurn = await this.turns.enter(stream);
-    try {
-      return (await this.foldUpTo(core, stream, end)).unitsAt(clock);
-    } finally {
-      endTurn();
-    }
+    return this.turns.take(stream, async () =>
+      (await this.foldUpTo(core, stream, end)).unitsAt(clock),
+    );
   }
 
   private async foldUpTo(core: LogReads, stream: string, end: StreamEnd): Promise<CreditFold> {

@@ -6,6 +6,10 @@ import type { LiveGenerations } from '../generations/live-generations.js';
 import { ReadsTogether } from './reads-together.js';
 import type { SlowReads } from './slow-reads.js';
 
+/** The tables of a read model's generation: its projection alone knows what they are. */
+const tablesOf = <Tables>(schema: string): Kysely<Tables> =>
+  builder.withSchema(schema) as unknown as Kysely<Tables>;
+
 /**
  * A query of a read model with these tables. Its text depends on which values are present, not on
  * the values.
@@ -129,7 +133,7 @@ export class LiveReads<Tables> {
     schema: string,
     generation: number,
   ): StatementText {
-    const rm = builder.withSchema(schema) as unknown as Kysely<Tables>;
+    const rm = tablesOf<Tables>(schema);
     const names = Object.keys(types);
     const columns = names.map((name) => [name, sql`${sql.ref(`wanted.${name}`)}`]);
     const given = Object.fromEntries(columns) as Given<V>;
@@ -155,7 +159,7 @@ export class LiveReads<Tables> {
       key,
     }: { readonly schema: string; readonly generation: number; readonly key: string },
   ): StatementText {
-    const rm = builder.withSchema(schema) as unknown as Kysely<Tables>;
+    const rm = tablesOf<Tables>(schema);
     const gone = goneFrom(this.projection, generation);
     const compiled = StatementText.of<V>(names, (given) => build(rm, given, gone));
     this.texts.set(key, compiled);

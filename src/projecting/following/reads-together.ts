@@ -1,8 +1,11 @@
 import pg from 'pg';
 import type { Values } from '../../postgres/statements.js';
 
-/** Reads of one statement: the slowest one is what the others wait for. */
-const TOGETHER_MAX = 32;
+/**
+ * Reads of one statement: the slowest one is what the others wait for, and while the database finds
+ * some, others are answered.
+ */
+const TOGETHER_MAX = 16;
 
 /** A read that waits for the end of the turn. */
 interface Waiting {

@@ -112,6 +112,29 @@ export function endpointFigures(pool: Pool, { tenant, mode }: Scope): Promise<En
   );
 }
 
+/** Of all endpoints of a tenant and mode. */
+export interface WaitingAndDead {
+  /** When the oldest delivery that waits was made; null: none waits. */
+  readonly oldestWaiting: Date | null;
+  readonly dead: number;
+}
+
+export async function waitingAndDead(pool: Pool, scope: Scope): Promise<WaitingAndDead> {
+  const ofState = (state: DeliveryState) => deliveriesOf(scope).where('state', '=', state);
+  const row = await fetchRow(
+    pool,
+    tables.selectNoFrom([
+      ofState('PENDING')
+        .select((eb) => eb.fn.min<Date | null>('created').as('at'))
+        .as('oldestWaiting'),
+      ofState('DEAD')
+        .select((eb) => eb.cast<number>(eb.fn.countAll(), 'integer').as('count'))
+        .as('dead'),
+    ]),
+  );
+  return { oldestWaiting: row?.oldestWaiting ?? null, dead: row?.dead ?? 0 };
+}
+
 /** What of an endpoint is sent again at once: ids and body stay. */
 export type Resent = { readonly endpointId: string } & (
   { readonly id: string } | { readonly since: Date }

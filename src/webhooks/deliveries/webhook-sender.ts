@@ -1,12 +1,12 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Pool } from 'pg';
-import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { UnreadableEvent } from '../../event-log/event-schemas.js';
 import type { SubjectId } from '../../domain/personal.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
+import { Turns } from '../../foundation/turns.js';
 import { WorkLoop, type SideWork } from '../../foundation/work-loop.js';
 import { elapsed, newId, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
@@ -119,23 +119,17 @@ interface Lane {
   readonly ended: Ended[];
   readonly bodies: LimitFunction;
   /** One account's bodies take turns: while a large one is read, they take no places of others. */
-  readonly turns: OneAtATime;
+  readonly turns: Turns;
   /** By webhook id, while it is made: several endpoints of a tenant get the same one. */
   readonly making: Map<string, Promise<MadeBody | undefined>>;
 }
 
-async function inTurn<T>(
+function inTurn<T>(
   { bodies, turns }: Lane,
   stream: string | undefined,
   make: () => Promise<T>,
 ): Promise<T> {
-  if (stream === undefined) return bodies(make);
-  const endTurn = await turns.enter(stream);
-  try {
-    return await bodies(make);
-  } finally {
-    endTurn();
-  }
+  return stream === undefined ? bodies(make) : turns.take(stream, () => bodies(make));
 }
 
 /** Bodies in the making at once: connections are shared with requests. */
@@ -215,7 +209,7 @@ export class WebhookSender {
       }),
       ended: [],
       bodies: pLimit(bodiesAtOnce),
-      turns: new OneAtATime(Infinity),
+      turns: new Turns(),
       making: new Map(),
     };
     return lane;

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { OneAtATime } from '../../command-handling/one-at-a-time.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import { LogWentBack, type EventLog, type RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
+import { Turns } from '../../foundation/turns.js';
 import { after, elapsed } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { AccountHistory } from './account-history.js';
@@ -58,7 +58,7 @@ export interface HistoryParts {
 export class AccountHistories {
   readonly #kept: LRUCache<string, AccountHistory>;
   /** The callers bound how many wait. */
-  readonly #turns = new OneAtATime(Infinity);
+  readonly #turns = new Turns();
   readonly #largeNames = new LRUCache<string, true>({ max: LARGE_NAMES_MAX });
   #large: LargeHistory | undefined;
 
@@ -79,23 +79,22 @@ export class AccountHistories {
    * is asked for a revision.
    * @throws {EventLogUnavailable} {UnreadableEvent} {HistoryMustWait}, when keys cannot be read.
    */
-  async upToDate(stream: string): Promise<AccountHistory> {
-    const endTurn = await this.#turns.enter(stream);
-    try {
-      for (;;) {
-        const history = this.take(stream);
-        const began = elapsed();
-        try {
-          await this.readOn(stream, history);
-          this.keep(stream, history, elapsed() - began);
-          return history;
-        } catch (error) {
-          if (this.#large?.stream === stream) this.#large = undefined;
-          if (!(error instanceof LogWentBack)) throw error;
-        }
+  upToDate(stream: string): Promise<AccountHistory> {
+    return this.#turns.take(stream, () => this.readUpToDate(stream));
+  }
+
+  private async readUpToDate(stream: string): Promise<AccountHistory> {
+    for (;;) {
+      const history = this.take(stream);
+      const began = elapsed();
+      try {
+        await this.readOn(stream, history);
+        this.keep(stream, history, elapsed() - began);
+        return history;
+      } catch (error) {
+        if (this.#large?.stream === stream) this.#large = undefined;
+        if (!(error instanceof LogWentBack)) throw error;
       }
-    } finally {
-      endTurn();
     }
   }
 

@@ -1,3 +1,17 @@
+import { enterWorld } from '../../../src/foundation/world.js';
+
+/** Each test of the file has a world with a new clock. @returns the clock of the test that runs. */
+export function clockOfEachTest(): () => Clock {
+  let clock = new Clock();
+  let leave: () => void;
+  beforeEach(() => {
+    clock = new Clock();
+    leave = enterWorld(clock.world);
+  });
+  afterEach(() => leave());
+  return () => clock;
+}
+
 /** A clock that the test sets forward. */
 export class Clock {
   private ms = 0;

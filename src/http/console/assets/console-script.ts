@@ -1,6 +1,6 @@
 /**
- * What pages do beyond HTML: times in the viewer's zone, keys, and the progress of a run. They work
- * without it.
+ * What pages do beyond HTML: times in the viewer's zone, keys, the progress of a run, and figures
+ * that stay up to date. They work without it.
  */
 export const CONSOLE_SCRIPT = `'use strict';
 (() => {
@@ -16,27 +16,74 @@ export const CONSOLE_SCRIPT = `'use strict';
   };
   showTimes(document);
 
+  const LIVE_MS = 5000;
+  const SAMPLES_MAX = 150;
   const follow = async (run) => {
     const figure = run.querySelector('[data-figure=progress]');
+    const pace = run.querySelector('[data-pace]');
     const bar = run.querySelector('progress');
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const answer = await fetch(run.dataset.run).catch(() => undefined);
       if (answer === undefined || answer.status === 503) continue;
       if (!answer.ok || answer.redirected) return location.reload();
-      const { state, text, done, total } = await answer.json();
+      const { state, text, pace: rate, done, total } = await answer.json();
       if (state !== 'running') return location.reload();
       figure.textContent = text;
       figure.dataset.value = text;
+      pace.textContent = rate;
       if (total) { bar.max = total; bar.value = done; }
     }
   };
   for (const run of document.querySelectorAll('[data-run]')) void follow(run);
 
-  const PLACES = { t: '/console', p: '/console/projections', o: '', s: '/statement', r: '/replay',
+  const away = document.createElement('p');
+  away.className = 'problem';
+  away.setAttribute('role', 'status');
+  away.textContent = 'The service does not answer. These are its last figures; they go on by themselves.';
+  const samples = new Map();
+  // A line over the figures that were on the page since it was opened.
+  const plot = (part) => {
+    for (const svg of part.querySelectorAll('[data-plots]')) {
+      const figure = part.querySelector('[data-figure="' + svg.dataset.plots + '"]');
+      const seen = [...(samples.get(svg.dataset.plots) || []), Number(figure.dataset.value)].slice(-SAMPLES_MAX);
+      samples.set(svg.dataset.plots, seen);
+      const top = Math.max(1, ...seen);
+      const points = seen.map((value, at) =>
+        (seen.length < 2 ? 0 : at * 150 / (seen.length - 1)).toFixed(1) + ' ' + (22 - 20 * value / top).toFixed(1));
+      const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+      path.setAttribute('d', 'M' + points.join('L'));
+      svg.replaceChildren(path);
+      svg.setAttribute('aria-label', figure.dataset.value + ' now, ' + Math.max(...seen) + ' at most since this page was opened');
+    }
+  };
+  const keepLive = async (part) => {
+    plot(part);
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, Number(part.dataset.every) || LIVE_MS));
+      if (document.hidden) continue;
+      const answer = await fetch(part.dataset.live).catch(() => undefined);
+      if (answer === undefined || answer.status >= 429) { (part.closest('.scroll') || part).before(away); continue; }
+      if (!answer.ok || answer.redirected) return location.reload();
+      away.remove();
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const fresh = page.getElementById(part.id);
+      // Whoever reads with the keyboard, or marks a text, is not interrupted.
+      const isUsed = part.contains(document.activeElement) || !getSelection().isCollapsed;
+      if (fresh === null || isUsed) continue;
+      showTimes(fresh);
+      plot(fresh);
+      part.replaceChildren(...fresh.childNodes);
+    }
+  };
+  for (const part of document.querySelectorAll('[data-live]')) void keepLive(part);
+
+  const PLACES = { t: '/console', p: '/console/projections', u: '/console/runs',
+    o: '', s: '/statement', r: '/replay',
     c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports',
     i: '/mails', k: '/settings', f: '/program', l: '/theme' };
-  const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g o', 'overview'],
+  const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g u', 'your runs'],
+    ['g o', 'overview'],
     ['g s', 'statement'], ['g r', 'replay'], ['g c', 'corrections'], ['g m', 'months'],
     ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'],
     ['g i', 'mails'], ['g k', 'keys and settings'], ['g f', 'program file'], ['g l', 'looks: theme'],

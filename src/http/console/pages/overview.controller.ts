@@ -9,9 +9,11 @@ import { ReferralQueries } from '../../../../projections/referrals/queries.js';
 import { RewardQueries } from '../../../../projections/rewards/queries.js';
 import { UserQueries } from '../../../../projections/users/queries.js';
 import type { Scope } from '../../../domain/scope.js';
+import { backgroundWork, type BackgroundWork } from '../../../operations/ledger/background-work.js';
 import { findAccounts, type FoundByText } from '../../../operations/accounts/find-accounts.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
+import { OwnWrites } from '../../writing/own-writes.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import { PLOT_BOX, stepPath } from '../view/plot.js';
@@ -38,6 +40,9 @@ interface Plot {
 
 const DAY_MS = 86_400_000;
 const PLOTTED_DAYS = 90;
+const SEARCHED = ['accounts', 'users', 'rewards', 'referrals'] as const;
+/** How long a search waits for what was written before it. */
+const WAIT_MS = 5_000;
 
 const content = template<
   WithForms & {
@@ -46,6 +51,8 @@ const content = template<
     figures: readonly Figure[];
     plots: readonly Plot[];
     running: readonly RunningOperation[];
+    background: BackgroundWork;
+    here: string;
   }
 >(`
 <form class="fields narrow" method="get" role="search">
@@ -57,13 +64,23 @@ const content = template<
 <tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>
 {{else}}<p class="empty">Nothing is called “{{search}}”. Try an account's id, or three letters of a name.</p>{{/if}}
 {{/if}}
+<div id="figures" data-live="{{here}}">
 <h2>Figures</h2>
 <dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>
+<h2>Behind the ledger</h2>
+<dl class="figures">
+<div><dt>Read models are behind by</dt><dd>{{figure 'lag.events' background.lagEvents 'events'}}</dd></div>
+<div><dt>which were recorded</dt><dd>{{figure 'lag.seconds' background.lagSeconds 's ago'}}</dd></div>
+<div><dt>Oldest waiting webhook</dt><dd>{{#if background.oldestWaitingWebhook}}{{moment 'webhooks.oldest' background.oldestWaitingWebhook}}{{else}}<span data-figure="webhooks.oldest" data-value="none">none</span>{{/if}}</dd></div>
+<div><dt>Dead webhooks</dt><dd>{{figure 'webhooks.dead' background.deadWebhooks ''}}</dd></div>
+<div><dt>Sealed: all recorded before</dt><dd>{{moment 'sealed' background.sealedUpTo}}</dd></div>
+</dl>
 {{#if running.length}}<h2>Running operations</h2>
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Begun</th><th scope="col">Operation</th><th scope="col">Who</th><th scope="col">Progress</th></tr></thead>
 <tbody>{{#each running}}<tr><td>{{time startedAt}}</td><td>{{operation}}</td><td>{{by}}</td><td>{{progress}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
 {{#each plots}}<h2>Outstanding {{unit}}, the last ${PLOTTED_DAYS} days</h2>
-<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Outstanding {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}`);
+<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Outstanding {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}
+</div>`);
 
 /** The first page of a tenant: figures and the search. */
 @ApiExcludeController()
@@ -77,6 +94,7 @@ export class ConsoleOverviewController {
     private readonly rewards: RewardQueries,
     private readonly referrals: ReferralQueries,
     private readonly days: DailyFigureQueries,
+    private readonly ownWrites: OwnWrites,
   ) {}
 
   @Get()
@@ -95,6 +113,12 @@ export class ConsoleOverviewController {
       search === ''
         ? null
         : await this.pages.recorded(call, [scope, 'console search'], async (core) => {
+            await this.ownWrites.visible({
+              scope,
+              projections: SEARCHED,
+              atLeast: undefined,
+              departure: AbortSignal.timeout(WAIT_MS),
+            });
             const asked = { scope, text: search, showsPersonal };
             const result = await findAccounts(core, models, asked);
             return { result, parameters: { text: core.names.digest('console-search', search) } };
@@ -109,6 +133,8 @@ export class ConsoleOverviewController {
       found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
       ...(await this.figures(scope)),
       running: await this.pages.running(scope),
+      background: await backgroundWork(this.operations.core, scope),
+      here: tenantPath(scope),
     });
   }
 

@@ -1,25 +1,87 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { MODES } from '../../../domain/scope.js';
+import { timeNow } from '../../../foundation/world.js';
 import { ApiError } from '../../edge/api-error.js';
-import { ConsoleCall, ForRoles, redirected } from '../console-call.js';
-import { progressText } from '../view/run-view.js';
-import { TenantPages } from './tenant-pages.js';
+import type { ShownRun } from '../../operations/operation-runs.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { tenantPath } from '../view/layout.js';
+import { paceText, progressText, runView, type RunView } from '../view/run-view.js';
+import { template, type WithForms } from '../view/templates.js';
+import { queryOf, refreshOf, TenantPages } from './tenant-pages.js';
 
 /** A path of the console, as a header can carry it. */
 const OWN_PATH = /^\/console\/[!-~]*$/;
+const PATH = '/console/runs';
+/** Of a result that has no page of its own; characters. */
+const RESULT_SHOWN_MAX = 100_000;
 
-/** Operations that take long, for the script of their pages. */
+const listed = template<WithForms & { runs: readonly ReturnType<typeof listedRun>[] }>(`
+<p>What you started, here or over <code>/operations</code>. It goes on when this page is closed.</p>
+{{#if runs.length}}<div class="scroll" tabindex="0"><table>
+<thead><tr><th scope="col">Begun</th><th scope="col">Operation</th><th scope="col">Tenant</th><th scope="col">Progress</th><th scope="col">Ended</th></tr></thead>
+<tbody>{{#each runs}}<tr><td><a href="{{path}}">{{time startedAt}}</a></td><td>{{operation}}</td><td>{{about}}</td><td>{{progress}}</td><td>{{time finishedAt}}</td></tr>
+{{/each}}</tbody></table></div>
+{{else}}<p class="empty">You have not started any. <a href="/console">Open a tenant</a> for a replay, a reconciliation or a verification.</p>{{/if}}`);
+
+const content = template<
+  WithForms & {
+    shown: ReturnType<typeof listedRun>;
+    run: RunView;
+    here: string;
+    parameters: object;
+    resultPath: string | null;
+    result: string | null;
+  }
+>(`
+{{> run}}
+{{#if resultPath}}<p><a href="{{resultPath}}">See the result</a></p>{{/if}}
+<dl class="figures">
+<div><dt>Operation</dt><dd>{{shown.operation}}</dd></div>
+<div><dt>Tenant</dt><dd>{{shown.about}}</dd></div>
+<div><dt>Begun</dt><dd>{{time shown.startedAt}}</dd></div>
+<div><dt>Ended</dt><dd>{{time shown.finishedAt}}</dd></div>
+</dl>
+<details><summary>Arguments</summary><pre>{{json parameters}}</pre></details>
+{{#if result}}<h2>Result</h2><pre class="id">{{result}}</pre>{{/if}}
+<p><a href="${PATH}">All your runs</a></p>`);
+
+/** Operations that take long: each has a page, whatever started it. */
 @ApiExcludeController()
 @Controller('console/runs')
 export class ConsoleRunsController {
   constructor(private readonly pages: TenantPages) {}
 
+  @Get()
+  @ForRoles('finance', 'support')
+  async list(@ConsoleCall() call: ConsoleCall): Promise<string> {
+    const runs = (await this.pages.runsOf(call)).map(listedRun);
+    return pageSent(call, { title: 'Runs', section: PATH }, listed, { runs });
+  }
+
   @Get(':run')
   @ForRoles('finance', 'support')
+  async page(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
+    const run = await this.found(call, id);
+    const resultPath = run.state === 'done' ? pageOfResult(run) : null;
+    const frame = { title: `Run: ${run.operation}`, section: PATH, ...refreshOf(run) };
+    return pageSent(call, frame, content, {
+      shown: listedRun(run),
+      run: runView(run, timeNow()),
+      here: `${PATH}/${run.id}`,
+      parameters: run.parameters,
+      resultPath,
+      result: resultPath !== null || run.result === null ? null : resultText(run.result),
+    });
+  }
+
+  /** For the script of the pages that show the run. */
+  @Get(':run/progress')
+  @ForRoles('finance', 'support')
   async progress(@ConsoleCall() call: ConsoleCall, @Param('run') id: string) {
-    const run = await this.pages.run(call, id);
-    if (run === undefined) throw new ApiError('NOT_FOUND', { message: 'There is no such run' });
-    return { state: run.state, text: progressText(run), ...run.progress };
+    const run = await this.found(call, id);
+    const [text, pace] = [progressText(run), paceText(run, timeNow())];
+    return { state: run.state, text, pace, ...run.progress };
   }
 
   @Post(':run/cancel')
@@ -30,4 +92,42 @@ export class ConsoleRunsController {
     const back = call.form.text('back');
     return redirected(call, OWN_PATH.test(back) ? back : '/console');
   }
+
+  /** @throws {ApiError} NOT_FOUND, also for a run of somebody else. */
+  private async found(call: ConsoleCall, id: string): Promise<ShownRun> {
+    const run = await this.pages.run(call, id);
+    if (run === undefined) throw new ApiError('NOT_FOUND', { message: 'There is no such run' });
+    return run;
+  }
+}
+
+const listedRun = (run: ShownRun) => ({
+  path: `${PATH}/${run.id}`,
+  operation: run.operation,
+  about: run.tenant === null ? 'all tenants' : `${run.tenant}, ${run.mode}`,
+  startedAt: run.startedAt,
+  finishedAt: run.finishedAt,
+  progress: progressText(run),
+});
+
+const RESULT_PAGES: Readonly<Record<string, string>> = {
+  'ledger replay': '/replay',
+  'ledger reconcile': '/reconcile',
+  'ledger verify': '/verify',
+  'ledger digest': '/verify',
+};
+
+/** The page that shows the document of such a run; null: its own does. */
+function pageOfResult({ id, operation, tenant, mode: named }: ShownRun): string | null {
+  if (operation.startsWith('projection ') || operation === 'policy retry')
+    return `/console/projections${queryOf({ run: id })}`;
+  const page = RESULT_PAGES[operation];
+  const mode = MODES.find((one) => one === named);
+  if (page === undefined || tenant === null || mode === undefined) return null;
+  return `${tenantPath({ tenant, mode })}${page}${queryOf({ run: id })}`;
+}
+
+function resultText(result: unknown): string {
+  const text = JSON.stringify(result, undefined, 2);
+  return text.length <= RESULT_SHOWN_MAX ? text : `${text.slice(0, RESULT_SHOWN_MAX)}\n…`;
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Core } from '../../../core/core.js';
 import { MODES, type Scope } from '../../../domain/scope.js';
 import type { Done } from '../../../operations/audited.js';
+import { timeNow } from '../../../foundation/world.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { plainText } from '../../../operations/refusal-text.js';
 import { ApiError, unavailable } from '../../edge/api-error.js';
@@ -48,6 +49,10 @@ export interface RunningOperation {
 }
 
 const REFRESH_SECONDS = 2;
+
+/** For the frame of a page with this run, where no script follows it. */
+export const refreshOf = (run: Pick<ShownRun, 'state'> | undefined): RunOfPage['refresh'] =>
+  run?.state === 'running' ? { refreshSeconds: REFRESH_SECONDS } : {};
 
 /**
  * The texts of a query as they were typed; several of one name, or none, are empty. Without NUL,
@@ -142,11 +147,11 @@ export class TenantPages {
   async runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<RunOfPage> {
     const run = id === '' ? undefined : await this.run(call, id);
     return {
-      run: run === undefined ? null : runView(run),
+      run: run === undefined ? null : runView(run, timeNow()),
       isGone: id !== '' && run === undefined,
       operation: run?.operation ?? '',
       result: run?.result ?? undefined,
-      refresh: run?.state === 'running' ? { refreshSeconds: REFRESH_SECONDS } : {},
+      refresh: refreshOf(run),
     };
   }
 
@@ -157,6 +162,11 @@ export class TenantPages {
   ): Promise<ShownRun | undefined> {
     const run = await this.runs.find(id);
     return run?.by === operator.name ? run : undefined;
+  }
+
+  /** Runs of this operator, the newest first. */
+  runsOf({ operator }: Pick<ConsoleCall, 'operator'>): Promise<readonly ShownRun[]> {
+    return this.runs.list(operator.name);
   }
 
   /** Runs of everybody that are about this tenant and mode, or about all, and are not over. */

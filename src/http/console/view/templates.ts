@@ -12,6 +12,13 @@ const HELPERS = {
   /** A figure that scripts may read: `{{figure 'closing:CENTS' 1200 'CENTS'}}`. */
   figure: (name: unknown, value: unknown, unit: unknown): Handlebars.SafeString =>
     figureElement(name, value, typeof unit === 'string' ? unit : ''),
+  /** A moment that is a figure too. */
+  moment: (name: unknown, iso: unknown): Handlebars.SafeString => {
+    const [of, exact] = [name, iso].map((text) => Handlebars.escapeExpression(plain(text)));
+    return asHtml(
+      `<span data-figure="${of}" data-value="${exact}">${String(timeElement(iso))}</span>`,
+    );
+  },
   eq: (one: unknown, other: unknown): boolean => one === other,
   json: (value: unknown): string => JSON.stringify(value, undefined, 2),
 } as const;

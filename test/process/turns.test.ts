@@ -1,0 +1,49 @@
+import { Turns } from '../../src/foundation/turns.js';
+
+/** Lets everything that is due go on. */
+async function settled(): Promise<void> {
+  for (let n = 0; n < 10; n++) await Promise.resolve();
+}
+
+test('those of one key take turns in order of arrival, those of others go on', async () => {
+  const turns = new Turns();
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const take = (key: string, name: string): Promise<string> =>
+    turns.take(key, () => {
+      begun.push(name);
+      return new Promise((resolve) => ends.set(name, () => resolve(name)));
+    });
+  const one = take('a', 'one');
+  const other = take('a', 'other');
+  void take('b', 'elsewhere');
+  await settled();
+  expect(begun).toEqual(['one', 'elsewhere']);
+  ends.get('one')!();
+  expect(await one).toBe('one');
+  await settled();
+  expect(begun).toEqual(['one', 'elsewhere', 'other']);
+  ends.get('other')!();
+  expect(await other).toBe('other');
+});
+
+test('a turn that fails or throws ends like any other', async () => {
+  const turns = new Turns();
+  const failed = turns.take('a', () => Promise.reject(new Error('failed')));
+  const thrown = turns.take('a', () => {
+    throw new Error('thrown');
+  });
+  const last = turns.take('a', () => Promise.resolve('last'));
+  await expect(failed).rejects.toThrow('failed');
+  await expect(thrown).rejects.toThrow('thrown');
+  expect(await last).toBe('last');
+});
+
+test('a key whose turns have ended is not kept', async () => {
+  const turns = new Turns();
+  const all = [1, 2, 3].map((n) => turns.take(`key ${n % 2}`, () => Promise.resolve(n)));
+  expect(turns.taken).toBe(2);
+  await Promise.all(all);
+  await settled();
+  expect(turns.taken).toBe(0);
+});
