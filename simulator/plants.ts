@@ -543,6 +543,28 @@ export const PLANTS: readonly Plant[] = [
     replace: ';',
   },
   {
+    name: 'unreadable-event-skipped',
+    fault: 'an older release decides without the events that it cannot read',
+    file: 'src/event-log/codec.js',
+    find: "return (await this.decode(recorded)).map((result) => {\n            if ('unreadable'",
+    replace:
+      "return (await this.decode(recorded)).filter((one) => !('unreadable' in one)).map((result) => {\n            if ('unreadable'",
+  },
+  {
+    name: 'unknown-event-passed-over',
+    fault: 'the policies of an older release pass over the events that it cannot read',
+    file: 'src/policies/reading-events.js',
+    find: 'parkedAt: unknownAt(event, why), policies: handling',
+    replace: 'policies: []',
+  },
+  {
+    name: 'unread-event-told-to-nobody',
+    fault: 'an older release does not note which events it could not announce',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: 'unread.push({',
+    replace: 'void ({',
+  },
+  {
     name: 'push-key-without-reward-id',
     scenario: 'payments',
     fault: 'all calls to the payment provider have one idempotency key',
