@@ -79,7 +79,7 @@ export class BilledCustomers {
     const { random, provider } = this.parts;
     if (provider.subscriptionsOf(customer).length > 1) return;
     const id = provider.newId('sub');
-    const made = { id, customer, discounts: [], rewardId: undefined, hasEnded: false };
+    const made = { id, customer, discounts: [], slots: new Map<number, string>(), hasEnded: false };
     provider.subscriptions.set(id, made);
     const fact = random.onceIn(2)
       ? ({ kind: 'TRIAL' } as const)

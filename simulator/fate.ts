@@ -33,7 +33,8 @@ export interface FateParts {
   readonly shared: SharedStores;
   /** Those that run now; one that is killed is replaced in its place. */
   readonly services: SimulatedService[];
-  readonly startProcess: () => SimulatedService;
+  /** In this place. */
+  readonly startProcess: (place: number) => SimulatedService;
 }
 
 /** What happens to processes, to their memory, to the stores and to the clock. */
@@ -95,6 +96,12 @@ export class Fate {
       this.later(random.below(DYING_MS), () => this.replace(service));
   }
 
+  /** What is left of the older release makes room for the newer one. */
+  upgrade(): void {
+    for (const service of [...this.parts.services])
+      if (service.without !== undefined) this.replace(service);
+  }
+
   private look(): void {
     const { random, faults } = this.parts;
     for (const [fault, happen] of Object.entries(this.happenings))
@@ -108,7 +115,7 @@ export class Fate {
     const index = services.indexOf(service);
     if (index < 0) return;
     service.kill();
-    services[index] = startProcess();
+    services[index] = startProcess(index);
   }
 
   private outage(kind: 'away' | 'full'): void {

@@ -156,13 +156,12 @@ function brokenTaken(
   const { type, account, person, cause } = mail;
   const { since } = switched.get(type) ?? { since: Infinity };
   const events = told.accounts.get(account)?.events ?? [];
-  const head = shared.mails.claimedAt.get(mail.id) ?? 0n;
-  const before = events.filter(
-    ({ recorded }) => shared.log.positions.number(recorded.position) <= head,
-  );
+  const within = { events, positions: shared.log.positions, person };
+  const from = shared.mails.claimedAt.get(mail.id) ?? 0n;
+  const end = shared.mails.begunAt.get(mail.id) ?? from;
   // What was there when it was claimed may be lost since.
   const isWhole = told.lost.length === 0;
-  const because = isWhole ? unwanted(before, person) : undefined;
+  const because = isWhole ? unwantedAllThe(within, from, end) : undefined;
   const addresses = isWhole ? addressesOf(events, person) : undefined;
   const token = unsubscribeUrl?.split('/').at(-1) ?? '';
   const recipient = unsubscribing(told.names).recipientOf(token);
@@ -176,6 +175,24 @@ function brokenTaken(
       : 'unsubscribes somebody else',
   ];
   return broken.flatMap((what) => (what === undefined ? [] : [`${nameOf(mail)} ${what}`]));
+}
+
+/** Why a person was told nothing at any moment between two positions: one may be unblocked. */
+function unwantedAllThe(
+  of: {
+    readonly events: readonly Decoded[];
+    readonly positions: SharedStores['log']['positions'];
+    readonly person: string;
+  },
+  from: bigint,
+  end: bigint,
+): string | undefined {
+  const { events, positions, person } = of;
+  const places = events.map(({ recorded }) => positions.number(recorded.position));
+  const reasons = [from, ...places.filter((place) => place > from && place <= end)].map((moment) =>
+    unwanted(events.slice(0, places.filter((place) => place <= moment).length), person),
+  );
+  return reasons.includes(undefined) ? undefined : reasons[0];
 }
 
 /** Why a person is told nothing, by the events of the account so far. */

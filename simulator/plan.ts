@@ -2,6 +2,7 @@ import type { Mode } from '../src/domain/scope.js';
 import type { FaultRates } from './faults.js';
 import type { MailSwitching } from './mail-people.js';
 import { BILLED_PROGRAM_NAMES, PROGRAM_NAMES, type ProgramName } from './programs.js';
+import { ADDITION_NAMES, type AdditionName } from './releases.js';
 import type { SeededRandom } from './seeded-random.js';
 import { WISH_WEIGHTS, type WishWeights } from './wishes.js';
 
@@ -32,6 +33,11 @@ export interface RoundPlan {
   readonly editors?: number;
   /** It begins before the end of a month, and finance closes what is over. Undefined: no. */
   readonly closesMonths?: boolean;
+  /**
+   * What the newer of two releases records, and the older one, of which one process is for a while,
+   * cannot read. Undefined: all processes are of one release.
+   */
+  readonly addition?: AdditionName | undefined;
 }
 
 /** Of every so many calls one is met by the fault; of processes: of every so many looks of fate. */
@@ -166,6 +172,7 @@ const STORM_ONCE_IN = 12;
 const MAILS_ONCE_IN = 4;
 const EDITORS_ONCE_IN = 5;
 const MONTH_ENDS_ONCE_IN = 5;
+const UPGRADES_ONCE_IN = 5;
 const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
@@ -217,6 +224,7 @@ export function nextPlan(
     mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
     editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
     closesMonths: random.onceIn(MONTH_ENDS_ONCE_IN),
+    addition: random.onceIn(UPGRADES_ONCE_IN) ? random.oneOf(ADDITION_NAMES) : undefined,
     faults: SCENARIOS[drawn],
   };
 }

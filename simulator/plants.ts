@@ -543,6 +543,28 @@ export const PLANTS: readonly Plant[] = [
     replace: ';',
   },
   {
+    name: 'unreadable-event-skipped',
+    fault: 'an older release decides without the events that it cannot read',
+    file: 'src/event-log/codec.js',
+    find: "return (await this.decode(recorded)).map((result) => {\n            if ('unreadable'",
+    replace:
+      "return (await this.decode(recorded)).filter((one) => !('unreadable' in one)).map((result) => {\n            if ('unreadable'",
+  },
+  {
+    name: 'unknown-event-passed-over',
+    fault: 'the policies of an older release pass over the events that it cannot read',
+    file: 'src/policies/reading-events.js',
+    find: 'parkedAt: unknownAt(event, why), policies: handling',
+    replace: 'policies: []',
+  },
+  {
+    name: 'unread-event-told-to-nobody',
+    fault: 'an older release does not note which events it could not announce',
+    file: 'src/webhooks/deliveries/webhook-follower.js',
+    find: 'unread.push({',
+    replace: 'void ({',
+  },
+  {
     name: 'push-key-without-reward-id',
     scenario: 'payments',
     fault: 'all calls to the payment provider have one idempotency key',
@@ -555,7 +577,7 @@ export const PLANTS: readonly Plant[] = [
     scenario: 'payments',
     fault: 'a call is made without a look for what an earlier one did',
     file: 'src/payments/outgoing/reward-push.js',
-    find: 'if (pushed.push > 1 && isKeyKnown)',
+    find: 'if (isLookedFor && isKeyKnown)',
     replace: 'if (true)',
   },
   {
@@ -563,9 +585,9 @@ export const PLANTS: readonly Plant[] = [
     scenario: 'payments',
     fault: 'a reward is recorded as paid before the provider is called',
     file: 'src/payments/outgoing/reward-push.js',
-    find: 'const made = await this.madeBefore(reward, pushed);',
+    find: 'const made = await this.madeBefore(reward, pushed, isNew);',
     replace:
-      "const made = await this.madeBefore(reward, pushed); if (isNew) await this.succeed(reward, push, '');",
+      "const made = await this.madeBefore(reward, pushed, isNew); if (isNew) await this.succeed(reward, push, '');",
   },
   {
     name: 'provider-event-recorded-again',

@@ -1,9 +1,11 @@
 import type { Scope } from '../src/domain/scope.js';
-import { send, type Ending } from './clients.js';
+import { accountRefIn, send, type Ending } from './clients.js';
+import type { Faults } from './faults.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
 import type { Owner, VirtualWorld } from './virtual-world.js';
 import type { KnownWorld, Wish } from './known-world.js';
+import { isKnownWish, isUnreadable } from './releases.js';
 import { nextWish, type WishWeights } from './wishes.js';
 
 /** A client gives up then. Whatever lives has answered long before. */
@@ -33,6 +35,7 @@ export interface RequestsParts {
   readonly world: VirtualWorld;
   readonly random: SeededRandom;
   readonly scope: Scope;
+  readonly faults: Faults;
   readonly known: KnownWorld;
   /** Those that run now. */
   readonly services: readonly SimulatedService[];
@@ -50,6 +53,8 @@ export class Requests {
   readonly sent: Sent[] = [];
   /** Tries of living processes that were not answered in time. */
   readonly unanswered: string[] = [];
+  /** What a process answered about accounts with events that it cannot read. */
+  readonly answeredUnread: string[] = [];
   private tries = 0;
 
   constructor(private readonly parts: RequestsParts) {}
@@ -88,18 +93,46 @@ export class Requests {
 
   /** Without a key a client does not repeat what may have been done. */
   private async carryThrough(sent: Sent, owner: Owner): Promise<void> {
-    const { random, services } = this.parts;
+    const { random } = this.parts;
     const rounds = sent.key === undefined ? 1 : 1 + random.below(4);
     for (let n = 0; n < rounds; n++) {
       const isToAll = sent.key !== undefined && random.onceIn(8);
-      const to = isToAll ? [...services] : [random.oneOf(services)];
+      const services = this.servicesFor(sent.wish);
+      const to = isToAll ? services : [random.oneOf(services)];
       const endings = await Promise.all(to.map((service) => this.try(sent, service, owner)));
       if (endings.every(({ kind }) => kind !== 'unknown')) return;
     }
   }
 
+  /** Clients ask an older release for nothing that it does not have. */
+  private servicesFor(wish: Wish): readonly SimulatedService[] {
+    return this.parts.services.filter(
+      ({ without }) => without === undefined || isKnownWish(without, wish),
+    );
+  }
+
+  /** An account with an event that the release of the process does not know is 503 there. */
+  private unreadBy(
+    { without, shared, names, owner }: SimulatedService,
+    { wish, key, body }: Sent,
+  ): (ending: Ending) => void {
+    const { scope, faults } = this.parts;
+    if (without === undefined || wish.kind === 'moderation') return () => undefined;
+    const stream = names.accountStream(scope, accountRefIn(wish.accountId, scope, names));
+    const { era } = shared.log;
+    if (!shared.log.stream(stream).some((event) => isUnreadable(without, event)))
+      return () => undefined;
+    return (ending) => {
+      const isKept = key !== undefined && (ending.kind !== 'accepted' || ending.isReplayed);
+      if (ending.kind === 'unknown') faults.count('account of a newer release');
+      else if (!isKept && era === shared.log.era)
+        this.answeredUnread.push(`${ending.kind} by ${owner.name}: ${body}`);
+    };
+  }
+
   private try(sent: Sent, service: SimulatedService, owner: Owner): Promise<Ending> {
     const { world, random, scope, known, onEnding } = this.parts;
+    const noteAnswer = this.unreadBy(service, sent);
     const attempt: Try = { callId: random.uuid(), service, ending: undefined };
     sent.tries.push(attempt);
     this.tries += 1;
@@ -108,6 +141,7 @@ export class Requests {
         if (attempt.ending !== undefined) return;
         attempt.ending = ending;
         stopWaiting();
+        noteAnswer(ending);
         onEnding(attempt);
         resolve(ending);
       };

@@ -89,6 +89,7 @@ class Round {
   private readonly answers: Hash = createHash('sha256');
   private processes = 0;
   private accepted = 0;
+  private isUpgraded = false;
 
   constructor(private readonly plan: RoundPlan) {
     this.scope = { tenant: TENANT, mode: plan.mode ?? 'live' };
@@ -99,8 +100,8 @@ class Round {
     const customers = Array.from({ length: plan.accounts }, (_, index) => `cus-${index}`);
     const billed = isBilled(plan.program);
     this.known = new KnownWorld(plan.accounts, plan.creditMax, billed ? customers : undefined);
-    const { world, random, faults, shared, services } = this;
-    const startProcess = (): SimulatedService => this.startProcess();
+    const { world, random, faults, shared, services, scope } = this;
+    const startProcess = (place: number): SimulatedService => this.startProcess(place);
     this.fate = new Fate({ world, random, faults, shared, services, startProcess });
     const endpoints = plan.endpoints ?? 0;
     this.subscribers = new Subscribers({
@@ -111,7 +112,6 @@ class Round {
       services,
       endpoints,
     });
-    const { scope } = this;
     const editors = plan.editors ?? 0;
     this.themeEditors = new ThemeEditors({ world, random, scope, services, editors });
     this.provider = billed ? new SimulatedProviderAccount(() => world.now()) : undefined;
@@ -140,6 +140,7 @@ class Round {
       world: this.world,
       random: this.random,
       scope: this.scope,
+      faults: this.faults,
       known: this.known,
       services: this.services,
       weights: plan.wishes,
@@ -170,6 +171,11 @@ class Round {
     try {
       await this.play();
       violations.push(...this.requests.unanswered.map((body) => `not answered: ${body}`));
+      violations.push(
+        ...this.requests.answeredUnread.map(
+          (answer) => `the account cannot be read, and ${answer}`,
+        ),
+      );
       violations.push(...(this.monthEnd?.broken ?? []), ...(await this.broken()));
     } catch (error) {
       violations.push(error instanceof Error ? error.message : String(error));
@@ -189,7 +195,7 @@ class Round {
 
   private async play(): Promise<void> {
     const { world, plan } = this;
-    for (let n = 0; n < plan.processes; n++) this.services.push(this.startProcess());
+    for (let n = 0; n < plan.processes; n++) this.services.push(this.startProcess(n));
     await this.createTenant();
     await this.connect();
     this.shared.log.keepSoFar();
@@ -207,7 +213,15 @@ class Round {
     await this.rest();
   }
 
-  private startProcess(): SimulatedService {
+  /** One that ends may come back as either release, until all are of the newer one. */
+  private releaseIn(place: number): RoundPlan['addition'] {
+    const { addition, processes } = this.plan;
+    if (addition === undefined || processes === 1 || place > 0 || this.isUpgraded) return undefined;
+    return this.processes > 0 && this.random.onceIn(3) ? undefined : addition;
+  }
+
+  private startProcess(place: number): SimulatedService {
+    const without = this.releaseIn(place);
     const service = new SimulatedService(this.shared, {
       world: this.world,
       faults: this.faults,
@@ -219,6 +233,7 @@ class Round {
       },
       provider: this.provider,
       sendsMails: this.sendsMails,
+      without,
       onChange: (by) => this.fate.meets(by),
     });
     service.start();
@@ -292,6 +307,8 @@ class Round {
     await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
+    this.isUpgraded = true;
+    this.fate.upgrade();
     for (let day = 0; day < DAYS_OF_REST; day++) {
       this.world.moveClock(DAY_MS);
       await this.quiet();

@@ -16,7 +16,7 @@ import { isOutage, isStoreAway } from '../src/core/core.js';
 import { LogWatch } from '../src/core/log-watch.js';
 import type { Scope } from '../src/domain/scope.js';
 import type { SubjectId } from '../src/domain/personal.js';
-import { EventCodec } from '../src/event-log/codec.js';
+import type { EventCodec } from '../src/event-log/codec.js';
 import type { SeenEvent } from '../src/event-log/event-log.js';
 import { CommandGateway } from '../src/http/writing/command-gateway.js';
 import { OwnWrites } from '../src/http/writing/own-writes.js';
@@ -43,6 +43,7 @@ import { WebhookFollower } from '../src/webhooks/deliveries/webhook-follower.js'
 import { WebhookSubscriptions } from '../src/webhooks/subscriptions/webhook-subscriptions.js';
 import { Connection } from './connection.js';
 import type { Faults } from './faults.js';
+import { codecOf, olderReading, type AdditionName } from './releases.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
 import { SimulatedEventLog } from './simulated-event-log.js';
 import { openMailing, type Mailing } from './mailing.js';
@@ -129,6 +130,8 @@ export interface ServiceParts {
   /** Of the tenant; undefined: it has none. */
   readonly provider?: SimulatedProviderAccount | undefined;
   readonly sendsMails: boolean;
+  /** It is of the release before this addition; undefined: of the newest one. */
+  readonly without?: AdditionName | undefined;
   /** Called at each change of a store by this process. */
   readonly onChange: (by: SimulatedService) => void;
 }
@@ -193,7 +196,7 @@ export class SimulatedService {
       new SimulatedKeyRows(shared.vault, line),
       new FixedSealer(WRAPPING_KEY),
     );
-    const codec = (this.codec = new EventCodec(this.keys));
+    const codec = (this.codec = codecOf(this.keys, parts.without));
     this.decode = decodeAny(codec);
     this.remembered = new RememberedStreams(rememberedBytes);
     this.streams = openStreams(this.log, codec, this.remembered);
@@ -274,6 +277,7 @@ export class SimulatedService {
 
   private openPolicies({ line, settle, locks }: Omit<FollowerParts, 'codec'>): PolicyRunner {
     return new PolicyRunner({
+      ...(this.without && olderReading(this.without)),
       settle,
       stores: simulatedPolicyStores(this.shared.policies, line, locks),
       log: this.log,
@@ -378,9 +382,14 @@ export class SimulatedService {
     });
     const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
     const writes = new Writes(answers, ownWrites, this.names, SILENT);
-    // No release of this world writes events that another one cannot read.
+    // It is asked by reads.
     const unreadable = { has: () => Promise.resolve(false) };
     return new CommandGateway(this.commands, writes, ownWrites, settingOff, unreadable);
+  }
+
+  /** What its release does not know; undefined: it is the newest one. */
+  get without(): AdditionName | undefined {
+    return this.parts.without;
   }
 
   /** Whether it has neither died nor stood still since its start: then it owes every answer. */
@@ -399,7 +408,8 @@ export class SimulatedService {
     world.hand(this.owner, () => {
       this.watch.start();
       this.policies.start();
-      this.projections.start();
+      // The tables of two releases differ: each follows its own, and the newer one is read.
+      if (this.without === undefined) this.projections.start();
       this.webhooks.start();
       if (this.parts.sendsMails) this.mailing.sender.start();
       this.sealer.start();

@@ -22,6 +22,7 @@ function* smaller(plan: RoundPlan): Iterable<RoundPlan> {
   if (plan.endpoints) yield { ...plan, endpoints: plan.endpoints - 1 };
   if (plan.mails !== undefined && plan.mails !== 'off') yield { ...plan, mails: 'off' };
   if (plan.closesMonths) yield { ...plan, closesMonths: false };
+  if (plan.addition) yield { ...plan, addition: undefined };
   if (plan.editors) yield { ...plan, editors: plan.editors - 1 };
   if (processes > 1) yield { ...plan, processes: processes - 1 };
   if (accounts > 2) yield { ...plan, accounts: accounts - 1 };

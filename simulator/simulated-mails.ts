@@ -48,6 +48,8 @@ export class SimulatedMailTable {
   readonly rows = new Map<string, SimulatedMail>();
   /** The newest position of the log when each mail was claimed last. */
   readonly claimedAt = new Map<string, bigint>();
+  /** The newest position when the sending of each mail began last. */
+  readonly begunAt = new Map<string, bigint>();
 
   constructor(private readonly parts: MailTableParts) {}
 
@@ -102,6 +104,7 @@ export class SimulatedMailTable {
     const isMine = row?.state === 'PENDING' && row.claimedBy === process;
     if (!isMine || (row.leasedUntil ?? 0) <= now) return false;
     row.state = 'SENDING';
+    this.begunAt.set(id, this.parts.head());
     row.attempts += 1;
     row.leasedUntil = now + LEASE_MS;
     return true;

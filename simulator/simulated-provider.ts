@@ -4,6 +4,8 @@ import type { ProviderFact } from '../src/domain/customer/customer.state.js';
 import {
   ProviderFailure,
   type FactsPage,
+  type LookedFor,
+  type PaidDiscount,
   type PaymentProvider,
   type ProviderCalls,
   type ProviderEvent,
@@ -34,8 +36,8 @@ interface Subscription {
   readonly id: string;
   readonly customer: string;
   discounts: readonly Discount[];
-  /** The reward whose discount was added last. */
-  rewardId: string | undefined;
+  /** The rewards that its metadata names, by slot. */
+  readonly slots: Map<number, string>;
   hasEnded: boolean;
 }
 
@@ -113,7 +115,7 @@ export class SimulatedProviderAccount {
       this.keys.set(call.key, { body, at: sentAt, answer });
   }
 
-  made(call: ProviderCall, rewardId: string): string | undefined {
+  made(call: LookedFor, rewardId: string): string | undefined {
     if (call.kind === 'BALANCE_CREDIT') {
       this.mustExist(call.customer);
       const { customer } = call;
@@ -121,8 +123,15 @@ export class SimulatedProviderAccount {
         ?.id;
     }
     const subscription = this.subscription(call.subscription);
-    if (subscription.rewardId !== rewardId) return undefined;
+    if (!hasNamed(subscription, rewardId)) return undefined;
     return subscription.discounts.find(({ id }) => !call.keeps.includes(id))?.id ?? 'ref';
+  }
+
+  discountsFor(customer: string, rewardId: string): readonly PaidDiscount[] {
+    this.mustExist(customer);
+    return [...this.subscriptions.values()]
+      .filter((one) => one.customer === customer && hasNamed(one, rewardId))
+      .map(({ id, hasEnded }) => ({ subscription: id, hasEnded, reference: 'ref' }));
   }
 
   mustExist(customer: string): void {
@@ -158,14 +167,15 @@ export class SimulatedProviderAccount {
   }
 
   private discount(
-    { subscription: name, keeps }: Extract<ProviderCall, { kind: 'DISCOUNT' }>,
+    { subscription: name, keeps, slot }: Extract<ProviderCall, { kind: 'DISCOUNT' }>,
     rewardId: string,
   ): string {
     const subscription = this.subscription(name);
     if (subscription.hasEnded) throw new ProviderFailure('refused', 'the subscription is over');
     const id = this.newId('di');
     const kept = subscription.discounts.filter((one) => keeps.includes(one.id));
-    Object.assign(subscription, { discounts: [...kept, { id, rewardId }], rewardId });
+    subscription.discounts = [...kept, { id, rewardId }];
+    if (slot !== undefined) subscription.slots.set(slot, rewardId);
     return id;
   }
 
@@ -232,6 +242,7 @@ export class SimulatedProvider implements PaymentProvider {
           account.mustExist(customer);
           return account.subscriptionsOf(customer).map(withDiscounts);
         }),
+      discountsFor: (customer, rewardId) => ask(() => account.discountsFor(customer, rewardId)),
       pay: (call, rewardId) => this.pay(call, rewardId),
       made: (call, rewardId) => ask(() => account.made(call, rewardId)),
     };
@@ -264,9 +275,13 @@ const busy = (): never => {
   throw new ProviderFailure('unavailable', 'the provider answered 429');
 };
 
-const withDiscounts = ({ id, discounts }: Subscription): ProviderSubscription => ({
+const hasNamed = ({ slots }: Subscription, rewardId: string): boolean =>
+  [...slots.values()].includes(rewardId);
+
+const withDiscounts = ({ id, discounts, slots }: Subscription): ProviderSubscription => ({
   id,
   discounts: discounts.map((one) => one.id),
+  slot: slots.size,
 });
 
 function pageOf(facts: readonly ProviderEvent[], cursor: string | null): FactsPage {

@@ -27,6 +27,8 @@ export class SimulatedWebhookTable {
   /** By their ids. */
   readonly deliveries = new Map<string, Row>();
   readonly unread = new Map<string, UnreadEvent>();
+  /** The ids of all events that an older release could not read at first. */
+  readonly readLate = new Set<string>();
   /** Where it began, or went on after a loss of which no earlier checkpoint was left. */
   readonly beginnings: Position[] = [];
 
@@ -117,8 +119,10 @@ export function simulatedFollowerStore(
         for (const endpoint of endpoints) table.dropWaiting(endpoint);
         table.putEndpoints(endpoints);
         table.putDeliveries(deliveries);
-        for (const event of unread)
+        for (const event of unread) {
+          table.readLate.add(event.eventId);
           if (!table.unread.has(event.eventId)) table.unread.set(event.eventId, event);
+        }
         return checkpoint.version;
       }),
     endpointsIn: (states) =>

@@ -27,12 +27,14 @@ interface Expected {
 
 /**
  * One row for each thing that an event announces and each endpoint that was subscribed then:
- * nothing twice, nothing from before a subscription, nothing of events that never were.
+ * nothing twice, nothing from before a subscription, nothing of events that never were. What an
+ * older release could not read is told late, to the endpoints of then.
  */
 export function brokenWebhooks({ webhooks, log: store }: SharedStores, told: Told): string[] {
   const position = (text: string): number => Number(store.positions.number(text));
   const begun = Math.max(0, ...webhooks.beginnings.map(position));
-  const { expected, states } = expectedRows(told, begun, position);
+  const { readLate } = webhooks;
+  const { expected, states } = expectedRows({ ...told, readLate }, begun, position);
   const lost = new Set(told.lost.map(({ recorded }) => recorded.id));
   const rows = new Map<string, number>();
   for (const { endpointId, type, subject, event } of webhooks.deliveries.values()) {
@@ -59,7 +61,7 @@ export function brokenWebhooks({ webhooks, log: store }: SharedStores, told: Tol
 }
 
 function expectedRows(
-  { log, lost, scope, names }: Told,
+  { log, lost, scope, names, readLate }: Told & { readonly readLate: ReadonlySet<string> },
   begun: number,
   position: (text: string) => number,
 ): {
@@ -85,7 +87,10 @@ function expectedRows(
   /** Of endpoints that ended since: what waited for them is gone. */
   const ended = new Map<string, number>();
   const tenant = names.tenantStream(scope.tenant);
+  const known = new Set<string>();
   for (const { event, recorded } of [...log, ...lost]) {
+    if (recorded.stream === tenant && event.type === 'WebhookSubscribed')
+      known.add((event as WebhookEvent).endpointId);
     if (recorded.stream !== tenant || event.type !== 'WebhookUnsubscribed') continue;
     const { endpointId } = event as WebhookEvent;
     // By its place: the clock may have been set back.
@@ -95,11 +100,13 @@ function expectedRows(
     const { event, recorded } = decoded;
     if (recorded.stream === tenant) follow(event as WebhookEvent, states);
     const announced = announcedOf(decoded);
-    for (const [endpointId, state] of states)
-      for (const one of state === 'ACTIVE' ? announced : [])
+    const isLate = readLate.has(recorded.id);
+    for (const endpointId of isLate ? known : states.keys())
+      for (const one of isLate || states.get(endpointId) === 'ACTIVE' ? announced : [])
         expected.set(nameOfRow(recorded.id, endpointId, one), {
           what: event.type,
           mayBeMissing:
+            isLate ||
             position(recorded.position) <= begun ||
             !isLast(recorded.id, one) ||
             position(recorded.position) <= (ended.get(endpointId) ?? 0),

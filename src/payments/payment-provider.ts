@@ -78,6 +78,8 @@ export interface ProviderCalls {
   hasPaid(customer: string): Promise<boolean>;
   /** Those that are not over, with their discounts. */
   subscriptionsOf(customer: string): Promise<readonly ProviderSubscription[]>;
+  /** The discounts of the reward that were added, of subscriptions that are over, too. */
+  discountsFor(customer: string, rewardId: string): Promise<readonly PaidDiscount[]>;
   /**
    * Pays a reward, once for each key.
    * @returns the provider's id of what it made.
@@ -87,7 +89,20 @@ export interface ProviderCalls {
    * What an earlier call made for the reward; undefined: nothing.
    * @param since epoch milliseconds: no call was made before.
    */
-  made(call: ProviderCall, rewardId: string, since: number): Promise<string | undefined>;
+  made(call: LookedFor, rewardId: string, since: number): Promise<string | undefined>;
+}
+
+/** A call, as far as its effect is looked for by it. */
+export type LookedFor =
+  | Pick<Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>, 'kind' | 'customer'>
+  | Extract<ProviderCall, { kind: 'DISCOUNT' }>;
+
+/** A discount of a reward, which may have ended. */
+export interface PaidDiscount {
+  readonly subscription: string;
+  readonly hasEnded: boolean;
+  /** The provider's id of it, or of its terms. */
+  readonly reference: string;
 }
 
 /** A balance credit with the id of a reward. */

@@ -358,13 +358,23 @@ describe('a discount', () => {
 
   it('that missed the first paid invoice is paid as what it would have taken off', () => {
     given(...LINKED, TEN_OFF)
-      .when(start({ firstPaid: INVOICE }))
+      .when(start({ firstPaid: INVOICE, subscriptions: [] }))
       .then(started(TEN_OFF, [balanceCredit(199, 'USD')]));
+  });
+
+  it('becomes no credit before its subscriptions were looked at', () => {
+    const { when } = given(...LINKED, TEN_OFF);
+    when(start({ firstPaid: INVOICE })).then();
+    const of = { firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: ['di_1'] }] };
+    const reference = 'di_1';
+    const paid = { ...pushed(TEN_OFF, personal(SUBJECT, reference)), push: 0 };
+    when(start({ ...of, done: ['sub_1'], reference })).then(paid);
+    when(start({ ...of, isPaid: true, reference })).then(paid);
   });
 
   it('that would have taken off nothing needs no call', () => {
     given(...LINKED, TEN_OFF)
-      .when(start({ firstPaid: { ...INVOICE, amountPaid: 9 } }))
+      .when(start({ firstPaid: { ...INVOICE, amountPaid: 9 }, subscriptions: [] }))
       .then({ ...pushed(TEN_OFF, forgotten(SUBJECT)), push: 0 });
   });
 

@@ -581,6 +581,77 @@ describe('finance', () => {
   });
 });
 
+describe('tables are in the order of their address', () => {
+  const shownIn = ({ text }: Page, texts: readonly string[]): readonly string[] =>
+    [...texts].sort((one, other) => text.indexOf(one) - text.indexOf(other));
+
+  test('the lines of a statement, between its opening and its closing', async () => {
+    const { accountId, userId } = await rewarded(300);
+    for (const assignedCredit of [20, 1_000])
+      await sent(`/rewards/account/${accountId}/user/${userId}`, {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit,
+      });
+    const path = `${ofTenant('/statement')}?account=${accountId}`;
+    const amounts = async (order: string) => figures(await get('fay', path + order), 'line.amount');
+    expect(await amounts('')).toEqual(['300', '20', '1000']);
+    expect(await amounts('&sort=amount&dir=asc')).toEqual(['20', '300', '1000']);
+    expect(await amounts('&sort=amount&dir=desc')).toEqual(['1000', '300', '20']);
+    const sorted = await get('fay', `${path}&sort=amount&dir=desc`);
+    expect(figures(sorted, 'closing:CENTS')).toEqual(['1320']);
+    expect(sorted.text).toContain('aria-sort="descending"');
+  });
+
+  test('people of an account', async () => {
+    const accountId = personal('a');
+    await onTrial(accountId);
+    for (const firstName of ['Qmia', 'Qada', 'Qzoe'])
+      await sent('/user', { id: personal('u'), accountId, firstName });
+    const path = ofTenant(`/accounts/${accountId}`);
+    const names = ['Qada', 'Qmia', 'Qzoe'];
+    const cells = names.map((name) => `<td>${name}</td>`);
+    const order = async (query: string): Promise<string> =>
+      shownIn(await get('sam', path + query), cells).join();
+    expect(await order('')).toBe([cells[1], cells[0], cells[2]].join());
+    expect(await order('?sort=people.name&dir=asc')).toBe(cells.join());
+    expect(await order('?sort=people.name&dir=desc')).toBe([...cells].reverse().join());
+  });
+
+  test('proposals and closed months', async () => {
+    const { accountId: account, userId: user } = await rewarded(1_000);
+    for (const amount of ['-31', '-33', '-32'])
+      await post('fay', ofTenant('/corrections'), {
+        action: 'propose',
+        key: personal('k'),
+        account,
+        user,
+        unit: 'CENTS',
+        amount,
+        reason: `by ${amount}`,
+      });
+    const reasons = ['by -33', 'by -32', 'by -31'];
+    const waiting = (query: string) => get('flo', ofTenant(`/corrections${query}`));
+    expect(shownIn(await waiting('?sort=amount&dir=asc'), reasons)).toEqual(reasons);
+    expect(shownIn(await waiting('?sort=amount&dir=desc'), reasons)).toEqual(reasons.toReversed());
+    const months = ['2023-01', '2023-02'].map((period) => `Reopen ${period}`);
+    for (const period of ['2023-01', '2023-02'])
+      await post('fay', ofTenant('/periods'), { action: 'close', period, comment: 'looked at' });
+    const closed = (query: string) => get('fay', ofTenant(`/periods${query}`));
+    expect(shownIn(await closed(''), months)).toEqual(months.toReversed());
+    expect(shownIn(await closed('?sort=month&dir=asc'), months)).toEqual(months);
+  });
+
+  test.each<[string, Name, string]>([
+    ['/moderation?waiting=referrer', 'sam', 'Nothing waits'],
+    ['/webhooks', 'sam', 'No endpoint is subscribed'],
+  ])('%s says so when it has none to sort', async (page, who, empty) => {
+    const sorted = await get(who, `${ofTenant(page)}${page.includes('?') ? '&' : '?'}sort=state`);
+    expect(sorted).toMatchObject({ status: 200 });
+    expect(sorted.text).toContain(empty);
+  });
+});
+
 describe('an account', () => {
   test('its page shows people, credit and history to staff, and nobody to viewers', async () => {
     const { accountId, userId, firstName } = await rewarded(900);
@@ -633,6 +704,21 @@ describe('an account', () => {
     expect(last.text).not.toContain('Older events');
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['1021']);
+  });
+
+  test('its page lists the newest 200 people, and says how many there are', async () => {
+    const accountId = personal('a');
+    await onTrial(accountId);
+    const join = (): Promise<void> =>
+      sent('/user', { id: personal('u'), accountId, firstName: 'Crowd' });
+    const oldest = { id: personal('u'), accountId, firstName: 'Oldest' };
+    await sent('/user', oldest);
+    for (let joined = 0; joined < 200; joined += 50)
+      await Promise.all(Array.from({ length: 50 }, join));
+    const { text } = await get('sam', ofTenant(`/accounts/${accountId}`));
+    expect(text.split('<td>Crowd</td>')).toHaveLength(201);
+    expect(text).not.toContain('<td>Oldest</td>');
+    expect(text).toContain('The newest of 201.');
   });
 
   test('values of people are text', async () => {
@@ -712,6 +798,13 @@ describe('the overview', () => {
     expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
     const queue = await get('sam', waiting);
     expect(figures(queue, 'referrals.pending')).toEqual(['2']);
+    const byStart = (dir: string): Promise<Page> =>
+      get('sam', `${waiting}&sort=started&dir=${dir}`);
+    const startedAt = ({ text }: Page): string[] =>
+      [...text.matchAll(/datetime="([^"]*)"/g)].map(([, at = '']) => at);
+    const oldestFirst = startedAt(await byStart('asc'));
+    expect(oldestFirst).toEqual([...oldestFirst].sort());
+    expect(startedAt(await byStart('desc'))).toEqual(oldestFirst.toReversed());
     const [, referral = ''] = /name="referral" value="([^"]*)"/.exec(queue.text) ?? [];
     const decided = { referral, side: 'REFERRER', action: 'APPROVED' };
     const sent = { ...decided, waiting: hiddenIn(queue, 'waiting') };
@@ -782,14 +875,22 @@ describe('support', () => {
   });
 
   test('a projection is rebuilt, compared, swapped in after a typed confirmation, and rolled back', async () => {
+    let compared = '';
     const act = async (action: string, confirmed = ''): Promise<Page> => {
       const fields = { action, projection: 'rewards', confirmed };
       const { status, location, text } = await post('sam', '/console/projections', fields);
       if (status !== 303) throw new Error(text);
+      if (action === 'diff') compared = location ?? '';
       return ended('sam', location ?? '');
     };
     expect(figures(await act('rebuild'), 'progress')).toEqual(['done']);
-    expect(figures(await act('diff'), 'differences')).toEqual(['0']);
+    const diff = await act('diff');
+    expect(figures(diff, 'differences')).toEqual(['0']);
+    const [, run = ''] = /[?&]run=([0-9a-f-]+)/.exec(compared) ?? [];
+    const csv = await get('sam', `/console/projections?run=${run}&format=csv`);
+    expect(csv.headers.get('content-type')).toContain('text/csv');
+    expect(csv.text).toBe('table,kind,row,column,live,new\r\n');
+    expect((await get('fay', `/console/projections?run=${run}&format=csv`)).status).toBe(404);
     await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
     expect(figures(await act('swap', 'rewards'), 'generation:rewards')).toEqual(['2']);
     expect(figures(await act('rollback', 'rewards'), 'generation:rewards')).toEqual(['1']);

@@ -101,6 +101,7 @@ async function start(name: string): Promise<ProcessPresence> {
           invoicePaidBy: () => Promise.resolve(null),
           // A walk pays nothing.
           subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),
+          discountsFor: () => Promise.reject(new Error('asked for discounts')),
           pay: () => Promise.reject(new Error('paid')),
           made: () => Promise.reject(new Error('asked for payments')),
           factsPage: (since, cursor) => {

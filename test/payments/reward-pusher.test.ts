@@ -424,6 +424,72 @@ describe('a connected tenant', () => {
     expect(creditsOf(ann)).toEqual(paid);
   });
 
+  /** As a log did that lost its end since. */
+  const paidBefore = (bob: string, rewardId: string, keeps: readonly string[], slot: number) =>
+    provider.calls({ secretKey: KEY, apiBase: double.url }).pay(
+      {
+        kind: 'DISCOUNT',
+        key: `reward:${rewardId}:sub_${bob}`,
+        subscription: `sub_${bob}`,
+        percent: 10,
+        months: 3,
+        keeps,
+        slot,
+      },
+      rewardId,
+    );
+
+  it.each(['active', 'canceled'])(
+    'finds the older discount of two that the log has lost, of a subscription that is %s',
+    async (status) => {
+      const { bob, discountId } = await referral(tenant);
+      double.subscription(`sub_${bob}`, `cus_${bob}`, status);
+      const older = await paidBefore(bob, discountId, [], 0);
+      await paidBefore(bob, `newer-${bob}`, [older], 1);
+      const before = double.subscriptions.get(`sub_${bob}`);
+      await link(tenant, bob);
+      await comesTo(tenant, bob, 'PUSHED');
+      expect((await shown(tenant, bob))[0]?.externalReference).toBe('ref_10_3');
+      expect(double.subscriptions.get(`sub_${bob}`)).toBe(before);
+      expect(creditsOf(bob)).toEqual([]);
+    },
+  );
+
+  it('finds the lost discount of a customer whose first invoice is known first', async () => {
+    const { bob, discountId } = await referral(tenant);
+    double.subscription(`sub_${bob}`, `cus_${bob}`);
+    await paidBefore(bob, discountId, [], 0);
+    await told('invoice.paid', {
+      id: `in_${bob}`,
+      customer: `cus_${bob}`,
+      amount_paid: 1999,
+      currency: 'usd',
+    });
+    await link(tenant, bob);
+    await comesTo(tenant, bob, 'PUSHED');
+    expect(creditsOf(bob)).toEqual([]);
+    expect(double.subscriptions.get(`sub_${bob}`)?.discounts).toHaveLength(1);
+  });
+
+  it('finds the lost credit of a discount whose invoice was lost with it', async () => {
+    const { bob, discountId } = await referral(tenant);
+    double.customer(`cus_${bob}`);
+    double.subscription(`sub_${bob}`, `cus_${bob}`);
+    const paid = {
+      id: `cbtxn_${bob}`,
+      customer: `cus_${bob}`,
+      amount: -199,
+      currency: 'usd',
+      metadata: { rewardId: discountId },
+    };
+    double.balanceTransactions.push(paid);
+    await link(tenant, bob);
+    await comesTo(tenant, bob, 'PUSHED');
+    expect((await shown(tenant, bob))[0]?.externalReference).toBe(paid.id);
+    expect(creditsOf(bob)).toEqual([paid]);
+    expect(double.subscriptions.get(`sub_${bob}`)?.discounts).toEqual([]);
+  });
+
   it('adds a discount to the subscription that it waits for, beside the others', async () => {
     const { bob, discountId } = await referral(tenant);
     await link(tenant, bob);

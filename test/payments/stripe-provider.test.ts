@@ -109,6 +109,49 @@ describe('a walk', () => {
   });
 });
 
+describe('the rewards of a subscription', () => {
+  /** Each is added to what the subscription has then. */
+  async function adds(customer: string, rewardIds: readonly string[]): Promise<void> {
+    for (const rewardId of rewardIds) {
+      const [{ id, discounts, slot } = { id: '', discounts: [] }] =
+        await calls().subscriptionsOf(customer);
+      const terms = { percent: 10, months: null, keeps: discounts };
+      const call = { kind: 'DISCOUNT', key: `reward:${rewardId}`, subscription: id } as const;
+      const slotted = slot === undefined ? {} : { slot };
+      await calls().pay({ ...call, ...terms, ...slotted }, rewardId);
+    }
+  }
+  const found = async (customer: string, rewardIds: readonly string[]): Promise<boolean[]> => {
+    const lists = [];
+    for (const rewardId of rewardIds) lists.push(await calls().discountsFor(customer, rewardId));
+    return lists.map((list) => list.length > 0);
+  };
+  const rewards = Array.from({ length: 22 }, (_, n) => `r${n}`);
+
+  it('are found by their ids, the newest twenty', async () => {
+    double.subscription('sub_slots', 'cus_slots');
+    await adds('cus_slots', rewards);
+    const [first, second, ...newest] = rewards;
+    expect(await found('cus_slots', [first ?? '', second ?? ''])).toEqual([false, false]);
+    expect(await found('cus_slots', newest)).toEqual(newest.map(() => true));
+    expect(await calls().discountsFor('cus_slots', 'r20')).toEqual([
+      { subscription: 'sub_slots', hasEnded: false, reference: 'ref_10_once' },
+    ]);
+    const members = Object.keys(double.subscriptions.get('sub_slots')?.metadata ?? {});
+    expect(members).toHaveLength(21);
+  });
+
+  it('beside 49 members of others are paid, and the newest one is found', async () => {
+    double.subscription('sub_full', 'cus_full');
+    const made = double.subscriptions.get('sub_full');
+    const others = Object.fromEntries(Array.from({ length: 49 }, (_, n) => [`other_${n}`, 'x']));
+    if (made) double.subscriptions.set(made.id, { ...made, metadata: others });
+    await adds('cus_full', ['full1', 'full2']);
+    expect(double.subscriptions.get('sub_full')?.discounts).toHaveLength(2);
+    expect(await found('cus_full', ['full1', 'full2'])).toEqual([false, true]);
+  });
+});
+
 describe('the invoice of a payment', () => {
   it('is the one that the provider names, or none', async () => {
     const payment = { type: 'payment_intent', payment_intent: 'pi_1' };

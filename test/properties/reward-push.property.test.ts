@@ -65,20 +65,30 @@ class FakeProvider {
     private readonly meanwhile: () => Promise<void>,
   ) {}
 
-  readonly calls: Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'> = {
+  readonly calls: Pick<ProviderCalls, 'subscriptionsOf' | 'discountsFor' | 'pay' | 'made'> = {
     subscriptionsOf: () => {
       const added = this.made.filter(({ amount }) => amount === 0).map(({ id }) => id);
       return Promise.resolve([{ id: 'sub_1', discounts: ['di_old', ...added] }]);
+    },
+    discountsFor: async (_, rewardId) => {
+      const fault = this.fault();
+      if (fault === 'dies') throw new Died();
+      if (fault === 'revoked') throw new ProviderFailure('refused', 'revoked');
+      return this.made
+        .filter((one) => one.rewardId === rewardId && one.amount === 0)
+        .map(({ id }) => ({ subscription: 'sub_1', hasEnded: false, reference: id }));
     },
     pay: async (call, rewardId) => {
       const answer = await this.pay(call, rewardId).finally(this.meanwhile);
       return answer;
     },
-    made: async (_, rewardId) => {
+    made: async ({ kind }, rewardId) => {
       const fault = this.fault();
       if (fault === 'dies') throw new Died();
       if (fault === 'revoked') throw new ProviderFailure('refused', 'revoked');
-      return this.made.find((one) => one.rewardId === rewardId)?.id;
+      return this.made.find(
+        (one) => one.rewardId === rewardId && one.amount > 0 === (kind === 'BALANCE_CREDIT'),
+      )?.id;
     },
   };
 
@@ -117,8 +127,9 @@ class FakeProvider {
 /** Another account of the provider, which has none of the customers. */
 const missing = () =>
   Promise.reject(new ProviderFailure('refused', 'no such customer', false, true));
-const ELSEWHERE: Pick<ProviderCalls, 'subscriptionsOf' | 'pay' | 'made'> = {
+const ELSEWHERE: Pick<ProviderCalls, 'subscriptionsOf' | 'discountsFor' | 'pay' | 'made'> = {
   subscriptionsOf: missing,
+  discountsFor: missing,
   pay: missing,
   made: missing,
 };
@@ -346,6 +357,8 @@ class Course {
   /** @param from the log is one from before that; the grants are recorded again, now. */
   restore(from: 'any call' | 'the grants' = 'any call'): void {
     [this.events.length, this.state] = this.before;
+    this.customer = unknownCustomer;
+    this.told.clear();
     if (from === 'any call') return;
     const { now: at } = this;
     const again = this.events.map((event) =>
@@ -448,6 +461,29 @@ it('each reward is paid once, and the ledger redeems what the provider has, what
       expect(conversions).toHaveLength(isPaid ? 1 : 0);
     }),
     { numRuns: runs(300) },
+  );
+});
+
+it('each reward is paid once, whenever the log loses the end of its account and customer', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step(false), { maxLength: 8 }),
+      fc.constantFrom('any call' as const, 'the grants' as const),
+      fc.array(small(false), { maxLength: 6 }),
+      async (before, from, after) => {
+        const course = new Course();
+        await inItsTime(course, async () => {
+          for (const taken of before) await course.take(taken);
+          course.restore(from);
+          for (const taken of after) await course.take(taken);
+          await course.end();
+        });
+        const ids = course.provider.made.map(({ rewardId }) => rewardId);
+        expect(ids).toEqual([...new Set(ids)]);
+        expect(course.reward('off').pushed?.status).toBe('PUSHED');
+      },
+    ),
+    { numRuns: runs(100) },
   );
 });
 

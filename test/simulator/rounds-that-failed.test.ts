@@ -208,6 +208,30 @@ const ROUNDS: Readonly<Record<string, RoundPlan>> = {
     mails: 'off',
     faults: SCENARIOS.payments,
   },
+  'a person was blocked when a mail was claimed, and unblocked before it was made': {
+    seed: 1_602_853_183,
+    commands: 500,
+    clients: 14,
+    processes: 3,
+    accounts: 1,
+    program: 'redeemed at once',
+    cacheBytes: 65_536,
+    creditMax: 3,
+    wishes: {
+      ...WISH_WEIGHTS,
+      reward: 300,
+      redeem: 1,
+      redeemAll: 6,
+      forgetUser: 0,
+      forgetAccount: 0,
+    },
+    endpoints: 2,
+    mode: 'live',
+    mails: 'steady',
+    editors: 0,
+    closesMonths: false,
+    faults: SCENARIOS.stores,
+  },
 };
 
 it.each(Object.entries(ROUNDS))(

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { SCENARIOS, type Scenario } from '../../simulator/plan.js';
+import { nextPlan, SCENARIOS, type Scenario } from '../../simulator/plan.js';
+import { runRound } from '../../simulator/round.js';
 import { simulate } from '../../simulator/run.js';
+import { SeededRandom } from '../../simulator/seeded-random.js';
+import { WISH_WEIGHTS } from '../../simulator/wishes.js';
 import { newSeed } from '../support/new-seed.js';
 
 /** The long form is `npm run simulate`; docs/simulator.md says how to read a failure. */
@@ -44,6 +47,15 @@ it('a round goes through what it is meant to go through', async () => {
   expect(events).toBeGreaterThan(200);
   for (const fault of ['append lost', 'append unanswered', 'answers late', 'process killed'])
     expect([fault, (faults.get(fault) ?? 0) > 0]).toEqual([fault, true]);
+}, 120_000);
+
+it('an older release answers 503 for accounts that it cannot read, and serves the others', async () => {
+  const plan = nextPlan(new SeededRandom(5), COMMANDS, 'calm');
+  const two = { ...plan, processes: 2, accounts: 6, wishes: WISH_WEIGHTS };
+  const { violations, faults, accepted } = await runRound({ ...two, addition: 'block' });
+  expect(violations).toEqual([]);
+  expect(faults.get('account of a newer release')).toBeGreaterThan(0);
+  expect(accepted).toBeGreaterThan(COMMANDS / 4);
 }, 120_000);
 
 it('a planted fault is found', () => {

@@ -221,7 +221,9 @@ export class StripeDouble {
     if (id === undefined)
       return list(
         [...this.subscriptions.values()].filter(
-          ({ customer }) => body['customer'] === undefined || body['customer'] === customer,
+          ({ customer, status }) =>
+            (body['customer'] === undefined || body['customer'] === customer) &&
+            (body['status'] === 'all' || status !== 'canceled'),
         ),
         body,
       );
@@ -235,10 +237,13 @@ export class StripeDouble {
         : known.discounts.find(({ id: at }) => at === one['discount']),
     );
     if (discounts.some((one) => one === undefined)) return failure(400, 'resource_missing');
+    const named = (body['metadata'] ?? {}) as Record<string, string>;
+    const metadata = { ...known.metadata, ...named };
+    if (Object.keys(metadata).length > 50) return failure(400, 'parameter_invalid');
     const changed: Subscription = {
       ...known,
       discounts: discounts.flatMap((one) => one ?? []),
-      metadata: { ...known.metadata, ...((body['metadata'] ?? {}) as Record<string, string>) },
+      metadata,
     };
     this.subscriptions.set(id, changed);
     return ok(changed);

@@ -182,6 +182,8 @@ export type ProviderCall =
       readonly months: number | null;
       /** Discounts that the subscription had before, and keeps. */
       readonly keeps: readonly string[];
+      /** Where the subscription names the reward. */
+      readonly slot?: number;
     };
 
 type Fact<T extends string, D> = { readonly type: T; readonly at: number } & Readonly<D>;

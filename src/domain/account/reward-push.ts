@@ -29,8 +29,10 @@ export interface StartRewardPush {
   readonly subscriptions: readonly ProviderSubscription[] | null;
   /** Subscriptions that have the discount. */
   readonly done: readonly string[];
-  /** The provider's id of a discount of theirs. */
+  /** The provider's id of a discount of theirs, or of what paid all of it. */
   readonly reference?: string | undefined;
+  /** The provider has paid all of it, by a call that the log has lost. */
+  readonly isPaid?: true;
   /** The customer's first paid invoice; null: none. */
   readonly firstPaid: PaidInvoice | null;
   readonly now: number;
@@ -40,6 +42,8 @@ export interface StartRewardPush {
 export interface ProviderSubscription {
   readonly id: string;
   readonly discounts: readonly string[];
+  /** Where it may name another reward; undefined: it has no room. */
+  readonly slot?: number;
 }
 
 /** No events: there is nothing to pay, or a subscription is waited for. */
@@ -51,14 +55,14 @@ export function startRewardPush(
   const known = state.status === 'open' ? state.rewards.get(rewardId) : undefined;
   if (state.status === 'absent' || !known) return { events: [] };
   if ((known.pushed?.push ?? 0) !== replaces) return { events: [] };
-  if (isTakenBack(state, known) && command.done.length === 0) return giveUp(state, known, now);
+  if (isTakenBack(state, known) && !hasDone(command)) return giveUp(state, known, now);
   if (isOfForgotten(state, known)) return endOfForgotten(state, known, command);
   if (!mayBePushed(state, known)) return { events: [] };
   const draft = new Draft(state);
   const reward = settle(draft, rewardId, now) ?? known;
   if (reward.phase !== 'AVAILABLE' || reward.dateCancelled !== null) return draft.decision();
   const done = [...new Set([...(reward.pushed?.done ?? []), ...command.done])];
-  const calls = callsFor(state, reward, { ...command, done });
+  const calls = command.isPaid ? [] : callsFor(state, reward, { ...command, done });
   if (calls === undefined) return draft.decision();
   const ref = { at: now, ...rewardRef(reward), push: replaces + 1 };
   const amount = amountLeft(reward);
@@ -76,6 +80,8 @@ export function startRewardPush(
   }
   return draft.decision();
 }
+
+const hasDone = ({ done, isPaid }: StartRewardPush): boolean => done.length > 0 || isPaid === true;
 
 /** Instead of another start: the one before has no effect, and its referral was refunded. */
 function giveUp(state: OpenAccount, reward: RewardState, now: number): Decision<AccountEvent> {
@@ -123,7 +129,10 @@ function endOfForgotten(
   return { events: [{ type: 'RewardPushRefused', ...ref, reason, done: personal(account, []) }] };
 }
 
-/** Empty: nothing is left to pay. Undefined: a subscription is needed. */
+/**
+ * Empty: nothing is left to pay. Undefined: a subscription is needed. A discount waits for the look
+ * at subscriptions also where it becomes credit: one of them may have it.
+ */
 function callsFor(
   state: OpenAccount,
   reward: RewardState,
@@ -137,19 +146,21 @@ function callsFor(
   if (value.type === 'CREDIT')
     return balanceCredit(amountLeft(reward), value.currency ?? state.currency);
   if (value.type !== 'PCT_DISCOUNT') return [];
+  if (subscriptions === null) return undefined;
   // It never becomes two payments.
   if (firstPaid !== null && reward.source === 'REFERRED' && done.length === 0)
     return balanceCredit(partOf(firstPaid.amountPaid, value), firstPaid.currency);
-  const open = subscriptions?.filter(({ id }) => !done.includes(id)) ?? [];
-  if (open.length === 0) return subscriptions !== null && done.length > 0 ? [] : undefined;
+  const open = subscriptions.filter(({ id }) => !done.includes(id));
+  if (open.length === 0) return done.length > 0 ? [] : undefined;
   const { discountPercent: percent, monthsDiscountIsValid: months } = value;
-  return open.map(({ id, discounts }) => ({
+  return open.map(({ id, discounts, slot }) => ({
     kind: 'DISCOUNT',
     key: keyed(id),
     subscription: id,
     percent,
     months,
     keeps: discounts,
+    ...(slot === undefined ? {} : { slot }),
   }));
 }
 

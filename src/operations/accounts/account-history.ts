@@ -29,6 +29,8 @@ export interface AccountHistory {
   readonly subscription: string | null;
   readonly referral: ShownReferral | null;
   readonly people: readonly ShownPerson[];
+  /** Number of all people; the newest are listed. */
+  readonly peopleCount: number;
   readonly rewards: readonly ShownReward[];
   /** Number of all rewards; the newest are listed. */
   readonly rewardCount: number;
@@ -46,7 +48,10 @@ export interface ShownPerson {
   readonly email: string | null;
   readonly since: string;
   readonly blockedSince: string | null;
+  /** The newest ones. */
   readonly codes: readonly string[];
+  /** Number of those that are not listed. */
+  readonly codesLeft: number;
 }
 
 export interface ShownReferral {
@@ -94,6 +99,8 @@ export interface HistoryRequest extends Pick<SelectionOptions, 'asOf' | 'positio
 
 export const EVENTS_SHOWN_MAX = 100;
 const REWARDS_SHOWN_MAX = 200;
+const PEOPLE_SHOWN_MAX = 200;
+const CODES_SHOWN_MAX = 5;
 
 export interface HistoryCore extends Pick<Core, 'log' | 'codec' | 'names' | 'streams'> {
   readonly credit: RememberedCredit;
@@ -209,6 +216,7 @@ class ShownAccount {
       subscription: open?.subscription?.status ?? null,
       referral: open === undefined ? null : this.referral(open),
       people: open === undefined ? [] : this.people(open),
+      peopleCount: open?.users.size ?? 0,
       rewards: open === undefined ? [] : this.rewards(open),
       rewardCount: open?.rewards.size ?? 0,
     };
@@ -244,11 +252,14 @@ class ShownAccount {
       }));
   }
 
+  /** The newest ones, in the order of their joining. */
   private people(open: OpenAccount): ShownPerson[] {
-    return open.persons.toArray().flatMap((person) => {
+    const joined = open.persons.toArray().filter((person) => open.users.has(person));
+    return joined.slice(-PEOPLE_SHOWN_MAX).flatMap((person) => {
       const user = open.users.get(person);
       if (user === undefined) return [];
       const profile = this.showsPersonal ? user.profile : null;
+      const codes = this.showsPersonal ? [...user.codes.values()].map(({ code }) => code) : [];
       return [
         {
           userId: profile?.id ?? null,
@@ -256,7 +267,8 @@ class ShownAccount {
           email: profile?.email ?? null,
           since: iso(user.dateCreated),
           blockedSince: isoOrNull(user.dateBlocked),
-          codes: this.showsPersonal ? [...user.codes.values()].map(({ code }) => code) : [],
+          codes: codes.slice(-CODES_SHOWN_MAX),
+          codesLeft: Math.max(0, codes.length - CODES_SHOWN_MAX),
         },
       ];
     });

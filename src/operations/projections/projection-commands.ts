@@ -266,10 +266,19 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
 }
 
 /** The newest entries first, times as ISO 8601. */
+/** A line of history, as operators see it. Times are ISO 8601. */
+export interface ShownHistoryEntry extends Omit<
+  ProjectionHistoryEntry,
+  'startedAt' | 'finishedAt'
+> {
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
 export async function showHistory(
   { parts }: ProjectionOperator,
   limit: number,
-): Promise<readonly object[]> {
+): Promise<readonly ShownHistoryEntry[]> {
   const iso = (at: number | null): string | null =>
     at === null ? null : new Date(at).toISOString();
   const entries: readonly ProjectionHistoryEntry[] = await projectionHistory(parts.pool, limit);

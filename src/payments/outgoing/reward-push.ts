@@ -3,7 +3,12 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { AccountState, RewardPush, RewardState } from '../../domain/account/account.state.js';
 import type { AccountRequest } from '../../domain/account/requests/account-request.js';
-import { isGivenUp, type PushOutcome } from '../../domain/account/reward-push.js';
+import {
+  isGivenUp,
+  type ProviderSubscription,
+  type PushOutcome,
+  type StartRewardPush,
+} from '../../domain/account/reward-push.js';
 import { isBeingPushed } from '../../domain/account/reward-state.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { newId, timeNow } from '../../foundation/world.js';
@@ -70,13 +75,57 @@ export class AccountPushes {
     if (isUnchanged(reward, after) && value.type === 'PCT_DISCOUNT') {
       const customer = begun.status === 'open' ? begun.paymentProviderId : null;
       if (customer === null) return 'nothing';
-      const subscriptions = await this.provider.subscriptionsOf(customer);
-      after = rewardIn(await this.execute({ ...request, subscriptions }), rewardId);
-      if (isUnchanged(reward, after)) return 'waits';
+      const paid = replaces === 0 ? await this.paidBefore(reward, customer) : {};
+      const { subscriptions, refusal } = await this.subscriptionsOf(customer);
+      after = rewardIn(await this.execute({ ...request, ...paid, subscriptions }), rewardId);
+      if (isUnchanged(reward, after)) {
+        if (refusal !== undefined) throw refusal;
+        return 'waits';
+      }
     }
     if (after?.pushed?.status === 'PUSHED') return 'pushed';
     if (after?.pushed?.status !== 'STARTED' || after.pushed.push !== replaces + 1) return 'nothing';
     return this.call(after, after.pushed, true);
+  }
+
+  /**
+   * What a log that lost its end has paid for a discount, which may have become credit then, or
+   * become it now.
+   */
+  private async paidBefore(
+    { rewardId, source, dateGiven }: RewardState,
+    customer: string,
+  ): Promise<PaidBefore> {
+    try {
+      const all = await this.provider.discountsFor(customer, rewardId);
+      const open = all.filter(({ hasEnded }) => !hasEnded);
+      const [one] = [...open, ...all];
+      if (one !== undefined) {
+        const done = open.map(({ subscription }) => subscription);
+        return { reference: one.reference, ...(done.length > 0 ? { done } : { isPaid: true }) };
+      }
+      if (source !== 'REFERRED') return {};
+      const credit = { kind: 'BALANCE_CREDIT', customer } as const;
+      const reference = await this.provider.made(credit, rewardId, dateGiven);
+      return reference === undefined ? {} : { reference, isPaid: true };
+    } catch (error) {
+      // What is refused here is refused to the call, too.
+      if (!isRefusal(error)) throw error;
+      return {};
+    }
+  }
+
+  /** A discount that becomes credit needs none of them. */
+  private async subscriptionsOf(customer: string): Promise<{
+    readonly subscriptions: readonly ProviderSubscription[];
+    readonly refusal?: ProviderFailure;
+  }> {
+    try {
+      return { subscriptions: await this.provider.subscriptionsOf(customer) };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return { subscriptions: [], refusal: error };
+    }
   }
 
   /** Behind a refusal, or a failure that the provider keeps: what is there stays. */
@@ -92,7 +141,7 @@ export class AccountPushes {
     const { calls, push } = pushed;
     // Its key is destroyed.
     if (calls === null) return 'nothing';
-    const made = await this.madeBefore(reward, pushed);
+    const made = await this.madeBefore(reward, pushed, isNew);
     if (made.size === 0 && (await this.isGivenUp(reward, pushed)))
       return this.start(reward, push, made);
     for (const call of calls) {
@@ -114,14 +163,16 @@ export class AccountPushes {
   /**
    * What is there already: before a first start always, since a log that lost its end grants the
    * reward once more, with the same id, when the key of its payment may be forgotten. Of a later
-   * start it was looked for before, and the provider knows its key for a while.
+   * start, and of a discount, it was looked for before, and the provider knows its key for a while.
    */
   private async madeBefore(
     reward: RewardState,
     pushed: RewardPush,
+    isNew: boolean,
   ): Promise<Map<ProviderCall, string>> {
     const isKeyKnown = timeNow() - pushed.at < KEY_KNOWN_MS;
-    if (pushed.push > 1 && isKeyKnown) return new Map();
+    const isLookedFor = pushed.push > 1 || (isNew && reward.value.type === 'PCT_DISCOUNT');
+    if (isLookedFor && isKeyKnown) return new Map();
     try {
       return await this.madeBy(reward, pushed);
     } catch (error) {
@@ -216,6 +267,8 @@ export class AccountPushes {
     return outcome.kind === 'accepted' ? outcome.state : this.state();
   }
 }
+
+type PaidBefore = Partial<Pick<StartRewardPush, 'done' | 'reference' | 'isPaid'>>;
 
 /** What is known of the calls of a start that was refused. */
 interface Refused {

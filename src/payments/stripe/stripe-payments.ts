@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { ProviderSubscription } from '../../domain/account/reward-push.js';
-import { ProviderFailure, type ProviderCalls } from '../payment-provider.js';
+import { ProviderFailure, type PaidDiscount, type ProviderCalls } from '../payment-provider.js';
 import { hasEnded } from './stripe-events.js';
 
 /** Rewards on the bill: balance credits, coupons and discounts. */
@@ -9,7 +9,7 @@ import { hasEnded } from './stripe-events.js';
 type Called = <T>(call: Promise<T>) => Promise<T>;
 type Payments = Pick<
   ProviderCalls,
-  'subscriptionsOf' | 'pay' | 'made' | 'rewardCredits' | 'hasPaid'
+  'subscriptionsOf' | 'discountsFor' | 'pay' | 'made' | 'rewardCredits' | 'hasPaid'
 >;
 type BalanceCredit = Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>;
 type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
@@ -26,6 +26,7 @@ export function stripePayments(stripe: Stripe, called: Called): Payments {
       const { data } = await called(stripe.subscriptions.list({ customer, limit: PAGE }));
       return data.filter(({ status }) => !hasEnded(status)).map(withDiscounts);
     },
+    discountsFor: (customer, rewardId) => discountsFor(stripe, called, customer, rewardId),
     rewardCredits: (customer) => rewardCredits(stripe, called, customer),
     hasPaid: (customer) => hasPaid(stripe, called, customer),
     pay: (call, rewardId) =>
@@ -96,7 +97,7 @@ async function payBalance(
 async function balanceMade(
   stripe: Stripe,
   called: Called,
-  { customer }: BalanceCredit,
+  { customer }: Pick<BalanceCredit, 'customer'>,
   { rewardId, since }: { readonly rewardId: string; readonly since: number },
 ): Promise<string | undefined> {
   const from = Math.floor((since - CLOCKS_DIFFER_MS) / 1_000);
@@ -121,23 +122,20 @@ async function balanceMade(
 async function addDiscount(
   stripe: Stripe,
   called: Called,
-  { subscription, keeps, key, ...terms }: Discount,
+  { subscription, keeps, slot, key, ...terms }: Discount,
   rewardId: string,
 ): Promise<string> {
   const coupon = couponOf(terms);
   await ensureCoupon(stripe, called, coupon, terms);
   const discounts = [...keeps.map((discount) => ({ discount })), { coupon }];
+  const named = slot === undefined ? {} : { [nameOfSlot(slot)]: `${rewardId} ${coupon}` };
+  const metadata = { rewardId, ...named };
   const changed = await called(
-    stripe.subscriptions.update(
-      subscription,
-      { discounts, metadata: { rewardId } },
-      { idempotencyKey: key },
-    ),
+    stripe.subscriptions.update(subscription, { discounts, metadata }, { idempotencyKey: key }),
   );
   return newDiscount(changed, keeps) ?? coupon;
 }
 
-/** Each push to a subscription names its reward there; an account's pushes follow one another. */
 async function discountMade(
   stripe: Stripe,
   called: Called,
@@ -145,7 +143,7 @@ async function discountMade(
   rewardId: string,
 ): Promise<string | undefined> {
   const found = await called(stripe.subscriptions.retrieve(subscription));
-  if (found.metadata['rewardId'] !== rewardId) return undefined;
+  if (!rewardsOf(found).has(rewardId)) return undefined;
   return newDiscount(found, keeps) ?? couponOf(terms);
 }
 
@@ -182,10 +180,72 @@ const unlessCode = (code: string) => (error: unknown) => {
 const codeOf = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 
-const withDiscounts = ({ id, discounts }: Stripe.Subscription): ProviderSubscription => ({
+/** Of the newest thousand subscriptions of the customer. */
+async function discountsFor(
+  stripe: Stripe,
+  called: Called,
+  customer: string,
+  rewardId: string,
+): Promise<readonly PaidDiscount[]> {
+  const list = (after: object) =>
+    called(stripe.subscriptions.list({ customer, status: 'all', limit: PAGE, ...after }));
+  const found: PaidDiscount[] = [];
+  let looked = 0;
+  for await (const one of eachOf(list)) {
+    const reference = rewardsOf(one).get(rewardId);
+    if (reference !== undefined)
+      found.push({ subscription: one.id, hasEnded: hasEnded(one.status), reference });
+    if ((looked += 1) === SUBSCRIPTIONS_MAX) break;
+  }
+  return found;
+}
+
+/**
+ * A subscription has twenty discounts at most, and names the rewards of as many, each in a slot of
+ * its metadata. The provider allows fifty members.
+ */
+const SLOTS = 20;
+const MEMBERS_MAX = 50;
+const SUBSCRIPTIONS_MAX = 1_000;
+
+const nameOfSlot = (slot: number): string => `rewardId_${slot + 1}`;
+
+type Metadata = Readonly<Record<string, string | undefined>>;
+
+/** What it names, with the coupon of each. Older releases named the newest one alone. */
+function rewardsOf({
   id,
-  discounts: idsOf(discounts),
-});
+  metadata = {},
+  discounts,
+}: Pick<Stripe.Subscription, 'id' | 'discounts'> & {
+  readonly metadata?: Metadata;
+}): ReadonlyMap<string, string> {
+  const rewards = new Map<string, string>();
+  const newest = metadata['rewardId'];
+  if (newest !== undefined) rewards.set(newest, idsOf(discounts).at(-1) ?? id);
+  for (let slot = 0; slot < SLOTS; slot += 1) {
+    const [rewardId = '', coupon] = metadata[nameOfSlot(slot)]?.split(' ') ?? [];
+    if (coupon !== undefined) rewards.set(rewardId, coupon);
+  }
+  return rewards;
+}
+
+/** The slot of the oldest reward, or a free one; undefined: other members leave no room. */
+function nextSlot(metadata: Metadata): number | undefined {
+  const slots = Array.from({ length: SLOTS }, (_, slot) => slot);
+  const rewardIn = (slot: number) => metadata[nameOfSlot(slot)]?.split(' ')[0];
+  const newest = metadata['rewardId'];
+  const last = newest === undefined ? -1 : slots.findIndex((slot) => rewardIn(slot) === newest);
+  const free = slots.find((slot) => rewardIn(slot) === undefined);
+  const next = free ?? (last + 1) % SLOTS;
+  const members = new Set([...Object.keys(metadata), 'rewardId', nameOfSlot(next)]);
+  return members.size > MEMBERS_MAX ? undefined : next;
+}
+
+function withDiscounts({ id, discounts, metadata }: Stripe.Subscription): ProviderSubscription {
+  const slot = nextSlot(metadata ?? {});
+  return { id, discounts: idsOf(discounts), ...(slot === undefined ? {} : { slot }) };
+}
 
 /** Ids, or the objects themselves. */
 const idsOf = (discounts: readonly (string | Stripe.Discount)[]): readonly string[] =>

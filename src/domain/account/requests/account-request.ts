@@ -112,6 +112,7 @@ export type AccountRequest =
       readonly subscriptions: readonly ProviderSubscription[] | null;
       readonly done: readonly string[];
       readonly reference?: string | undefined;
+      readonly isPaid?: true;
     }
   | {
       readonly type: 'RecordRewardPush';

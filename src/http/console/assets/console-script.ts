@@ -17,6 +17,7 @@ export const CONSOLE_SCRIPT = `'use strict';
   showTimes(document);
 
   const LIVE_MS = 5000;
+  const SAMPLES_MAX = 150;
   const follow = async (run) => {
     const figure = run.querySelector('[data-figure=progress]');
     const pace = run.querySelector('[data-pace]');
@@ -40,12 +41,29 @@ export const CONSOLE_SCRIPT = `'use strict';
   away.className = 'problem';
   away.setAttribute('role', 'status');
   away.textContent = 'The service does not answer. These are its last figures; they go on by themselves.';
+  const samples = new Map();
+  // A line over the figures that were on the page since it was opened.
+  const plot = (part) => {
+    for (const svg of part.querySelectorAll('[data-plots]')) {
+      const figure = part.querySelector('[data-figure="' + svg.dataset.plots + '"]');
+      const seen = [...(samples.get(svg.dataset.plots) || []), Number(figure.dataset.value)].slice(-SAMPLES_MAX);
+      samples.set(svg.dataset.plots, seen);
+      const top = Math.max(1, ...seen);
+      const points = seen.map((value, at) =>
+        (seen.length < 2 ? 0 : at * 150 / (seen.length - 1)).toFixed(1) + ' ' + (22 - 20 * value / top).toFixed(1));
+      const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+      path.setAttribute('d', 'M' + points.join('L'));
+      svg.replaceChildren(path);
+      svg.setAttribute('aria-label', figure.dataset.value + ' now, ' + Math.max(...seen) + ' at most since this page was opened');
+    }
+  };
   const keepLive = async (part) => {
+    plot(part);
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, LIVE_MS));
+      await new Promise((resolve) => setTimeout(resolve, Number(part.dataset.every) || LIVE_MS));
       if (document.hidden) continue;
       const answer = await fetch(part.dataset.live).catch(() => undefined);
-      if (answer === undefined || answer.status >= 429) { part.before(away); continue; }
+      if (answer === undefined || answer.status >= 429) { (part.closest('.scroll') || part).before(away); continue; }
       if (!answer.ok || answer.redirected) return location.reload();
       away.remove();
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
@@ -54,6 +72,7 @@ export const CONSOLE_SCRIPT = `'use strict';
       const isUsed = part.contains(document.activeElement) || !getSelection().isCollapsed;
       if (fresh === null || isUsed) continue;
       showTimes(fresh);
+      plot(fresh);
       part.replaceChildren(...fresh.childNodes);
     }
   };

@@ -111,6 +111,7 @@ details pre { max-width: 100%; overflow-x: auto; background: var(--ground); padd
   font-size: 0.8125rem; }
 ol.history { list-style: none; padding: 0; margin: 0; }
 ol.history > li { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
+.spark { display: block; width: 10rem; height: 1.5rem; fill: none; stroke: var(--link); }
 .plot { display: block; width: 100%; height: 11rem; }
 dialog { border: 1px solid var(--line); border-radius: 0.5rem; background: var(--paper);
   color: inherit; max-width: 30rem; }

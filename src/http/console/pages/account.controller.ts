@@ -4,6 +4,7 @@ import {
   accountHistory,
   EVENTS_SHOWN_MAX,
   type AccountHistory,
+  type ShownPerson,
   type ShownReward,
 } from '../../../operations/accounts/account-history.js';
 import { RememberedCredit, type ShownUnit } from '../../../operations/accounts/account-credit.js';
@@ -37,6 +38,15 @@ const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
   { label: 'Reward' },
 ];
 
+const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
+  { label: 'Name', key: 'people.name', value: ({ name }) => name },
+  { label: 'User', key: 'people.user', value: ({ userId }) => userId },
+  { label: 'E-mail', key: 'people.email', value: ({ email }) => email },
+  { label: 'Codes', key: 'people.codes', value: ({ codes }) => codes[0] ?? null },
+  { label: 'Since', key: 'people.since', value: ({ since }) => since },
+  { label: 'Blocked', key: 'people.blocked', value: ({ blockedSince }) => blockedSince },
+];
+
 const content = template<
   WithForms &
     Refused & {
@@ -67,8 +77,9 @@ const content = template<
 {{#if path}}<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Available {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/if}}
 {{else}}<p class="empty">No credit was ever granted.</p>{{/each}}
 <h2>People</h2>
-{{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Name</th><th scope="col">User</th><th scope="col">E-mail</th><th scope="col">Codes</th><th scope="col">Since</th><th scope="col">Blocked</th></tr></thead>
-<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+{{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.peopleHeads}}</thead>
+<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}{{#if codesLeft}}and {{amount codesLeft}} more{{/if}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+{{#if account.hasMorePeople}}<p class="note">The newest of {{amount account.peopleCount}}. Search by name, e-mail or user to be sure that somebody is of this account.</p>{{/if}}
 {{else}}<p class="empty">Nobody.</p>{{/if}}
 <h2>Referred by</h2>
 {{#if account.referral}}<dl class="figures">
@@ -157,17 +168,18 @@ function shownAccount(
   const { referral, events, rewards, rewardCount } = account;
   const oldest = events.at(-1)?.revision ?? '0';
   const { before, sort, dir, ...moment } = asked;
-  const sorted = inOrder(
-    rewards,
-    REWARD_COLUMNS,
-    { sort, dir },
-    (order) => `${path}${queryOf({ ...moment, ...order })}`,
-  );
+  const asIn = <R>(rows: readonly R[], columns: readonly Column<R>[]) =>
+    inOrder(rows, columns, { sort, dir }, (order) => `${path}${queryOf({ ...moment, ...order })}`);
+  const sorted = asIn(rewards, REWARD_COLUMNS);
+  const people = asIn(account.people, PEOPLE_COLUMNS);
   const referrer = referral?.referrerAccount;
   return {
     ...account,
     rewards: sorted.rows,
     rewardHeads: sorted.heads,
+    people: people.rows,
+    peopleHeads: people.heads,
+    hasMorePeople: account.people.length < account.peopleCount,
     units: account.units.map(shownUnit),
     referrerPath: referrer ? `${tenant}/accounts/${encodeURIComponent(referrer)}` : null,
     hasMoreRewards: rewards.length < rewardCount,

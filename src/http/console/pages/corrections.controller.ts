@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
 import {
@@ -15,18 +15,40 @@ import { OperationsCore } from '../../operations/operations-core.js';
 import { proposalRequest } from '../../operations/proposal.request.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
-import { problemOf, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+import {
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
 type Typed = Readonly<Record<(typeof FIELDS)[number] | 'key', string>>;
 const SHOWN_MAX = 200;
 
+type ShownProposal = WaitingProposal & { readonly isOwn: boolean };
+
+const COLUMNS: readonly Column<ShownProposal>[] = [
+  { label: 'Proposed', key: 'proposed', value: ({ proposedAt }) => proposedAt },
+  { label: 'By', key: 'by', value: ({ proposedBy }) => proposedBy },
+  { label: 'Account', key: 'account', value: ({ account }) => account },
+  { label: 'User', key: 'user', value: ({ user }) => user },
+  { label: 'Amount', key: 'amount', isNumber: true, value: ({ amount }) => amount },
+  { label: 'Reason', key: 'reason', value: ({ reason }) => reason },
+  { label: 'Until', key: 'until', value: ({ expiresAt }) => expiresAt },
+  { label: 'Decision' },
+];
+
 const content = template<
   WithForms & {
     problems: readonly string[];
     typed: Typed;
-    waiting: readonly (WaitingProposal & { isOwn: boolean })[];
+    rows: readonly ShownProposal[];
+    heads: readonly HeadView[];
   }
 >(`
 <p>A correction is proposed by one person and appended when another one approves it within seven days. Nothing is ever overwritten.</p>
@@ -40,10 +62,10 @@ const content = template<
 <button>Propose</button>
 </form>
 <h2>Waiting for approval</h2>
-{{#if waiting.length}}
+{{#if rows.length}}
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Proposed</th><th scope="col">By</th><th scope="col">Account</th><th scope="col">User</th><th scope="col" class="number">Amount</th><th scope="col">Reason</th><th scope="col">Until</th><th scope="col">Decision</th></tr></thead>
-<tbody>{{#each waiting}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
+<thead>{{> heads}}</thead>
+<tbody>{{#each rows}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
 {{#if isOwn}}<span class="note">another person approves it</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>Approve</button></form>{{/if}}</td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">No correction waits.</p>{{/if}}`);
@@ -62,9 +84,11 @@ export class ConsoleCorrectionsController {
   async page(
     @ConsoleCall() call: ConsoleCall,
     @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, [], NOTHING_TYPED);
+    const order = queried(query, 'sort', 'dir');
+    return this.shown(call, scope, { problems: [], typed: NOTHING_TYPED, order });
   }
 
   @Post()
@@ -95,12 +119,10 @@ export class ConsoleCorrectionsController {
       amount: /^[+-]?\d+$/.test(typed.amount) ? Number(typed.amount) : NaN,
     });
     if (!asked.success)
-      return this.shown(
-        call,
-        scope,
-        asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+      return this.shown(call, scope, {
+        problems: asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
         typed,
-      );
+      });
     const { amount } = asked.data;
     const request = { accountId, userId, unit, reason, amount, by: operator.name };
     const { answers } = this.operations;
@@ -108,7 +130,7 @@ export class ConsoleCorrectionsController {
       proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, [problemOf(outcome) ?? ''], typed);
+      return this.shown(call, scope, { problems: [problemOf(outcome) ?? ''], typed });
     return redirected(call, `${tenantPath(scope)}/corrections`);
   }
 
@@ -123,14 +145,21 @@ export class ConsoleCorrectionsController {
     if (!(outcome instanceof NotDone)) return redirected(call, `${tenantPath(scope)}/corrections`);
     if (outcome.because.code === 'PROPOSAL_IS_OWN')
       throw new ApiError('FORBIDDEN', { message: problemOf(outcome) ?? '' });
-    return this.shown(call, scope, [problemOf(outcome) ?? ''], NOTHING_TYPED);
+    return this.shown(call, scope, { problems: [problemOf(outcome) ?? ''], typed: NOTHING_TYPED });
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    problems: readonly string[],
-    typed: Typed,
+    {
+      problems,
+      typed,
+      order = { sort: '', dir: '' },
+    }: {
+      readonly problems: readonly string[];
+      readonly typed: Typed;
+      readonly order?: AskedOrder;
+    },
   ): Promise<string> {
     if (problems.length > 0) void call.reply.code(400);
     const waiting = await this.pages.recorded(call, [scope, 'ledger proposals'], async (core) => {
@@ -143,7 +172,12 @@ export class ConsoleCorrectionsController {
     return pageSent(call, { title: 'Corrections', scope, section: '/corrections' }, content, {
       problems,
       typed: { ...typed, key },
-      waiting: waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
+      ...inOrder(
+        waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
+        COLUMNS,
+        order,
+        (sorted) => queryOf(sorted),
+      ),
     });
   }
 }

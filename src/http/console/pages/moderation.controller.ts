@@ -13,6 +13,7 @@ import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { OwnWrites } from '../../writing/own-writes.js';
 import { tenantPath } from '../view/layout.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   problemOf,
@@ -29,6 +30,19 @@ const READ_MODELS = ['referrals', 'users'] as const;
 /** How long the page waits for the decisions that were taken before it. */
 const WAIT_MS = 5_000;
 
+type ShownReferral = ReturnType<typeof shownReferral>;
+
+const COLUMNS: readonly Column<ShownReferral>[] = [
+  { label: 'Choose' },
+  { label: 'Started', key: 'started', value: ({ startedAt }) => startedAt },
+  { label: 'Referred', key: 'referred', value: ({ referred }) => referred.name },
+  { label: 'Referrer', key: 'referrer', value: ({ referrer }) => referrer.name },
+  { label: 'Code', key: 'code', value: ({ code }) => code },
+  { label: 'Referred side', key: 'referredSide', value: ({ referredStatus }) => referredStatus },
+  { label: "Referrer's side", key: 'referrerSide', value: ({ referrerStatus }) => referrerStatus },
+  { label: 'Signals', key: 'signals', value: ({ signals }) => highestScore(signals) },
+];
+
 const content = template<
   WithForms &
     Refused & {
@@ -36,7 +50,8 @@ const content = template<
       otherPath: string;
       otherTotal: number;
       isReferrer: boolean;
-      rows: readonly ReturnType<typeof shownReferral>[];
+      rows: readonly ShownReferral[];
+      heads: readonly HeadView[];
       newerPath: string | null;
       olderPath: string | null;
     }
@@ -46,7 +61,7 @@ const content = template<
 {{#if rows.length}}
 <form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col"><span class="hint">Choose</span></th><th scope="col">Started</th><th scope="col">Referred</th><th scope="col">Referrer</th><th scope="col">Code</th><th scope="col">Referred side</th><th scope="col">Referrer's side</th><th scope="col">Signals</th></tr></thead>
+<thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}" aria-label="Choose referral {{id}}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td>{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 <p class="actions"><button name="action" value="APPROVED">Approve</button><button name="action" value="DENIED" class="danger">Deny</button>
@@ -74,7 +89,7 @@ export class ConsoleModerationController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, queried(query, 'offset', 'waiting'), null);
+    return this.shown(call, scope, queried(query, 'offset', 'waiting', 'sort', 'dir'), null);
   }
 
   @Post()
@@ -89,7 +104,7 @@ export class ConsoleModerationController {
     const chosen = [...new Set(form.all('referral'))];
     const action = actionOf(form.text('side'), form.text('action'));
     const waiting = form.text('waiting') === 'referrer' ? 'referrer' : '';
-    const firstPage = { offset: '', waiting };
+    const firstPage = { offset: '', waiting, sort: '', dir: '' };
     if (chosen.length === 0 || chosen.length > 100)
       return this.shown(call, scope, firstPage, 'Choose 1 to 100 referrals.');
     if (action === undefined) return this.shown(call, scope, firstPage, 'Approve or deny.');
@@ -112,7 +127,7 @@ export class ConsoleModerationController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    asked: { readonly offset: string; readonly waiting: string },
+    { sort, dir, ...asked }: Asked,
     problem: string | null,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
@@ -135,21 +150,29 @@ export class ConsoleModerationController {
     );
     const path = `${tenantPath(scope)}/moderation`;
     const waiting = isReferrer ? 'referrer' : '';
-    const pageAt = (at: number): string => `${path}${queryOf({ waiting, offset: String(at) })}`;
+    const pageAt = (at: number, order: AskedOrder): string =>
+      `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...order })}`;
+    const order = { sort, dir };
+    const listed = items.map((one) => shownReferral(one, people, tenantPath(scope)));
     return pageSent(call, { title: 'Moderation', scope, section: '/moderation' }, content, {
       problem,
       total: totalCount,
       otherTotal: other.totalCount,
       isReferrer,
       otherPath: `${path}${queryOf({ waiting: isReferrer ? '' : 'referrer' })}`,
-      rows: items.map((one) => shownReferral(one, people, tenantPath(scope))),
-      newerPath: offset > 0 ? pageAt(Math.max(0, offset - PAGE)) : null,
-      olderPath: offset + items.length < totalCount ? pageAt(offset + PAGE) : null,
+      ...inOrder(listed, COLUMNS, order, (sorted) => pageAt(offset, sorted)),
+      newerPath: offset > 0 ? pageAt(Math.max(0, offset - PAGE), order) : null,
+      olderPath: offset + items.length < totalCount ? pageAt(offset + PAGE, order) : null,
     });
   }
 }
 
 const WAITING = [{ referredStatus: 'PENDING' }, { referrerStatus: 'PENDING' }] as const;
+
+type Asked = AskedOrder & Readonly<Record<'offset' | 'waiting', string>>;
+
+const highestScore = (signals: readonly { readonly score: number }[]): number | null =>
+  signals.length === 0 ? null : Math.max(...signals.map(({ score }) => score));
 
 function shownReferral(
   referral: ReferralFacts,

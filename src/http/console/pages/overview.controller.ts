@@ -13,6 +13,7 @@ import { backgroundWork, type BackgroundWork } from '../../../operations/ledger/
 import { findAccounts, type FoundByText } from '../../../operations/accounts/find-accounts.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
+import { OwnWrites } from '../../writing/own-writes.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import { PLOT_BOX, stepPath } from '../view/plot.js';
@@ -39,6 +40,9 @@ interface Plot {
 
 const DAY_MS = 86_400_000;
 const PLOTTED_DAYS = 90;
+const SEARCHED = ['accounts', 'users', 'rewards', 'referrals'] as const;
+/** How long a search waits for what was written before it. */
+const WAIT_MS = 5_000;
 
 const content = template<
   WithForms & {
@@ -90,6 +94,7 @@ export class ConsoleOverviewController {
     private readonly rewards: RewardQueries,
     private readonly referrals: ReferralQueries,
     private readonly days: DailyFigureQueries,
+    private readonly ownWrites: OwnWrites,
   ) {}
 
   @Get()
@@ -108,6 +113,12 @@ export class ConsoleOverviewController {
       search === ''
         ? null
         : await this.pages.recorded(call, [scope, 'console search'], async (core) => {
+            await this.ownWrites.visible({
+              scope,
+              projections: SEARCHED,
+              atLeast: undefined,
+              departure: AbortSignal.timeout(WAIT_MS),
+            });
             const asked = { scope, text: search, showsPersonal };
             const result = await findAccounts(core, models, asked);
             return { result, parameters: { text: core.names.digest('console-search', search) } };

@@ -1,14 +1,21 @@
-import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
-import { changePeriodOnRecord, closedPeriods } from '../../../operations/ledger/ledger-periods.js';
+import {
+  changePeriodOnRecord,
+  closedPeriods,
+  type ClosedPeriod,
+} from '../../../operations/ledger/ledger-periods.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   problemOf,
+  queried,
+  queryOf,
   TENANT_ROUTE,
   TenantPages,
   type Refused,
@@ -20,8 +27,15 @@ interface Typed {
   readonly comment: string;
 }
 
+const COLUMNS: readonly Column<ClosedPeriod>[] = [
+  { label: 'Month', key: 'month', value: ({ period }) => period },
+  { label: 'Closed', key: 'closed', value: ({ closedAt }) => closedAt },
+  { label: 'Reopen' },
+];
+const AS_LISTED: AskedOrder = { sort: '', dir: '' };
+
 const content = template<
-  WithForms & Refused & { typed: Typed; closed: readonly { period: string; closedAt: string }[] }
+  WithForms & Refused & { typed: Typed; rows: readonly ClosedPeriod[]; heads: readonly HeadView[] }
 >(`
 <p>A closed month says that its figures were looked at and are right. The ledger cannot change them: later entries belong to later months.</p>
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
@@ -31,9 +45,9 @@ const content = template<
 <button>Close month</button>
 </form>
 <h2>Closed months</h2>
-{{#if closed.length}}
-<table><thead><tr><th scope="col">Month</th><th scope="col">Closed</th><th scope="col">Reopen</th></tr></thead>
-<tbody>{{#each closed}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
+{{#if rows.length}}
+<table><thead>{{> heads}}</thead>
+<tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
 <input name="comment" aria-label="Reason to reopen {{period}}" placeholder="Reason" required><button class="quiet">Reopen {{period}}</button></form></td></tr>
 {{/each}}</tbody></table>
@@ -53,9 +67,11 @@ export class ConsolePeriodsController {
   async page(
     @ConsoleCall() call: ConsoleCall,
     @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, null, { period: '', comment: '' });
+    const order = queried(query, 'sort', 'dir');
+    return this.shown(call, scope, { problem: null, typed: { period: '', comment: '' }, order });
   }
 
   @Post()
@@ -69,7 +85,11 @@ export class ConsolePeriodsController {
     const typed = { period: call.form.text('period'), comment: call.form.text('comment') };
     const isClosing = call.form.text('action') !== 'reopen';
     if (typed.comment === '' || typed.comment.length > 1_000)
-      return this.shown(call, scope, 'the comment takes 1 to 1000 characters', typed);
+      return this.shown(call, scope, {
+        problem: 'the comment takes 1 to 1000 characters',
+        typed,
+        order: AS_LISTED,
+      });
     const operation = isClosing ? 'ledger close' : 'ledger reopen';
     const by = call.operator.name;
     const outcome = await this.pages.recorded(call, [scope, operation], (core) =>
@@ -78,22 +98,22 @@ export class ConsolePeriodsController {
         by,
       }),
     );
-    if (outcome instanceof NotDone) return this.shown(call, scope, problemOf(outcome), typed);
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, { problem: problemOf(outcome), typed, order: AS_LISTED });
     return redirected(call, `${tenantPath(scope)}/periods`);
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    problem: string | null,
-    typed: Typed,
+    { problem, typed, order }: Refused & { readonly typed: Typed; readonly order: AskedOrder },
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
     const closed = await closedPeriods(this.operations.core, scope);
     return pageSent(call, { title: 'Periods', scope, section: '/periods' }, content, {
       problem,
       typed,
-      closed,
+      ...inOrder(closed, COLUMNS, order, (sorted) => queryOf(sorted)),
     });
   }
 }

@@ -8,7 +8,9 @@ import { NotDone } from '../../../operations/outcome.js';
 import { reconciliationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
+import { onPage } from '../view/paging.js';
 import type { RunView } from '../view/run-view.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   problemOf,
@@ -20,7 +22,16 @@ import {
   type TenantParameters,
 } from './tenant-pages.js';
 
-const ROWS_MAX = 1_000;
+type Difference = Reconciliation['differences'][number];
+
+const COLUMNS: readonly Column<Difference>[] = [
+  { label: 'Kind', key: 'kind', value: ({ kind }) => kind },
+  { label: 'Account', key: 'account', value: ({ account }) => account },
+  { label: 'Unit', key: 'unit', value: ({ unit }) => unit },
+  { label: 'Ledger', key: 'ledger', isNumber: true, value: ({ ledger }) => ledger },
+  { label: 'Against', key: 'against', isNumber: true, value: ({ against }) => against },
+  { label: 'Events' },
+];
 
 const content = template<
   WithForms &
@@ -47,10 +58,10 @@ const content = template<
 <div><dt>Differences</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
 </dl>
 {{#if result.count}}<h2>Differences</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Kind</th><th scope="col">Account</th><th scope="col">Unit</th><th scope="col" class="number">Ledger</th><th scope="col" class="number">Against</th><th scope="col">Events</th></tr></thead>
-<tbody>{{#each result.differences}}<tr><td>{{kind}}</td><td>{{account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
+<div class="scroll" tabindex="0"><table><thead>{{> heads heads=result.heads}}</thead>
+<tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-{{#if result.hasMore}}<p class="note">The first ${ROWS_MAX} are shown; the command line lists all.</p>{{/if}}{{/if}}
+{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">The first {{amount result.kept}} are listed; the command line lists all.</p>{{/if}}{{/if}}
 {{#each result.units}}
 <h2>{{unit}}</h2>
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Roll-forward</th><th scope="col" class="number">Amount</th></tr></thead>
@@ -75,8 +86,8 @@ export class ConsoleReconcileController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    const { run, month } = queried(query, 'run', 'month');
-    return this.shown(call, scope, { run, month, problem: null });
+    const { run, month, ...order } = queried(query, 'run', 'month', 'sort', 'dir', 'page');
+    return this.shown(call, scope, { run, month, problem: null, order });
   }
 
   @Post()
@@ -93,7 +104,12 @@ export class ConsoleReconcileController {
     const span = month === '' ? undefined : parsePeriod(month);
     for (const faulty of [against, span])
       if (faulty instanceof NotDone)
-        return this.shown(call, scope, { run: '', month, problem: problemOf(faulty) });
+        return this.shown(call, scope, {
+          run: '',
+          month,
+          problem: problemOf(faulty),
+          order: { sort: '', dir: '', page: '' },
+        });
     const file = against instanceof NotDone ? undefined : against;
     const period = month === '' ? undefined : month;
     const asked = reconciliationRun(scope, { period, against: file });
@@ -104,7 +120,7 @@ export class ConsoleReconcileController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { run: id, month, problem }: { run: string; month: string; problem: string | null },
+    { run: id, month, problem, order }: Shown,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
@@ -121,7 +137,9 @@ export class ConsoleReconcileController {
         result:
           result === undefined || operation !== 'ledger reconcile'
             ? null
-            : shownResult(result as KeptReconciliation),
+            : shownResult(result as KeptReconciliation, order, (section) =>
+                queryOf({ run: id, month, ...section }),
+              ),
       },
     );
   }
@@ -143,13 +161,27 @@ interface KeptReconciliation extends Reconciliation {
   readonly cut?: { readonly differences: number };
 }
 
-function shownResult({ ok, units, differences, cut }: KeptReconciliation) {
+interface Shown {
+  readonly run: string;
+  readonly month: string;
+  readonly problem: string | null;
+  readonly order: AskedOrder & { readonly page: string };
+}
+
+function shownResult(
+  { ok, units, differences, cut }: KeptReconciliation,
+  { page, ...order }: Shown['order'],
+  pathOf: (asked: Readonly<Record<string, string>>) => string,
+) {
+  const { rows, heads } = inOrder(differences, COLUMNS, order, pathOf);
   const count = cut?.differences ?? differences.length;
   return {
     ok,
     count,
-    differences: differences.slice(0, ROWS_MAX),
-    hasMore: count > Math.min(ROWS_MAX, differences.length),
+    heads,
+    ...onPage(rows, page, (at) => pathOf({ ...order, page: at })),
+    kept: differences.length,
+    hasMore: count > differences.length,
     units: units.map((one) => ({
       ...one,
       lines: LINES.map((label) => ({ label, name: `${label}:${one.unit}`, value: one[label] })),

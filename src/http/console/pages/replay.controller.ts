@@ -1,10 +1,14 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import type { Difference } from '../../../operations/ledger/replay/difference.js';
 import type { Replay } from '../../../operations/ledger/ledger-replay.js';
 import { replayRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { shownValue } from '../view/differences.js';
 import { tenantPath } from '../view/layout.js';
+import { onPage } from '../view/paging.js';
 import type { RunView } from '../view/run-view.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
@@ -15,7 +19,14 @@ import {
   type TenantParameters,
 } from './tenant-pages.js';
 
-const ROWS_MAX = 1_000;
+const COLUMNS: readonly Column<Difference>[] = [
+  { label: 'Account', key: 'account', value: ({ account }) => account },
+  { label: 'Read model', key: 'model', value: ({ readModel }) => readModel },
+  { label: 'Field', key: 'field', value: ({ field }) => field },
+  { label: 'Ledger', key: 'ledger', isNumber: true, value: ({ ledger }) => shownValue(ledger) },
+  { label: 'Live', key: 'live', isNumber: true, value: ({ live }) => shownValue(live) },
+  { label: 'Events' },
+];
 
 const content = template<
   WithForms & {
@@ -23,7 +34,7 @@ const content = template<
     run: RunView | null;
     isGone: boolean;
     here: string;
-    replay: (KeptReplay & { shown: readonly object[]; count: number; hasMore: boolean }) | null;
+    replay: ReturnType<typeof shownReplay> | null;
   }
 >(`
 <p>A replay folds the log by the rules that decisions use and compares it with the live read models. It changes nothing.</p>
@@ -44,10 +55,10 @@ const content = template<
 {{#if replay.count}}
 <h2>Differences</h2>
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Account</th><th scope="col">Read model</th><th scope="col">Field</th><th scope="col" class="number">Ledger</th><th scope="col" class="number">Live</th><th scope="col">Events</th></tr></thead>
+<thead>{{> heads heads=replay.heads}}</thead>
 <tbody>{{#each replay.shown}}<tr><td>{{account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-{{#if replay.hasMore}}<p class="note">The first ${ROWS_MAX} are shown; the command line lists all.</p>{{/if}}
+{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">The first {{amount replay.differences.length}} are listed; the command line lists all.</p>{{/if}}
 {{else}}<p class="done">The read models say what the ledger says.</p>{{/if}}
 {{/if}}`);
 
@@ -66,6 +77,7 @@ export class ConsoleReplayController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
+    const order = queried(query, 'sort', 'dir', 'page');
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
     return pageSent(call, { title: 'Replay', scope, section: '/replay', ...refresh }, content, {
       asked,
@@ -75,7 +87,9 @@ export class ConsoleReplayController {
       replay:
         result === undefined || operation !== 'ledger replay'
           ? null
-          : shownReplay(result as KeptReplay),
+          : shownReplay(result as KeptReplay, order, (section) =>
+              queryOf({ run: id, ...asked, ...section }),
+            ),
     });
   }
 
@@ -105,10 +119,16 @@ interface KeptReplay extends Replay {
   readonly cut?: { readonly differences: number };
 }
 
-function shownReplay(replay: KeptReplay) {
+function shownReplay(
+  replay: KeptReplay,
+  { page, ...order }: AskedOrder & { readonly page: string },
+  pathOf: (asked: Readonly<Record<string, string>>) => string,
+) {
   const { differences } = replay;
   const count = replay.cut?.differences ?? differences.length;
-  const shown = differences.slice(0, ROWS_MAX).map(({ ledger, live, ...difference }) => ({
+  const { rows, heads } = inOrder(differences, COLUMNS, order, pathOf);
+  const paged = onPage(rows, page, (at) => pathOf({ ...order, page: at }));
+  const shown = paged.rows.map(({ ledger, live, ...difference }) => ({
     ...difference,
     ledger: shownValue(ledger),
     live: shownValue(live),
@@ -116,10 +136,9 @@ function shownReplay(replay: KeptReplay) {
   return {
     ...replay,
     shown,
+    heads,
+    pager: paged.pager,
     count,
-    hasMore: count > shown.length,
+    hasMore: count > differences.length,
   };
 }
-
-const shownValue = (value: unknown): string | number =>
-  typeof value === 'number' || typeof value === 'string' ? value : JSON.stringify(value ?? null);

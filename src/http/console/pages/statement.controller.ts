@@ -1,10 +1,12 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Statement } from '../../../bookkeeping/statement.js';
+import type { Statement, StatementLine } from '../../../bookkeeping/statement.js';
 import { statementCsv } from '../../../operations/ledger/statement-csv.js';
 import { statementOnRecord } from '../../../operations/ledger/ledger-statement.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { onPage } from '../view/paging.js';
+import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
@@ -26,8 +28,24 @@ interface Asked {
   readonly unit: string;
 }
 
+const COLUMNS: readonly Column<StatementLine>[] = [
+  { label: 'Recorded', key: 'recorded', value: ({ recordedAt }) => recordedAt },
+  { label: 'Effective', key: 'effective', value: ({ effectiveAt }) => effectiveAt },
+  { label: 'Type', key: 'type', value: ({ type }) => type },
+  { label: 'Who', key: 'who', value: ({ actor }) => actor },
+  { label: 'Reward', key: 'reward', value: ({ rewardId }) => rewardId },
+  { label: 'Amount', key: 'amount', isNumber: true, value: ({ amount }) => amount },
+  { label: 'Balance', isNumber: true },
+  { label: 'Event' },
+];
+
 const content = template<
-  WithForms & Refused & { asked: Asked; statement: Statement | null; csvPath: string }
+  WithForms &
+    Refused & {
+      asked: Asked;
+      statement: ReturnType<typeof shownStatement> | null;
+      csvPath: string;
+    }
 >(`
 <form class="fields" method="get">
 <div class="field"><label for="account">Account</label><input id="account" name="account" value="{{asked.account}}" required></div>
@@ -49,12 +67,13 @@ const content = template<
 {{#each statement.units}}
 <h2>{{unit}}</h2>
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Recorded</th><th scope="col">Effective</th><th scope="col">Type</th><th scope="col">Who</th><th scope="col">Reward</th><th scope="col" class="number">Amount</th><th scope="col" class="number">Balance</th><th scope="col">Event</th></tr></thead>
+<thead>{{> heads}}</thead>
 <tbody>
 <tr class="sum"><td></td><td></td><td>opening</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
-{{#each lines}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount ''}}</td><td class="number">{{figure 'line.balance' balance ''}}</td><td class="id">{{eventId}}</td></tr>
+{{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount ''}}</td><td class="number">{{figure 'line.balance' balance ''}}</td><td class="id">{{eventId}}</td></tr>
 {{/each}}<tr class="sum"><td></td><td></td><td>closing</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
 </tbody></table></div>
+{{> pager}}
 {{else}}<p class="empty">This account has no credit in this period.</p>
 {{/each}}
 {{else}}{{#unless problem}}<p class="empty">Name an account to see its opening, its movements and its closing.</p>{{/unless}}{{/if}}`);
@@ -73,9 +92,10 @@ export class ConsoleStatementController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    const { format, ...asked } = queried(
+    const { format, sort, dir, page, ...asked } = queried(
       query,
       ...(['account', 'position', 'asOf', 'from', 'to', 'unit', 'format'] as const),
+      ...(['sort', 'dir', 'page'] as const),
     );
     const found =
       asked.account === ''
@@ -95,17 +115,29 @@ export class ConsoleStatementController {
     return pageSent(call, { title: 'Statement', scope, section: '/statement' }, content, {
       asked,
       problem: problemOf(found),
-      statement: statement && withFigureNames(statement),
+      statement: statement && shownStatement(statement, asked, { sort, dir, page }),
       csvPath: queryOf({ ...asked, format: 'csv' }),
     });
   }
 }
 
-const withFigureNames = (statement: Statement) => ({
-  ...statement,
-  units: statement.units.map((one) => ({
-    ...one,
-    openingName: `opening:${one.unit}`,
-    closingName: `closing:${one.unit}`,
-  })),
-});
+/** Of each unit the lines of one page: its opening and closing are on each. */
+function shownStatement(
+  statement: Statement,
+  asked: Asked,
+  { page, ...order }: AskedOrder & { readonly page: string },
+) {
+  const units = statement.units.map(({ lines, ...one }) => {
+    const { rows, heads } = inOrder(lines, COLUMNS, order, (sorted) =>
+      queryOf({ ...asked, ...sorted }),
+    );
+    return {
+      ...one,
+      heads,
+      ...onPage(rows, page, (at) => queryOf({ ...asked, ...order, page: at })),
+      openingName: `opening:${one.unit}`,
+      closingName: `closing:${one.unit}`,
+    };
+  });
+  return { ...statement, units };
+}

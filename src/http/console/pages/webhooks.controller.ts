@@ -25,7 +25,7 @@ import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { tenantPath } from '../view/layout.js';
-import { inOrder, type Column, type HeadView } from '../view/sorting.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   ofThisTenant,
@@ -49,6 +49,14 @@ const COLUMNS: readonly Column<ShownDelivery>[] = [
   { label: 'Delivery' },
   { label: 'Resend' },
 ];
+const ENDPOINT_COLUMNS: readonly Column<ShownEndpoint>[] = [
+  { label: 'Endpoint', key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
+  { label: 'State', key: 'endpoints.state', value: (one) => one.state },
+  { label: 'Waiting', key: 'endpoints.waiting', isNumber: true, value: ({ waiting }) => waiting },
+  { label: 'Dead', key: 'endpoints.dead', isNumber: true, value: ({ dead }) => dead },
+  { label: 'Last success', key: 'endpoints.success', value: ({ lastSuccess }) => lastSuccess },
+  { label: 'Actions' },
+];
 const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 
 type Delivery = Exclude<Awaited<ReturnType<typeof showDelivery>>, NotDone>;
@@ -57,6 +65,7 @@ const content = template<
   WithForms &
     Refused & {
       endpoints: readonly ShownEndpoint[];
+      endpointHeads: readonly HeadView[];
       deliveries: readonly ShownDelivery[];
       heads: readonly HeadView[];
       asked: { endpoint: string; state: string; type: string; since: string };
@@ -70,7 +79,7 @@ const content = template<
 {{#if issued}}<div class="done" role="status"><p>The secret that signs deliveries to {{issued.endpointUrl}}. It is shown this once: copy it now.</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>Endpoints</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">Dead</th><th scope="col">Last success</th><th scope="col">Actions</th></tr></thead>
+<thead>{{> heads heads=endpointHeads}}</thead>
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">Enable</button></form>{{/if}}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input name="since" aria-label="Since, for {{endpointUrl}}" placeholder="since 2026-10-31T00:00:00Z" required><button name="action" value="resend-since" class="quiet">Resend all since</button></form>
@@ -212,12 +221,14 @@ export class ConsoleWebhooksController {
     const shownProblem = problem ?? problemOf(deliveries) ?? problemOf(delivery);
     if (shownProblem !== null) void call.reply.code(400);
     const found = deliveries instanceof NotDone ? [] : deliveries;
-    const { rows, heads } = inOrder(found, COLUMNS, order, (sorted) =>
-      queryOf({ ...asked, ...sorted }),
-    );
+    const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
+    const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
+    const listed = endpoints instanceof NotDone ? [] : endpoints;
+    const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
     return pageSent(call, { title: 'Webhooks', scope, section: '/webhooks' }, content, {
       problem: shownProblem,
-      endpoints: endpoints instanceof NotDone ? [] : endpoints,
+      endpoints: sorted.rows,
+      endpointHeads: sorted.heads,
       deliveries: rows,
       heads,
       asked,

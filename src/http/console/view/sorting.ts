@@ -3,7 +3,7 @@ import { partial } from './templates.js';
 /** A column of a table; without a value it cannot be sorted by. */
 export interface Column<R> {
   readonly label: string;
-  /** In the address of the page: `?sort=position`. */
+  /** In the address of the page: `?sort=position`. No two tables of a page have one alike. */
   readonly key?: string;
   readonly isNumber?: boolean;
   /** Null: behind all others, in either direction. */
@@ -21,10 +21,7 @@ export interface HeadView {
 }
 
 /** How an address asks for a table; empty texts: as the page lists it. */
-export interface AskedOrder {
-  readonly sort: string;
-  readonly dir: string;
-}
+export type AskedOrder = Readonly<Record<'sort' | 'dir', string>>;
 
 partial(
   'heads',

@@ -1,0 +1,53 @@
+import { partial } from './templates.js';
+
+/** A section of a list that a page shows, and the addresses of the sections beside it. */
+export interface Paged<R> {
+  readonly rows: readonly R[];
+  readonly pager: PagerView | null;
+}
+
+/** Null as a whole: everything is on one page. */
+export interface PagerView {
+  /** From 1. */
+  readonly first: number;
+  readonly last: number;
+  readonly total: number;
+  readonly previousPath: string | null;
+  readonly nextPath: string | null;
+}
+
+/** A page stays within some 100 KB. */
+export const ROWS_OF_A_PAGE = 200;
+
+partial(
+  'pager',
+  `{{#if pager}}<p class="actions">Rows {{amount pager.first}} to {{amount pager.last}} of {{amount pager.total}}{{#if pager.previousPath}}<a href="{{pager.previousPath}}">Previous</a>{{/if}}{{#if pager.nextPath}}<a href="{{pager.nextPath}}">Next</a>{{/if}}</p>{{/if}}`,
+);
+
+/**
+ * @param page as the address says it, from 1; anything else is the first page, and what is beyond
+ * the last page is the last one.
+ * @param pathOf the address of another page.
+ */
+export function onPage<R>(
+  all: readonly R[],
+  page: string,
+  pathOf: (page: string) => string,
+): Paged<R> {
+  if (all.length <= ROWS_OF_A_PAGE) return { rows: all, pager: null };
+  const pages = Math.ceil(all.length / ROWS_OF_A_PAGE);
+  const asked = /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
+  const at = Math.min(asked, pages);
+  const start = (at - 1) * ROWS_OF_A_PAGE;
+  const rows = all.slice(start, start + ROWS_OF_A_PAGE);
+  return {
+    rows,
+    pager: {
+      first: start + 1,
+      last: start + rows.length,
+      total: all.length,
+      previousPath: at === 1 ? null : pathOf(String(at - 1)),
+      nextPath: at === pages ? null : pathOf(String(at + 1)),
+    },
+  };
+}
