@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../domain/events.js';
 import type { Decoded } from '../event-log/codec.js';
+import { UnreadableEvent } from '../event-log/event-schemas.js';
 import { HandledCommands } from './handled-commands.js';
 import {
   bytesOf,
@@ -43,6 +44,10 @@ export const heapAfter = <S, E extends DomainEvent>(
     ? bytes + bytesOf(events)
     : HEAP_PER_STREAM + heapOf(state) + HEAP_PER_HANDLED * handled.size;
 
+/**
+ * @throws {UnreadableEvent} for an event without members that its version has: its stored bytes are
+ * damaged.
+ */
 export function fold<S, E extends DomainEvent>(
   folding: Folding<S, E>,
   folded: Folded<S>,
@@ -50,14 +55,17 @@ export function fold<S, E extends DomainEvent>(
 ): Folded<S> {
   let { state, revision, position, eventId } = folded;
   for (const { event, envelope, recorded } of decoded) {
-    state = folding.evolve(state, event as E);
+    state = readable(event, () => {
+      const after = folding.evolve(state, event as E);
+      folded.handled.record(envelope, {
+        lastRevision: recorded.revision,
+        recordedAt: recorded.recordedAt,
+      });
+      return after;
+    });
     revision = recorded.revision;
     position = recorded.position;
     eventId = recorded.id;
-    folded.handled.record(envelope, {
-      lastRevision: recorded.revision,
-      recordedAt: recorded.recordedAt,
-    });
   }
   const stored = decoded.map(({ recorded }) => recorded);
   return {
@@ -69,4 +77,12 @@ export function fold<S, E extends DomainEvent>(
     handled: folded.handled,
     bytes: heapAfter(folding, folded, state, stored),
   };
+}
+
+function readable<S>({ type }: DomainEvent, apply: () => S): S {
+  try {
+    return apply();
+  } catch (error) {
+    throw new UnreadableEvent(`an event of type ${type} cannot be applied`, { cause: error });
+  }
 }
