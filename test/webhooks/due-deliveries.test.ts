@@ -107,7 +107,9 @@ async function later(): Promise<void> {
   await pool.query(
     "update ledger.webhook_deliveries set next_attempt_at = now() where state = 'PENDING' and leased_until is null",
   );
-  await pool.query('update ledger.webhook_endpoints set pause_until = null');
+  await pool.query(
+    'update ledger.webhook_endpoints set pause_until = null, due_at = least(due_at, now())',
+  );
 }
 
 const byEndpoint = (claims: readonly ClaimedDelivery[]): Readonly<Record<string, number>> => {
@@ -264,6 +266,26 @@ test('attempts that are recorded together count as one after the other', async (
   await later();
   // A failing one is probed by one delivery.
   expect(byEndpoint(await claim())).toEqual({ fails: 1, recovers: 3 });
+});
+
+test('an endpoint is due again behind its attempts only when something waits', async () => {
+  for (const name of ['done', 'more', 'fails']) await endpoint(name);
+  await put(10, 'done');
+  await put(11, 'more');
+  await put(1, 'fails');
+  const claims = await claim();
+  expect(byEndpoint(claims)).toEqual({ done: 10, more: 10, fails: 1 });
+  const of = (name: string) => claims.filter(({ endpointId }) => endpointId === name);
+  await record(of('done').slice(1), 200);
+  await record(of('fails'), 500);
+  // One is under way, and one waits for its retry.
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+  await record(of('done').slice(0, 1), 200);
+  expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
+  await record(of('more').slice(0, 1), 200);
+  expect(byEndpoint(await claim())).toEqual({ more: 1 });
+  await later();
+  expect(byEndpoint(await claim())).toEqual({ fails: 1 });
 });
 
 test('a claim that lapsed and was taken over records a success, and no failure', async () => {

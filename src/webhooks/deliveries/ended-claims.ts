@@ -190,6 +190,7 @@ function storeEndpoints(client: PoolClient, endpoints: readonly EndpointAfter[])
   return run(client, ENDPOINTS_AFTER({ endpoints: JSON.stringify(endpoints) }));
 }
 
+// Due is what waits: an endpoint that is due with nothing to send costs an empty claim.
 const ENDPOINTS_AFTER = compiledOnce(
   'webhook_endpoints.after',
   ({ endpoints }: Given<{ endpoints: string }>) => sql`
@@ -213,7 +214,13 @@ const ENDPOINTS_AFTER = compiledOnce(
       failing_since = case when g.total = 0 then null
         when g."isDelivered" then now() else coalesce(failing_since, now()) end,
       last_success = case when g."isDelivered" then now() else last_success end,
-      due_at = least(due_at, now()), full_until = null
+      due_at = (
+        select case when due_at <= now() then due_at else greatest(next_attempt_at, now()) end
+        from ledger.webhook_deliveries d
+        where d.tenant = g.tenant and d.mode = g.mode and d.endpoint_id = g."endpointId"
+          and d.state = 'PENDING'
+        order by next_attempt_at limit 1
+      ), full_until = null
     from given g
     where e.tenant = g.tenant and e.mode = g.mode and e.endpoint_id = g."endpointId"`,
 );
