@@ -60,6 +60,11 @@ export class LedgerClient {
     return this.send('POST', path, JSON.stringify(body), headers);
   }
 
+  /** @param path below the tenant, without a leading slash. @throws {NoAnswer} */
+  delete(path: string): Promise<Answer> {
+    return this.send('DELETE', path, undefined, {});
+  }
+
   /** Closes the connections; what is under way ends in `NoAnswer`. */
   close(): void {
     this.agent.destroy();

@@ -9,7 +9,7 @@ import { Webhook } from 'standardwebhooks';
 import { Agent } from 'undici';
 import type { Core } from '../src/core/core.js';
 import { newEndpointSecret } from '../src/webhooks/signing/endpoint-secret.js';
-import type { LedgerClient } from './ledger-client.js';
+import type { Answer, LedgerClient } from './ledger-client.js';
 import {
   makeDataDir,
   removeDataDir,
@@ -231,16 +231,19 @@ async function putWaiting({ pool }: Core): Promise<void> {
     );
 }
 
-/** Some events a second, one after the other. @returns the 99th percentile to the arrival. */
-async function p99(ledgers: readonly Ledger[], receiver: Receiver): Promise<number> {
+/** Some events a second, one after the other. @returns the times to the arrivals. */
+async function timesOf(ledgers: readonly Ledger[], receiver: Receiver): Promise<readonly number[]> {
   const count = SECONDS * EVENTS_PER_SECOND;
   for (let n = 0; n < count; n++) {
     const ledger = ledgers[n % TENANTS];
     if (ledger) await redeem(ledger, n);
     await delay(1_000 / EVENTS_PER_SECOND);
   }
-  const { afterMs } = await receiver.take(count * ENDPOINTS);
-  return [...afterMs].sort((a, b) => a - b)[Math.floor(afterMs.length * 0.99)] ?? NaN;
+  return (await receiver.take(count * ENDPOINTS)).afterMs;
+}
+
+function percentile(times: readonly number[], share: number): number {
+  return [...times].sort((a, b) => a - b)[Math.floor(times.length * share)] ?? NaN;
 }
 
 interface Throughput {
@@ -281,20 +284,42 @@ async function measureThroughput(running: Running, receiver: Receiver): Promise<
   console.log(`with ${WAITING} waiting: ${text(many)}; ${ofFew} of the share without`);
 }
 
+/**
+ * Alone and beside dead endpoints in turns. A collection of the service's garbage holds up an event
+ * or two in ten seconds, which is the 99th percentile of so few: all rounds count together. After
+ * each change some seconds pass unmeasured.
+ */
 async function measureTimes({ ledgers }: Running, receiver: Receiver): Promise<void> {
-  await p99(ledgers, receiver);
-  const alone = await p99(ledgers, receiver);
-  for (let n = 0; n < DEAD; n++) {
-    const endpointUrl = `${receiver.url}/dead/${n}`;
-    const ledger = ledgers[n % TENANTS];
-    if (ledger) await must(ledger.client.post('subscription', { endpointUrl }));
+  const [alone, beside]: [number[], number[]] = [[], []];
+  await timesOf(ledgers, receiver);
+  for (let round = 0; round < ROUNDS; round++) {
+    alone.push(...(await timesOf(ledgers, receiver)));
+    await ofDead(ledgers, receiver, (client, endpointUrl) =>
+      client.post('subscription', { endpointUrl }),
+    );
+    await timesOf(ledgers, receiver);
+    beside.push(...(await timesOf(ledgers, receiver)));
+    await ofDead(ledgers, receiver, (client, endpointUrl) =>
+      client.delete(`subscription/${encodeURIComponent(endpointUrl)}`),
+    );
+    await timesOf(ledgers, receiver);
   }
-  await p99(ledgers, receiver);
-  const beside = await p99(ledgers, receiver);
+  const [p99, p99Beside] = [percentile(alone, 0.99), percentile(beside, 0.99)];
   console.log(
-    `from append to arrival, p99: ${alone} ms; with ${DEAD} dead endpoints beside: ${beside} ms, ${(beside / alone).toFixed(2)} times (aim: ${AIMS.dead})`,
+    `from append to arrival, p50 and p99 of ${ROUNDS} rounds: ${percentile(alone, 0.5)} and ${p99} ms; with ${DEAD} dead endpoints beside: ${percentile(beside, 0.5)} and ${p99Beside} ms, ${(p99Beside / p99).toFixed(2)} times (aim: ${AIMS.dead})`,
   );
-  if (beside / alone > AIMS.dead) process.exitCode = 1;
+  if (p99Beside / p99 > AIMS.dead) process.exitCode = 1;
+}
+
+async function ofDead(
+  ledgers: readonly Ledger[],
+  receiver: Receiver,
+  change: (client: LedgerClient, endpointUrl: string) => Promise<Answer>,
+): Promise<void> {
+  for (let n = 0; n < DEAD; n++) {
+    const ledger = ledgers[n % TENANTS];
+    if (ledger) await must(change(ledger.client, `${receiver.url}/dead/${n}`));
+  }
 }
 
 async function main(): Promise<void> {
