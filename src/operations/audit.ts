@@ -9,6 +9,7 @@ import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestOf } from '../foundation/canonical-json.js';
 import { firstLine } from '../foundation/describe-error.js';
+import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
 /**
@@ -44,7 +45,7 @@ export async function recordOperation(
     operation,
     by: memberOfStaff(names, scope, by),
     parameters: Object.fromEntries(given),
-    now: Date.now(),
+    now: timeNow(),
     resultDigest: typeof result === 'string' ? result : digestOf(result),
   };
   return commands.execute(new OperationCommandEnvelope(operatorMeta(scope, operation), record));

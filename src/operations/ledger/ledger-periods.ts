@@ -3,6 +3,7 @@ import type { Core } from '../../core/core.js';
 import type { ChangePeriod } from '../../domain/period/period.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Position } from '../../event-log/event-log.js';
+import { timeNow } from '../../foundation/world.js';
 import { memberOfStaff, operatorMeta, staffSays } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -33,7 +34,7 @@ export async function changePeriod(
     type,
     period: name,
     endsAt: period.to,
-    now: Date.now(),
+    now: timeNow(),
     comment: staffSays(names, scope, by, comment),
     by: memberOfStaff(names, scope, by),
   };

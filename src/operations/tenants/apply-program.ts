@@ -1,6 +1,7 @@
 import type { Core } from '../../core/core.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import { timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
 
@@ -45,7 +46,7 @@ export async function applyProgram(
   const after = await tenantCommands.execute(alias, {
     type: 'ApplyProgram',
     program,
-    now: Date.now(),
+    now: timeNow(),
   });
   if ('refused' in after) return new NotDone({ code: 'PROGRAM_REFUSED', reasons: [after.refused] });
   return { id: program.id, version: versionOf(after, program.id) };
