@@ -928,6 +928,10 @@ describe('support', () => {
     const faulty = await post('sam', path, { ...asked, document: '{"id": 7}', action: 'apply' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('/id');
+    expect(JSON.parse(documentIn(faulty))).toEqual({ id: 7 });
+    const broken = await post('sam', path, { ...asked, document: '{"id": ', action: 'check' });
+    expect(broken.status).toBe(400);
+    expect(documentIn(broken)).toBe('{"id":');
   });
 
   test('the fields of a program change its JSON, and say what is wrong with them', async () => {
@@ -1103,6 +1107,29 @@ describe('the settings of a tenant', () => {
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('allowed origins: up to 100');
     expect(faulty.text).toContain('>shop.example</textarea>');
+  });
+
+  test('limits of calls and the age of user tokens are saved, and say what is wrong with them', async () => {
+    const tokensNotBefore = '2026-02-01T08:00:00Z';
+    expect((await saved({ 'limit-code': '7', tokensNotBefore })).status).toBe(303);
+    const { tenants } = running.service.service.core;
+    expect(await tenants.read(shop.alias)).toMatchObject({
+      openRules: { rateLimits: { code: 7 } },
+      tokensNotBefore: Date.parse(tokensNotBefore),
+    });
+    const { text } = await get('sam', path);
+    expect(text).toContain('name="limit-code" value="7"');
+    expect(text).toContain('name="tokensNotBefore" value="2026-02-01T08:00:00.000Z"');
+    const wrong = await saved({ 'limit-code': 'many', tokensNotBefore: '2999-01-01' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('calls of a client, code: a whole number');
+    expect(wrong.text).toContain('user tokens not before: ');
+    expect(wrong.text).toContain('name="limit-code" value="many"');
+    expect(wrong.text).toContain('name="tokensNotBefore" value="2999-01-01"');
+    // Empty fields are the defaults.
+    expect((await saved({ 'limit-code': '', tokensNotBefore: '' })).status).toBe(303);
+    expect(await tenants.read(shop.alias)).toMatchObject({ tokensNotBefore: null });
+    expect((await get('sam', path)).text).toContain('name="limit-code" value="100"');
   });
 
   test('nobody is let in while the tenant is suspended', async () => {

@@ -167,8 +167,8 @@ class Reading {
   newest: RecordedEvent | undefined;
   private state: AccountState = initialState;
   private readonly credit = new CreditFold();
-  /** The newest ones, with the names of that moment. */
-  private events: ShownEvent[] = [];
+  /** The newest ones, each with the state behind it, which has the names of that moment. */
+  private events: { readonly decoded: Decoded; readonly state: AccountState }[] = [];
   private count = 0;
 
   constructor(private readonly showsPersonal: boolean) {}
@@ -178,7 +178,7 @@ class Reading {
     this.count += 1;
     this.state = evolve(this.state, decoded.event as AccountEvent);
     this.credit.add(decoded);
-    this.events.push(new ShownAccount(this.state, this.showsPersonal).event(decoded));
+    this.events.push({ decoded, state: this.state });
     if (this.events.length > 2 * EVENTS_SHOWN_MAX)
       this.events = this.events.slice(-EVENTS_SHOWN_MAX);
   }
@@ -189,7 +189,10 @@ class Reading {
       position: this.newest === undefined ? null : firstPosition(this.newest),
       ...new ShownAccount(this.state, this.showsPersonal).account(),
       units: this.credit.unitsAt(clock),
-      events: this.events.slice(-EVENTS_SHOWN_MAX).reverse(),
+      events: this.events
+        .slice(-EVENTS_SHOWN_MAX)
+        .map(({ decoded, state }) => new ShownAccount(state, this.showsPersonal).event(decoded))
+        .reverse(),
       eventCount: this.count,
     };
   }

@@ -1,6 +1,13 @@
 import type { Core } from '../../core/core.js';
 import type { Mode } from '../../domain/scope.js';
-import { PUBLIC_USERS, publicUserOf, type PublicUser } from '../../domain/tenant/open-rules.js';
+import {
+  CALL_WINDOWS,
+  COUNTED_CALLS,
+  PUBLIC_USERS,
+  publicUserOf,
+  type CountedCall,
+  type PublicUser,
+} from '../../domain/tenant/open-rules.js';
 import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { timeNow } from '../../foundation/world.js';
@@ -9,7 +16,9 @@ import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
 import { isMailType, MAIL_TYPES } from '../../themes/theme-instance.js';
 import { memberOfStaff, staffSays } from '../audit.js';
 import type { Done } from '../audited.js';
+import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import { plainText } from '../refusal-text.js';
 
 /** The switches of a tenant, for both of its modes. */
 export interface TenantSettings {
@@ -24,6 +33,10 @@ export interface TenantSettings {
   readonly mail: readonly string[];
   /** Where the test mode may send. */
   readonly mailTestTo: readonly string[];
+  /** Calls of a client in a window, as texts: whole numbers. */
+  readonly rateLimits: Readonly<Record<CountedCall, string>>;
+  /** User tokens issued before are refused: ISO 8601; empty: of any age. */
+  readonly tokensNotBefore: string;
 }
 
 /** An API key, or a secret that signs user tokens; never the secret itself. */
@@ -50,8 +63,20 @@ export async function settingsOf(
     allowedOrigins: openRules.allowedOrigins,
     mail: Object.keys(tenant.mails.types).sort(),
     mailTestTo: await mailTestAddresses.of(tenant),
+    rateLimits: limitsOf((call) => String(openRules.rateLimits[call] ?? CALL_WINDOWS[call].calls)),
+    tokensNotBefore:
+      tenant.tokensNotBefore === null ? '' : new Date(tenant.tokensNotBefore).toISOString(),
   };
 }
+
+/** A text for each kind of call. */
+export const limitsOf = (
+  text: (call: CountedCall) => string,
+): Readonly<Record<CountedCall, string>> =>
+  Object.fromEntries(COUNTED_CALLS.map((call) => [call, text(call)])) as Record<
+    CountedCall,
+    string
+  >;
 
 /** Names the settings that somebody saw: another digest, other settings. */
 export const digestOfSettings = (settings: TenantSettings): string => digestOf(settings);
@@ -195,6 +220,8 @@ const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   allowedOrigins: 'Allowed origins',
   mail: 'Mails that go out',
   mailTestTo: 'Mails of the test mode go to',
+  rateLimits: 'Calls of a client',
+  tokensNotBefore: 'User tokens not before',
 };
 
 /** What is otherwise now than an operator wants it. */
@@ -205,8 +232,14 @@ const differencesOf = (wanted: TenantSettings, now: TenantSettings): readonly st
 
 function inWords(value: TenantSettings[keyof TenantSettings]): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
-  return typeof value === 'string' ? value : value.join(', ') || 'none';
+  if (typeof value === 'string') return value || 'none';
+  const items = isList(value)
+    ? value
+    : Object.entries(value).map(([call, calls]) => `${call} ${calls}`);
+  return items.join(', ') || 'none';
 }
+
+const isList = (value: object): value is readonly string[] => Array.isArray(value);
 
 async function commandsOf(
   { mailTestAddresses }: Pick<Core, 'mailTestAddresses'>,
@@ -218,11 +251,24 @@ async function commandsOf(
     names.some((name) => digestOf(before[name]) !== digestOf(after[name]));
   const commands: TenantCommand[] = [];
   const { openEndpoints, tokensMustExpire, publicUser, allowedOrigins } = after;
+  const changedCalls = COUNTED_CALLS.filter(
+    (call) => Number(before.rateLimits[call]) !== Number(after.rateLimits[call]),
+  );
   if (differs('openEndpoints')) commands.push({ type: 'SwitchOpenEndpoints', openEndpoints, now });
-  if (differs('tokensMustExpire', 'publicUser', 'allowedOrigins')) {
-    const changes = { tokensMustExpire, publicUser, allowedOrigins };
+  if (differs('tokensMustExpire', 'publicUser', 'allowedOrigins') || changedCalls.length > 0) {
+    const rateLimits = Object.fromEntries(
+      changedCalls.map((call) => [call, Number(after.rateLimits[call])]),
+    );
+    const changes = { tokensMustExpire, publicUser, allowedOrigins, rateLimits };
     commands.push({ type: 'ChangeOpenRules', changes, now });
   }
+  const [tokensNotBefore, stood] = [after, before].map((one) => tokenTimeOf(one, now) ?? null);
+  if (tokensNotBefore !== stood)
+    commands.push({
+      type: 'ChangeTokensNotBefore',
+      tokensNotBefore: typeof tokensNotBefore === 'number' ? tokensNotBefore : null,
+      now,
+    });
   if (differs('paymentProvider')) {
     const programType = after.paymentProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY';
     commands.push({ type: 'ChangeProgramType', programType, now });
@@ -234,9 +280,21 @@ async function commandsOf(
   return commands;
 }
 
+/** Epoch milliseconds; undefined: none is named. */
+const tokenTimeOf = (
+  { tokensNotBefore }: Pick<TenantSettings, 'tokensNotBefore'>,
+  now: number,
+): Outcome<number | undefined> =>
+  timeOf('tokensNotBefore', tokensNotBefore === '' ? undefined : tokensNotBefore, now);
+
 function faultsOf(settings: TenantSettings): readonly string[] {
-  const { allowedOrigins, mail, mailTestTo, publicUser } = settings;
+  const { allowedOrigins, mail, mailTestTo, publicUser, rateLimits } = settings;
   const faults: string[] = [];
+  for (const call of COUNTED_CALLS)
+    if (!/^\d{1,9}$/.test(rateLimits[call]))
+      faults.push(`calls of a client, ${call}: a whole number of at most nine digits`);
+  const time = tokenTimeOf(settings, timeNow());
+  if (time instanceof NotDone) faults.push(`user tokens not before: ${plainText(time.because)}`);
   if (allowedOrigins.length > ORIGINS_MAX || !allowedOrigins.every(isOrigin))
     faults.push(`allowed origins: up to ${ORIGINS_MAX} such as https://shop.example, one a line`);
   if (!mail.every(isMailType)) faults.push(`mails: types of ${MAIL_TYPES.join(', ')}`);

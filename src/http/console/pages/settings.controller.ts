@@ -1,12 +1,14 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
+import { CALL_WINDOWS, COUNTED_CALLS } from '../../../domain/tenant/open-rules.js';
 import { durationMs } from '../../../foundation/duration.js';
 import { NotDone } from '../../../operations/outcome.js';
 import {
   changeSettings,
   digestOfSettings,
   keysOf,
+  limitsOf,
   rotateOnRecord,
   settingsOf,
   signingSecretsOf,
@@ -20,6 +22,7 @@ import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { tenantPath } from '../view/layout.js';
+import { timeText } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
 import { problemsOf, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
 
@@ -40,6 +43,7 @@ const content = template<
     seen: string;
     settings: TenantSettings & { origins: string; addresses: string; isMinimal: boolean };
     mails: readonly { type: string; isOn: boolean }[];
+    limits: readonly { call: string; calls: string; hint: string }[];
     suspension: { since: string; reason: string | null } | null;
   }
 >(`
@@ -65,8 +69,11 @@ const content = template<
 <fieldset><legend>Mails that go out</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
 <div class="fields broad">
 <div class="field"><label for="addresses">Mails of the test mode go to</label><textarea id="addresses" name="addresses" rows="3" aria-describedby="addresses-hint">{{settings.addresses}}</textarea><span class="hint" id="addresses-hint">One address a line; none: nobody.</span></div>
+<div class="field"><label for="not-before">User tokens not before</label><input id="not-before" name="tokensNotBefore" value="{{settings.tokensNotBefore}}" placeholder="of any age" aria-describedby="not-before-hint"><span class="hint" id="not-before-hint">Those issued before are refused: 2026-10-31T12:00Z; empty: none is.</span></div>
 <div class="field"><label for="origins">Allowed origins</label><textarea id="origins" name="origins" rows="3" aria-describedby="origins-hint">{{settings.origins}}</textarea><span class="hint" id="origins-hint">Whose pages read open endpoints, one a line; none: all.</span></div>
 </div>
+<fieldset><legend>Calls of a client</legend><div class="fields">{{#each limits}}<div class="field"><label for="limit-{{call}}">{{call}}</label><input id="limit-{{call}}" name="limit-{{call}}" value="{{calls}}" inputmode="numeric" aria-describedby="limit-{{call}}-hint"><span class="hint" id="limit-{{call}}-hint">{{hint}}</span></div>
+{{/each}}</div></fieldset>
 <button name="action" value="settings">Save</button>
 </form>
 <h2>Suspension</h2>
@@ -194,6 +201,7 @@ export class ConsoleSettingsController {
         isMinimal: settings.publicUser === 'minimal',
       },
       mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
+      limits: limitsIn(settings),
       suspension: suspended && {
         since: new Date(suspended.since).toISOString(),
         reason: suspended.reason,
@@ -201,6 +209,13 @@ export class ConsoleSettingsController {
     });
   }
 }
+
+const limitsIn = ({ rateLimits }: TenantSettings) =>
+  COUNTED_CALLS.map((call) => {
+    const { calls, windowSeconds } = CALL_WINDOWS[call];
+    const hint = `in ${timeText(windowSeconds)}; ${calls} by default`;
+    return { call, calls: rateLimits[call], hint };
+  });
 
 const settingsIn = (form: Form): TenantSettings => ({
   openEndpoints: form.text('openEndpoints') !== '',
@@ -210,6 +225,8 @@ const settingsIn = (form: Form): TenantSettings => ({
   allowedOrigins: linesOf(form.text('origins')),
   mail: [...form.all('mail')].sort(),
   mailTestTo: linesOf(form.text('addresses')),
+  rateLimits: limitsOf((call) => form.text(`limit-${call}`) || String(CALL_WINDOWS[call].calls)),
+  tokensNotBefore: form.text('tokensNotBefore'),
 });
 
 const linesOf = (text: string): readonly string[] =>
