@@ -95,7 +95,7 @@ const content = template<
 <div class="field"><label for="choice">Choice</label><select id="choice"><option>live</option><option>test</option></select></div>
 <div class="field"><label for="file">File</label><input id="file" type="file"></div>
 <div class="field wide"><label for="long">Long text</label><textarea id="long" rows="3"></textarea></div>
-<fieldset class="field wide"><legend>Switches</legend><div class="fields broad"><div class="tick"><input type="checkbox" id="on" checked><label for="on">Open endpoints</label><span class="hint">Widgets call them without a key.</span></div><div class="tick"><input type="radio" id="one" name="choice" checked><label for="one">One of several</label></div></div></fieldset>
+<fieldset class="wide"><legend>Switches</legend><div class="fields broad"><div class="tick"><input type="checkbox" id="on" checked><label for="on">Open endpoints</label><span class="hint">Widgets call them without a key.</span></div><div class="tick"><input type="radio" id="one" name="choice" checked><label for="one">One of several</label></div></div></fieldset>
 <p class="actions field wide"><button>Do it</button><button class="quiet">Something else</button><button class="danger">Roll back</button><button disabled>Not now</button></p>
 </form>
 <h2>Runs</h2>

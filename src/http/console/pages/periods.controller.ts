@@ -46,11 +46,11 @@ const content = template<
 </form>
 <h2>Closed months</h2>
 {{#if rows.length}}
-<table><thead>{{> heads}}</thead>
+<div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
 <input name="comment" aria-label="Reason to reopen {{period}}" placeholder="Reason" required><button class="quiet">Reopen {{period}}</button></form></td></tr>
-{{/each}}</tbody></table>
+{{/each}}</tbody></table></div>
 {{else}}<p class="empty">No month is closed yet.</p>{{/if}}`);
 
 /** For finance: closed months. */
