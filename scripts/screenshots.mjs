@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Takes what people see, in an installed Chromium, and judges it: npm run screenshots
-// CHROMIUM=/path/to/chromium; default: that of Debian.
+// CHROMIUM=/path/to/chromium; default: that of Debian. With --tour: the pictures of docs/tour.md instead, of a demo tenant, into docs/images.
 // Every page and mail at 390 and 1280 pixels, light and dark, into .cache/screenshots. Exits with 1 when axe-core finds a fault (WCAG A and AA, contrast
 // among it), when something is wider than the window, when anything but a theme's pictures is loaded, or when the browser reports an error, such as
 // a style that the policy refuses.
@@ -12,6 +12,7 @@ import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import { SMTPServer } from 'smtp-server';
 import { simpleParser } from 'mailparser';
+import { takePictures } from './browser/tour.mjs';
 import { buildOrExit } from './build-if-stale.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -62,6 +63,7 @@ async function main() {
     process.exitCode = 2;
     return;
   }
+  if (process.argv.includes('--tour')) return takePictures();
   buildOrExit();
   const { makeDataDir, printedKey, removeDataDir, startServiceProcess } =
     await import('../dist/bench/service-process.js');

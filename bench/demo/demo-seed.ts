@@ -132,7 +132,8 @@ Look at
   ${page}/moderation
     referrals that wait for sam
   ${page}/webhooks
-    an endpoint that is gone, and one that never answers`);
+    an endpoint that is gone, and one that never answers
+docs/tour.md leads through them.`);
 }
 
 try {

@@ -99,7 +99,7 @@ class Telling {
       index === 0 ? 0 : Math.floor(this.random.next() ** 0.7 * this.moments.length),
     ).sort((a, b) => a - b);
     joinings.forEach((joined, index) => this.account(index + 1, joined));
-    this.people.slice(0, 3).forEach(({ account, joined }) => {
+    this.people.slice(4, 7).forEach(({ account, joined }) => {
       this.later(account, { after: joined, withinDays: 60, deed: { kind: 'is-blocked' } });
     });
     const forgotten = this.people[Math.floor(count / 8)];
@@ -133,7 +133,8 @@ class Telling {
       random.chance(chance)
         ? this.later(account, { after: joined, withinDays, deed: deed() })
         : undefined;
-    const paid = may(0.6, 21, () => ({ kind: 'pays' }));
+    // The first one is the account that the demo points at.
+    const paid = may(joined === 0 ? 1 : 0.6, 21, () => ({ kind: 'pays' }));
     may(0.15, 30, () => ({ kind: 'invites-colleague', colleague: this.colleague(account) }));
     may(0.3, 40, () => ({ kind: 'orders', total: random.integer(5, 90) * 100 }));
     may(0.2, 35, () => ({ kind: 'gets', gift: this.gift() }));

@@ -7,7 +7,7 @@ import { chromium } from 'playwright-core';
 import { buildOrExit } from '../build-if-stale.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const plantedRoot = join(root, '.cache', 'planted');
+const plantedRoot = join(root, '.cache', `planted-${process.pid}`);
 export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 export const hasBrowser = () => existsSync(executablePath);
 export const DEMO = '/console/tenants/demo/live';

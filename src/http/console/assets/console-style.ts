@@ -53,6 +53,7 @@ tfoot td, tr.sum td { font-weight: 600; }
 .id { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.8125rem;
   overflow-wrap: anywhere; }
 td.id { min-width: 9rem; }
+td.text { min-width: 16rem; }
 .empty { color: var(--soft); padding: 1rem 0; }
 form.fields { display: grid; gap: 0.75rem 1rem; align-items: end; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); max-width: 70rem; }
