@@ -33,7 +33,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'a long statement': `${TENANT}/statement?account=${ACCOUNT}`,
   ...Object.fromEntries(
     ['replay', 'reconcile', 'periods', 'verify', 'corrections', 'moderation', 'webhooks']
-      .concat('exports', 'mails', 'settings', 'program', 'theme')
+      .concat('exports', 'mails', 'payments', 'settings', 'program', 'theme')
       .map((page) => [page, `${TENANT}/${page}`]),
   ),
 };

@@ -18,12 +18,21 @@ const PAGES = {
     '/console/runs',
     '/console/patterns',
     ...ofDemo('', '?search=account-1', '/accounts/account-1', '/statement?account=account-1'),
-    ...ofDemo('/replay', '/reconcile', '/periods', '/verify', '/corrections'),
+    ...ofDemo('/replay', '/reconcile', '/periods', '/verify', '/corrections', '/payments'),
   ],
   sam: [
     '/console/projections?sort=name&dir=desc',
     '/console/runs',
-    ...ofDemo('/moderation', '/webhooks', '/exports', '/mails', '/settings', '/program', '/theme'),
+    ...ofDemo(
+      '/moderation',
+      '/webhooks',
+      '/exports',
+      '/mails',
+      '/payments',
+      '/settings',
+      '/program',
+      '/theme',
+    ),
   ],
   vic: [...ofDemo('', '/accounts/account-1')],
 };

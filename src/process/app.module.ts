@@ -30,6 +30,7 @@ import { ConsoleModerationController } from '../http/console/pages/moderation.co
 import { ConsoleWebhooksController } from '../http/console/pages/webhooks.controller.js';
 import { ConsoleExportsController } from '../http/console/pages/exports.controller.js';
 import { ConsoleMailsController } from '../http/console/pages/mails.controller.js';
+import { ConsolePaymentsController } from '../http/console/pages/payments.controller.js';
 import { ConsoleThemeController } from '../http/console/pages/theme.controller.js';
 import { ConsoleSettingsController } from '../http/console/pages/settings.controller.js';
 import { ConsoleProgramController } from '../http/console/pages/program.controller.js';
@@ -224,6 +225,7 @@ const CONSOLE_CONTROLLERS = [
   ConsoleWebhooksController,
   ConsoleExportsController,
   ConsoleMailsController,
+  ConsolePaymentsController,
   ConsoleThemeController,
   ConsoleProgramController,
   ConsoleSettingsController,

@@ -15,9 +15,7 @@ import {
   disconnectPayments,
   showPayer,
   showPayments,
-  syncTenantPayments,
 } from '../../operations/payments/payment-commands.js';
-import { reconcilePayments } from '../../operations/payments/payment-reconciliation.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { Fails } from '../shapes/openapi.js';
@@ -27,6 +25,7 @@ import { OperatedPayments } from './operated-payments.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
 import { parsed } from './operator-request.js';
+import { paymentReconciliationRun, syncRun } from './payment-runs.js';
 import {
   connectRequest,
   scopeRequest,
@@ -123,19 +122,7 @@ export class PaymentsController {
   ) {
     const { mode, since } = parsed(syncRequest, body);
     const scope = await this.ledger.scopeOf(alias, mode);
-    return this.ledger.run(call, scope, {
-      operation: 'payment sync',
-      parameters: { since },
-      work: async (core, { signal, onProgress }) => {
-        const result = await syncTenantPayments(core, this.payments, scope, {
-          since,
-          signal,
-          onProgress: (invoices) => onProgress('walking', invoices),
-        });
-        if (result instanceof NotDone) return result;
-        return { result, parameters: { since } };
-      },
-    });
+    return this.ledger.run(call, scope, syncRun(this.payments, scope, since));
   }
 
   @ApiOperation({
@@ -154,17 +141,6 @@ export class PaymentsController {
     @Body() body: unknown,
   ) {
     const scope = await this.ledger.scopeOf(alias, parsed(scopeRequest, body).mode);
-    return this.ledger.run(call, scope, {
-      operation: 'payment reconcile',
-      parameters: {},
-      work: async (core, { signal, onProgress }) => {
-        const result = await reconcilePayments(core, this.payments, scope, {
-          signal,
-          onProgress: (accounts) => onProgress('comparing', accounts),
-        });
-        if (result instanceof NotDone) return result;
-        return { result, parameters: {} };
-      },
-    });
+    return this.ledger.run(call, scope, paymentReconciliationRun(this.payments, scope));
   }
 }

@@ -115,6 +115,8 @@ const RESULT_PAGES: Readonly<Record<string, string>> = {
   'ledger reconcile': '/reconcile',
   'ledger verify': '/verify',
   'ledger digest': '/verify',
+  'payment sync': '/payments',
+  'payment reconcile': '/payments',
 };
 
 /** The page that shows the document of such a run; null: its own does. */

@@ -36,6 +36,7 @@ export const TENANT_SECTIONS: readonly NavigationEntry[] = [
   { section: '/webhooks', label: 'Webhooks', roles: ['support'] },
   { section: '/exports', label: 'Exports', roles: ['support'] },
   { section: '/mails', label: 'Mails', roles: ['support'] },
+  { section: '/payments', label: 'Payments', roles: ['finance', 'support'] },
   { section: '/settings', label: 'Settings', roles: ['support'] },
   { section: '/program', label: 'Program', roles: ['support'] },
   { section: '/theme', label: 'Theme', roles: ['support'] },

@@ -1,0 +1,232 @@
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { OperatorRole } from '../../../config/operators.js';
+import type { Scope } from '../../../domain/scope.js';
+import { OPERATOR } from '../../../operations/audit.js';
+import { NotDone, type Outcome } from '../../../operations/outcome.js';
+import {
+  connectPayments,
+  disconnectPayments,
+  showPayments,
+  type ShownConnection,
+  type ShownPayments,
+} from '../../../operations/payments/payment-commands.js';
+import type {
+  PaymentDifference,
+  PaymentReconciliation,
+} from '../../../operations/payments/payment-reconciliation.js';
+import type { Synced } from '../../../payments/incoming/payment-sync.js';
+import { ApiError, badRequest } from '../../edge/api-error.js';
+import { OperatedPayments } from '../../operations/operated-payments.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { paymentReconciliationRun, syncRun } from '../../operations/payment-runs.js';
+import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { shownValue } from '../view/differences.js';
+import { hasRole, tenantPath } from '../view/layout.js';
+import type { RunView } from '../view/run-view.js';
+import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+const COLUMNS: readonly Column<PaymentDifference>[] = [
+  { label: 'Account', key: 'account', value: ({ account }) => account },
+  { label: 'Kind', key: 'kind', value: ({ kind }) => kind },
+  { label: 'Ledger', isNumber: true },
+  { label: 'Provider', isNumber: true },
+];
+
+const content = template<
+  WithForms &
+    Refused & {
+      isSupport: boolean;
+      isFinance: boolean;
+      payments: ShownPayments | null;
+      typedBase: string;
+      typedSince: string;
+      run: RunView | null;
+      isGone: boolean;
+      here: string;
+      synced: Synced | null;
+      reconciled: {
+        ok: boolean;
+        count: number;
+        rows: readonly object[];
+        heads: readonly HeadView[];
+      } | null;
+    }
+>(`
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{#unless payments}}<p class="empty">This tenant belongs to no payment provider. Support switches it on in the settings.</p>{{/unless}}
+{{#if payments}}
+<dl class="figures">
+<div><dt>Provider</dt><dd>{{#if payments.provider}}{{payments.provider}}{{else}}not connected{{/if}}</dd></div>
+<div><dt>Secret key</dt><dd class="id">{{payments.secretKey}}</dd></div>
+<div><dt>Newest event</dt><dd>{{time payments.lastEventAt}}</dd></div>
+<div><dt>Events that wait for an account</dt><dd>{{figure 'payments.waiting' payments.waitingEvents ''}}</dd></div>
+<div><dt>Last walk</dt><dd>{{time payments.lastSyncAt}}</dd></div>
+<div><dt>Refused rewards</dt><dd>{{figure 'payments.parked' payments.parked.length ''}}</dd></div>
+</dl>
+<p>The provider sends its events to <span class="id">{{payments.webhookUrl}}</span>.</p>
+{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
+{{#if run}}{{> run}}{{/if}}
+{{#if synced}}<dl class="figures"><div><dt>Paid invoices</dt><dd>{{figure 'invoices' synced.invoices ''}}</dd></div><div><dt>New in the ledger</dt><dd>{{figure 'applied' synced.applied ''}}</dd></div></dl>{{/if}}
+{{#if reconciled}}<dl class="figures"><div><dt>Both agree</dt><dd>{{figure 'ok' reconciled.ok ''}}</dd></div><div><dt>Differences</dt><dd>{{figure 'differences' reconciled.count ''}}</dd></div></dl>
+{{#if reconciled.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=reconciled.heads}}</thead>
+<tbody>{{#each reconciled.rows}}<tr><td>{{account}}</td><td>{{kind}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.provider' provider ''}}</td></tr>{{/each}}</tbody></table></div>{{/if}}{{/if}}
+{{#if payments.parked.length}}<h2>Rewards that the provider refused</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Reward</th><th scope="col">Reason</th></tr></thead>
+<tbody>{{#each payments.parked}}<tr><td class="id">{{rewardId}}</td><td>{{reason}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
+{{#if isFinance}}<h2>Compare</h2><p>Credits, discounts and conversions of linked accounts, here and at the provider.</p>
+<form method="post">{{> csrf}}<button name="action" value="reconcile">Compare both sides</button></form>{{/if}}
+{{#if isSupport}}
+<h2>Walk the provider</h2><p>Records what the provider has and no event told, and tries refused rewards again.</p>
+<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="since">Since</label><input id="since" name="since" value="{{typedSince}}" placeholder="30 days ago"></div><button name="action" value="sync" class="quiet">Walk</button></form>
+<h2>{{#if payments.provider}}Replace the connection{{else}}Connect Stripe{{/if}}</h2>
+<form class="fields" method="post" autocomplete="off">{{> csrf}}
+<div class="field"><label for="secretKey">Secret key</label><input id="secretKey" name="secretKey" type="password" autocomplete="off" required aria-describedby="key-hint"><span class="hint" id="key-hint">One of this mode. It is checked by a call.</span></div>
+<div class="field"><label for="webhookSecret">Webhook secret</label><input id="webhookSecret" name="webhookSecret" type="password" autocomplete="off" required></div>
+<div class="field"><label for="apiBase">Another server</label><input id="apiBase" name="apiBase" value="{{typedBase}}" placeholder="that of Stripe"></div>
+<button name="action" value="connect">Connect</button></form>
+{{#if payments.provider}}<h2>Disconnect</h2><p>Destroys the secrets; what was recorded stays.</p>
+<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="confirmed">Type stripe to confirm</label><input id="confirmed" name="confirmed" autocomplete="off"></div><button name="action" value="disconnect" class="danger">Disconnect</button></form>{{/if}}
+{{/if}}
+{{/if}}`);
+
+interface Shown {
+  readonly problem?: string | null;
+  readonly run?: string;
+  readonly order?: AskedOrder;
+}
+
+const ROLE_OF: Readonly<Record<string, OperatorRole>> = {
+  connect: 'support',
+  disconnect: 'support',
+  sync: 'support',
+  reconcile: 'finance',
+};
+
+/** The payment provider of a tenant: support connects it, finance compares both sides. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/payments`)
+export class ConsolePaymentsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+    private readonly payments: OperatedPayments,
+  ) {}
+
+  @Get()
+  @ForRoles('finance', 'support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string> {
+    const { run, ...order } = queried(query, 'run', 'sort', 'dir');
+    return this.shown(call, await this.pages.scopeOf(parameters), { run, order });
+  }
+
+  @Post()
+  @HttpCode(200)
+  @ForRoles('finance', 'support')
+  async act(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const scope = await this.pages.scopeOf(parameters);
+    const action = call.form.text('action');
+    const role = ROLE_OF[action];
+    if (role === undefined) throw badRequest('action: one of the buttons');
+    if (!hasRole(call.operator, [role])) throw new ApiError('FORBIDDEN');
+    const path = `${tenantPath(scope)}/payments`;
+    if (action === 'sync' || action === 'reconcile') {
+      const since = call.form.text('since') || undefined;
+      const asked =
+        action === 'sync'
+          ? syncRun(this.payments, scope, since)
+          : paymentReconciliationRun(this.payments, scope);
+      return redirected(
+        call,
+        path + queryOf({ run: await this.pages.started(call, scope, asked) }),
+      );
+    }
+    if (action === 'disconnect' && call.form.text('confirmed') !== 'stripe')
+      return this.shown(call, scope, { problem: 'Type stripe to confirm.' });
+    const outcome = await this.changed(call, scope, action);
+    if (outcome instanceof NotDone) return this.shown(call, scope, { problem: problemOf(outcome) });
+    return redirected(call, path);
+  }
+
+  private changed(
+    call: ConsoleCall,
+    scope: Scope,
+    action: string,
+  ): Promise<Outcome<ShownConnection>> {
+    const { form } = call;
+    return this.pages.recorded(call, [scope, `payment ${action}`], async (core) => {
+      const result =
+        action === 'disconnect'
+          ? await disconnectPayments(core, this.payments, scope, OPERATOR)
+          : await connectPayments(core, this.payments, scope, {
+              actor: OPERATOR,
+              provider: 'stripe',
+              secretKey: form.text('secretKey'),
+              webhookSecret: form.text('webhookSecret'),
+              apiBase: form.text('apiBase') || undefined,
+            });
+      if (result instanceof NotDone) return result;
+      return { result, parameters: {}, completed: `the payment provider is ${action}ed` };
+    });
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { problem = null, run: id = '', order = { sort: '', dir: '' } }: Shown,
+  ): Promise<string> {
+    if (problem !== null) void call.reply.code(400);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const found = await showPayments(this.operations.core, this.payments, scope);
+    const isOf = (name: string): boolean => result !== undefined && operation === name;
+    const frame = { title: 'Payments', scope, section: '/payments', ...refresh };
+    return pageSent(call, frame, content, {
+      problem,
+      isSupport: hasRole(call.operator, ['support']),
+      isFinance: hasRole(call.operator, ['finance']),
+      payments: found instanceof NotDone ? null : found,
+      typedBase: call.form.text('apiBase'),
+      typedSince: call.form.text('since'),
+      run,
+      isGone,
+      here: `${tenantPath(scope)}/payments${queryOf({ run: id })}`,
+      synced: isOf('payment sync') ? (result as Synced) : null,
+      reconciled: isOf('payment reconcile')
+        ? shownReconciliation(result as PaymentReconciliation, order, id)
+        : null,
+    });
+  }
+}
+
+function shownReconciliation(
+  { ok, differences, more = 0 }: PaymentReconciliation,
+  order: AskedOrder,
+  run: string,
+) {
+  const { rows, heads } = inOrder(differences, COLUMNS, order, (sorted) =>
+    queryOf({ run, ...sorted }),
+  );
+  const shown = rows.map(({ ledger, provider, ...others }) => ({
+    ...others,
+    ledger: shownValue(ledger),
+    provider: shownValue(provider),
+  }));
+  return { ok, count: differences.length + more, rows: shown, heads };
+}
