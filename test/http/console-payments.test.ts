@@ -24,8 +24,9 @@ const cookies = new Map<string, string>();
 
 async function open(path: string, init: RequestInit = {}, who?: string) {
   const url = `${running.service.origin}${path}`;
-  const cookie = who === undefined ? {} : { cookie: cookies.get(who) ?? '' };
-  const answer = await fetch(url, { redirect: 'manual', ...init, headers: cookie });
+  const headers = new Headers();
+  if (who !== undefined) headers.set('cookie', cookies.get(who) ?? '');
+  const answer = await fetch(url, { redirect: 'manual', ...init, headers });
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
