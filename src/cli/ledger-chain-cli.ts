@@ -13,7 +13,12 @@ import { filled, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, readJsonFile, withCore, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
-import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import {
+  auditedRun,
+  ledgerGroup,
+  withLedgerOptions,
+  type LedgerOptions,
+} from './ledger-command.js';
 import { done } from './outcomes.js';
 
 /** How long an unreachable log is retried; the command can be run again. */
@@ -31,7 +36,7 @@ export function addChainCommands(cli: Command): void {
         const document = await onChain(
           scope,
           by,
-          'ledger digest',
+          { operation: 'ledger digest', parameters: { sign } },
           async (core, signal, progress) => {
             const result = await digest(core, { scope, sign, signal }, progress);
             return result instanceof NotDone ? result : { result, parameters: { sign } };
@@ -53,13 +58,14 @@ export function addChainCommands(cli: Command): void {
       ) => {
         const scope = scopeOf(tenant, mode);
         const outside = path === undefined ? undefined : await readDigest(path, scope);
-        const verified = await onChain(scope, by, 'ledger verify', (core, signal, progress) =>
+        const verifying = { operation: 'ledger verify', parameters: { digest: outside?.digest } };
+        const verified = await onChain(scope, by, verifying, (core, signal, progress) =>
           verifyOnRecord(core, {
             scope,
             outside,
             signal,
             awayMsMax: AWAY_MS_MAX,
-            onProgress: progress.at,
+            onProgress: progress,
           }),
         );
         reportVerification(verified, { json });
@@ -107,7 +113,7 @@ async function acknowledge({
 type ChainWork<T> = (
   core: Core,
   signal: AbortSignal,
-  progress: CopyProgress,
+  progress: CopyProgress['at'],
 ) => Promise<Outcome<Done<T>>>;
 
 /**
@@ -117,7 +123,7 @@ type ChainWork<T> = (
 async function onChain<T>(
   scope: Scope,
   by: string | undefined,
-  operation: string,
+  asked: { readonly operation: string; readonly parameters: object },
   work: ChainWork<T>,
 ): Promise<T> {
   const stopping = new AbortController();
@@ -125,7 +131,12 @@ async function onChain<T>(
   const progress = new CopyProgress(process.stderr);
   process.on('SIGINT', stop).on('SIGTERM', stop);
   try {
-    return await audited(scope, by, operation, (core) => work(core, stopping.signal, progress));
+    return await auditedRun({ scope, by, ...asked, stop }, (core, noteProgress) =>
+      work(core, stopping.signal, (phase, events, total) => {
+        progress.at(phase, events, total);
+        noteProgress(phase, events, total);
+      }),
+    );
   } finally {
     progress.end();
     process.off('SIGINT', stop).off('SIGTERM', stop);
@@ -135,9 +146,9 @@ async function onChain<T>(
 async function digest(
   core: Core,
   asked: { readonly scope: Scope; readonly sign: boolean; readonly signal: AbortSignal },
-  progress: CopyProgress,
+  progress: CopyProgress['at'],
 ): Promise<Outcome<DigestDocument>> {
-  const onProgress = (events: number): void => progress.at('sealing', events, undefined);
+  const onProgress = (events: number): void => progress('sealing', events, undefined);
   const document = await ledgerDigest(core, { ...asked, onProgress });
   const isSaid = document instanceof NotDone && document.because.code === 'SEAL_NOT_SIGNED_HERE';
   if (asked.signal.aborted && !isSaid)

@@ -9,7 +9,12 @@ import { scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable, readTextFile } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
-import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import {
+  auditedRun,
+  ledgerGroup,
+  withLedgerOptions,
+  type LedgerOptions,
+} from './ledger-command.js';
 import { done } from './outcomes.js';
 import { firstOf } from './table.js';
 
@@ -43,15 +48,22 @@ export function addLedgerChecks(cli: Command): void {
         const stopping = new AbortController();
         const stop = (): void => stopping.abort();
         const progress = new CopyProgress(process.stderr);
-        const onProgress = (accounts: number, total: number): void =>
-          progress.at('replaying', accounts, total);
+        const account = accountId === undefined ? {} : { account: accountId };
+        const run = { parameters: { ...options, ...account }, stop };
         process.on('SIGINT', stop).on('SIGTERM', stop);
         try {
-          const replay = await audited(scope, by, 'ledger replay', (core) => {
-            const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-            const { signal } = stopping;
-            return replayOnRecord(core, scope, request, { signal, onProgress, note });
-          });
+          const replay = await auditedRun(
+            { scope, by, operation: 'ledger replay', ...run },
+            (core, noteProgress) => {
+              const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+              const { signal } = stopping;
+              const onProgress = (accounts: number, total: number): void => {
+                progress.at('replaying', accounts, total);
+                noteProgress('replaying', accounts, total);
+              };
+              return replayOnRecord(core, scope, request, { signal, onProgress, note });
+            },
+          );
           progress.end();
           reportReplay(replay, json);
         } finally {
@@ -71,12 +83,21 @@ export function addLedgerChecks(cli: Command): void {
         const against =
           path === undefined ? undefined : done(parseBalances(await readTextFile(path), path));
         const progress = new CopyProgress(process.stderr);
+        const stopping = new AbortController();
+        const parameters = { period, againstFile: against !== undefined };
+        const run = { parameters, stop: () => stopping.abort() };
         try {
-          const reconciliation = await audited(scope, by, 'ledger reconcile', (core) => {
-            const onProgress = (accounts: number): void =>
-              progress.at('reconciling', accounts, undefined);
-            return reconcileOnRecord(core, scope, { period, against }, { onProgress });
-          });
+          const reconciliation = await auditedRun(
+            { scope, by, operation: 'ledger reconcile', ...run },
+            (core, noteProgress) => {
+              const onProgress = (accounts: number): void => {
+                progress.at('reconciling', accounts, undefined);
+                noteProgress('reconciling', accounts);
+              };
+              const { signal } = stopping;
+              return reconcileOnRecord(core, scope, { period, against }, { onProgress, signal });
+            },
+          );
           progress.end();
           reportReconciliation(reconciliation, json);
         } finally {

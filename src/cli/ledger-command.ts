@@ -7,6 +7,7 @@ import type { Outcome } from '../operations/outcome.js';
 import { filled } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, withCore, type OutputOptions } from './command-line.js';
+import { asRun, type CommandRun, type NoteProgress } from './command-run.js';
 import { done } from './outcomes.js';
 
 /** The options that every command of the ledger has. */
@@ -42,4 +43,26 @@ export function audited<T>(
       throw new CommandError(`there is no tenant ${scope.tenant}`);
     return done(await auditedOn(core, { scope, by: who, operation, warn: note }, work));
   });
+}
+
+export interface AuditedRun extends Pick<CommandRun, 'operation' | 'parameters' | 'stop'> {
+  readonly scope: Scope;
+  readonly by: string | undefined;
+}
+
+/** As `audited`, for work that may take long: a run of the operator meanwhile. */
+export function auditedRun<T>(
+  { scope, by, operation, parameters, stop }: AuditedRun,
+  work: (core: Core, note: NoteProgress) => Promise<Outcome<Done<T>>>,
+): Promise<T> {
+  const who = filled('--by', by ?? operatingSystemUser());
+  const run = { operation, by: who, scope, parameters, stop };
+  return audited(scope, who, operation, (core) =>
+    asRun(
+      core,
+      run,
+      (note) => work(core, note),
+      ({ result }) => result,
+    ),
+  );
 }

@@ -21,6 +21,7 @@ import {
 import type { Outcome } from '../operations/outcome.js';
 import { repairProjections, retryParked } from '../operations/projections/projection-repairs.js';
 import { note, printJson, printTable, withCore, type OutputOptions } from './command-line.js';
+import { asRun, type CommandRun, type NoteProgress } from './command-run.js';
 import { done } from './outcomes.js';
 import { RebuildProgress } from './rebuild-progress.js';
 
@@ -115,8 +116,11 @@ export function addProjectionCommands(cli: Command): void {
     .action(
       async (name: string | undefined, { all = false, ...options }: RebuildCommandOptions) => {
         print(
-          await operate(options, (operator) =>
-            onChosen(operator, { name, all }, (chosen) => swapProjections(operator, chosen, all)),
+          await operate(
+            options,
+            (operator) =>
+              onChosen(operator, { name, all }, (chosen) => swapProjections(operator, chosen, all)),
+            { operation: 'projection swap', scope: null, parameters: { projection: name } },
           ),
           options,
         );
@@ -129,8 +133,11 @@ export function addProjectionCommands(cli: Command): void {
     .option(...BY)
     .option(...JSON_OUT)
     .action(async (name: string, options: ActorOptions) => {
-      const document = await operate(options, (operator) =>
-        onNamed(operator, name, (projector) => rollBackProjection(operator, projector)),
+      const document = await operate(
+        options,
+        (operator) =>
+          onNamed(operator, name, (projector) => rollBackProjection(operator, projector)),
+        { operation: 'projection rollback', scope: null, parameters: { projection: name } },
       );
       print(document, options);
     });
@@ -142,10 +149,13 @@ export function addProjectionCommands(cli: Command): void {
     .option(...JSON_OUT)
     .action(async (name: string | undefined, options: ActorOptions) => {
       print(
-        await operate(options, (operator, progress) =>
-          onChosen(operator, { name, all: name === undefined }, (chosen) =>
-            retryParked(operator, chosen, { onPage: progress.read }),
-          ),
+        await operate(
+          options,
+          (operator, progress) =>
+            onChosen(operator, { name, all: name === undefined }, (chosen) =>
+              retryParked(operator, chosen, { onPage: progress.read }),
+            ),
+          { operation: 'projection retry-parked', scope: null, parameters: { projection: name } },
         ),
         options,
       );
@@ -173,15 +183,19 @@ async function rebuildCommand(
   if (dryRun && resume) throw new CommandError('--dry-run and --resume exclude each other');
   if (tenant !== undefined) checkAlias(tenant);
   const scopeMode = parseMode(mode ?? 'live');
-  const document = await operate(options, (operator, progress) =>
+  const work: OperatorWork<object> = (operator, progress) =>
     onChosen<object>(operator, { name, all }, (projectors) => {
       if (dryRun) return planRebuild(operator, projectors);
       if (tenant === undefined)
         return rebuildProjections(operator, projectors, { resume, onProgress: progress.rebuild });
       const target = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
       return repairProjections(operator, projectors, target, progress.read);
-    }),
-  );
+    });
+  const document = await operate(options, work, {
+    operation: 'projection rebuild',
+    scope: tenant === undefined ? null : { tenant, mode: scopeMode },
+    parameters: { projection: name, dryRun, resume, account },
+  });
   print(document, options);
 }
 
@@ -190,8 +204,11 @@ async function diffCommand(
   options: OutputOptions & { limit: string },
 ): Promise<void> {
   const limit = parseLimit(options.limit);
-  const diff = await operate({}, (operator) =>
-    onNamed(operator, name, (projector) => diffProjection(operator, projector, limit)),
+  const diff = await operate<DiffDocument>(
+    {},
+    (operator) =>
+      onNamed(operator, name, (projector) => diffProjection(operator, projector, limit)),
+    { operation: 'projection diff', scope: null, parameters: { projection: name } },
   );
   if (options.json) printJson(diff);
   else printDiff(diff);
@@ -227,10 +244,16 @@ interface ProgressOf {
   readonly read: (events: number, last: string) => void;
 }
 
-/** Opens the stores, stops cleanly at the first Ctrl-C, and says so in one line. */
+type OperatorWork<T> = (operator: ProjectionOperator, progress: ProgressOf) => Promise<Outcome<T>>;
+
+/**
+ * Opens the stores, stops cleanly at the first Ctrl-C, and says so in one line.
+ * @param run what it is recorded as; undefined: it is only a look.
+ */
 async function operate<T>(
   { by }: { readonly by?: string },
-  work: (operator: ProjectionOperator, progress: ProgressOf) => Promise<Outcome<T>>,
+  work: OperatorWork<T>,
+  run?: Pick<CommandRun, 'operation' | 'scope' | 'parameters'>,
 ): Promise<T> {
   const actor = checkedActor(by);
   const stopping = new AbortController();
@@ -242,11 +265,25 @@ async function operate<T>(
         const shown = new RebuildProgress(core.log, process.stderr);
         let read = 0;
         const head = await core.log.head();
+        const noting = (noteProgress: NoteProgress): ProgressOf => ({
+          rebuild: (progress) => {
+            shown.at(progress);
+            noteProgress(progress.phase, 'events' in progress ? progress.events : 0);
+          },
+          read: (events, last) => {
+            shown.folded((read += events), last, head);
+            noteProgress('reading', read);
+          },
+        });
         try {
-          return await work(operator, {
-            rebuild: shown.at,
-            read: (events, last) => shown.folded((read += events), last, head),
-          });
+          if (run === undefined)
+            return await work(
+              operator,
+              noting(() => undefined),
+            );
+          return await asRun(core, { ...run, by: actor, stop }, (noteProgress) =>
+            work(operator, noting(noteProgress)),
+          );
         } finally {
           shown.end();
         }

@@ -17,7 +17,7 @@ const PATH = '/console/runs';
 const RESULT_SHOWN_MAX = 100_000;
 
 const listed = template<WithForms & { runs: readonly ReturnType<typeof listedRun>[] }>(`
-<p>What you started, here or over <code>/operations</code>. It goes on when this page is closed.</p>
+<p>What you started here, over <code>/operations</code>, or on the command line under your name. It goes on when this page is closed.</p>
 {{#if runs.length}}<div class="scroll" tabindex="0"><table>
 <thead><tr><th scope="col">Begun</th><th scope="col">Operation</th><th scope="col">Tenant</th><th scope="col">Progress</th><th scope="col">Ended</th></tr></thead>
 <tbody>{{#each runs}}<tr><td><a href="{{path}}">{{time startedAt}}</a></td><td>{{operation}}</td><td>{{about}}</td><td>{{progress}}</td><td>{{time finishedAt}}</td></tr>

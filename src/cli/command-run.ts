@@ -1,0 +1,71 @@
+import type { Core } from '../core/core.js';
+import type { Scope } from '../domain/scope.js';
+import { firstLine } from '../foundation/describe-error.js';
+import { anyBelow, newId } from '../foundation/world.js';
+import { NotDone, type Outcome } from '../operations/outcome.js';
+import { plainText } from '../operations/refusal-text.js';
+import { RecordedRuns, type RunEnd, type RunProgress } from '../runs/recorded-runs.js';
+
+/** A command that may take long, as runs are recorded. */
+export interface CommandRun {
+  /** As it is called: `ledger replay`. */
+  readonly operation: string;
+  /** Whose run it is. */
+  readonly by: string;
+  /** Null: of no single tenant. */
+  readonly scope: Scope | null;
+  readonly parameters: object;
+  /** Stops the work, when somebody wants that. */
+  readonly stop: () => void;
+}
+
+export type NoteProgress = (phase: string, done: number, total?: number) => void;
+
+const REPORT_MS = 1_000;
+const OWNERS = 2 ** 31 - 1;
+
+/**
+ * Runs the work as a run that the console and `/operations` show and stop. A command needs no place
+ * among the runs: where none can be recorded, it goes on without.
+ * @param documentOf what `--json` prints.
+ */
+export async function asRun<T>(
+  { pool, answerSealer }: Pick<Core, 'pool' | 'answerSealer'>,
+  { stop, ...asked }: CommandRun,
+  work: (note: NoteProgress) => Promise<Outcome<T>>,
+  documentOf: (done: T) => unknown = (done) => done,
+): Promise<Outcome<T>> {
+  // No process of a service: it is alive as long as it reports.
+  const runs = new RecordedRuns(pool, answerSealer, anyBelow(OWNERS) + 1);
+  const id = newId();
+  const isRecorded = await runs.begin({ id, ...asked }).catch(() => false);
+  let progress: RunProgress | null = null;
+  const note: NoteProgress = (phase, done, total) => {
+    progress = { phase, done, total: total ?? null };
+  };
+  if (!isRecorded) return work(note);
+  const reporting = setInterval(() => {
+    runs.report([{ id, progress }]).then(
+      (toStop) => {
+        if (toStop.length > 0) stop();
+      },
+      () => undefined,
+    );
+  }, REPORT_MS);
+  const ended = async (end: RunEnd): Promise<void> => {
+    clearInterval(reporting);
+    await runs.end(id, end, progress).catch(() => undefined);
+  };
+  try {
+    const outcome = await work(note);
+    await ended(
+      outcome instanceof NotDone
+        ? { error: plainText(outcome.because) || 'not done' }
+        : { result: documentOf(outcome) },
+    );
+    return outcome;
+  } catch (error) {
+    await ended({ error: firstLine(error) });
+    throw error;
+  }
+}
