@@ -45,6 +45,40 @@ it('a read that begins later is not answered by a statement that is under way', 
   expect(await Promise.all([first, second])).toEqual(['found a', 'found a']);
 });
 
+it('behind two statements under way reads wait, and share the next one', async () => {
+  let answer: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (answer = resolve));
+  const { statements, row } = readsOf(async (names) => {
+    if (names.includes('a')) await asked;
+    if (names.includes('b')) await new Promise(() => undefined);
+    return allFound(names);
+  });
+  const first = row('a');
+  await nextTurn();
+  void row('b');
+  await nextTurn();
+  const later = [row('c')];
+  await nextTurn();
+  later.push(row('d'));
+  answer();
+  expect(await Promise.all([first, ...later])).toEqual(['found a', 'found c', 'found d']);
+  expect(statements).toEqual([['a'], ['b'], ['c', 'd']]);
+});
+
+it('nobody waits long for statements that hang', async () => {
+  const { statements, row } = readsOf(async (names) => {
+    if (names.includes('hangs')) await new Promise(() => undefined);
+    return allFound(names);
+  });
+  for (const turn of [nextTurn, nextTurn]) {
+    void row('hangs');
+    await turn();
+  }
+  expect(await row('a')).toBe('found a');
+  expect(await row('b')).toBe('found b');
+  expect(statements).toEqual([['hangs'], ['hangs'], ['a'], ['b']]);
+});
+
 it('a statement answers 16 reads at most', async () => {
   const { statements, row } = readsOf(allFound);
   await Promise.all(Array.from({ length: 70 }, (_, n) => row(String(n))));

@@ -7,6 +7,7 @@ import { callerOf, type Caller } from './access.js';
 import { clientAddress } from './client-address.js';
 import { departureOf } from './departures.js';
 import { waitAside } from './turns.js';
+import type { TokenSubject } from './user-token.js';
 
 const USER_AGENT_LENGTH_MAX = 512;
 
@@ -67,31 +68,54 @@ export const OperatorCall = createParamDecorator(
 
 /** The call of this request; the same object for every caller of this function. */
 export const callOf = (request: FastifyRequest, reply: FastifyReply): Call =>
-  (request.call ??= callIn(request, reply));
+  (request.call ??= new CallOfRequest(request, reply));
 
-function callIn(request: FastifyRequest, reply: FastifyReply): Call {
-  const caller = callerOf(request);
-  const { id, method, headers } = request;
-  return {
-    ...caller,
-    id,
-    method,
-    target: request.raw.url ?? '',
-    headers,
-    // Calls are counted before their bodies are read.
-    get body() {
-      return request.body;
-    },
-    get clientAddress() {
-      return clientAddress(request);
-    },
-    seen: caller.token && seenIn(request),
-    reply,
-    get departure() {
-      return departureOf(request.raw);
-    },
-    aside: (wait) => waitAside(request.raw, wait),
-  };
+/** A class: getters of an object of its own would be defined anew for each request. */
+class CallOfRequest implements Call {
+  readonly tenant: Call['tenant'];
+  readonly mode: Call['mode'];
+  readonly scope: Call['scope'];
+  readonly actor: Call['actor'];
+  readonly token?: TokenSubject;
+  readonly seen: Seen | undefined;
+  readonly id: string;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+
+  constructor(
+    private readonly request: FastifyRequest,
+    readonly reply: FastifyReply,
+  ) {
+    const { tenant, mode, scope, actor, token } = callerOf(request);
+    this.tenant = tenant;
+    this.mode = mode;
+    this.scope = scope;
+    this.actor = actor;
+    if (token !== undefined) this.token = token;
+    this.seen = token && seenIn(request);
+    this.id = request.id;
+    this.method = request.method;
+    this.target = request.raw.url ?? '';
+    this.headers = request.headers;
+  }
+
+  /** Calls are counted before their bodies are read. */
+  get body(): unknown {
+    return this.request.body;
+  }
+
+  get clientAddress(): string {
+    return clientAddress(this.request);
+  }
+
+  get departure(): AbortSignal {
+    return departureOf(this.request.raw);
+  }
+
+  aside<T>(wait: () => Promise<T>): Promise<T> {
+    return waitAside(this.request.raw, wait);
+  }
 }
 
 function seenIn(request: FastifyRequest): Seen {

@@ -20,6 +20,9 @@ import type { OwnWrites } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { WriteAnswer, Writes } from './writes.js';
 
+/** What a read needs of its call. */
+export type ReadCall = Pick<Call, 'scope' | 'headers' | 'reply' | 'departure' | 'aside'>;
+
 /** The account after a write, and the write's events. */
 export interface Written {
   readonly state: OpenAccount;
@@ -189,7 +192,7 @@ export class CommandGateway {
    * @throws {ApiError} POSITION_INVALID, POSITION_NOT_REACHED for the client's position; 503 for an
    * account with an event that this release cannot read.
    */
-  async readable(call: Call, projections: readonly string[], account?: AccountRef): Promise<void> {
+  async readable(call: ReadCall, projections: readonly string[], account?: AccountRef): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope } = call;
@@ -200,7 +203,7 @@ export class CommandGateway {
   }
 
   private async waitFor(
-    call: Call,
+    call: ReadCall,
     projections: readonly string[],
     atLeast: string | undefined,
   ): Promise<void> {
