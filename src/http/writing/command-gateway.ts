@@ -192,7 +192,11 @@ export class CommandGateway {
    * @throws {ApiError} POSITION_INVALID, POSITION_NOT_REACHED for the client's position; 503 for an
    * account with an event that this release cannot read.
    */
-  async readable(call: ReadCall, projections: readonly string[], account?: AccountRef): Promise<void> {
+  async readable(
+    call: ReadCall,
+    projections: readonly string[],
+    account?: AccountRef,
+  ): Promise<void> {
     const atLeast = call.headers['ledger-position-at-least'];
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope } = call;
