@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<SampleRow>[] = [
 ];
 
 const SAMPLE_RUN: ShownRun = {
-  id: '00000000-0000-4000-8000-000000000000',
+  id: '',
   operation: 'ledger replay',
   by: 'fay',
   tenant: 'demo',

@@ -4,6 +4,7 @@ import { partial } from './templates.js';
 
 /** A run on a page: while it is under way its progress, and the reason why it failed. */
 export interface RunView {
+  /** Empty: a sample, which nothing is to be asked about. */
   readonly id: string;
   readonly isRunning: boolean;
   readonly progress: string;
@@ -72,7 +73,7 @@ export function timeText(seconds: number): string {
 partial(
   'run',
   `{{#if run.isRunning}}
-<section class="run" data-run="/console/runs/{{run.id}}/progress" aria-live="polite">
+<section class="run"{{#if run.id}} data-run="/console/runs/{{run.id}}/progress"{{/if}} aria-live="polite">
 <p><a href="/console/runs/{{run.id}}">Begun</a> {{time run.startedAt}}: <span data-figure="progress" data-value="{{run.progress}}">{{run.progress}}</span> <span class="note" data-pace>{{run.pace}}</span></p>
 <progress{{#if run.total}} max="{{run.total}}" value="{{run.done}}"{{/if}} aria-label="Progress"></progress>
 <form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">Cancel</button></form>
