@@ -16,6 +16,10 @@ export interface OpenedConnection extends ProviderCredentials {
   readonly connectionId: string;
   readonly provider: PaymentProviderName;
   readonly mode: Mode;
+  /** Epoch milliseconds. What was called before was called with another connection. */
+  readonly since: number;
+  /** The connection that this one replaced; null: there was none, or its secrets are destroyed. */
+  readonly replaced: (ProviderCredentials & { readonly since: number }) | null;
 }
 
 interface ConnectionsParts {
@@ -73,7 +77,21 @@ export class PaymentConnections {
   /** The connection that calls the provider; undefined: there is none. */
   async current(tenant: OpenTenant, mode: Mode): Promise<OpenedConnection | undefined> {
     const connection = connectionOf(tenant.payments, mode);
-    return connection && this.opened(tenant.alias, connection);
+    const opened = connection && (await this.opened(tenant.alias, connection));
+    if (connection === undefined || opened === undefined) return undefined;
+    const before = tenant.payments.findLast(
+      (known) => known.mode === mode && known.validUntil !== null,
+    );
+    const replaced = before && (await this.opened(tenant.alias, before));
+    const { connectionId, provider, since } = connection;
+    return {
+      connectionId,
+      mode,
+      provider,
+      since,
+      ...opened,
+      replaced: before && replaced ? { since: before.since, ...replaced } : null,
+    };
   }
 
   /** Of both modes, those of replaced connections included. */
@@ -85,21 +103,20 @@ export class PaymentConnections {
       ({ validUntil }) => validUntil === null || validUntil > now,
     );
     const opened = await Promise.all(valid.map((known) => this.opened(tenant.alias, known)));
-    return opened.flatMap((known) =>
-      known === undefined ? [] : [{ mode: known.mode, secret: known.webhookSecret }],
-    );
+    return valid.flatMap(({ mode }, index) => {
+      const secrets = opened[index];
+      return secrets === undefined ? [] : [{ mode, secret: secrets.webhookSecret }];
+    });
   }
 
   private async opened(
     tenant: string,
-    connection: PaymentConnection,
-  ): Promise<OpenedConnection | undefined> {
-    const { connectionId, mode, provider, sealed } = connection;
+    { connectionId, mode, sealed }: PaymentConnection,
+  ): Promise<ProviderCredentials | undefined> {
     if (sealed === null) return undefined;
     const context = contextOf({ tenant, mode }, connectionId);
     const plain = await this.parts.sealer.open(Buffer.from(sealed, 'base64'), context);
-    const credentials = JSON.parse(plain.toString()) as ProviderCredentials;
-    return { connectionId, mode, provider, ...credentials };
+    return JSON.parse(plain.toString()) as ProviderCredentials;
   }
 
   private async destroy(

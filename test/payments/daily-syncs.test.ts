@@ -90,6 +90,8 @@ async function start(name: string): Promise<ProcessPresence> {
           secretKey: alias,
           webhookSecret: '',
           apiBase: null,
+          since: 0,
+          replaced: null,
         }),
     },
     provider: () =>

@@ -129,6 +129,8 @@ function start(hangs: readonly string[] = []): void {
                 secretKey: alias,
                 webhookSecret: '',
                 apiBase: null,
+                since: 0,
+                replaced: null,
               },
         ),
     },

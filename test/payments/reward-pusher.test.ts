@@ -149,6 +149,8 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
                 secretKey: KEY,
                 webhookSecret: WEBHOOK_SECRET,
                 apiBase: double.url,
+                since: 0,
+                replaced: null,
               }
             : undefined,
         ),

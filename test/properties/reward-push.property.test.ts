@@ -322,7 +322,12 @@ class Course {
       },
       ACME,
       ACME.accountRef,
-      (this.connection === 'own' ? this.provider.calls : ELSEWHERE) as ProviderCalls,
+      {
+        calls: (this.connection === 'own' ? this.provider.calls : ELSEWHERE) as ProviderCalls,
+        since: 0,
+        before: null,
+        hasSameKey: false,
+      },
     );
     for (const reward of duePushes(this.state, { now: this.now, retriesParked }).rewards)
       await pushes.push(reward).catch((error: unknown) => {

@@ -30,6 +30,20 @@ interface PushParts {
   readonly names: Pick<KeyedNames, 'accountStream'>;
 }
 
+/** The connection that an account is paid by. */
+export interface PayingConnection {
+  readonly calls: ProviderCalls;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** The connection that it replaced, maybe of another account of the provider; null: unknown. */
+  readonly before: { readonly calls: ProviderCalls; readonly since: number } | null;
+  /** Both have the same secret key. */
+  readonly hasSameKey: boolean;
+}
+
+const UNKNOWN_BEFORE =
+  'a call of the connection before has no answer, and that connection cannot be asked';
+
 /** The provider forgets keys after a day. */
 const KEY_KNOWN_MS = 23 * 3_600_000;
 
@@ -42,8 +56,12 @@ export class AccountPushes {
     private readonly parts: PushParts,
     private readonly scope: Scope,
     private readonly account: AccountRef,
-    private readonly provider: ProviderCalls,
+    private readonly connection: PayingConnection,
   ) {}
+
+  private get provider(): ProviderCalls {
+    return this.connection.calls;
+  }
 
   async state(): Promise<AccountState> {
     const { streams, names } = this.parts;
@@ -130,7 +148,13 @@ export class AccountPushes {
 
   /** Behind a refusal, or a failure that the provider keeps: what is there stays. */
   private async startAgain(reward: RewardState, pushed: RewardPush): Promise<PushTurn> {
-    const made = await this.madeBy(reward, pushed);
+    const end = await this.endBefore(reward, pushed);
+    if (end !== undefined) return end;
+    const made = await this.madeBy(reward, pushed).catch((error: unknown) => {
+      // Another account of the provider has none of the subscriptions.
+      if (isBeingPushed(reward) || !this.isOfBefore(pushed) || !isMissing(error)) throw error;
+      return new Map<ProviderCall, string>();
+    });
     const reference = made.size > 0 && made.size === pushed.calls?.length && first(made);
     if (typeof reference === 'string') return this.succeed(reward, pushed.push, reference);
     return this.start(reward, pushed.push, made);
@@ -141,6 +165,8 @@ export class AccountPushes {
     const { calls, push } = pushed;
     // Its key is destroyed.
     if (calls === null) return 'nothing';
+    const end = isNew ? undefined : await this.endBefore(reward, pushed);
+    if (end !== undefined) return end;
     const made = await this.madeBefore(reward, pushed, isNew);
     if (made.size === 0 && (await this.isGivenUp(reward, pushed)))
       return this.start(reward, push, made);
@@ -158,6 +184,46 @@ export class AccountPushes {
       }
     }
     return this.succeed(reward, push, first(made) ?? '');
+  }
+
+  /** Whether its calls were made by a connection of another key, maybe to another account. */
+  private isOfBefore({ at }: RewardPush): boolean {
+    return at < this.connection.since && !this.connection.hasSameKey;
+  }
+
+  /**
+   * A call without an answer may have been paid by the account of the connection before: a call to
+   * another account, which knows neither key nor reward, would pay it twice.
+   * @returns undefined: it had no effect there, or an operator wants it repeated all the same.
+   */
+  private async endBefore(reward: RewardState, pushed: RewardPush): Promise<PushTurn | undefined> {
+    if (!isBeingPushed(reward) || !this.isOfBefore(pushed)) return undefined;
+    const { before } = this.connection;
+    const asked = before !== null && before.since <= pushed.at ? before.calls : null;
+    const here = await this.madeAt(this.provider, reward, pushed);
+    const there = asked === null ? undefined : await this.madeAt(asked, reward, pushed);
+    const made = new Map([...(here ?? []), ...(there ?? [])]);
+    const reference = first(made);
+    if (reference !== undefined && made.size === pushed.calls?.length)
+      return this.succeed(reward, pushed.push, reference);
+    const isKnown = asked === null ? pushed.status === 'PARKED' : there !== undefined;
+    if (isKnown && made.size === 0) return undefined;
+    const failure = new ProviderFailure('refused', UNKNOWN_BEFORE);
+    return this.refuse(reward, pushed.push, failure, { made, mayBePaid: true });
+  }
+
+  /** What took effect at an account of the provider; undefined: it refuses to say. */
+  private async madeAt(
+    provider: ProviderCalls,
+    reward: RewardState,
+    pushed: RewardPush,
+  ): Promise<Made | undefined> {
+    try {
+      return await this.madeBy(reward, pushed, provider);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return isMissing(error) ? new Map() : undefined;
+    }
   }
 
   /**
@@ -218,10 +284,11 @@ export class AccountPushes {
   private async madeBy(
     { rewardId, dateGiven }: RewardState,
     { calls }: RewardPush,
+    provider = this.provider,
   ): Promise<Map<ProviderCall, string>> {
     const made = new Map<ProviderCall, string>();
     for (const call of calls ?? []) {
-      const reference = await this.provider.made(call, rewardId, dateGiven);
+      const reference = await provider.made(call, rewardId, dateGiven);
       if (reference !== undefined) made.set(call, reference);
     }
     return made;
@@ -284,6 +351,8 @@ const unsureIf = (mayBePaid: boolean): Pick<Refused, 'mayBePaid'> =>
 
 const isRefusal = (error: unknown): error is ProviderFailure =>
   error instanceof ProviderFailure && error.kind === 'refused';
+
+const isMissing = (error: unknown): boolean => isRefusal(error) && error.isMissing;
 
 const rewardIn = (state: AccountState, rewardId: string): RewardState | undefined =>
   state.status === 'open' ? state.rewards.get(rewardId) : undefined;

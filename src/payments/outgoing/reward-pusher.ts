@@ -10,7 +10,7 @@ import { elapsed, timeNow } from '../../foundation/world.js';
 import { describeFailure } from '../../policies/describe-failure.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
-import { ProviderFailure, type PaymentProvider, type ProviderCalls } from '../payment-provider.js';
+import { ProviderFailure, type PaymentProvider } from '../payment-provider.js';
 import {
   scopeKey,
   WAITS_FOR,
@@ -19,7 +19,7 @@ import {
   type PaymentWork,
 } from './payment-work.js';
 import { lookAgainInMs, retryInMs } from './push-retries.js';
-import { AccountPushes, type PushTurn } from './reward-push.js';
+import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
 export interface RewardPusherParts {
   readonly work: PaymentWork;
@@ -164,18 +164,30 @@ export class RewardPusher {
   }
 
   private async nextOf(work: ClaimedWork): Promise<NextWork> {
-    const calls = await this.callsFor(work);
-    if (calls !== 'unconnected') return new AccountTurn(this.parts, work, calls).run(this.stopping);
+    const connection = await this.connectionFor(work);
+    if (connection !== 'unconnected')
+      return new AccountTurn(this.parts, work, connection).run(this.stopping);
     this.paused.set(scopeKey(work), elapsed() + PAUSED_MS);
     return { ...postponed(work, 0), reason: WAITS_FOR.connection };
   }
 
-  private async callsFor({ tenant: alias, mode }: Scope): Promise<ProviderCalls | 'unconnected'> {
+  private async connectionFor({
+    tenant: alias,
+    mode,
+  }: Scope): Promise<PayingConnection | 'unconnected'> {
     const tenant = await this.parts.tenants.read(alias);
     if (tenant === undefined || tenant.suspended !== null) return 'unconnected';
     const connection = await this.parts.connections.current(tenant, mode);
     if (connection === undefined) return 'unconnected';
-    return (await this.parts.provider()).calls(connection);
+    const provider = await this.parts.provider();
+    const { since, replaced } = connection;
+    return {
+      calls: provider.calls(connection),
+      since,
+      before: replaced && { calls: provider.calls(replaced), since: replaced.since },
+      hasSameKey:
+        replaced?.secretKey === connection.secretKey && replaced.apiBase === connection.apiBase,
+    };
   }
 
   /** Until a turn ended or something was asked for, or for so long. */
@@ -210,9 +222,9 @@ class AccountTurn {
   constructor(
     private readonly parts: RewardPusherParts,
     private readonly work: ClaimedWork,
-    calls: ProviderCalls,
+    connection: PayingConnection,
   ) {
-    this.pushes = new AccountPushes(parts, work, work.account, calls);
+    this.pushes = new AccountPushes(parts, work, work.account, connection);
   }
 
   async run({ signal }: AbortController): Promise<NextWork> {

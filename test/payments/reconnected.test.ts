@@ -1,0 +1,211 @@
+import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
+import { askForWork } from '../../src/payments/outgoing/payment-work.js';
+import type { Json } from '../support/api-client.js';
+import { until } from '../support/projected-ledger.js';
+import {
+  personal as personalOf,
+  startWithStores,
+  type RunningService,
+  type TestTenant,
+} from '../support/running-service.js';
+import { StripeDouble, type DoubleCall } from '../support/stripe-double.js';
+
+/** A tenant changes its account of the provider; the customers have the same ids in both. */
+
+const WITHIN_MS = 50_000;
+const KEYS = { former: 'sk_live_former0001', present: 'sk_live_present0002' } as const;
+const REWARD = { type: 'CREDIT', unit: 'CENTS', currency: 'USD', assignedCredit: 1000 } as const;
+const DISCOUNT = { type: 'PCT_DISCOUNT', discountPercent: 10, monthsDiscountIsValid: 3 } as const;
+const PROGRAM = {
+  id: 'default',
+  referredReward: { ...DISCOUNT, payTo: 'provider' },
+  referrerReward: { ...REWARD, payTo: 'provider', when: 'STARTED' },
+} as const;
+
+type Which = keyof typeof KEYS;
+
+let service: RunningService;
+let end: () => Promise<void>;
+let doubles: Record<Which, StripeDouble>;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
+});
+beforeEach(async () => {
+  const [former, present] = await Promise.all([
+    StripeDouble.start({ secretKey: KEYS.former }),
+    StripeDouble.start({ secretKey: KEYS.present }),
+  ]);
+  doubles = { former, present };
+  tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER', program: PROGRAM });
+  await connect('former');
+});
+afterEach(() => Promise.all(Object.values(doubles).map((double) => double.stop())));
+afterAll(() => end());
+
+const scope = () => ({ tenant: tenant.alias, mode: 'live' }) as const;
+const meta = () => ({
+  scope: scope(),
+  commandId: crypto.randomUUID(),
+  correlationId: 'test',
+  causationId: 'test',
+  actor: { kind: 'operator' as const, id: 'test' },
+  idempotency: null,
+});
+
+const connect = (which: Which) =>
+  service.service.core.payments.connect(
+    meta(),
+    {
+      provider: 'stripe',
+      secretKey: KEYS[which],
+      webhookSecret: `whsec_${which}`,
+      apiBase: doubles[which].url,
+    },
+    60_000,
+  );
+
+const put = async (id: string, more: Json): Promise<void> => {
+  const path = `/open/account/${id}/user/${id}`;
+  expect((await tenant.live.put(path, { id, accountId: id, ...more })).status).toBe(200);
+};
+
+/** Ann has credit for referring Bob, who has a discount. Both accounts have both customers. */
+async function referral(): Promise<{ readonly ann: string; readonly bob: string }> {
+  const [ann, bob, referralCode] = ['ann', 'bob', 'c'].map((word) => personalOf(word)) as [
+    string,
+    string,
+    string,
+  ];
+  await put(ann, { referralCode });
+  await put(bob, { referredBy: { code: referralCode } });
+  for (const double of Object.values(doubles))
+    for (const id of [ann, bob]) double.customer(`cus_${id}`);
+  return { ann, bob };
+}
+
+const link = (id: string): Promise<void> => put(id, { paymentProviderId: `cus_${id}` });
+
+async function shown(id: string): Promise<ShownPush | undefined> {
+  const { core } = service.service;
+  const stream = core.names.accountStream(scope(), core.names.accountRef(scope(), id));
+  const { state } = await core.streams.accounts.load(stream);
+  return state.status === 'open' ? shownPushes(state)[0] : undefined;
+}
+
+const comesTo = (id: string, state: ShownPush['state']): Promise<void> =>
+  until(async () => (await shown(id))?.state === state, WITHIN_MS);
+
+/** As `payment sync` asks for an account. */
+async function tryAgain(id: string): Promise<void> {
+  const { core } = service.service;
+  const account = core.names.accountRef(scope(), id);
+  await askForWork(core.pool, { ...scope(), account, dueAt: null, retriesParked: true });
+  const isDone = async (): Promise<boolean> => {
+    const found = await core.pool.query(
+      'select from ledger.payment_work where tenant = $1 and account = $2 and retries_parked',
+      [tenant.alias, account],
+    );
+    return found.rowCount === 0;
+  };
+  await until(isDone, WITHIN_MS);
+}
+
+const credits = (which: Which) => doubles[which].balanceTransactions;
+const isCredit = ({ method, path }: DoubleCall): boolean =>
+  method === 'POST' && path.endsWith('/balance_transactions');
+
+/** The call takes effect without an answer; the account says nothing more until it is asked to. */
+async function paidWithoutAnswer(id: string): Promise<void> {
+  doubles.former.fail({ kind: 'lose-answer' }, isCredit);
+  for (let calls = 0; calls < 50; calls += 1)
+    doubles.former.fail({ kind: 'break-off' }, () => credits('former').length > 0);
+  await link(id);
+  await until(() => Promise.resolve(credits('former').length === 1), WITHIN_MS);
+}
+
+it('what the former account has paid is not paid again, also when it is asked for', async () => {
+  const { ann } = await referral();
+  await link(ann);
+  await comesTo(ann, 'PUSHED');
+  await connect('present');
+  await tryAgain(ann);
+  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
+});
+
+it('a payment of the former account whose answer was lost is found there, and not repeated', async () => {
+  const { ann } = await referral();
+  await paidWithoutAnswer(ann);
+  await connect('present');
+  doubles.former.faults.length = 0;
+  await comesTo(ann, 'PUSHED');
+  expect((await shown(ann))?.externalReference).toBe(credits('former')[0]?.id);
+  expect(credits('present')).toEqual([]);
+});
+
+it('what had no effect at the former account is paid once by the present one', async () => {
+  const { ann } = await referral();
+  for (let calls = 0; calls < 50; calls += 1) doubles.former.fail({ kind: 'break-off' }, isCredit);
+  await link(ann);
+  await until(
+    () => Promise.resolve(doubles.former.callsTo('POST', /balance/).length > 0),
+    WITHIN_MS,
+  );
+  await connect('present');
+  await comesTo(ann, 'PUSHED');
+  expect([credits('former').length, credits('present').length]).toEqual([0, 1]);
+});
+
+it('while the former account refuses to say what it paid, nobody pays or spends it', async () => {
+  const { ann } = await referral();
+  await paidWithoutAnswer(ann);
+  await connect('present');
+  doubles.former.faults.length = 0;
+  for (let calls = 0; calls < 50; calls += 1) doubles.former.fail({ kind: 'answer', status: 403 });
+  await comesTo(ann, 'PARKED');
+  expect((await shown(ann))?.reason).toMatch(/connection before/);
+  await tryAgain(ann);
+  const spent = await tenant.live.post('/credit/bulkredeem', {
+    accountId: ann,
+    unit: 'CENTS',
+    amount: 1,
+  });
+  expect(spent.status).toBe(400);
+  expect(credits('present')).toEqual([]);
+  doubles.former.faults.length = 0;
+  await tryAgain(ann);
+  await comesTo(ann, 'PUSHED');
+  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
+});
+
+it('behind the end of the former connection an operator decides, by payment sync', async () => {
+  const { ann } = await referral();
+  await paidWithoutAnswer(ann);
+  await service.service.core.payments.disconnect(meta());
+  await connect('present');
+  await comesTo(ann, 'PARKED');
+  expect(credits('present')).toEqual([]);
+  await connect('former');
+  doubles.former.faults.length = 0;
+  await tryAgain(ann);
+  await comesTo(ann, 'PUSHED');
+  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
+});
+
+it('a discount that the former account refused goes to a subscription of the present one', async () => {
+  const { bob } = await referral();
+  doubles.former.subscription('sub_former', `cus_${bob}`);
+  doubles.present.subscription('sub_present', `cus_${bob}`);
+  doubles.former.fail(
+    { kind: 'answer', status: 400 },
+    ({ method, path }) => method === 'POST' && path.endsWith('/sub_former'),
+  );
+  await link(bob);
+  await comesTo(bob, 'PARKED');
+  await connect('present');
+  await tryAgain(bob);
+  await comesTo(bob, 'PUSHED');
+  expect(doubles.former.subscriptions.get('sub_former')?.discounts).toEqual([]);
+  expect(doubles.present.subscriptions.get('sub_present')?.discounts).toHaveLength(1);
+});
