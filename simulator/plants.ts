@@ -581,6 +581,14 @@ export const PLANTS: readonly Plant[] = [
     replace: 'if (true)',
   },
   {
+    name: 'push-of-a-lost-log-repeated',
+    scenario: 'payments and losses',
+    fault: 'a reward that a lost log has paid is not looked up before its first call',
+    file: 'src/payments/outgoing/reward-push.js',
+    find: "(isNew && reward.value.type === 'PCT_DISCOUNT')",
+    replace: 'isNew',
+  },
+  {
     name: 'push-recorded-before-the-call',
     scenario: 'payments',
     fault: 'a reward is recorded as paid before the provider is called',

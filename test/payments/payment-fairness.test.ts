@@ -9,6 +9,7 @@ import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { PostgresPaymentWork, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { ProviderFailure, type ProviderCalls } from '../../src/payments/payment-provider.js';
+import { after, enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
 import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
@@ -70,8 +71,13 @@ const accountsOf = (tenant: string, accounts: number) =>
     [tenant, accounts],
   );
 
-/** @param hangs tenants whose provider never answers. */
-function start(hangs: readonly string[] = []): void {
+const unanswered = (): Promise<void> => new Promise((resolve) => hanging.push(resolve));
+
+/** @param hangs tenants whose provider never answers. @param silence of one of their calls. */
+function start(
+  hangs: readonly string[] = [],
+  silence: (tenant: string) => Promise<void> = unanswered,
+): void {
   const place = ({ tenant, account }: Scope & { account: AccountRef }) => `${tenant}/${account}`;
   const stateAt = (at: string): AccountState => states.get(at) ?? fold(ACCOUNT);
   const commands: Commands = {
@@ -102,8 +108,8 @@ function start(hangs: readonly string[] = []): void {
       const now = (underWay.get(tenant) ?? 0) + 1;
       underWay.set(tenant, now);
       most.set(tenant, Math.max(now, most.get(tenant) ?? 0));
-      if (hangs.includes(tenant)) await new Promise<void>((resolve) => hanging.push(resolve));
-      underWay.set(tenant, now - 1);
+      if (hangs.includes(tenant)) await silence(tenant);
+      underWay.set(tenant, (underWay.get(tenant) ?? 1) - 1);
       paid.push(tenant);
       return 'cbtxn';
     },
@@ -213,6 +219,44 @@ test('many providers that never answer hold up nobody else', async () => {
   pusher.look();
   await until(() => count('z') === 3);
   expect(silent.map((tenant) => most.get(tenant))).toEqual(silent.map(() => 2));
+});
+
+/** Seconds pass in so many milliseconds. */
+const FAST = 20;
+
+test('128 providers that never answer leave a tenant of many accounts its places', async () => {
+  const silent = Array.from({ length: 128 }, (_, n) => `b${n}`);
+  for (const tenant of silent) await accountsOf(tenant, 20);
+  const calls = new Map<string, number>();
+  const leave = enterWorld({
+    now: () => Date.now(),
+    elapsed: () => performance.now() * FAST,
+    after: (ms, call) => {
+      const timer = setTimeout(call, ms / FAST);
+      return () => clearTimeout(timer);
+    },
+    uuid: () => crypto.randomUUID(),
+    bytes: (length) => Buffer.alloc(length),
+    below: () => 0,
+  });
+  try {
+    start(silent, async (tenant) => {
+      calls.set(tenant, (calls.get(tenant) ?? 0) + 1);
+      await new Promise<void>((resolve) => after(10_000, resolve));
+      underWay.set(tenant, (underWay.get(tenant) ?? 1) - 1);
+      throw new ProviderFailure('unavailable', 'no answer');
+    });
+    const sum = () => [...calls.values()].reduce((all, one) => all + one, 0);
+    await until(() => silent.every((tenant) => (calls.get(tenant) ?? 0) >= 4));
+    await accountsOf('z', 40);
+    const before = sum();
+    await until(() => count('z') === 40);
+    // In turn with all of them, two of its accounts would come with some 250 of theirs.
+    expect(sum() - before).toBeLessThan(400);
+    await pusher.stop();
+  } finally {
+    leave();
+  }
 });
 
 test.each([

@@ -19,6 +19,7 @@ import {
   type PaymentWork,
 } from './payment-work.js';
 import { lookAgainInMs, retryInMs } from './push-retries.js';
+import { SilentProviders } from './silent-providers.js';
 import { AccountPushes, type PayingConnection, type PushTurn } from './reward-push.js';
 
 export interface RewardPusherParts {
@@ -49,6 +50,8 @@ const POLL_MS = 250;
 const RETRY = { first: 100, max: 5_000 };
 /** Of a tenant that is suspended or not connected. */
 const PAUSED_MS = 5_000;
+/** Of a provider that lets one call after the other run out of time. */
+const SILENT_MS = 20_000;
 /** Of an account that could not be read or written. */
 const AWAY_MS = 5_000;
 /** Then the rest of an account comes in its next turn: a claim is not for ever. */
@@ -72,6 +75,7 @@ export class RewardPusher {
   private readonly underWay = new Map<Promise<void>, UnderWay>();
   /** Until when, by the clock of `elapsed`. */
   private readonly paused = new Map<string, number>();
+  private readonly silent = new SilentProviders();
   private lastTenant = '';
   private readAt = 0;
   private wake: () => void = () => undefined;
@@ -165,8 +169,14 @@ export class RewardPusher {
 
   private async nextOf(work: ClaimedWork): Promise<NextWork> {
     const connection = await this.connectionFor(work);
-    if (connection !== 'unconnected')
-      return new AccountTurn(this.parts, work, connection).run(this.stopping);
+    if (connection !== 'unconnected') {
+      const began = elapsed();
+      const turn = new AccountTurn(this.parts, work, connection);
+      const next = await turn.run(this.stopping);
+      if (this.silent.isSilentAfter(scopeKey(work), elapsed() - began, turn.hasFailed))
+        this.paused.set(scopeKey(work), elapsed() + SILENT_MS);
+      return next;
+    }
     this.paused.set(scopeKey(work), elapsed() + PAUSED_MS);
     return { ...postponed(work, 0), reason: WAITS_FOR.connection };
   }
@@ -225,6 +235,11 @@ class AccountTurn {
     connection: PayingConnection,
   ) {
     this.pushes = new AccountPushes(parts, work, work.account, connection);
+  }
+
+  /** The provider gave no outcome of a call. */
+  get hasFailed(): boolean {
+    return this.failure !== undefined;
   }
 
   async run({ signal }: AbortController): Promise<NextWork> {
