@@ -179,20 +179,6 @@ it('while the former account refuses to say what it paid, nobody pays or spends 
   expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
 });
 
-it('behind the end of the former connection an operator decides, by payment sync', async () => {
-  const { ann } = await referral();
-  await paidWithoutAnswer(ann);
-  await service.service.core.payments.disconnect(meta());
-  await connect('present');
-  await comesTo(ann, 'PARKED');
-  expect(credits('present')).toEqual([]);
-  await connect('former');
-  doubles.former.faults.length = 0;
-  await tryAgain(ann);
-  await comesTo(ann, 'PUSHED');
-  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
-});
-
 it('a discount that the former account refused goes to a subscription of the present one', async () => {
   const { bob } = await referral();
   doubles.former.subscription('sub_former', `cus_${bob}`);

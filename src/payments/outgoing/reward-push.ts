@@ -44,6 +44,12 @@ export interface PayingConnection {
 const UNKNOWN_BEFORE =
   'a call of the connection before has no answer, and that connection cannot be asked';
 
+/** Those of two processes, one of which may not know the new connection yet. */
+const CLOCKS_DIFFER_MS = 60_000;
+
+const isSince = ({ since }: { readonly since: number }, { at }: RewardPush): boolean =>
+  since <= at + CLOCKS_DIFFER_MS;
+
 /** The provider forgets keys after a day. */
 const KEY_KNOWN_MS = 23 * 3_600_000;
 
@@ -188,7 +194,8 @@ export class AccountPushes {
 
   /** Whether its calls were made by a connection of another key, maybe to another account. */
   private isOfBefore({ at }: RewardPush): boolean {
-    return at < this.connection.since && !this.connection.hasSameKey;
+    const { before, since, hasSameKey } = this.connection;
+    return before !== null && !hasSameKey && at < since + CLOCKS_DIFFER_MS;
   }
 
   /**
@@ -199,7 +206,7 @@ export class AccountPushes {
   private async endBefore(reward: RewardState, pushed: RewardPush): Promise<PushTurn | undefined> {
     if (!isBeingPushed(reward) || !this.isOfBefore(pushed)) return undefined;
     const { before } = this.connection;
-    const asked = before !== null && before.since <= pushed.at ? before.calls : null;
+    const asked = before !== null && isSince(before, pushed) ? before.calls : null;
     const here = await this.madeAt(this.provider, reward, pushed);
     const there = asked === null ? undefined : await this.madeAt(asked, reward, pushed);
     const made = new Map([...(here ?? []), ...(there ?? [])]);
