@@ -267,7 +267,7 @@ const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
   },
   {
     name: 'ledger_webhooks_waiting',
-    help: 'Webhooks on their way, counted up to a bound',
+    help: 'Webhooks on their way, counted up to a bound; none of disabled endpoints',
     set: ofWebhooks('waiting'),
   },
   {

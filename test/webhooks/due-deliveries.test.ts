@@ -16,7 +16,7 @@ import {
   type ClaimedDelivery,
 } from '../../src/webhooks/deliveries/due-deliveries.js';
 import { recordEnded, type Attempt } from '../../src/webhooks/deliveries/ended-claims.js';
-import { resend } from '../../src/webhooks/deliveries/shown-deliveries.js';
+import { resend, waitingAndDead } from '../../src/webhooks/deliveries/shown-deliveries.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { until } from '../support/projected-ledger.js';
 
@@ -333,6 +333,35 @@ test('claims of a process that was absent for five seconds are free; those of ot
   } finally {
     await Promise.all([living.stop(), dying.stop()]);
   }
+});
+
+test('what is kept for a disabled endpoint does not wait to be sent, until it is enabled', async () => {
+  const change = (state: 'ACTIVE' | 'DISABLED') =>
+    putEndpoints(pool, [{ tenant: 'acme', mode: 'live', endpointId: 'a', state, position: null }]);
+  const waiting = async () => {
+    const { waiting: count, oldest } = await waitingDeliveries(pool);
+    const { oldestWaiting } = await waitingAndDead(pool, { tenant: 'acme', mode: 'live' });
+    return { count, oldest, ofTenant: oldestWaiting?.getTime() };
+  };
+  const none = { count: 0, oldest: undefined, ofTenant: undefined };
+  await endpoint('a');
+  await put(3, 'a');
+  const before = await waiting();
+  expect(before).toEqual({ count: 3, oldest: expect.any(Number), ofTenant: before.oldest });
+  await change('DISABLED');
+  expect(await waiting()).toEqual(none);
+  await endpoint('b');
+  await put(1, 'b');
+  await pool.query(
+    `update ledger.webhook_deliveries set created = created + interval '1 h'
+     where endpoint_id = 'b'`,
+  );
+  const later = (before.oldest ?? 0) + 3_600_000;
+  expect((await waiting()).oldest).toBeGreaterThanOrEqual(later);
+  expect((await waiting()).count).toBe(1);
+  await change('ACTIVE');
+  expect(await waiting()).toEqual({ ...before, count: 4 });
+  expect(await claim()).toHaveLength(4);
 });
 
 test('what could be sent and is not counts, unless its endpoint or tenant makes it wait', async () => {

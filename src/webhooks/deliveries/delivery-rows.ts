@@ -461,7 +461,13 @@ export const WAITING_MAX = 100_000;
  */
 const BUSY_TENANT = 16;
 
-/** Deliveries that wait. */
+/** What a disabled endpoint has to get is sent once it is enabled: it does not wait to be sent. */
+export const IS_TO_BE_SENT = sql<boolean>`state = 'PENDING'
+  and (tenant, mode, endpoint_id) not in (
+    select tenant, mode, endpoint_id from ledger.webhook_endpoints where state = 'DISABLED'
+  )`;
+
+/** Deliveries that wait to be sent. */
 export interface WaitingDeliveries {
   /** Up to `WAITING_MAX`. */
   readonly waiting: number;
@@ -480,10 +486,11 @@ export async function waitingDeliveries(db: Pool | PoolClient): Promise<WaitingD
     sql<{ waiting: number; oldest: Date | null; unsentSeconds: number | null }>`
       select (
         select count(*)::integer from (
-          select from ledger.webhook_deliveries where state = 'PENDING' limit ${WAITING_MAX}
+          select from ledger.webhook_deliveries where ${IS_TO_BE_SENT} limit ${WAITING_MAX}
         ) counted
       ) as waiting, (
-        select min(created) from ledger.webhook_deliveries where state = 'PENDING'
+        select created from ledger.webhook_deliveries where ${IS_TO_BE_SENT}
+        order by created limit 1
       ) as oldest, (
         select extract(epoch from now() - min(greatest(due_at, pause_until)))::double precision
         from ledger.webhook_endpoints e

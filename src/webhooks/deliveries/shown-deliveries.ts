@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../domain/scope.js';
 import { fetchRow, fetchRows, tables } from '../../postgres/statements.js';
 import { inTransaction } from '../../postgres/transaction.js';
-import { lockEndpoints } from './delivery-rows.js';
+import { IS_TO_BE_SENT, lockEndpoints } from './delivery-rows.js';
 
 /** What operators see of deliveries, and what they can do about them. */
 
@@ -114,20 +114,21 @@ export function endpointFigures(pool: Pool, { tenant, mode }: Scope): Promise<En
 
 /** Of all endpoints of a tenant and mode. */
 export interface WaitingAndDead {
-  /** When the oldest delivery that waits was made; null: none waits. */
+  /** When the oldest delivery that waits to be sent was made; null: none does. */
   readonly oldestWaiting: Date | null;
   readonly dead: number;
 }
 
 export async function waitingAndDead(pool: Pool, scope: Scope): Promise<WaitingAndDead> {
-  const ofState = (state: DeliveryState) => deliveriesOf(scope).where('state', '=', state);
   const row = await fetchRow(
     pool,
     tables.selectNoFrom([
-      ofState('PENDING')
+      deliveriesOf(scope)
+        .where(IS_TO_BE_SENT)
         .select((eb) => eb.fn.min<Date | null>('created').as('at'))
         .as('oldestWaiting'),
-      ofState('DEAD')
+      deliveriesOf(scope)
+        .where('state', '=', 'DEAD')
         .select((eb) => eb.cast<number>(eb.fn.countAll(), 'integer').as('count'))
         .as('dead'),
     ]),
