@@ -148,7 +148,7 @@ const WEIGHTS = {
   losses: 1,
   everything: 4,
   'everything and losses': 1,
-  payments: 0,
+  payments: 1,
   'payments and losses': 0,
 } as const;
 
