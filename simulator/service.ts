@@ -435,6 +435,7 @@ export class SimulatedService {
       repeatJobs: (since) =>
         repeatJobs(
           {
+            ...(this.without && olderReading(this.without)),
             log: this.log,
             decode: this.decode,
             jobs: this.jobs,

@@ -12,9 +12,8 @@ import { meetEvents, type ReadingOptions } from './reading-events.js';
 const DUE_WITHIN_MS = 7 * 86_400_000;
 const PAGE = 500;
 
-export interface RepeatingParts {
+export interface RepeatingParts extends Pick<ReadingOptions, 'decode' | 'unreadableReason'> {
   readonly log: Pick<EventLog, 'readAll'>;
-  readonly decode: ReadingOptions['decode'];
   readonly jobs: { add(job: Job): Promise<void> };
   /** Missing: nobody calls a payment provider. */
   readonly payments?: PlansPayments | undefined;
@@ -28,23 +27,36 @@ export const repeatingJob = (): Job => ({
   key: 'repeat-lost-jobs',
 });
 
+/** The queue runs the job again later: a newer release beside this one may run it then. */
+class EventsOfLaterRelease extends Error {
+  override readonly name = 'EventsOfLaterRelease';
+  constructor(count: number) {
+    super(`the jobs of ${count} events are left to a release that can read them`);
+  }
+}
+
 /**
  * Adds the jobs of all events once more that were due since then. A job that ran is in no queue,
  * and what it appended may be lost; one that runs again changes nothing. The same holds for
  * accounts that the payment provider was called for, whatever the age of their rewards.
  * @param since epoch milliseconds.
+ * @throws {EventsOfLaterRelease} behind the jobs of all events that this release can read.
  */
 export async function repeatJobs(
-  { log, decode, jobs, payments }: RepeatingParts,
+  { log, jobs, payments, ...readingOf }: RepeatingParts,
   since: number,
 ): Promise<void> {
-  const reading = { policies: POLICIES, decode };
+  const reading = { policies: POLICIES, ...readingOf };
+  let unknown = 0;
   for (let page = await log.readAll(undefined, PAGE); page.length > 0;) {
-    for (const { event, policies } of await meetEvents(page, reading))
+    for (const { event, policies, parkedAt } of await meetEvents(page, reading)) {
+      if (parkedAt?.unknown) unknown += 1;
       for (const reaction of event ? policies.flatMap((policy) => policy.react(event)) : [])
         if (reaction.kind === 'job' && reaction.runAt >= since) await jobs.add(reaction);
         else if (event?.event.type === 'RewardGranted' && reaction.kind === 'payment')
           await payments?.plan(event, reaction);
+    }
     page = await log.readAll(page.at(-1)?.position, PAGE);
   }
+  if (unknown > 0) throw new EventsOfLaterRelease(unknown);
 }

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
-import { repeatJobs } from '../../src/policies/repeat-jobs.js';
+import { repeatJobs, type RepeatingParts } from '../../src/policies/repeat-jobs.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { anAccount, credit, partyOf, rewardGranted } from '../support/account-events.js';
 
@@ -8,12 +8,10 @@ const ANNS = anAccount('anns');
 const ANN = partyOf(ANNS, 'ann');
 const DAY_MS = 86_400_000;
 
-it('an account with a reward for the provider is asked for again after a loss, however old it is', async () => {
-  const grants = [
-    rewardGranted('paid', ANN, credit(100), { payTo: 'provider' }),
-    rewardGranted('own', ANN, credit(100)),
-  ];
-  const recorded = grants.map(({ type }, index): RecordedEvent => ({
+type Granted = ReturnType<typeof rewardGranted>;
+
+function recordedOf(grants: readonly Granted[]): readonly RecordedEvent[] {
+  return grants.map(({ type }, index) => ({
     id: String(index),
     type,
     data: '{}',
@@ -23,26 +21,44 @@ it('an account with a reward for the provider is asked for again after a loss, h
     position: String(index),
     recordedAt: 1,
   }));
-  const decoded = recorded.map(
-    ({ id, stream, revision, position, recordedAt }, index): LedgerEvent<DomainEvent> => ({
-      event: grants[index]!,
-      eventId: id,
-      stream,
-      revision,
-      position,
-      recordedAt,
-      tenant: 'demo',
-      mode: 'live',
-      accountRef: ANNS.accountRef,
-      correlationId: 'correlation',
-      commandId: 'command',
-    }),
-  );
+}
+
+const decodedAs = (
+  { id, stream, revision, position, recordedAt }: RecordedEvent,
+  event: Granted,
+): LedgerEvent<DomainEvent> => ({
+  event,
+  eventId: id,
+  stream,
+  revision,
+  position,
+  recordedAt,
+  tenant: 'demo',
+  mode: 'live',
+  accountRef: ANNS.accountRef,
+  correlationId: 'correlation',
+  commandId: 'command',
+});
+
+/** A log of these grants, and a codec that reads them. */
+function readingOf(grants: readonly Granted[]): Pick<RepeatingParts, 'log' | 'decode'> {
+  const recorded = recordedOf(grants);
+  return {
+    log: { readAll: (after) => Promise.resolve(after === undefined ? recorded : []) },
+    decode: (some) =>
+      Promise.resolve(some.map((event) => decodedAs(event, grants[Number(event.id)]!))),
+  };
+}
+
+it('an account with a reward for the provider is asked for again after a loss, however old it is', async () => {
+  const grants = [
+    rewardGranted('paid', ANN, credit(100), { payTo: 'provider' }),
+    rewardGranted('own', ANN, credit(100)),
+  ];
   const planned: unknown[] = [];
   await repeatJobs(
     {
-      log: { readAll: (after) => Promise.resolve(after === undefined ? recorded : []) },
-      decode: () => Promise.resolve(decoded),
+      ...readingOf(grants),
       jobs: { add: () => Promise.reject(new Error('nothing is due')) },
       payments: {
         plan: ({ eventId }, { of }) => Promise.resolve(void planned.push([eventId, of])),
@@ -51,4 +67,27 @@ it('an account with a reward for the provider is asked for again after a loss, h
     Date.now() - 7 * DAY_MS,
   );
   expect(planned).toEqual([['0', { account: ANNS.accountRef }]]);
+});
+
+it('jobs of events that a newer release has recorded are left to that release', async () => {
+  const dateScheduledFor = Date.now() + DAY_MS;
+  const grants = [
+    rewardGranted('unread', ANN, credit(100), { dateScheduledFor }),
+    rewardGranted('read', ANN, credit(100), { dateScheduledFor }),
+  ];
+  const added: unknown[] = [];
+  const parts = {
+    ...readingOf(grants),
+    jobs: { add: ({ key }: { readonly key: string }) => Promise.resolve(void added.push(key)) },
+  };
+  const older = ({ id }: RecordedEvent) => (id === '0' ? 'it is of a later release' : undefined);
+  await expect(repeatJobs({ ...parts, unreadableReason: older }, Date.now())).rejects.toThrow(
+    'the jobs of 1 events are left to a release that can read them',
+  );
+  expect(added).toEqual(['settle-reward/read/available']);
+  await repeatJobs(parts, Date.now());
+  expect(added.slice(1)).toEqual([
+    'settle-reward/unread/available',
+    'settle-reward/read/available',
+  ]);
 });
