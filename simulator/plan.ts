@@ -2,9 +2,9 @@ import type { Mode } from '../src/domain/scope.js';
 import type { FaultRates } from './faults.js';
 import type { MailSwitching } from './mail-people.js';
 import { BILLED_PROGRAM_NAMES, PROGRAM_NAMES, type ProgramName } from './programs.js';
-import { ADDITION_NAMES, type AdditionName } from './releases.js';
+import type { AdditionName } from './releases.js';
 import type { SeededRandom } from './seeded-random.js';
-import { WISH_WEIGHTS, type WishWeights } from './wishes.js';
+import { UPGRADED, WISH_WEIGHTS, type WishWeights } from './wishes.js';
 
 /** What a round is made of. Everything else follows from its seed. */
 export interface RoundPlan {
@@ -172,7 +172,12 @@ const STORM_ONCE_IN = 12;
 const MAILS_ONCE_IN = 4;
 const EDITORS_ONCE_IN = 5;
 const MONTH_ENDS_ONCE_IN = 5;
-const UPGRADES_ONCE_IN = 5;
+const UPGRADES_ONCE_IN = 4;
+/** Policies and webhooks have more to do with rewards than with the others. */
+const ADDITIONS = { reward: 4, events: 1, block: 1 } as const satisfies Record<
+  AdditionName,
+  number
+>;
 const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
@@ -206,6 +211,20 @@ export function nextPlan(
   const seed = random.below(2 ** 31);
   const drawn = scenario ?? random.weighted<Scenario>(WEIGHTS);
   if (drawn.startsWith('payments')) return billedPlan(random, { seed, left, scenario: drawn });
+  const plan = ledgerPlan(random, { seed, left, scenario: drawn });
+  return plan.commands <= COMMANDS && random.onceIn(UPGRADES_ONCE_IN)
+    ? upgraded(plan, random.weighted(ADDITIONS), random)
+    : plan;
+}
+
+interface Drawn {
+  readonly seed: number;
+  readonly left: number;
+  readonly scenario: Scenario;
+}
+
+/** Accounts of a tenant that posts all by itself. */
+function ledgerPlan(random: SeededRandom, { seed, left, scenario }: Drawn): RoundPlan {
   const isLong = left >= LONG_ROUND.commands && random.onceIn(LONG_ROUND.once);
   const isMany = !isLong && random.onceIn(MANY_ONCE_IN);
   const isStorm = !isLong && !isMany && random.onceIn(STORM_ONCE_IN);
@@ -224,16 +243,29 @@ export function nextPlan(
     mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
     editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
     closesMonths: random.onceIn(MONTH_ENDS_ONCE_IN),
-    addition: random.onceIn(UPGRADES_ONCE_IN) ? random.oneOf(ADDITION_NAMES) : undefined,
-    faults: SCENARIOS[drawn],
+    faults: SCENARIOS[scenario],
+  };
+}
+
+/**
+ * One process is of an older release. The newer one beside it records the addition, which endpoints
+ * and policies have to do with.
+ */
+function upgraded(plan: RoundPlan, addition: AdditionName, random: SeededRandom): RoundPlan {
+  const wishes: Record<string, number> = {};
+  for (const kind of UPGRADED[addition])
+    wishes[kind] = Math.max(plan.wishes[kind], WISH_WEIGHTS[kind]);
+  return {
+    ...plan,
+    addition,
+    processes: 2 + random.below(2),
+    endpoints: 1 + random.below(2),
+    wishes: { ...plan.wishes, ...wishes },
   };
 }
 
 /** Accounts of a tenant whose payment provider converts and pays. */
-function billedPlan(
-  random: SeededRandom,
-  of: { readonly seed: number; readonly left: number; readonly scenario: Scenario },
-): RoundPlan {
+function billedPlan(random: SeededRandom, of: Drawn): RoundPlan {
   return {
     seed: of.seed,
     commands: Math.min(of.left, COMMANDS),

@@ -639,6 +639,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'walk-records-nothing',
+    scenario: 'payments',
     fault: 'the daily walk does not record what no event told',
     file: 'src/payments/incoming/payment-sync.js',
     find: 'await record(scope, await withInvoice(event, calls))',
@@ -646,6 +647,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'push-of-the-forgotten-left',
+    scenario: 'payments',
     fault: 'a payment that failed, and whose owner was forgotten, never ends',
     file: 'src/domain/account/reward-push.js',
     find: 'if (isOfForgotten(state, known))',

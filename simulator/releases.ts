@@ -38,7 +38,6 @@ const ADDITIONS = {
 } as const satisfies Readonly<Record<string, Addition>>;
 /** By the kind of request that records it. */
 export type AdditionName = keyof typeof ADDITIONS;
-export const ADDITION_NAMES = Object.keys(ADDITIONS) as readonly AdditionName[];
 
 /** Whether a release without the addition can read the event. */
 export const isUnreadable = (name: AdditionName, event: Unread): boolean => {

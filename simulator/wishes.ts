@@ -9,6 +9,7 @@ import {
   type Wish,
 } from './known-world.js';
 import { PURCHASE } from './programs.js';
+import type { AdditionName } from './releases.js';
 import type { SeededRandom } from './seeded-random.js';
 
 const DAY_MS = 86_400_000;
@@ -56,6 +57,13 @@ export const WISH_WEIGHTS = {
   events: 6,
 } as const;
 export type WishWeights = Readonly<Record<keyof typeof WISH_WEIGHTS, number>>;
+
+/** The wishes that record what the newer of two releases adds. */
+export const UPGRADED = {
+  block: ['block'],
+  events: ['events'],
+  reward: ['reward', 'adjust'],
+} as const satisfies Readonly<Record<AdditionName, readonly (keyof WishWeights)[]>>;
 
 const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>> = {
   sync: ({ random, known, accountId }) => ({
