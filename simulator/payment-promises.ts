@@ -90,17 +90,29 @@ const unknownRewards = (accounts: Billed['accounts']): readonly string[] =>
       : [],
   );
 
-/** One payment a reward, one discount a reward and subscription. */
+/**
+ * One payment a reward, one discount a reward and subscription. What the log has lost may be paid
+ * once more to another customer, whom its account got meanwhile.
+ */
 function paidTwice(
   { transactions, subscriptions }: SimulatedProviderAccount,
   gone: ReadonlySet<string>,
 ): string[] {
+  const payments = new Map<string, number>();
+  for (const { rewardId, customer } of transactions)
+    if (gone.has(rewardId)) {
+      const name = `${rewardId}, which the log has lost, to ${customer}`;
+      payments.set(name, (payments.get(name) ?? 0) + 1);
+    }
   const twice = (rewards: readonly { readonly rewardId: string }[]): readonly string[] => {
     const ids = rewards.map(({ rewardId }) => rewardId).filter((id) => !gone.has(id));
     return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))];
   };
   return [
     ...twice(transactions).map((id) => `${id} is paid twice by the provider`),
+    ...[...payments].flatMap(([name, count]) =>
+      count > 1 ? [`the provider pays ${count} times ${name}`] : [],
+    ),
     ...[...subscriptions.values()].flatMap(({ id, discounts }) =>
       twice(discounts).map((rewardId) => `${id} has the discount ${rewardId} twice`),
     ),

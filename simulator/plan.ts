@@ -132,6 +132,7 @@ export const SCENARIOS = {
   losses: LOSSES,
   everything: { ...STORES, ...PROCESSES, ...TIME },
   'everything and losses': { ...STORES, ...PROCESSES, ...TIME, ...LOSSES },
+  'two releases and losses': { ...STORES, ...PROCESSES, ...TIME, ...LOSSES },
   payments: { ...STORES, ...PROCESSES, ...TIME, ...PAYMENTS },
   'payments and losses': { ...STORES, ...PROCESSES, ...TIME, ...PAYMENTS, ...LOSSES },
 } as const satisfies Readonly<Record<string, FaultRates>>;
@@ -148,6 +149,7 @@ const WEIGHTS = {
   losses: 1,
   everything: 4,
   'everything and losses': 1,
+  'two releases and losses': 1,
   payments: 1,
   'payments and losses': 0,
 } as const;
@@ -212,7 +214,8 @@ export function nextPlan(
   const drawn = scenario ?? random.weighted<Scenario>(WEIGHTS);
   if (drawn.startsWith('payments')) return billedPlan(random, { seed, left, scenario: drawn });
   const plan = ledgerPlan(random, { seed, left, scenario: drawn });
-  return plan.commands <= COMMANDS && random.onceIn(UPGRADES_ONCE_IN)
+  const isUpgrade = drawn.startsWith('two releases') || random.onceIn(UPGRADES_ONCE_IN);
+  return plan.commands <= COMMANDS && isUpgrade
     ? upgraded(plan, random.weighted(ADDITIONS), random)
     : plan;
 }
@@ -275,7 +278,7 @@ function billedPlan(random: SeededRandom, of: Drawn): RoundPlan {
     program: random.oneOf(BILLED_PROGRAM_NAMES),
     cacheBytes: random.onceIn(3) ? SMALL_CACHE : LARGE_CACHE,
     creditMax: 500,
-    wishes: { ...BILLED, moderate: random.below(8) },
+    wishes: { ...BILLED, moderate: random.below(8), forgetUser: random.oneOf([2, 2, 10]) },
     endpoints: random.below(2),
     mode: random.onceIn(4) ? 'test' : 'live',
     mails: 'off',

@@ -108,6 +108,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     name: 'handled-not-noted',
+    scenario: 'stores',
     fault: 'a command is not recognised by the process that carried it out',
     file: 'src/command-handling/handle-command.js',
     find: 'folded.handled.record(envelopeOf(asked.meta), { lastRevision, recordedAt: timeNow() });',
@@ -563,6 +564,14 @@ export const PLANTS: readonly Plant[] = [
     file: 'src/webhooks/deliveries/webhook-follower.js',
     find: 'unread.push({',
     replace: 'void ({',
+  },
+  {
+    name: 'jobs-of-unread-events-left',
+    scenario: 'two releases and losses',
+    fault: 'after a loss an older release passes over the jobs of events that it cannot read',
+    file: 'src/policies/repeat-jobs.js',
+    find: 'if (parkedAt?.unknown)',
+    replace: 'if (false)',
   },
   {
     name: 'push-key-without-reward-id',

@@ -6,10 +6,10 @@ import type { PlansPayments } from './reactions.js';
 import { meetEvents, type ReadingOptions } from './reading-events.js';
 
 /**
- * Jobs that were due longer ago had their effect long before a loss: the queue is never that far
- * behind.
+ * Jobs that were due longer ago had their effect long before a loss. A queue that stood still for
+ * days runs what was due then late: the loss may take the effect of that.
  */
-const DUE_WITHIN_MS = 7 * 86_400_000;
+const DUE_WITHIN_MS = 30 * 86_400_000;
 const PAGE = 500;
 
 export interface RepeatingParts extends Pick<ReadingOptions, 'decode' | 'unreadableReason'> {

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';
-import { repeatJobs, type RepeatingParts } from '../../src/policies/repeat-jobs.js';
+import { repeatingJob, repeatJobs, type RepeatingParts } from '../../src/policies/repeat-jobs.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
 import { anAccount, credit, partyOf, rewardGranted } from '../support/account-events.js';
 
@@ -90,4 +90,15 @@ it('jobs of events that a newer release has recorded are left to that release', 
     'settle-reward/unread/available',
     'settle-reward/read/available',
   ]);
+});
+
+it('jobs of a queue that stood still for weeks before a loss are repeated', async () => {
+  const dateScheduledFor = Date.now() - 29 * DAY_MS;
+  const added: unknown[] = [];
+  const parts = {
+    ...readingOf([rewardGranted('late', ANN, credit(100), { dateScheduledFor })]),
+    jobs: { add: ({ key }: { readonly key: string }) => Promise.resolve(void added.push(key)) },
+  };
+  await repeatJobs(parts, Date.parse(repeatingJob().payload['since'] ?? ''));
+  expect(added).toEqual(['settle-reward/late/available']);
 });
