@@ -1,5 +1,5 @@
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
-import { askForWork } from '../../src/payments/outgoing/payment-work.js';
+import { askForWork, wakeWork } from '../../src/payments/outgoing/payment-work.js';
 import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
@@ -116,14 +116,30 @@ const credits = (which: Which) => doubles[which].balanceTransactions;
 const isCredit = ({ method, path }: DoubleCall): boolean =>
   method === 'POST' && path.endsWith('/balance_transactions');
 
-/** The call takes effect without an answer; the account says nothing more until it is asked to. */
+/** The call takes effect without an answer, and is not repeated before the account is woken. */
 async function paidWithoutAnswer(id: string): Promise<void> {
+  const { core } = service.service;
   doubles.former.fail({ kind: 'lose-answer' }, isCredit);
   for (let calls = 0; calls < 50; calls += 1)
     doubles.former.fail({ kind: 'break-off' }, () => credits('former').length > 0);
   await link(id);
-  await until(() => Promise.resolve(credits('former').length === 1), WITHIN_MS);
+  const isPutOff = async (): Promise<boolean> => {
+    const found = await core.pool.query(
+      `update ledger.payment_work set next_attempt_at = now() + interval '1 hour'
+       where tenant = $1 and account = $2 and failures > 0 and claimed_by is null`,
+      [tenant.alias, core.names.accountRef(scope(), id)],
+    );
+    return found.rowCount === 1;
+  };
+  await until(isPutOff, WITHIN_MS);
+  expect(credits('former')).toHaveLength(1);
 }
+
+const wake = (id: string): Promise<void> => {
+  const { core } = service.service;
+  const account = core.names.accountRef(scope(), id);
+  return wakeWork(core.pool, { ...scope(), account });
+};
 
 it('what the former account has paid is not paid again, also when it is asked for', async () => {
   const { ann } = await referral();
@@ -139,6 +155,7 @@ it('a payment of the former account whose answer was lost is found there, and no
   await paidWithoutAnswer(ann);
   await connect('present');
   doubles.former.faults.length = 0;
+  await wake(ann);
   await comesTo(ann, 'PUSHED');
   expect((await shown(ann))?.externalReference).toBe(credits('former')[0]?.id);
   expect(credits('present')).toEqual([]);
@@ -163,6 +180,7 @@ it('while the former account refuses to say what it paid, nobody pays or spends 
   await connect('present');
   doubles.former.faults.length = 0;
   for (let calls = 0; calls < 50; calls += 1) doubles.former.fail({ kind: 'answer', status: 403 });
+  await wake(ann);
   await comesTo(ann, 'PARKED');
   expect((await shown(ann))?.reason).toMatch(/connection before/);
   await tryAgain(ann);
