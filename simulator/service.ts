@@ -301,7 +301,7 @@ export class SimulatedService {
     const work = simulatedPaymentWork(this.shared.payments, line, id);
     const rows = simulatedProviderRows(this.shared.payments, line);
     const sealer = new FixedSealer(CONNECTIONS_KEY);
-    const connections = new PaymentConnections({ commands, tenants, sealer, keys });
+    const connections = new PaymentConnections({ commands, tenants, sealer, keys, names });
     const calls = new SimulatedProvider({ account, line, faults });
     const provider = (): Promise<SimulatedProvider> => Promise.resolve(calls);
     const common = { tenants, connections, provider, streams, names, logger: SILENT };

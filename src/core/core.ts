@@ -273,7 +273,7 @@ function wire({
     ...ofExports(exports, { pool, keys, config }),
     ...ofWebhooks({ commands, tenants, names }, keyring, keys),
     ...ofThemes(commands, handling),
-    payments: new PaymentConnections({ commands, tenants, sealer, keys }),
+    payments: new PaymentConnections({ commands, tenants, sealer, keys, names }),
     mailTestAddresses: new TestAddresses(sealer, names),
     tokenSecrets: new TokenSecrets(tenants, sealer),
     moderations,

@@ -7,6 +7,7 @@ import { connectionOf, type PaymentConnection } from '../domain/tenant/payment-c
 import type { PaymentProviderName } from '../domain/tenant/payment-provider-name.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { newId, timeNow } from '../foundation/world.js';
+import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
 import type { SubjectKeys } from '../privacy/subject-keys.js';
 import type { ProviderCredentials } from './payment-provider.js';
@@ -16,10 +17,10 @@ export interface OpenedConnection extends ProviderCredentials {
   readonly connectionId: string;
   readonly provider: PaymentProviderName;
   readonly mode: Mode;
-  /** Epoch milliseconds. What was called before was called with another connection. */
-  readonly since: number;
+  /** Epoch milliseconds. What was called before was called with another key. */
+  readonly keySince: number;
   /** The connection that this one replaced; null: there was none, or its secrets are destroyed. */
-  readonly replaced: (ProviderCredentials & { readonly since: number }) | null;
+  readonly replaced: (ProviderCredentials & { readonly keySince: number }) | null;
 }
 
 interface ConnectionsParts {
@@ -28,6 +29,7 @@ interface ConnectionsParts {
   /** Encrypts the secrets. */
   readonly sealer: Sealer;
   readonly keys: Pick<SubjectKeys, 'destroy'>;
+  readonly names: Pick<KeyedNames, 'digest'>;
 }
 
 /**
@@ -56,6 +58,7 @@ export class PaymentConnections {
         mode: scope.mode,
         provider,
         secrets,
+        keyRef: this.keyRef(scope, credentials),
         graceMs,
         now: timeNow(),
       }),
@@ -83,14 +86,14 @@ export class PaymentConnections {
       (known) => known.mode === mode && known.validUntil !== null,
     );
     const replaced = before && (await this.opened(tenant.alias, before));
-    const { connectionId, provider, since } = connection;
+    const { connectionId, provider, keySince } = connection;
     return {
       connectionId,
       mode,
       provider,
-      since,
+      keySince,
       ...opened,
-      replaced: before && replaced ? { since: before.since, ...replaced } : null,
+      replaced: before && replaced ? { keySince: before.keySince, ...replaced } : null,
     };
   }
 
@@ -107,6 +110,14 @@ export class PaymentConnections {
       const secrets = opened[index];
       return secrets === undefined ? [] : [{ mode, secret: secrets.webhookSecret }];
     });
+  }
+
+  /** Tells a key from another one when both are destroyed. */
+  private keyRef(
+    { tenant, mode }: Scope,
+    { secretKey, apiBase }: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>,
+  ): string {
+    return this.parts.names.digest('payment provider key', tenant, mode, secretKey, apiBase ?? '');
   }
 
   private async opened(

@@ -22,6 +22,7 @@ const open = (openEndpoints: boolean): TenantState => ({
   mails: { types: {}, testTo: null },
   webhooks: [],
   payments: [],
+  providerKeys: {},
 });
 
 /** A tenant's stream whose readings are answered when the test says so. */

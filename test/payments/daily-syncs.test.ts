@@ -90,7 +90,7 @@ async function start(name: string): Promise<ProcessPresence> {
           secretKey: alias,
           webhookSecret: '',
           apiBase: null,
-          since: 0,
+          keySince: 0,
           replaced: null,
         }),
     },

@@ -135,7 +135,7 @@ function start(
                 secretKey: alias,
                 webhookSecret: '',
                 apiBase: null,
-                since: 0,
+                keySince: 0,
                 replaced: null,
               },
         ),

@@ -213,3 +213,50 @@ it('a discount that the former account refused goes to a subscription of the pre
   expect(doubles.former.subscriptions.get('sub_former')?.discounts).toEqual([]);
   expect(doubles.present.subscriptions.get('sub_present')?.discounts).toHaveLength(1);
 });
+
+/** The call of Ann's credit has no answer, and the former connection's secrets are destroyed. */
+async function paidThenDisconnected(): Promise<string> {
+  const { ann } = await referral();
+  await paidWithoutAnswer(ann);
+  await service.service.core.payments.disconnect(meta());
+  doubles.former.faults.length = 0;
+  return ann;
+}
+
+it('behind a disconnection another account pays no open call before an operator decides', async () => {
+  const ann = await paidThenDisconnected();
+  await connect('present');
+  await wake(ann);
+  await comesTo(ann, 'PARKED');
+  expect((await shown(ann))?.reason).toMatch(/connection before/);
+  const spent = await tenant.live.post('/credit/bulkredeem', {
+    accountId: ann,
+    unit: 'CENTS',
+    amount: 1,
+  });
+  expect(spent.status).toBe(400);
+  expect(credits('present')).toEqual([]);
+  await tryAgain(ann);
+  await comesTo(ann, 'PUSHED');
+  expect(credits('present')).toHaveLength(1);
+});
+
+it('behind a disconnection the same key goes on with the open call', async () => {
+  const ann = await paidThenDisconnected();
+  await connect('former');
+  await wake(ann);
+  await comesTo(ann, 'PUSHED');
+  expect((await shown(ann))?.externalReference).toBe(credits('former')[0]?.id);
+  expect(credits('former')).toHaveLength(1);
+});
+
+it('what the disconnected account has paid is recorded once its key is connected again', async () => {
+  const ann = await paidThenDisconnected();
+  await connect('present');
+  await wake(ann);
+  await comesTo(ann, 'PARKED');
+  await connect('former');
+  await tryAgain(ann);
+  await comesTo(ann, 'PUSHED');
+  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
+});

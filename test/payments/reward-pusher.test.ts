@@ -149,7 +149,7 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
                 secretKey: KEY,
                 webhookSecret: WEBHOOK_SECRET,
                 apiBase: double.url,
-                since: 0,
+                keySince: 0,
                 replaced: null,
               }
             : undefined,

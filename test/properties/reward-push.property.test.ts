@@ -324,9 +324,8 @@ class Course {
       ACME.accountRef,
       {
         calls: (this.connection === 'own' ? this.provider.calls : ELSEWHERE) as ProviderCalls,
-        since: 0,
+        keySince: 0,
         before: null,
-        hasSameKey: false,
       },
     );
     for (const reward of duePushes(this.state, { now: this.now, retriesParked }).rewards)

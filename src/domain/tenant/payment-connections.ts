@@ -18,6 +18,8 @@ export type PaymentConnectionEvent =
        * key of this connection, which is destroyed at its end.
        */
       readonly secrets: Personal<string>;
+      /** Keyed hash of key and address. Absent: recorded by a release that kept none. */
+      readonly keyRef?: string;
       readonly replacedValidUntil: number;
       /** Earlier connections whose keys are destroyed. */
       readonly ended: readonly SubjectId[];
@@ -37,8 +39,18 @@ export interface PaymentConnection extends Retirable {
   readonly provider: PaymentProviderName;
   /** Encrypted with the master key; null: destroyed. */
   readonly sealed: string | null;
+  readonly keySince: ProviderKey['since'];
+}
+
+/** The key of a mode that was connected last. It outlives the end of its connection. */
+export interface ProviderKey {
+  /** Keyed hash of key and address; null: it is not known. */
+  readonly ref: string | null;
+  /** Since when no other one was connected, epoch milliseconds; 0: there was none before. */
   readonly since: number;
 }
+
+export type ProviderKeys = Readonly<Partial<Record<Mode, ProviderKey>>>;
 
 export type PaymentConnectionCommand =
   | {
@@ -46,6 +58,8 @@ export type PaymentConnectionCommand =
       readonly mode: Mode;
       readonly provider: PaymentProviderName;
       readonly secrets: Personal<string>;
+      /** Keyed hash of key and address. */
+      readonly keyRef: string;
       /** How long the webhook secret of the connection before verifies as well. */
       readonly graceMs: number;
       readonly now: number;
@@ -58,14 +72,24 @@ type Connections = readonly PaymentConnection[];
 export const connectionOf = (connections: Connections, mode: Mode): PaymentConnection | undefined =>
   connections.find((known) => known.mode === mode && known.validUntil === null);
 
+export function keysAfter(keys: ProviderKeys, event: PaymentConnectionEvent): ProviderKeys {
+  if (event.type === 'PaymentProviderDisconnected') return keys;
+  const { mode, keyRef: ref = null, at } = event;
+  const before = keys[mode];
+  const isSame = ref !== null && before?.ref === ref;
+  return { ...keys, [mode]: { ref, since: isSame ? before.since : before ? at : 0 } };
+}
+
+/** @param keys after the event. */
 export function evolveConnections(
   connections: Connections,
   event: PaymentConnectionEvent,
+  keys: ProviderKeys,
 ): Connections {
   const left = connections.filter(({ connectionId }) => !event.ended.includes(connectionId));
   if (event.type === 'PaymentProviderDisconnected')
     return left.filter(({ mode }) => mode !== event.mode);
-  const { mode, provider, secrets, replacedValidUntil, at } = event;
+  const { mode, provider, secrets, replacedValidUntil } = event;
   const replaced = left.map((known) =>
     known.mode === mode && known.validUntil === null
       ? { ...known, validUntil: replacedValidUntil }
@@ -76,7 +100,7 @@ export function evolveConnections(
     mode,
     provider,
     sealed: secrets.value,
-    since: at,
+    keySince: keys[mode]?.since ?? 0,
     validUntil: null,
   };
   return [...replaced, connection];
@@ -96,7 +120,7 @@ export function decideOnConnection(
           ? []
           : [{ type: 'PaymentProviderDisconnected', at, mode, ended: idsOf(ofMode) }],
     };
-  const { provider, secrets, graceMs } = command;
+  const { provider, secrets, keyRef, graceMs } = command;
   // Only the one that is replaced now has a grace: a tenant rotates without end.
   const ended = idsOf(ofMode.filter(({ validUntil }) => validUntil !== null));
   return {
@@ -107,6 +131,7 @@ export function decideOnConnection(
         mode,
         provider,
         secrets,
+        keyRef,
         replacedValidUntil: at + graceMs,
         ended,
       },

@@ -21,9 +21,11 @@ import { changedRules, DEFAULT_OPEN_RULES, type OpenRules } from './open-rules.j
 import {
   decideOnConnection,
   evolveConnections,
+  keysAfter,
   type PaymentConnection,
   type PaymentConnectionCommand,
   type PaymentConnectionEvent,
+  type ProviderKeys,
 } from './payment-connections.js';
 import { retire, secretIdOf, type Retirable } from './tenant-secrets.js';
 import {
@@ -142,6 +144,7 @@ export interface OpenTenant {
   readonly webhooks: readonly WebhookEndpoint[];
   /** Oldest first, with those whose webhook secret still verifies. */
   readonly payments: readonly PaymentConnection[];
+  readonly providerKeys: ProviderKeys;
 }
 
 export type TenantState = { readonly status: 'absent' } | OpenTenant;
@@ -169,6 +172,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       mails: NO_MAILS,
       webhooks: [],
       payments: [],
+      providerKeys: {},
     };
   }
   if (state.status === 'absent') return state;
@@ -253,8 +257,11 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
     case 'WebhookUnsubscribed':
       return { ...state, webhooks: evolveEndpoints(state.webhooks, event) };
     case 'PaymentProviderConnected':
-    case 'PaymentProviderDisconnected':
-      return { ...state, payments: evolveConnections(state.payments, event) };
+    case 'PaymentProviderDisconnected': {
+      const providerKeys = keysAfter(state.providerKeys, event);
+      const payments = evolveConnections(state.payments, event, providerKeys);
+      return { ...state, payments, providerKeys };
+    }
   }
 }
 

@@ -33,12 +33,10 @@ interface PushParts {
 /** The connection that an account is paid by. */
 export interface PayingConnection {
   readonly calls: ProviderCalls;
-  /** Epoch milliseconds. */
-  readonly since: number;
-  /** The connection that it replaced, maybe of another account of the provider; null: unknown. */
-  readonly before: { readonly calls: ProviderCalls; readonly since: number } | null;
-  /** Both have the same secret key. */
-  readonly hasSameKey: boolean;
+  /** Epoch milliseconds: since when no other key was connected; 0: there was none before. */
+  readonly keySince: number;
+  /** The connection that it replaced; null: there was none, or its secrets are destroyed. */
+  readonly before: { readonly calls: ProviderCalls; readonly keySince: number } | null;
 }
 
 const UNKNOWN_BEFORE =
@@ -47,8 +45,10 @@ const UNKNOWN_BEFORE =
 /** Those of two processes, one of which may not know the new connection yet. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-const isSince = ({ since }: { readonly since: number }, { at }: RewardPush): boolean =>
-  since <= at + CLOCKS_DIFFER_MS;
+const isSince = (
+  { keySince }: Pick<PayingConnection, 'keySince'>,
+  { at }: Pick<RewardPush, 'at'>,
+): boolean => keySince <= at + CLOCKS_DIFFER_MS;
 
 /** The provider forgets keys after a day. */
 const KEY_KNOWN_MS = 23 * 3_600_000;
@@ -194,8 +194,8 @@ export class AccountPushes {
 
   /** Whether its calls were made by a connection of another key, maybe to another account. */
   private isOfBefore({ at }: RewardPush): boolean {
-    const { before, since, hasSameKey } = this.connection;
-    return before !== null && !hasSameKey && at < since + CLOCKS_DIFFER_MS;
+    const { keySince } = this.connection;
+    return keySince > 0 && at < keySince + CLOCKS_DIFFER_MS;
   }
 
   /**

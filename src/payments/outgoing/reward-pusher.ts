@@ -190,13 +190,11 @@ export class RewardPusher {
     const connection = await this.parts.connections.current(tenant, mode);
     if (connection === undefined) return 'unconnected';
     const provider = await this.parts.provider();
-    const { since, replaced } = connection;
+    const { keySince, replaced } = connection;
     return {
       calls: provider.calls(connection),
-      since,
-      before: replaced && { calls: provider.calls(replaced), since: replaced.since },
-      hasSameKey:
-        replaced?.secretKey === connection.secretKey && replaced.apiBase === connection.apiBase,
+      keySince,
+      before: replaced && { calls: provider.calls(replaced), keySince: replaced.keySince },
     };
   }
 
