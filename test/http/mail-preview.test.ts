@@ -116,6 +116,21 @@ test('an unknown type, a bad locale and a bad address change nothing', async () 
   expect(sentTo(sendTo)).toEqual([]);
 });
 
+test('it waits for a position like a read, and refuses one that no ledger has issued', async () => {
+  const published = await api.put('/theme/variables/instance', subject('At once'));
+  const atLeast = published.headers.get('ledger-position') ?? '';
+  const sendTo = someone();
+  expect(outcome(await api.post(at('WELCOME', { sendTo }), undefined, { atLeast }))).toEqual({
+    status: 204,
+    body: undefined,
+  });
+  for (const position of ['{"a":1}', 'none'])
+    expect(
+      outcome(await api.post(at('WELCOME', { sendTo }), undefined, { atLeast: position })),
+    ).toEqual(refusal(400, 'POSITION_INVALID'));
+  expect(sentTo(sendTo)).toHaveLength(1);
+});
+
 test('the test mode sends to listed addresses only', async () => {
   const [listed, other] = [someone(), someone()];
   const { tenantCommands, mailTestAddresses } = running.service.service.core;

@@ -48,7 +48,7 @@ export class MailPreviewsController {
     content: { 'text/html': { schema: { type: 'string' } } },
   })
   @ApiNoContentResponse({ description: 'The mail server has taken the mail' })
-  @Fails('THEME_NOT_FOUND')
+  @Fails('THEME_NOT_FOUND', 'POSITION_INVALID', 'POSITION_NOT_REACHED')
   async preview(@Call() call: Call, @Param('type') type: string, @Parameters() query: Query) {
     if (!isMailType(type)) throw new ApiError('THEME_NOT_FOUND');
     const asked = textQuery(query, 'locale');
