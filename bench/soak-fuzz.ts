@@ -11,6 +11,7 @@ import { openCore } from '../src/core/core.js';
 import { fuzz, type FuzzReport } from './fuzz/fuzz-run.js';
 import { MARK, type Ledger } from './fuzz/ledger-values.js';
 import { OpenApiValidator } from './fuzz/openapi-validator.js';
+import { openOutsideWorld } from './fuzz/outside-world.js';
 import { createLedgers } from './fuzz/small-world.js';
 import { makeTrouble, TROUBLES } from './postgres-rounds.js';
 import { seedFrom, SeededRandom } from './seeded-random.js';
@@ -48,8 +49,15 @@ async function main(): Promise<void> {
   });
   let [marked, shown] = [0, 0];
   const failures: string[] = [];
+  const outside = await openOutsideWorld();
   const service = await startServiceProcess({
-    env: { DATA_DIR: dataDir, OPERATORS_FILE: operatorsFile, LOG_LEVEL: 'info' },
+    env: {
+      DATA_DIR: dataDir,
+      OPERATORS_FILE: operatorsFile,
+      LOG_LEVEL: 'info',
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+      SMTP_URL: outside.smtpUrl,
+    },
     onOutput: (text) => {
       if (text.toLowerCase().includes(MARK)) marked += 1;
       failures.push(...text.split('\n').filter((line) => /"level":[56]0/.test(line)));
@@ -57,7 +65,7 @@ async function main(): Promise<void> {
   });
   try {
     await service.ready();
-    const ledgers = await ledgersIn(dataDir);
+    const ledgers = await ledgersIn(dataDir, outside.url);
     const response = await fetch(`${service.url}/openapi.json`);
     const random = new SeededRandom(seed);
     const trouble = async (): Promise<void> => {
@@ -91,12 +99,13 @@ async function main(): Promise<void> {
     if (faults.length > 0) throw new Error(faults.join('; '));
   } finally {
     await service.kill();
+    await outside.close();
     await removeDataDir(dataDir);
   }
 }
 
 /** Made beside the service, as the command line does. */
-async function ledgersIn(dataDir: string): Promise<readonly Ledger[]> {
+async function ledgersIn(dataDir: string, outside: string): Promise<readonly Ledger[]> {
   const core = await openCore({
     config: loadConfig({ DATA_DIR: dataDir }),
     logger: pino({ level: 'silent' }),
@@ -104,7 +113,10 @@ async function ledgersIn(dataDir: string): Promise<readonly Ledger[]> {
     applicationName: 'ledger-fuzz',
   });
   try {
-    return await createLedgers(core.tenantCommands, ['fuzz-one', 'fuzz-two']);
+    return await createLedgers(core.tenantCommands, {
+      aliases: ['fuzz-one', 'fuzz-two'],
+      outside: { url: outside, alias: 'fuzz-paid' },
+    });
   } finally {
     await core.close();
   }

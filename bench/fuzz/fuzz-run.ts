@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { SeededRandom } from '../seeded-random.js';
 import { DescribedOperations } from './described-operations.js';
-import { LedgerValues, type Ledger } from './ledger-values.js';
+import { LedgerValues, providerSecretOf, type Ledger } from './ledger-values.js';
 import type { OpenApiValidator } from './openapi-validator.js';
 import { Oracle } from './oracle.js';
 import { RequestPlans, type RequestPlan } from './request-plans.js';
@@ -108,6 +108,7 @@ class FuzzRun {
     const { requests, seed, onProgress } = this.options;
     for (const values of this.values)
       await openSmallWorld(values.ledger, (...asked) => this.setUp(values, ...asked));
+    for (const { ledger } of this.values) if (ledger.hasProvider) await this.connect(ledger);
     for (let sent = 0, part = 0; sent < requests; sent += PART, part++) {
       const count = Math.min(PART, requests - sent);
       const plans = this.described.operations.flatMap((operation) =>
@@ -136,6 +137,18 @@ class FuzzRun {
     return answer.body;
   }
 
+  /** The payment provider. @throws when it is refused. */
+  private async connect({ tenant, mode, outside, ...ledger }: Ledger): Promise<void> {
+    const answer = await this.operate('POST', `/operations/payments/${tenant}/connect`, {
+      mode,
+      provider: 'stripe',
+      secretKey: `sk_${mode}_${ledger.mark}`,
+      webhookSecret: providerSecretOf({ ...ledger, tenant, mode }),
+      apiBase: outside,
+    });
+    if (answer?.status !== 200) throw new Error(`not connected: ${answer?.text ?? 'no answer'}`);
+  }
+
   private async sendPlan(plan: RequestPlan): Promise<void> {
     const { operation, isRepeated } = plan;
     const request = this.writer.write(plan);
@@ -154,7 +167,8 @@ class FuzzRun {
     }
     if (!isAccepted) return;
     const values = this.writer.valuesFor(plan);
-    values.learn(answer.body);
+    // An operator may have asked for the tenant's other mode.
+    values.learn(answer.body, operation.access !== 'operator');
     const position = answer.headers['ledger-position'];
     if (typeof position === 'string') values.remember('position', position);
     if (answer.status === 202) await this.untilRunEnded(answer);

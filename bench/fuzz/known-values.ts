@@ -1,4 +1,12 @@
 import fc from 'fast-check';
+import { MAIL_TYPES } from '../../src/themes/theme-instance.js';
+import {
+  connection,
+  operatedTheme,
+  providerEvent,
+  themePatch,
+  wholeTheme,
+} from './known-bodies.js';
 import { drawn, Slot, slot } from './slots.js';
 
 /**
@@ -29,6 +37,9 @@ const time = fc.oneof(
 );
 /** For operators: ISO 8601 only. */
 const moment = fc.constantFrom('2025-01-01', '2026-10-31T23:59:59Z', '2026-11-01T02:00:00+02:00');
+/** Of themes: few, so that they have a past. */
+const locale = fc.constantFrom('en', 'fr', 'fr_CA');
+const version = fc.integer({ min: 1, max: 5 });
 const month = fc.constantFrom('2024-01', '2025-12', '2026-01', '2026-10', '2099-01');
 const userFields = fc
   .subarray(['id', 'email', 'firstName', 'referralCode', 'shareLinks', 'customFields', 'segments'])
@@ -74,6 +85,14 @@ const IN_TARGET: Readonly<Record<string, Values>> = {
   id: slot('reward'),
   referralId: slot('referral'),
   runId: slot('run'),
+  exportId: slot('export'),
+  url: slot('endpoint'),
+  endpoint: slot('endpoint'),
+  delivery: slot('delivery'),
+  proposal: slot('proposal'),
+  locale,
+  version,
+  since: moment,
   projection: fc.constantFrom('accounts', 'users', 'rewards', 'reward-balances', 'nothing'),
   query: fc.oneof(slot('account'), slot('user'), slot('email'), text),
   dateReferralStarted: time,
@@ -100,6 +119,7 @@ const IN_TARGET: Readonly<Record<string, Values>> = {
 /** A parameter of one route alone, by the end of the path. */
 const OF_ROUTE: Readonly<Record<string, Readonly<Record<string, Values>>>> = {
   '/credit/{id}/redeem': { id: slot('credit') },
+  '/theme/email/{type}/preview': { type: fc.constantFrom(...MAIL_TYPES), sendTo: slot('mail-to') },
 };
 
 /** What is known of a parameter; undefined: nothing but its schema. */
@@ -117,6 +137,19 @@ export const requiredInWords = (template: string): readonly string[] =>
   Object.entries(REQUIRED_IN_WORDS).flatMap(([end, names]) =>
     template.endsWith(end) ? names : [],
   );
+
+/** Bodies that the description calls objects, and those whose members are all needed. */
+const WHOLE_BODIES: Readonly<Record<string, Values>> = {
+  'POST /integrations/stripe/{tenantAlias}': providerEvent,
+  'POST /operations/payments/{tenant}/connect': connection,
+  'PUT /api/v1/{tenantAlias}/theme/variables/instance': wholeTheme,
+  'PUT /api/v1/{tenantAlias}/theme/{locale}/variables/instance': wholeTheme,
+  'PUT /operations/themes/{tenant}': operatedTheme,
+  'PATCH /api/v1/{tenantAlias}/theme/variables/instance': themePatch,
+  'PATCH /api/v1/{tenantAlias}/theme/{locale}/variables/instance': themePatch,
+};
+
+export const wholeBody = (operation: string): Values | undefined => WHOLE_BODIES[operation];
 
 const PAID: Values = fc.record({
   status: fc.constant('PAID'),
@@ -186,4 +219,10 @@ export const IN_BODY: Readonly<Record<string, Values>> = {
   projection: fc.constantFrom('accounts', 'users', 'rewards', 'reward-balances', 'nothing'),
   tenant: slot('tenant'),
   mode: slot('mode'),
+  endpointUrl: slot('endpoint'),
+  endpoint: slot('endpoint'),
+  delivery: slot('delivery'),
+  grace: fc.constantFrom('0', '30m', '24h'),
+  since: moment,
+  version,
 };

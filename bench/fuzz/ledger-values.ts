@@ -12,6 +12,10 @@ export interface Ledger {
   readonly signingSecret: string;
   /** Part of every text that is made for it, and of nothing else. */
   readonly mark: string;
+  /** What the service may call: the place of endpoints and of the payment provider. */
+  readonly outside?: string;
+  /** Its tenant belongs to a payment provider. */
+  readonly hasProvider?: boolean;
 }
 
 export interface Person {
@@ -30,12 +34,16 @@ const KIND_OF_MEMBER: Readonly<Record<string, SlotKind>> = {
   fuelTankCode: 'tank',
   paymentProviderId: 'payment',
   position: 'position',
+  endpointUrl: 'endpoint',
 };
 /** Two ledgers may have chosen the same code. */
-const MADE_BY_SERVICE: ReadonlySet<SlotKind> = new Set(['reward', 'referral']);
+const MADE_BY_SERVICE: ReadonlySet<SlotKind> = new Set(['reward', 'referral', 'export']);
 /** Fixed, so that a seed means the same requests tomorrow. */
 const PAST_MS = 1_700_000_000_000;
 const FUTURE_MS = 4_102_444_800_000;
+
+/** Signs the events of the payment provider, however often the ledger is connected. */
+export const providerSecretOf = ({ mark }: Ledger): string => `whsec_${mark}`;
 
 /** The values of one ledger: from its earlier answers, and new ones with its mark. */
 export class LedgerValues {
@@ -91,13 +99,30 @@ export class LedgerValues {
       case 'referral':
       case 'run':
       case 'cookie':
+      case 'export':
+      case 'delivery':
+      case 'proposal':
         return draw % 12 === 0 ? `${mark}${this.next()}` : this.knownOrNew(kind, draw);
       case 'text':
         return `${mark}${number}${tail}`;
       case 'email':
         return `${mark}.${number}@example.com`;
+      // Without a mail server nobody is written to.
+      case 'mail-to':
+        return this.ledger.outside === undefined ? 'nobody' : `${mark}.${number}@example.com`;
       case 'url':
         return `https://${mark}.example/${number}.png`;
+      case 'endpoint':
+        return (
+          (draw % 3 === 0 ? undefined : this.pick(kind, draw)) ??
+          `${this.ledger.outside ?? `https://${mark}.example`}/${mark}/${draw % 20}`
+        );
+      case 'provider':
+        return this.ledger.outside ?? 'http://127.0.0.1:1';
+      case 'provider-key':
+        return `sk_${mode}_${mark}${number}`;
+      case 'provider-secret':
+        return providerSecretOf(this.ledger);
       case 'tenant':
         return tenant;
       case 'mode':
@@ -111,31 +136,34 @@ export class LedgerValues {
     }
   }
 
-  /** Remembers what later requests may name. @param answer of this ledger, accepted. */
-  learn(answer: unknown): void {
-    if (Array.isArray(answer)) return answer.slice(0, 5).forEach((item) => this.learn(item));
+  /**
+   * Remembers what later requests may name. @param answer accepted.
+   * @param isOwn it is known to be of this ledger.
+   */
+  learn(answer: unknown, isOwn = true): void {
+    if (Array.isArray(answer)) return answer.slice(0, 5).forEach((item) => this.learn(item, isOwn));
     if (typeof answer !== 'object' || answer === null) return;
     const members = new Map<string, unknown>(Object.entries(answer));
     const [id, accountId] = [members.get('id'), members.get('accountId')];
     if (typeof id === 'string') {
       const kind = kindOf(members);
-      if (kind !== undefined) this.remember(kind, id);
+      if (kind !== undefined) this.remember(kind, id, isOwn);
       if (typeof accountId === 'string' && members.has('referralCode'))
         this.rememberPerson({ accountId, userId: id });
       if (typeof accountId === 'string' && members.get('type') === 'CREDIT') {
-        this.remember('credit', id);
+        this.remember('credit', id, isOwn);
         this.remember('funded', accountId);
       }
     }
     for (const [name, value] of members) {
       const kind = Object.hasOwn(KIND_OF_MEMBER, name) ? KIND_OF_MEMBER[name] : undefined;
-      if (kind !== undefined && typeof value === 'string') this.remember(kind, value);
-      this.learn(value);
+      if (kind !== undefined && typeof value === 'string') this.remember(kind, value, isOwn);
+      this.learn(value, isOwn);
     }
   }
 
-  remember(kind: SlotKind, value: string): void {
-    if (MADE_BY_SERVICE.has(kind)) this.shown.add(value);
+  remember(kind: SlotKind, value: string, isOwn = true): void {
+    if (isOwn && MADE_BY_SERVICE.has(kind)) this.shown.add(value);
     const values = this.known.get(kind) ?? [];
     if (values.includes(value) || this.isOfAnother(value)) return;
     this.known.set(kind, [...values, value].slice(-KEPT_MAX));
@@ -188,5 +216,8 @@ function kindOf(members: ReadonlyMap<string, unknown>): SlotKind | undefined {
   if (members.has('referredModerationStatus')) return 'referral';
   if (members.has('subscription')) return 'account';
   if (members.has('dateTriggered')) return 'event';
+  if (members.has('requester')) return 'export';
+  if (members.has('attempts')) return 'delivery';
+  if (members.has('proposedBy') || members.has('expiresAt')) return 'proposal';
   return members.has('startedAt') ? 'run' : undefined;
 }

@@ -85,11 +85,16 @@ const JSON_TYPES: ReadonlySet<string> = new Set([
   'application/schema+json; charset=utf-8',
 ]);
 
+/** Of an export. */
+const FILES: ReadonlySet<string> = new Set(['text/csv; charset=utf-8', 'application/zip']);
+
 /** Behind a share link, of an unsubscription, of an error there; a mail that is previewed. */
 const PAGES = /^\/r\/|^\/mail\/unsubscribe\/|\/theme\/email\/[^/]+\/preview$/;
 
-const isPage = (path: string, type: string | undefined): boolean =>
-  PAGES.test(path) && type === 'text/html; charset=utf-8';
+const isPage = (path: string, type = ''): boolean =>
+  path.endsWith('/download')
+    ? FILES.has(type)
+    : PAGES.test(path) && type === 'text/html; charset=utf-8';
 
 /** Codes are made of names, in capital letters. */
 const holds = (text: string, mark: string): boolean => text.toLowerCase().includes(mark);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Access, DescribedOperations, Operation } from './described-operations.js';
-import { inTarget, requiredInWords, sparse, type Values } from './known-values.js';
+import { inTarget, requiredInWords, sparse, wholeBody, type Values } from './known-values.js';
 import { ABSENT, anyJson, SchemaArbitraries } from './schema-arbitraries.js';
 import { drawn, RawText, Slot } from './slots.js';
 import {
@@ -166,7 +166,9 @@ export class RequestPlans {
       path: placed('path'),
       query: placed('query'),
       headers: placed('header'),
-      ...(body === undefined ? {} : { body: this.arbitraries.fitting(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: wholeBody(operation.key) ?? this.arbitraries.fitting(body) }),
     });
     return fc.record({
       operation: fc.constant(operation),

@@ -31,17 +31,25 @@ const BUSY_PROGRAM = parseProgram({
 
 const CALLS_MAX = 1_000_000_000;
 
-/** Two tenants, each in both modes. Their clients are not limited in their calls. */
+export interface FuzzedTenants {
+  readonly aliases: readonly [string, string];
+  /** What the service may call. With it there is a third tenant, of a payment provider. */
+  readonly outside?: { readonly url: string; readonly alias: string };
+}
+
+/** Tenants, each in both modes. Their clients are not limited in their calls. */
 export async function createLedgers(
   tenants: TenantCommands,
-  aliases: readonly [string, string],
+  { aliases, outside }: FuzzedTenants,
 ): Promise<readonly Ledger[]> {
   if (!('id' in BUSY_PROGRAM)) throw new Error(JSON.stringify(BUSY_PROGRAM));
   const ledgers: Ledger[] = [];
-  for (const [index, alias] of aliases.entries()) {
+  const all = [...aliases, ...(outside === undefined ? [] : [outside.alias])];
+  for (const [index, alias] of all.entries()) {
+    const hasProvider = alias === outside?.alias;
     const created = await tenants.create({
       alias,
-      programType: 'API_ONLY',
+      programType: hasProvider ? 'PAYMENT_PROVIDER' : 'API_ONLY',
       openEndpoints: true,
       program: index === 0 ? DEFAULT_PROGRAM : BUSY_PROGRAM,
     });
@@ -59,6 +67,8 @@ export async function createLedgers(
         apiKey: created[`${mode}ApiKey`],
         signingSecret: created[`${mode}SigningSecret`],
         mark: `${MARK}${ledgers.length}j7`,
+        hasProvider,
+        ...(outside === undefined ? {} : { outside: outside.url }),
       });
   }
   return ledgers;
@@ -68,23 +78,28 @@ const user = z.object({ referralCode: z.string() });
 
 /** Something of every kind, before anything is drawn. @param call throws for a refusal. */
 export async function openSmallWorld(
-  { mark }: Ledger,
+  { mark, outside, hasProvider }: Ledger,
   call: (method: string, path: string, body?: object) => Promise<unknown>,
 ): Promise<void> {
   const [owner, friend] = [`${mark}-owner`, `${mark}-friend`];
   const at = (id: string): string => `account/${id}/user/${id}`;
   // The oldest person is the first to be deleted.
   await call('PUT', '/open/user/cookie_user', { cookieId: `${mark}-cookie` });
-  await call('POST', '/accountsync', { id: owner, subscription: { status: 'TRIAL' } });
+  const open = (id: string, referral?: object): Promise<unknown> =>
+    hasProvider
+      ? call('POST', `/open/${at(id)}`, { id, accountId: id, paymentProviderId: `cus-${id}` })
+      : call('POST', '/accountsync', { id, subscription: { status: 'TRIAL' }, referral });
+  await open(owner);
   const { referralCode: code } = user.parse(
     await call('POST', '/user', { id: owner, accountId: owner, firstName: mark }),
   );
-  await call('POST', '/accountsync', {
+  await open(friend, { code });
+  await call('POST', '/user', {
     id: friend,
-    subscription: { status: 'TRIAL' },
-    referral: { code },
+    accountId: friend,
+    email: `${mark}@example.com`,
+    referredByCodes: [code],
   });
-  await call('POST', '/user', { id: friend, accountId: friend, email: `${mark}@example.com` });
   await call('POST', `/rewards/${at(owner)}`, {
     type: 'CREDIT',
     unit: 'CENTS',
@@ -101,5 +116,9 @@ export async function openSmallWorld(
     userId: owner,
     events: [{ key: 'purchase', fields: { amount: 5 } }],
   });
+  await call('POST', '/subscription', {
+    endpointUrl: `${outside ?? `https://${mark}.example`}/${mark}/owner`,
+  });
+  await call('POST', '/export', { type: 'USER', format: 'CSV' });
   await call('GET', '/referrals');
 }

@@ -493,7 +493,9 @@ test.each([
     const tenants = service.core.tenantCommands;
     const world = {
       origin: running.service.origin,
-      ledgers: await createLedgers(tenants, [`fuzz-${seed}-one`, `fuzz-${seed}-two`]),
+      ledgers: await createLedgers(tenants, {
+        aliases: [`fuzz-${seed}-one`, `fuzz-${seed}-two`],
+      }),
       operators,
     };
     const { validator } = running.service;
