@@ -1,26 +1,15 @@
-import { AccountPostings, type Entry, type PostedEvent } from '../../src/bookkeeping/postings.js';
-import { statementOf } from '../../src/bookkeeping/statement.js';
-import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { Entry } from '../../src/bookkeeping/postings.js';
+import { statementOf, type StatementOf } from '../../src/bookkeeping/statement.js';
+import { personal } from '../../src/domain/personal.js';
 import {
-  anAccount,
+  aboutReward,
   credit,
   erasureRequested,
-  partyOf,
-  rewardGranted,
+  rewardCancelled,
 } from '../support/account-events.js';
+import { BOB, entry, granted, grantOf } from './support/entries.js';
 
-const BOB = partyOf(anAccount('acme'), 'bob');
 const FROM = 2_000;
-
-const entry = (event: AccountEvent, recordedAt = event.at): Entry => ({
-  event: event as PostedEvent,
-  eventId: `event-${recordedAt}`,
-  position: `m-${recordedAt}`,
-  recordedAt,
-  actor: 'system:test',
-});
-const granted = (rewardId: string, at: number, over = {}) =>
-  entry(rewardGranted(rewardId, BOB, credit(100), { at, ...over }));
 
 const statement = (clock: number, ...entries: readonly Entry[]) => {
   const { units } = statementOf({
@@ -35,16 +24,8 @@ const statement = (clock: number, ...entries: readonly Entry[]) => {
   return { opening, closing, lines: lines.map(({ type, amount }) => [type, amount]) };
 };
 
-it('the credit of a forgotten person is forfeited, not cancelled', () => {
-  const postings = new AccountPostings();
-  postings.post(granted('w1', 1_000));
-  expect(postings.post(entry(erasureRequested([BOB.person])))).toMatchObject([
-    { type: 'forfeited', amount: 100, debit: 'available', credit: 'forfeited' },
-  ]);
-});
-
 it('an event at the first moment of a period is a line of it, one before is in the opening', () => {
-  expect(statement(FROM, granted('w1', FROM - 1), granted('w2', FROM))).toEqual({
+  expect(statement(FROM, granted('w1', { at: FROM - 1 }), granted('w2', { at: FROM }))).toEqual({
     opening: 100,
     closing: 200,
     lines: [['issued', 100]],
@@ -52,8 +33,8 @@ it('an event at the first moment of a period is a line of it, one before is in t
 });
 
 it('a date at the first moment of a period is a line of it, one before is in the opening', () => {
-  const before = granted('w1', 1_000, { dateScheduledFor: FROM - 1 });
-  const at = granted('w2', 1_000, { dateScheduledFor: FROM });
+  const before = granted('w1', { dateScheduledFor: FROM - 1 });
+  const at = granted('w2', { dateScheduledFor: FROM });
   expect(statement(FROM, before, at)).toEqual({
     opening: 100,
     closing: 200,
@@ -62,11 +43,117 @@ it('a date at the first moment of a period is a line of it, one before is in the
 });
 
 it('credit is expired from the moment of its date on', () => {
-  const expiring = granted('w1', 1_000, { dateExpires: 3_000 });
+  const expiring = granted('w1', { dateExpires: 3_000 });
   expect(statement(2_999, expiring)).toMatchObject({ closing: 100, lines: [] });
   expect(statement(3_000, expiring)).toEqual({
     opening: 100,
     closing: 0,
     lines: [['expired', -100]],
   });
+});
+
+const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
+  statementOf({
+    account: 'acme',
+    position: null,
+    entries,
+    from: undefined,
+    clock: 9_000,
+    unit: undefined,
+    ...over,
+  });
+
+it('without a beginning everything is a line, and the opening is zero', () => {
+  expect(wholeOf([granted('w1', { at: -1 }), granted('w2')]).units).toMatchObject([
+    { opening: 0, closing: 200, lines: [{ amount: 100 }, { amount: 100 }] },
+  ]);
+});
+
+describe('units', () => {
+  const entries = ['Points', 'CENTS', 'apples'].map((unit) =>
+    granted(unit, { value: credit(5, unit) }),
+  );
+
+  it('are in order, each with its own lines', () => {
+    expect(
+      wholeOf(entries).units.map(({ unit, lines }) => [unit, lines.map((line) => line.rewardId)]),
+    ).toEqual([
+      ['apples', ['apples']],
+      ['CENTS', ['CENTS']],
+      ['Points', ['Points']],
+    ]);
+  });
+
+  it.each(['points', 'POINTS'])('are only the one that is asked for, in any case: %s', (unit) => {
+    expect(wholeOf(entries, { unit }).units.map((shown) => shown.unit)).toEqual(['Points']);
+  });
+});
+
+it('what the provider has paid is there when it has paid something', () => {
+  const paid = [{ rewardId: 'w1', paidAt: '2026-01-01T00:00:00.000Z', externalReference: null }];
+  expect(wholeOf([], { paid })).toMatchObject({ rewards: paid });
+  expect(wholeOf([], { paid: [] })).not.toHaveProperty('rewards');
+  expect(wholeOf([])).not.toHaveProperty('rewards');
+  expect(wholeOf([], { paid }).digest).not.toBe(wholeOf([]).digest);
+});
+
+it('scheduled credit has lines of the amount 0 until its date; moves behind its end have none', () => {
+  const later = grantOf('w1', { dateScheduledFor: 8_000, redeemsAutomatically: true });
+  const [{ lines } = { lines: [] }] = wholeOf([
+    entry(later),
+    entry(rewardCancelled(later, 100, 3_000)),
+    entry(aboutReward('RewardRestored', later, 100, 4_000)),
+  ]).units;
+  expect(lines.map(({ type, amount, balance }) => [type, amount, balance])).toEqual([
+    ['scheduled', 0, 0],
+    ['cancelled', 0, 0],
+    ['restored', 0, 0],
+    ['available', 100, 100],
+    ['redeemed', -100, 0],
+  ]);
+  const redeemedByDate = wholeOf([entry(later), entry(rewardCancelled(later, 100, 8_500), 8_500)], {
+    from: 8_100,
+  });
+  expect(redeemedByDate.units).toMatchObject([{ opening: 0, closing: 0, lines: [] }]);
+});
+
+it('a line names who did it: the actor, an operator who corrects, or the clock', () => {
+  const adjustmentBy = (by: string | null) => ({
+    reason: personal('staff', 'a mistake'),
+    approvedBy: personal('staff', 'fay'),
+    by: { subject: 'staff', value: by },
+  });
+  const [{ lines } = { lines: [] }] = wholeOf([
+    granted('w1', { at: 1_000 }),
+    granted('w2', { at: 1_001, adjustment: adjustmentBy('sam') }),
+    granted('w3', { at: 1_002, adjustment: adjustmentBy(null), dateExpires: 5_000 }),
+  ]).units;
+  expect(lines.map(({ rewardId, actor }) => [rewardId, actor])).toEqual([
+    ['w1', 'system:test'],
+    ['w2', 'operator:sam'],
+    ['w3', 'operator:anonymous'],
+    ['w3', 'system:clock'],
+  ]);
+});
+
+it('a line has both times of its event, and its place', () => {
+  expect(wholeOf([entry(grantOf('w1', { at: 1_000 }), 1_500)]).units[0]?.lines).toEqual([
+    {
+      eventId: 'event-1500',
+      position: 'm-1500',
+      recordedAt: '1970-01-01T00:00:01.500Z',
+      effectiveAt: '1970-01-01T00:00:01.000Z',
+      type: 'issued',
+      actor: 'system:test',
+      rewardId: 'w1',
+      amount: 100,
+      balance: 100,
+    },
+  ]);
+});
+
+it('the credit of a forgotten person leaves the balance, as forfeited', () => {
+  expect(
+    wholeOf([granted('w1'), entry(erasureRequested([BOB.person]), 8_000)]).units,
+  ).toMatchObject([{ closing: 0, lines: [{}, { type: 'forfeited', amount: -100 }] }]);
 });

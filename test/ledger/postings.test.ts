@@ -1,0 +1,325 @@
+import { AccountPostings } from '../../src/bookkeeping/postings.js';
+import type { AccountEvent, Adjustment } from '../../src/domain/account/account.events.js';
+import { personal } from '../../src/domain/personal.js';
+import {
+  aboutReward,
+  credit,
+  creditRedeemed,
+  discount,
+  erasureRequested,
+  rewardCancelled,
+} from '../support/account-events.js';
+import { ANN, BOB, entry, granted, grantOf, rowOf } from './support/entries.js';
+
+/** What each event and each date moves, as docs/ledger.md has it. */
+
+const ADJUSTMENT: Adjustment = {
+  reason: personal('staff', 'a mistake'),
+  approvedBy: personal('staff', 'fay'),
+  by: personal('staff', 'sam'),
+};
+
+class Book {
+  readonly postings = new AccountPostings();
+
+  /** The rows that the newest of these events makes. */
+  rowsOf(...events: readonly AccountEvent[]): readonly string[] {
+    return events.map((event) => this.postings.post(entry(event)).map(rowOf)).at(-1) ?? [];
+  }
+
+  settle(now: number): readonly string[] {
+    return this.postings.settle(now).map(rowOf);
+  }
+
+  get available(): object {
+    return Object.fromEntries(this.postings.available());
+  }
+}
+
+let book: Book;
+beforeEach(() => {
+  book = new Book();
+});
+
+describe('an event moves', () => {
+  const now = grantOf('now');
+  const later = grantOf('later', { dateScheduledFor: 5_000 });
+  const listed = (from: number, ...lines: readonly [string, number, number][]): AccountEvent => ({
+    type: 'RedeemedRewardsListed',
+    at: 6_000,
+    redemptionId: 'bulk',
+    unit: 'CENTS',
+    from,
+    persons: [BOB.person],
+    lines,
+  });
+
+  it.each<[string, readonly AccountEvent[], readonly string[]]>([
+    ['credit that is given', [now], ['issued: programme → available 100']],
+    ['credit for a later date', [later], ['scheduled: programme → scheduled 100']],
+    [
+      'credit whose date has come',
+      [later, aboutReward('RewardBecameAvailable', later, 100, 5_000)],
+      ['available: scheduled → available 100'],
+    ],
+    [
+      'what is redeemed',
+      [now, creditRedeemed(now, 'r1', 30, 2_000)],
+      ['redeemed: available → redeemed 30'],
+    ],
+    [
+      'what is redeemed on top',
+      [now, creditRedeemed(now, 'r1', 30, 2_000), creditRedeemed(now, 'r2', 40, 2_100)],
+      ['redeemed: available → redeemed 40'],
+    ],
+    [
+      'the rest of what expires',
+      [now, creditRedeemed(now, 'r1', 30, 2_000), aboutReward('RewardExpired', now, 70, 3_000)],
+      ['expired: available → expired 70'],
+    ],
+    [
+      'the rest of what is cancelled',
+      [now, creditRedeemed(now, 'r1', 30, 2_000), rewardCancelled(now, 70, 3_000)],
+      ['cancelled: available → cancelled 70'],
+    ],
+    [
+      'what is cancelled before its date',
+      [later, rewardCancelled(later, 100, 3_000)],
+      ['cancelled: scheduled → cancelled 100'],
+    ],
+    [
+      'what is restored',
+      [now, rewardCancelled(now, 100, 2_000), aboutReward('RewardRestored', now, 100, 3_000)],
+      ['restored: cancelled → available 100'],
+    ],
+    [
+      'what is restored before its date',
+      [later, rewardCancelled(later, 100, 2_000), aboutReward('RewardRestored', later, 100, 3_000)],
+      ['restored: cancelled → scheduled 100'],
+    ],
+    [
+      'what a list redeems, one row a reward',
+      [now, grantOf('more'), listed(0, ['now', 0, 100], ['more', 0, 20])],
+      ['redeemed: available → redeemed 100', 'redeemed: available → redeemed 20'],
+    ],
+    [
+      'what a list redeems at its date, which no event has recorded',
+      [later, listed(0, ['later', 0, 60])],
+      ['available: scheduled → available 100', 'redeemed: available → redeemed 60'],
+    ],
+    ['nothing for a reward that is not credit', [grantOf('percent', { value: discount(5) })], []],
+    ['nothing when a grant is recorded once more', [now, now], []],
+    ['nothing for a reward that the log does not have', [rewardCancelled(now, 100, 2_000)], []],
+    ['nothing for one that a list names in vain', [listed(0, ['nowhere', 0, 5])], []],
+  ])('%s', (_name, events, rows) => {
+    expect(book.rowsOf(...events)).toEqual(rows);
+  });
+
+  it('the credit of the forgotten person alone, and once', () => {
+    book.rowsOf(now, grantOf('hers', { person: ANN.person, owner: ANN.ids }));
+    expect(book.rowsOf(erasureRequested([BOB.person]))).toEqual([
+      'forfeited: available → forfeited 100',
+    ]);
+    expect(book.rowsOf(erasureRequested([BOB.person]))).toEqual([]);
+    expect(book.available).toEqual({ cents: 100 });
+    expect(book.settle(99_000)).toEqual([]);
+  });
+
+  it('names the correction of an operator at its own rows, and at the rows of its list', () => {
+    const [first] = book.postings.post(entry({ ...now, adjustment: ADJUSTMENT }));
+    expect(first?.adjustment).toBe(ADJUSTMENT);
+    const whole = { redemptionId: 'bulk', unit: 'CENTS', amount: 50, onlyOf: null, rewards: 1 };
+    const redeemed = { type: 'AccountCreditRedeemed', at: 6_000, ...whole } as const;
+    expect(book.rowsOf({ ...redeemed, adjustment: ADJUSTMENT })).toEqual([]);
+    const [ofList] = book.postings.post(entry(listed(0, ['now', 0, 50])));
+    expect(ofList?.adjustment).toBe(ADJUSTMENT);
+    const others = { ...listed(0, ['now', 0, 10]), redemptionId: 'another' };
+    expect(book.postings.post(entry(others as AccountEvent))[0]?.adjustment).toBeUndefined();
+  });
+
+  it('names the event behind each row, and when it took effect', () => {
+    const [posting] = book.postings.post(entry(now, 7_000));
+    expect(posting).toMatchObject({
+      rewardId: 'now',
+      unitKey: 'cents',
+      entry: { eventId: 'event-7000', recordedAt: 7_000 },
+      effectiveAt: 1_000,
+      byClock: false,
+    });
+    book.rowsOf(later);
+    const postings = book.postings.post(entry(listed(0, ['later', 0, 60])));
+    expect(postings.map(({ effectiveAt, byClock }) => [effectiveAt, byClock])).toEqual([
+      [5_000, false],
+      [6_000, false],
+    ]);
+  });
+});
+
+describe('a date that no event records', () => {
+  it('makes credit available, and expires its rest, at the dates', () => {
+    const later = grantOf('w1', { dateScheduledFor: 5_000, dateExpires: 8_000 });
+    book.rowsOf(later);
+    expect(book.settle(4_999)).toEqual([]);
+    expect(book.available).toEqual({ cents: 0 });
+    const [posting] = book.postings.settle(5_000);
+    expect(posting).toMatchObject({ byClock: true, effectiveAt: 5_000, entry: { event: later } });
+    expect(book.available).toEqual({ cents: 100 });
+    book.rowsOf(creditRedeemed(later, 'r1', 30, 6_000));
+    expect(book.settle(7_999)).toEqual([]);
+    expect(book.settle(8_000)).toEqual(['expired: available → expired 70']);
+    expect(book.available).toEqual({ cents: 0 });
+  });
+
+  it('is posted once: the event that records it later moves nothing more', () => {
+    const later = grantOf('w1', { dateScheduledFor: 5_000, dateExpires: 8_000 });
+    book.rowsOf(later);
+    expect(book.settle(9_000)).toEqual([
+      'available: scheduled → available 100',
+      'expired: available → expired 100',
+    ]);
+    expect(book.settle(9_000)).toEqual([]);
+    expect(book.rowsOf(aboutReward('RewardBecameAvailable', later, 100, 5_000))).toEqual([]);
+    expect(book.rowsOf(aboutReward('RewardExpired', later, 100, 8_000))).toEqual([]);
+  });
+
+  it('never goes back: an earlier time settles nothing', () => {
+    book.rowsOf(grantOf('w1', { dateExpires: 8_000 }));
+    expect(book.settle(8_000)).toHaveLength(1);
+    book.rowsOf(grantOf('w2', { dateScheduledFor: 7_000 }));
+    expect(book.available).toEqual({ cents: 100 });
+    expect(book.settle(6_000)).toEqual([]);
+  });
+
+  it('redeems what redeems itself, as its events do', () => {
+    const automatic = grantOf('w1', { dateScheduledFor: 5_000, redeemsAutomatically: true });
+    book.rowsOf(automatic);
+    expect(book.settle(5_000)).toEqual([
+      'available: scheduled → available 100',
+      'redeemed: available → redeemed 100',
+    ]);
+    expect(book.rowsOf(aboutReward('RewardBecameAvailable', automatic, 100, 5_100))).toEqual([]);
+    expect(book.rowsOf(creditRedeemed(automatic, 'r1', 100, 5_100))).toEqual([]);
+    expect(book.available).toEqual({ cents: 0 });
+  });
+
+  it('redeems nothing of what was cancelled before the log had come to it', () => {
+    const automatic = grantOf('w1', { dateScheduledFor: 5_000, redeemsAutomatically: true });
+    book.rowsOf(automatic);
+    book.settle(5_000);
+    expect(book.rowsOf(rewardCancelled(automatic, 100, 5_050))).toEqual([
+      'cancelled: redeemed → cancelled 100',
+    ]);
+    expect(book.rowsOf(aboutReward('RewardRestored', automatic, 100, 5_060))).toEqual([
+      'restored: cancelled → available 100',
+    ]);
+  });
+
+  it('of what was cancelled, or has expired, moves nothing', () => {
+    const first = grantOf('w1', { dateScheduledFor: 5_000, dateExpires: 8_000 });
+    book.rowsOf(first, rewardCancelled(first, 100, 2_000));
+    const second = grantOf('w2', { dateExpires: 8_000 });
+    book.rowsOf(second, aboutReward('RewardExpired', second, 100, 7_000));
+    expect(book.settle(9_000)).toEqual([]);
+  });
+
+  it('is posted in the order of dates, and of ids at one date, whatever the order of grants', () => {
+    for (const [rewardId, dateExpires] of [
+      ['w3', 8_000],
+      ['w1', 9_000],
+      ['w2', 8_000],
+      ['w4', 7_000],
+    ] as const)
+      book.rowsOf(grantOf(rewardId, { dateExpires }));
+    expect(book.postings.settle(9_000).map(({ rewardId }) => rewardId)).toEqual([
+      'w4',
+      'w2',
+      'w3',
+      'w1',
+    ]);
+  });
+
+  it('takes no part in a correction that made the reward', () => {
+    const adjusted = grantOf('w1', { dateExpires: 8_000, adjustment: ADJUSTMENT });
+    book.rowsOf(adjusted);
+    expect(book.postings.settle(8_000)[0]?.adjustment).toBeUndefined();
+  });
+});
+
+describe('of all rewards', () => {
+  it('units compare without case and are shown as first spelled', () => {
+    book.rowsOf(grantOf('w1', { value: credit(10, 'Points') }));
+    book.rowsOf(grantOf('w2', { value: credit(5, 'POINTS') }));
+    book.rowsOf(grantOf('w3', { value: credit(7) }));
+    expect([...book.postings.units]).toEqual([
+      ['points', 'Points'],
+      ['cents', 'CENTS'],
+    ]);
+    expect(book.available).toEqual({ points: 15, cents: 7 });
+  });
+
+  it('the units of the present leave out what only the forgotten had', () => {
+    book.rowsOf(grantOf('his', { value: credit(10, 'POINTS') }));
+    book.rowsOf(grantOf('hers', { person: ANN.person, owner: ANN.ids }));
+    expect([...book.postings.unitsOfThePresent()]).toEqual(['points', 'cents']);
+    book.rowsOf(erasureRequested([BOB.person]));
+    expect([...book.postings.unitsOfThePresent()]).toEqual(['cents']);
+  });
+
+  it.each<[string, readonly AccountEvent[], number]>([
+    ['a date to become available', [grantOf('w', { dateScheduledFor: 5_000 })], 1],
+    ['a date to expire', [grantOf('w', { dateExpires: 5_000 })], 1],
+    ['no date', [grantOf('w')], 0],
+    ['a date of tomorrow', [grantOf('w', { dateScheduledFor: 6_000, dateExpires: 7_000 })], 0],
+    [
+      'a date that an event has recorded',
+      [
+        grantOf('w', { dateScheduledFor: 5_000 }),
+        aboutReward('RewardBecameAvailable', grantOf('w'), 100, 5_000),
+      ],
+      0,
+    ],
+    [
+      'an expiry that an event has recorded',
+      [
+        grantOf('w', { dateExpires: 5_000 }),
+        aboutReward('RewardExpired', grantOf('w'), 100, 5_000),
+      ],
+      0,
+    ],
+    [
+      'a date of what was cancelled',
+      [grantOf('w', { dateExpires: 5_000 }), rewardCancelled(grantOf('w'), 100, 2_000)],
+      0,
+    ],
+    [
+      'a date of a forgotten person',
+      [grantOf('w', { dateExpires: 5_000 }), erasureRequested([BOB.person])],
+      0,
+    ],
+  ])('overdue is a date that has passed without an event: %s', (_name, events, count) => {
+    book.rowsOf(...events);
+    expect(book.postings.overdue(5_001)).toHaveLength(count);
+    expect(book.postings.overdue(5_000)).toEqual([]);
+  });
+});
+
+it('debits are credits, row by row, over a whole life', () => {
+  const w1 = grantOf('w1', { dateScheduledFor: 2_000, dateExpires: 5_000 });
+  const { postings } = book;
+  const rows = [
+    ...postings.post(granted('w1', { dateScheduledFor: 2_000, dateExpires: 5_000 })),
+    ...postings.post(entry(aboutReward('RewardBecameAvailable', w1, 100, 2_000))),
+    ...postings.post(entry(creditRedeemed(w1, 'r1', 25, 3_000))),
+    ...postings.post(entry(rewardCancelled(w1, 75, 3_500))),
+    ...postings.post(entry(aboutReward('RewardRestored', w1, 75, 3_600))),
+    ...postings.settle(5_000),
+  ];
+  expect(rows.map(rowOf)).toEqual([
+    'scheduled: programme → scheduled 100',
+    'available: scheduled → available 100',
+    'redeemed: available → redeemed 25',
+    'cancelled: available → cancelled 75',
+    'restored: cancelled → available 75',
+    'expired: available → expired 75',
+  ]);
+});

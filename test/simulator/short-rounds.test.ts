@@ -1,0 +1,16 @@
+import { SCENARIOS, type Scenario } from '../../simulator/plan.js';
+import { simulate } from '../../simulator/run.js';
+
+/**
+ * A few requests in every scenario: a gross fault of commands and policies shows at once, without
+ * a database. `simulation.test.ts` has more of them.
+ */
+it.each(Object.keys(SCENARIOS) as Scenario[])(
+  'every promise holds in a short round of the scenario %s',
+  async (scenario) => {
+    const { failing, accepted } = await simulate({ seed: 71, commands: 40, scenario });
+    expect(failing?.result.violations).toBeUndefined();
+    expect(accepted).toBeGreaterThan(4);
+  },
+  120_000,
+);
