@@ -243,10 +243,15 @@ export class FairSlots {
     return this.whole.held.average();
   }
 
+  /** As many wait as may: of those that enter, or that are there, some are displaced. */
+  get isFull(): boolean {
+    return this.whole.waiting + this.beside >= this.limits.waitingMax;
+  }
+
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
-    const { waiting, peers } = this.whole;
-    if (waiting + this.beside < this.limits.waitingMax) return false;
+    const { peers } = this.whole;
+    if (!this.isFull) return false;
     const group = peers.find(name);
     if (this.hasFree() && group.held.now < this.maxOf(group)) return false;
     const own = group.peers.find(member);

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** Header fields of every answer. */
@@ -12,11 +13,15 @@ export const plainHeaders = (requestId: string): Readonly<Record<string, string>
 });
 
 /**
- * The client's request id is echoed and used nowhere else: it may contain anything, and logs and
- * events are kept. The pages of the docs set their own cache control.
+ * The id that an answer shows. The client's is echoed and used nowhere else: it may contain
+ * anything, and logs and events are kept.
  */
+export function requestIdShown(headers: IncomingHttpHeaders, id: string): string {
+  const own = headers['request-id'];
+  return typeof own === 'string' && OWN_REQUEST_ID.test(own) ? own : id;
+}
+
+/** The pages of the docs set their own cache control. */
 export function setHeadersOfEveryAnswer(request: FastifyRequest, reply: FastifyReply): void {
-  const own = request.headers['request-id'];
-  const isUsable = typeof own === 'string' && OWN_REQUEST_ID.test(own);
-  void reply.headers(plainHeaders(isUsable ? own : request.id));
+  void reply.headers(plainHeaders(requestIdShown(request.headers, request.id)));
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { LoggedAddresses } from '../../config/config.js';
 
@@ -9,9 +10,9 @@ export interface AddressRange {
 }
 
 /** Fastify's `trustProxy`: whether an address may name the client behind it. */
-export function trustOf(
-  proxies: readonly AddressRange[],
-): (address: string | undefined) => boolean {
+export type Trust = (address: string | undefined) => boolean;
+
+export function trustOf(proxies: readonly AddressRange[]): Trust {
   const ranges = new BlockList();
   for (const { address, prefix, family } of proxies) ranges.addSubnet(address, prefix, family);
   return (address) => {
@@ -33,6 +34,22 @@ interface Addressed {
 export function clientAddress({ ip, raw }: Addressed): string {
   const reported = plainAddress(ip);
   return isIP(reported) !== 0 ? reported : plainAddress(raw.socket.remoteAddress);
+}
+
+/**
+ * The client's address of a request that the framework has not seen; the framework finds the same
+ * one.
+ */
+export function addressAtHead(raw: IncomingMessage, trusts: Trust): string {
+  const { remoteAddress } = raw.socket;
+  // Nearest first; each names the one before it, if it may.
+  const named = [raw.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
+  let ip = remoteAddress;
+  for (const next of named.map((one) => one.trim()).filter((one) => one !== '')) {
+    if (!trusts(ip)) break;
+    ip = next;
+  }
+  return clientAddress({ ip, raw });
 }
 
 /**

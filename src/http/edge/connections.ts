@@ -48,6 +48,8 @@ export class Connections {
   readonly exchanges: Exchanges;
   /** Called for each answer below the framework. */
   onBroken: (answer: BrokenAnswer) => void = () => undefined;
+  /** Answers a request by its head, or returns false: then the framework has it. */
+  refuses: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   private readonly broken = new WeakSet<Duplex>();
   private readonly readingOn = new WeakSet<IncomingMessage>();
   private readonly arriving: ArrivingBodies;
@@ -69,7 +71,7 @@ export class Connections {
     const server = createServer(options, (request, response) => {
       if (this.exchanges.isDropped(request)) return;
       this.track(request, response);
-      handle(request, response);
+      if (!this.refuses(request, response)) handle(request, response);
     });
     server.on('connection', (socket) => {
       this.exchanges.connected(socket);

@@ -16,12 +16,18 @@ const PREFLIGHT_SECONDS = '600';
 /** By the path alone: errors before routing must be readable, too. */
 const isOpenPath = (target: string): boolean => /^\/api\/v1\/[^/?]+\/open(?:[/?]|$)/.test(target);
 
+const OPEN_TO_ALL = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': EXPOSED_HEADERS,
+};
+
+/** Of an answer to this target that is made before anything is known of its tenant. */
+export const crossOriginHeaders = (target: string): Readonly<Record<string, string>> =>
+  isOpenPath(target) ? OPEN_TO_ALL : {};
+
 /** Call it before any check that can fail. */
 export function allowCrossOrigin(request: FastifyRequest, reply: FastifyReply): void {
-  if (!isOpenPath(request.raw.url ?? '')) return;
-  void reply
-    .header('Access-Control-Allow-Origin', '*')
-    .header('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+  if (isOpenPath(request.raw.url ?? '')) void reply.headers(OPEN_TO_ALL);
 }
 
 /** A tenant may list its own origins; other origins are then not allowed. */

@@ -125,14 +125,23 @@ export class Exchanges {
     return (this.bySocket.get(socket)?.unanswered ?? 0) <= HEALTH_CHECKS_MAX;
   }
 
+  /** As many requests are there as may be: whether another one has room depends on its party. */
+  get isFull(): boolean {
+    return this.hasTakenUpAll() || this.slots.isFull;
+  }
+
+  /** Whether a request of this party would be taken up. */
+  hasRoomFor(party: Party): boolean {
+    return !this.hasTakenUpAll() && !this.slots.isFullFor(party);
+  }
+
   /**
    * Takes up a request: its credentials are checked and its body arrives. Besides the requests that
    * are worked on, each connection may have one of these. False: there are as many as may be, or as
    * this party may have.
    */
   takeUp(request: IncomingMessage, party: Party): boolean {
-    const { inFlightMax } = this.limits;
-    if (this.takenUp >= inFlightMax + this.places.size || this.slots.isFullFor(party)) return false;
+    if (!this.hasRoomFor(party)) return false;
     const exchange = this.unanswered(request);
     if (exchange === undefined) return true;
     exchange.isTakenUp = true;
@@ -232,6 +241,10 @@ export class Exchanges {
       if (isUnread && open.unanswered === 0) this.places.note(request.socket, 'unread');
       return ended;
     };
+  }
+
+  private hasTakenUpAll(): boolean {
+    return this.takenUp >= this.limits.inFlightMax + this.places.size;
   }
 
   /** Undefined: answered, or its client has left. */

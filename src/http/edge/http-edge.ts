@@ -51,11 +51,12 @@ import {
   HttpErrorFilter,
   type ErrorMapping,
 } from './http-error-filter.js';
+import { HeadRefusals } from './head-refusals.js';
 import { HeldRefusals } from './held-refusals.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
 import { factsOf } from './request-facts.js';
-import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.js';
+import { frameworkLogger, logBroken, logHeadRefusal, logRequest, routeOf } from './request-log.js';
 import { beginSpan, endSpan, withinSpan } from './request-span.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
@@ -116,6 +117,7 @@ export class HttpEdge {
   /** Of all addresses; shared by what checks credentials of its own. */
   readonly failures: FailedCredentials;
   private readonly refusals: HeldRefusals;
+  private readonly atHead: HeadRefusals;
   private readonly logger: Logger;
   private readonly addresses: LoggedAddresses;
   private draining = false;
@@ -132,9 +134,10 @@ export class HttpEdge {
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
     this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
     this.refusals = new HeldRefusals(this.limits.failedCredentialsPerMinute);
-    this.connections = new Connections(this.limits, trustOf(trustedProxies));
-    if (hasOperationsListener)
-      this.operations = new OperationsListener(this.limits, trustOf(trustedProxies));
+    const trust = trustOf(trustedProxies);
+    this.connections = new Connections(this.limits, trust);
+    this.atHead = new HeadRefusals(this.connections.exchanges, this.routes, trust);
+    if (hasOperationsListener) this.operations = new OperationsListener(this.limits, trust);
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)
@@ -227,11 +230,7 @@ export class HttpEdge {
       if (isRefusedUnknown(request, reply)) this.sendRefusal(request, done);
       else done();
     });
-    for (const connections of [this.connections, this.operations?.connections ?? []].flat())
-      connections.onBroken = (answer) => {
-        metrics.refused(answer.body.apiErrorCode);
-        logBroken({ logger: this.logger, addresses: this.addresses }, answer);
-      };
+    this.answerBelowFramework(metrics);
     server.addHook('onResponse', (request, reply, done) => {
       this.record(metrics, request, reply);
       done();
@@ -246,6 +245,25 @@ export class HttpEdge {
     };
     app.useGlobalFilters(new HttpErrorFilter(mapping));
     app.useGlobalPipes(new RequestValidationPipe());
+  }
+
+  /** What the framework does not see is counted and logged, too. */
+  private answerBelowFramework(metrics: HttpMetrics): void {
+    for (const connections of [this.connections, this.operations?.connections ?? []].flat())
+      connections.onBroken = (answer) => {
+        metrics.refused(answer.body.apiErrorCode);
+        logBroken({ logger: this.logger, addresses: this.addresses }, answer);
+      };
+    this.atHead.onRefused = (refusal) => {
+      const { method, route, seconds } = refusal;
+      metrics.answered({ method, route, status: 503, seconds });
+      metrics.refused('UNAVAILABLE');
+      logHeadRefusal({ logger: this.logger, addresses: this.addresses }, refusal);
+    };
+    // Of the public listener: on the other one routes of no tenant are answered. During a shutdown
+    // the framework asks the client to close.
+    this.connections.refuses = (request, response) =>
+      !this.draining && this.atHead.refuse(request, response);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { LoggedAddresses } from '../../config/config.js';
 import { clientAddress, loggedAddress } from './client-address.js';
 import type { BrokenAnswer } from './connections.js';
+import type { HeadRefusal } from './head-refusals.js';
 import { factsOf } from './request-facts.js';
 import { traceIdOf } from './request-span.js';
 
@@ -71,6 +72,26 @@ export function logRequest(
       mode,
       actor,
       actorId,
+    },
+    'request',
+  );
+}
+
+/** The line of a request that was refused by its head. */
+export function logHeadRefusal(
+  { logger, addresses }: RequestLog,
+  { requestId, traceId, method, route, address, seconds }: HeadRefusal,
+): void {
+  logger.info(
+    {
+      requestId,
+      traceId,
+      method,
+      route,
+      status: 503,
+      code: 'UNAVAILABLE',
+      durationMs: Math.round(seconds * 1_000_000) / 1000,
+      address: loggedAddress(address, addresses),
     },
     'request',
   );

@@ -14,27 +14,50 @@ export const ROUTER_OPTIONS = {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/** The methods of each path, to distinguish another method (405) from an unknown path (404). */
+/** A route that a request matches. */
+export interface FoundRoute {
+  /** Its pattern. */
+  readonly route: string;
+  readonly access: AccessRule;
+  readonly params: Readonly<Record<string, string | undefined>>;
+}
+
+type Stored = Pick<FoundRoute, 'route' | 'access'>;
+
+/**
+ * The routes by their methods: to know one by the head of a request, and to distinguish another
+ * method (405) from an unknown path (404).
+ */
 export class RouteTable {
   private readonly router = findMyWay(ROUTER_OPTIONS);
 
   add(methods: HTTPMethods | readonly HTTPMethods[], url: string, access: AccessRule): void {
     for (const method of METHODS) {
       if (![methods].flat().includes(method) || this.router.hasRoute(method, url)) continue;
-      this.router.on(method, url, () => undefined, access);
+      const stored: Stored = { route: url, access };
+      this.router.on(method, url, () => undefined, stored);
     }
+  }
+
+  /** Undefined: none, or a parameter is empty: a resource without an id is no route. */
+  find(method: string, target: string): FoundRoute | undefined {
+    if (!isMethod(method)) return undefined;
+    const found = this.router.find(method, target);
+    // Of a target that cannot be decoded nothing was stored.
+    const stored = found?.store as Stored | null | undefined;
+    if (found === null || stored === null || stored === undefined) return undefined;
+    if (Object.values(found.params).some((value) => value === '')) return undefined;
+    return { ...stored, params: found.params };
   }
 
   /** The methods of this request target with such a rule; empty: not a route. */
   methodsOf(target: string, isServed: (access: AccessRule) => boolean): readonly string[] {
     return METHODS.filter((method) => {
-      const found = this.router.find(method, target);
-      // The router takes an empty segment for a parameter; a resource without an id is no route.
-      return (
-        found !== null &&
-        isServed(found.store as AccessRule) &&
-        Object.values(found.params).every((value) => value !== '')
-      );
+      const found = this.find(method, target);
+      return found !== undefined && isServed(found.access);
     });
   }
 }
+
+const isMethod = (method: string): method is (typeof METHODS)[number] =>
+  (METHODS as readonly string[]).includes(method);

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Party } from '../../foundation/fair-slots.js';
+import { elapsed } from '../../foundation/world.js';
+import type { AccessRule } from './access.js';
+import { plainHeaders, requestIdShown } from './answer-headers.js';
+import { errorJson } from './api-error.js';
+import { aliasIn } from './authentication.js';
+import { TARGET_BYTES_MAX } from './broken-messages.js';
+import { addressAtHead, countedAddress, type Trust } from './client-address.js';
+import { crossOriginHeaders } from './cross-origin.js';
+import type { Exchanges } from './exchanges.js';
+import type { RouteTable } from './route-table.js';
+import { parseTraceParent } from './trace-parent.js';
+
+/** A refusal, for its log line and metrics. */
+export interface HeadRefusal {
+  readonly requestId: string;
+  readonly traceId: string | undefined;
+  readonly method: string;
+  /** The pattern, never the path. */
+  readonly route: string;
+  /** The client's. */
+  readonly address: string;
+  readonly seconds: number;
+}
+
+/** What is known of a request by its head. */
+interface Head {
+  readonly route: string;
+  readonly party: Party;
+  readonly address: string;
+}
+
+const BODY = JSON.stringify(errorJson('UNAVAILABLE'));
+const HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Content-Length': String(Buffer.byteLength(BODY)),
+  'Retry-After': '1',
+};
+
+/**
+ * Refuses requests of tenants' routes while there is no room for them, before the framework sees
+ * them: under overload most requests are refused, and what their refusals take, others do not have.
+ * The answer, its log line and its metrics are those of the framework. Everything else is left to
+ * the framework: requests that have room, other routes, and what is wrong by itself.
+ */
+export class HeadRefusals {
+  /** Called for each of them. */
+  onRefused: (refusal: HeadRefusal) => void = () => undefined;
+
+  /** @param trusts whether an address may name the client behind it. */
+  constructor(
+    private readonly exchanges: Pick<Exchanges, 'isFull' | 'isSpare' | 'hasRoomFor'>,
+    private readonly routes: RouteTable,
+    private readonly trusts: Trust,
+  ) {}
+
+  /** False: it was not refused, and nothing was done. */
+  refuse(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.exchanges.isFull || this.exchanges.isSpare(request)) return false;
+    const beganAt = elapsed();
+    const head = this.headOf(request);
+    if (head === undefined || this.exchanges.hasRoomFor(head.party)) return false;
+    const { headers, method = '', url = '' } = request;
+    const requestId = randomUUID();
+    response.writeHead(503, {
+      ...HEADERS,
+      ...plainHeaders(requestIdShown(headers, requestId)),
+      ...crossOriginHeaders(url),
+    });
+    response.end(BODY);
+    const traceId = parseTraceParent(headers.traceparent)?.traceId;
+    const seconds = (elapsed() - beganAt) / 1000;
+    const { route, address } = head;
+    this.onRefused({ requestId, traceId, method, route, address, seconds });
+    return true;
+  }
+
+  /** Undefined: not a request of a tenant's route. */
+  private headOf(request: IncomingMessage): Head | undefined {
+    const { method = '', url = '', headers } = request;
+    if (url.length > TARGET_BYTES_MAX || headers.host === undefined) return undefined;
+    const found = this.routes.find(method, url);
+    if (found === undefined || isAnsweredOtherwise(found.access)) return undefined;
+    const alias = aliasIn(found.params);
+    if (alias === undefined) return undefined;
+    const address = addressAtHead(request, this.trusts);
+    const isPassing = found.access.kind === 'tenant';
+    const party = { group: alias, member: countedAddress(address), isPassing };
+    return { route: found.route, party, address };
+  }
+}
+
+/** Health has room beside all others; errors of pages are pages; operators are no tenant. */
+const isAnsweredOtherwise = ({ kind, page = false }: AccessRule): boolean =>
+  page || kind === 'none' || kind === 'operator' || kind === 'console';
