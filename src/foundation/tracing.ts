@@ -1,11 +1,13 @@
 import {
   isSpanContextValid,
+  propagation,
   SpanStatusCode,
   trace,
   context,
   type Attributes,
   type Span,
   type Tracer,
+  type TracerProvider,
 } from '@opentelemetry/api';
 import { errorNameAndCode } from './describe-error.js';
 
@@ -16,6 +18,18 @@ import { errorNameAndCode } from './describe-error.js';
  */
 export const tracer = (): Tracer => trace.getTracer('referral-ledger');
 
+/** The interface's own provider, which stands for the library's; others lack this. */
+type Provider = TracerProvider & { getDelegateTracer?(name: string): Tracer | undefined };
+
+/** Whether a tracing library is registered, or one that reads callers' contexts. */
+export function isTraced(): boolean {
+  const provider: Provider = trace.getTracerProvider();
+  if (provider.getDelegateTracer === undefined) return true;
+  return (
+    provider.getDelegateTracer('referral-ledger') !== undefined || propagation.fields().length > 0
+  );
+}
+
 /**
  * Does the work in a span, a child of the one around it. The attributes name nobody: types, counts,
  * tenants. @throws what the work throws.
@@ -25,8 +39,9 @@ export function inSpan<T>(
   attributes: Attributes,
   work: () => Promise<T>,
 ): Promise<T> {
-  const span = tracer().startSpan(name, { attributes });
   // Nothing is added to the work while nobody traces.
+  if (!isTraced()) return work();
+  const span = tracer().startSpan(name, { attributes });
   if (!isSpanContextValid(span.spanContext())) return work();
   return context.with(trace.setSpan(context.active(), span), () => ended(span, work));
 }

@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import { Server as SocketServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { KeptWith } from '../../foundation/kept-with.js';
 import { plainHeaders } from './answer-headers.js';
 import { errorJson, type ErrorJson } from './api-error.js';
 import { ArrivingBodies } from './arriving-bodies.js';
@@ -29,7 +30,7 @@ const LINGER_MS = 1_000;
  */
 const DRAIN_MS = 250;
 
-const lastOfSocket = new WeakMap<Duplex, Exchange>();
+const lastOfSocket = new KeptWith<Duplex, Exchange>('last exchange');
 
 /** An answer to a message that never became a request of the framework's. */
 export interface BrokenAnswer {
@@ -233,8 +234,9 @@ export class Connections {
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    if (hasBody(request)) this.boundBody(request, response);
     lastOfSocket.set(socket, this.exchanges.begin(request, response));
+    if (!hasBody(request)) return;
+    this.boundBody(request, response);
     // Before Node's own listener, which may close the connection.
     response.prependOnceListener('finish', () => this.readOn(request));
   }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { KeptWith } from '../../foundation/kept-with.js';
 
 /** Of the requests whose exchange is over, or that someone watches. */
-const watched = new WeakMap<IncomingMessage, AbortController>();
+const watched = new KeptWith<IncomingMessage, AbortController>('departure');
 
 /** Of all requests: an error of its own, with its stack, would cost each of them. */
 const OVER = new Error('the request was answered, or its client has left');

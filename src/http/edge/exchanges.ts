@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ConnectionPlaces, type EndOfConnection } from './connection-places.js';
+import { KeptWith } from '../../foundation/kept-with.js';
 import { FairSlots, type Party, type Turn } from '../../foundation/fair-slots.js';
 import { Deadlines } from './deadlines.js';
 import { departed } from './departures.js';
@@ -19,8 +20,8 @@ export interface Exchange {
   isTakenUp: boolean;
   /** Among the requests that are worked on. */
   turn?: Turn;
-  /** Cancels its deadline. */
-  isInTime?: () => void;
+  /** Cancel what is due unless it is answered. */
+  inTime?: (() => void)[];
 }
 
 /** The requests of one connection that its client has not the answers of, oldest first. */
@@ -66,7 +67,7 @@ export class Exchanges {
   /** When the last request began, on the clock of `performance.now`. */
   lastBegan = 0;
   private readonly bySocket = new Map<Duplex, Open>();
-  private readonly byRequest = new WeakMap<IncomingMessage, Exchange>();
+  private readonly byRequest = new KeptWith<IncomingMessage, Exchange>('exchange');
   private readonly slots: FairSlots;
   private readonly places: ConnectionPlaces;
   private readonly unread: UnreadAnswers;
@@ -193,7 +194,7 @@ export class Exchanges {
     if (exchange === undefined) return;
     const deadlines = this.deadlines.get(ms) ?? new Deadlines(ms);
     this.deadlines.set(ms, deadlines);
-    exchange.isInTime = deadlines.add(late);
+    (exchange.inTime ??= []).push(deadlines.add(late));
   }
 
   /** The head of a request has arrived. */
@@ -256,7 +257,7 @@ export class Exchanges {
   private answered(open: Open, exchange: Exchange): void {
     if (exchange.isAnswered) return;
     exchange.isAnswered = true;
-    exchange.isInTime?.();
+    for (const isInTime of exchange.inTime ?? []) isInTime();
     open.unanswered -= 1;
     this.leaveWork(exchange);
   }

@@ -211,7 +211,10 @@ export class HttpEdge {
       this.checkListener(request);
       if (await this.isAnsweredPreflight(request, reply, parts)) return;
       this.checkTarget(request);
-      refuseWhenStoresHang(request, reply, { storesAnswer, databaseAnswers }, mapping);
+      const unlessWithin = (ms: number, call: () => void): void =>
+        this.exchangesOf(request).answerWithin(request.raw, ms, call);
+      const checks = { storesAnswer, databaseAnswers, unlessWithin };
+      refuseWhenStoresHang(request, reply, checks, mapping);
       await this.admit(request, reply, parts);
     });
     // A body that arrives slowly holds a connection and no place among the requests in progress.

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
+import { KeptWith } from '../../foundation/kept-with.js';
 import type { Actor } from './access.js';
 import { isApiErrorCode, type ApiErrorCode } from './api-error.js';
 
@@ -18,9 +19,10 @@ export interface RequestFacts {
   readonly code?: ApiErrorCode;
 }
 
-const known = new WeakMap<FastifyRequest, RequestFacts>();
+const known = new KeptWith<FastifyRequest, RequestFacts>('facts');
+const NONE: RequestFacts = {};
 
-export const factsOf = (request: FastifyRequest): RequestFacts => known.get(request) ?? {};
+export const factsOf = (request: FastifyRequest): RequestFacts => known.get(request) ?? NONE;
 
 export function noteFacts(request: FastifyRequest, facts: RequestFacts): void {
   known.set(request, { ...known.get(request), ...facts });

@@ -9,17 +9,19 @@ import {
   type Span,
 } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { noteFailure, tracer } from '../../foundation/tracing.js';
+import { KeptWith } from '../../foundation/kept-with.js';
+import { isTraced, noteFailure, tracer } from '../../foundation/tracing.js';
 import { factsOf } from './request-facts.js';
 import { parseTraceParent } from './trace-parent.js';
 
-const spans = new WeakMap<FastifyRequest, Span>();
+const spans = new KeptWith<FastifyRequest, Span>('span');
 
 /**
  * Begins the span of a request, a child of the caller's. Call it when the head has arrived.
  * @param route the pattern, never the path.
  */
 export function beginSpan(request: FastifyRequest, route: string): void {
+  if (!isTraced()) return;
   const { method } = request;
   const attributes = {
     'http.request.method': method,

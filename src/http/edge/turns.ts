@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Turn } from '../../foundation/fair-slots.js';
+import { KeptWith } from '../../foundation/kept-with.js';
 import { after } from '../../foundation/world.js';
 
 /** A shorter wait keeps its slot: giving it back may mean to queue again. */
 const ASIDE_AFTER_MS = 10;
 
-const turns = new WeakMap<IncomingMessage, Turn>();
+const turns = new KeptWith<IncomingMessage, Turn>('turn');
 
 /** The request has this turn among those that are worked on. */
 export function hasTurn(request: IncomingMessage, turn: Turn): void {

@@ -17,11 +17,13 @@ const CHECK_AGAIN_MS = 500;
 /** Methods that change nothing. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-export interface CheckedStores {
+export interface StoreChecks {
   /** Of a write. */
   readonly storesAnswer: StoresAnswer;
   /** Of a page of the console: reads go on while the log alone is away. */
   readonly databaseAnswers: StoresAnswer;
+  /** Calls unless the request is answered within this time. */
+  readonly unlessWithin: (ms: number, call: () => void) => void;
 }
 
 /**
@@ -33,20 +35,18 @@ export interface CheckedStores {
 export function refuseWhenStoresHang(
   request: FastifyRequest,
   reply: FastifyReply,
-  { storesAnswer, databaseAnswers }: CheckedStores,
+  { storesAnswer, databaseAnswers, unlessWithin }: StoreChecks,
   mapping: ErrorMapping,
 ): void {
   const isPage = request.routeOptions.config.access?.kind === 'console';
   const isRead = READS.has(request.method);
   if (isRead && !isPage) return;
   const answers = isRead ? databaseAnswers : storesAnswer;
-  let timer: NodeJS.Timeout;
   const check = async (): Promise<void> => {
     const answered = await answers();
     if (reply.sent || reply.raw.destroyed) return;
-    if (answered) timer = setTimeout(() => void check(), CHECK_AGAIN_MS);
+    if (answered) unlessWithin(CHECK_AGAIN_MS, () => void check());
     else answerWithError(unavailable(), request, reply, mapping);
   };
-  timer = setTimeout(() => void check(), isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS);
-  reply.raw.once('close', () => clearTimeout(timer));
+  unlessWithin(isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS, () => void check());
 }
