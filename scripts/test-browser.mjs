@@ -18,7 +18,16 @@ const PAGES = {
     '/console/runs',
     '/console/patterns',
     ...ofDemo('', '?search=account-1', '/accounts/account-1', '/statement?account=account-1'),
-    ...ofDemo('/replay', '/reconcile', '/periods', '/verify', '/corrections', '/payments'),
+    ...ofDemo(
+      '/statement',
+      '/replay',
+      '/reconcile',
+      '/periods',
+      '/events',
+      '/verify',
+      '/corrections',
+    ),
+    ...ofDemo('/payments'),
   ],
   sam: [
     '/console/projections?sort=name&dir=desc',

@@ -41,6 +41,37 @@ export interface DailyFigures {
 
 type CreditOfDay = Omit<DailyCreditRow, 'tenant' | 'mode'>;
 
+/** The credit of all accounts in one unit, day by day. */
+export interface CreditOfDays {
+  readonly unitKey: string;
+  /** As first spelled. */
+  readonly unit: string;
+  /** What was outstanding before the first day. */
+  readonly opening: bigint;
+  /** The days with movements, in order. */
+  readonly days: readonly MovementsOfDay[];
+  /** Changes of dates within these days that no event records yet. */
+  readonly due: bigint;
+}
+
+export type MovementsOfDay = Readonly<Record<(typeof AMOUNTS)[number], bigint>> & {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+};
+
+export interface AskedDays {
+  /** `YYYY-MM-DD`, inclusive; empty: the first. */
+  readonly from: string;
+  /** Inclusive. */
+  readonly to: string;
+  /** In lower case; undefined: all. */
+  readonly unitKey: string | undefined;
+  /** Epoch milliseconds; up to here dates have passed. */
+  readonly clock: number;
+  /** At most so many rows are read. */
+  readonly rowsMax: number;
+}
+
 export class DailyFigureQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
 
@@ -87,11 +118,7 @@ export class DailyFigureQueries {
           const due = eb
             .selectFrom('credit_items')
             .select('unit_key')
-            .select((row) =>
-              sql<string>`sum(case when ${row.ref('phase')} = 'AVAILABLE' then ${row.ref('redeemed')} - ${row.ref('assigned')}
-                when ${row.ref('date_expires')} <= ${given.now} or ${row.ref('redeems_automatically')} then 0
-                else ${row.ref('assigned')} - ${row.ref('redeemed')} end)::text`.as('amount'),
-            )
+            .select(dueAmount(given.now).as('amount'))
             .where('due_at', '<=', given.now)
             .where('tenant', '=', given.tenant)
             .where('mode', '=', given.mode)
@@ -112,7 +139,105 @@ export class DailyFigureQueries {
       units: unitsOf(found?.credit ?? [], due),
     };
   }
+
+  /** @returns undefined: these are more than `rowsMax` rows. */
+  async between(
+    { tenant, mode }: Scope,
+    { from, to, unitKey, clock, rowsMax }: AskedDays,
+  ): Promise<readonly CreditOfDays[] | undefined> {
+    const before = from === '' ? 0 : Date.parse(from);
+    const found = await this.reads.first({
+      name: 'daily-figures-between',
+      prepared: false,
+      values: { tenant, mode, from, to, unitKey, clock, before, limit: rowsMax + 1 },
+      build: (rm, given, gone) =>
+        rm.selectNoFrom((eb) => {
+          const credit = eb
+            .selectFrom('daily_credit')
+            .select((row) => [
+              sql<string>`case when ${row.ref('day')} < ${given.from} then '' else ${row.ref('day')} end`.as(
+                'day',
+              ),
+              'unit_key',
+              sql<string>`(array_agg(${row.ref('unit')} order by ${row.ref('day')}))[1]`.as('unit'),
+            ])
+            .select((row) => AMOUNTS.map((column) => sumOf(row.ref(column)).as(column)))
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where('day', '<=', given.to)
+            .where('unit_key', '=', given.unitKey ?? sql<string>`unit_key`)
+            .groupBy([sql`1`, 'unit_key'])
+            .orderBy('unit_key')
+            .orderBy(sql`1`)
+            .limit(given.limit);
+          const due = eb
+            .selectFrom('credit_items')
+            .select('unit_key')
+            .select((row) => [
+              sql<boolean>`${row.ref('due_at')} < ${given.before}`.as('is_before'),
+              dueAmount(given.clock).as('amount'),
+            ])
+            .where('due_at', '<=', given.clock)
+            .where('tenant', '=', given.tenant)
+            .where('mode', '=', given.mode)
+            .where((row) => row.not(gone.is(row.ref('person'))))
+            .where('unit_key', '=', given.unitKey ?? sql<string>`unit_key`)
+            .groupBy(['unit_key', sql`2`]);
+          return jsonBuildObject({
+            credit: jsonArrayFrom(credit),
+            due: jsonArrayFrom(due),
+          }).as('json');
+        }),
+    });
+    if (found !== undefined && found.credit.length > rowsMax) return undefined;
+    return creditOfDays(found?.credit ?? [], found?.due ?? []);
+  }
 }
+
+interface DueRow {
+  readonly unit_key: string;
+  readonly is_before: boolean;
+  readonly amount: string;
+}
+
+/** Of credit whose date has passed, which no event records yet. */
+const dueAmount = (clock: Expression<number>) =>
+  sql<string>`sum(case when phase = 'AVAILABLE' then redeemed - assigned
+    when date_expires <= ${clock} or redeems_automatically then 0
+    else assigned - redeemed end)::text`;
+
+/** @param rows in the order of their days; the one without a day is before the first. */
+function creditOfDays(
+  rows: readonly CreditOfDay[],
+  due: readonly DueRow[],
+): readonly CreditOfDays[] {
+  const dueOf = (key: string, before: boolean): bigint =>
+    due
+      .filter((row) => row.unit_key === key && row.is_before === before)
+      .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const byUnit = new Map<string, CreditOfDay[]>();
+  for (const row of rows) byUnit.set(row.unit_key, [...(byUnit.get(row.unit_key) ?? []), row]);
+  for (const { unit_key: key } of due) if (!byUnit.has(key)) byUnit.set(key, []);
+  return [...byUnit].map(([key, ofUnit]): CreditOfDays => {
+    const before = ofUnit.filter(({ day }) => day === '');
+    return {
+      unitKey: key,
+      unit: ofUnit[0]?.unit ?? key,
+      opening: before.reduce((sum, row) => sum + grownBy(row), dueOf(key, true)),
+      days: ofUnit.filter(({ day }) => day !== '').map(movementsOf),
+      due: dueOf(key, false),
+    };
+  });
+}
+
+const movementsOf = ({ day, issued, redeemed, expired, cancelled, restored }: CreditOfDay) => ({
+  day,
+  issued: BigInt(issued),
+  redeemed: BigInt(redeemed),
+  expired: BigInt(expired),
+  cancelled: BigInt(cancelled),
+  restored: BigInt(restored),
+});
 
 /** @param rows in the order of their days. */
 function unitsOf(

@@ -22,7 +22,7 @@ import { auditedOn, type Done } from '../operations/audited.js';
 import {
   cancelOnRecord,
   listExports,
-  requestExport,
+  requestOnRecord,
   showExport,
 } from '../operations/exports/export-commands.js';
 import { NotDone, type Outcome } from '../operations/outcome.js';
@@ -91,13 +91,9 @@ async function run(tenant: string, options: RunOptions): Promise<void> {
   try {
     const completed = await withCore((core) =>
       whileExportsAreWritten(core, async () => {
-        const { id } = await onRecord(core, scope, 'export run', async () => {
-          const result = await requestExport(core, scope, requested, OPERATOR);
-          if (result instanceof NotDone) return result;
-          const { id, type, format } = result;
-          const parameters = { export: id, type, format };
-          return { result, parameters, completed: `the export ${id} is asked for` };
-        });
+        const { id } = await onRecord(core, scope, 'export run', () =>
+          requestOnRecord(core, scope, requested),
+        );
         const shown = done(await completion(core, scope, id));
         await target.write(core.downloads.readWhole(shown.id, bytesOf(shown)));
         return shown;

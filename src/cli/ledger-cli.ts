@@ -11,7 +11,12 @@ import { note, printJson } from './command-line.js';
 import { parseAmount, parseIdempotencyKey, parseUnit } from './correction-arguments.js';
 import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
 import { statementCsv } from '../operations/ledger/statement-csv.js';
-import { printStatement } from './ledger-output.js';
+import { accountProjectors } from '../../projections/account-projectors.js';
+import {
+  tenantStatementCsv,
+  tenantStatementOnRecord,
+} from '../operations/ledger/tenant-statement.js';
+import { printStatement, printTenantStatement } from './ledger-output.js';
 import { withOwnKeys } from './own-keys.js';
 
 interface StatementOptions extends LedgerOptions {
@@ -67,6 +72,26 @@ export function addLedgerCommands(cli: Command): void {
         printStatement(statement);
       },
     );
+
+  withLedgerOptions(ledger.command('tenant-statement <tenant>'))
+    .description('the statement of all accounts: opening, a line a day and closing of each unit')
+    .option('--from <day>', 'the first day, in UTC; earlier days are in the opening')
+    .option('--to <day>', 'the last day, in UTC')
+    .option('--unit <unit>', 'this unit only')
+    .addOption(
+      new Option('--format <format>', 'the output format')
+        .choices(['table', 'csv', 'json'])
+        .default('table'),
+    )
+    .action(async (alias: string, { format, mode, by, json, from, to, unit }: StatementOptions) => {
+      const scope = scopeOf(alias, mode);
+      const statement = await audited(scope, by, 'ledger tenant-statement', (core) =>
+        tenantStatementOnRecord(core, scope, { from, to, unit }, accountProjectors),
+      );
+      if (json || format === 'json') return printJson(statement);
+      if (format === 'csv') return void process.stdout.write(tenantStatementCsv(statement));
+      printTenantStatement(statement);
+    });
 
   for (const [name, type, description] of [
     ['close', 'ClosePeriod', 'closes a month'],

@@ -38,6 +38,10 @@ export type OperationRefusal =
 type SelectionRefusal =
   | { readonly code: 'TIME_AND_POSITION' }
   | { readonly code: 'TIME_MALFORMED' | 'TIME_IN_FUTURE'; readonly argument: Argument }
+  | { readonly code: 'DAY_MALFORMED'; readonly argument: Argument }
+  /** Over a period of days, without an account. */
+  | { readonly code: 'TENANT_STATEMENT_BY_DAYS' }
+  | { readonly code: 'STATEMENT_TOO_LONG'; readonly lines: number }
   | { readonly code: 'TIMES_REVERSED'; readonly argument: Argument; readonly after: Argument }
   | { readonly code: 'POSITION_UNKNOWN' | 'POSITION_BEYOND_HEAD'; readonly position: string };
 

@@ -34,6 +34,11 @@ const TEXTS: Texts = {
     `${wordFor('asOf')} and ${wordFor('position')} exclude each other`,
   TIME_MALFORMED: ({ argument }, wordFor) =>
     `${wordFor(argument)} takes a time such as 2026-10-31T23:59:59Z`,
+  DAY_MALFORMED: ({ argument }, wordFor) => `${wordFor(argument)} takes a day such as 2026-10-31`,
+  TENANT_STATEMENT_BY_DAYS: (_, wordFor) =>
+    `${wordFor('asOf')} and ${wordFor('position')} need an account: name one, or a span of days`,
+  STATEMENT_TOO_LONG: ({ lines }) =>
+    `these are more than ${lines} lines: name a unit or a shorter period`,
   TIME_IN_FUTURE: ({ argument }, wordFor) => `${wordFor(argument)} lies in the future`,
   TIMES_REVERSED: ({ argument, after }, wordFor) =>
     `${wordFor(argument)} lies after ${wordFor(after)}`,

@@ -23,11 +23,12 @@ import { TenantDirectory } from '../command-handling/tenant-directory.js';
 import { CodeOwners } from '../command-handling/needs/code-owners.js';
 import type { CurrentOperators } from '../config/operators.js';
 import type { Core } from '../core/core.js';
-import { ExportDownloads } from '../exports/export-downloads.js';
 import { Exports } from '../exports/exports.js';
 import { ConsoleAssetsController } from '../http/console/assets/assets.controller.js';
 import { ConsoleModerationController } from '../http/console/pages/moderation.controller.js';
 import { ConsoleWebhooksController } from '../http/console/pages/webhooks.controller.js';
+import { ConsoleExportFilesController } from '../http/console/pages/export-files.controller.js';
+import { ConsoleEventsController } from '../http/console/pages/events.controller.js';
 import { ConsoleExportsController } from '../http/console/pages/exports.controller.js';
 import { ConsoleMailsController } from '../http/console/pages/mails.controller.js';
 import { ConsolePaymentsController } from '../http/console/pages/payments.controller.js';
@@ -59,7 +60,8 @@ import { AccountDiscounts } from '../http/discounts/account-discounts.js';
 import { Coupons } from '../http/discounts/coupons.js';
 import { DiscountsController } from '../http/discounts/discounts.controller.js';
 import { DownloadPlaces } from '../http/exports/download-places.js';
-import { DownloadRecords } from '../http/exports/download-records.js';
+import type { DownloadRecords } from '../http/exports/download-records.js';
+import { FileDownloads } from '../http/exports/file-downloads.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
 import {
   HealthController,
@@ -223,7 +225,9 @@ const CONSOLE_CONTROLLERS = [
   ConsoleCorrectionsController,
   ConsoleModerationController,
   ConsoleWebhooksController,
+  ConsoleEventsController,
   ConsoleExportsController,
+  ConsoleExportFilesController,
   ConsoleMailsController,
   ConsolePaymentsController,
   ConsoleThemeController,
@@ -286,10 +290,8 @@ function http(parts: ModuleParts): Provider[] {
   return [
     value(KeyedNames, core.names),
     value(Exports, core.exports),
-    value(ExportDownloads, core.downloads),
     value(ThemeChanges, core.themeChanges),
-    value(DownloadPlaces, new DownloadPlaces()),
-    value(DownloadRecords, parts.downloads),
+    value(FileDownloads, new FileDownloads(core.downloads, new DownloadPlaces(), parts.downloads)),
     value(WebhookSubscriptions, core.webhooks),
     value(TestDeliveries, parts.webhooks.tests),
     value(EndpointGuard, parts.webhooks.guard),

@@ -165,6 +165,7 @@ const PAGES: Readonly<Record<string, readonly Name[]>> = {
   '/periods': ['fay', 'flo'],
   '/verify': ['fay', 'flo'],
   '/corrections': ['fay', 'flo'],
+  '/events': ['fay', 'flo'],
   '/moderation': ['sam'],
   '/webhooks': ['sam'],
   '/exports': ['sam'],
@@ -249,6 +250,7 @@ describe('who may see a page', () => {
         'GET /console/runs/{run}/progress',
         'POST /console/runs/{run}/cancel',
         `GET ${ofPage('/accounts/{account}')}`,
+        `GET ${ofPage('/exports/{export}/file')}`,
       ].sort(),
     );
   });
@@ -481,6 +483,73 @@ describe('finance', () => {
     const csv = await get('fay', `${ofTenant('/statement')}?${asked}&format=csv`);
     expect(csv.headers.get('content-type')).toContain('text/csv');
     expect(csv.text.split('\r\n')[2]).toMatch(/,1500,1500$/);
+  });
+
+  test('without an account the statement is of the whole tenant, by days', async () => {
+    const own = await running.service.createTenant();
+    const accountId = personal('a');
+    const person = { accountId, id: personal('u'), firstName: 'T' };
+    await own.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+    await own.live.post('/user', person);
+    const path = `/rewards/account/${accountId}/user/${person.id}`;
+    for (const assignedCredit of [700, 50])
+      await own.live.post(path, { type: 'CREDIT', unit: 'Cents', assignedCredit });
+    await own.live.post('/credit/bulkredeem', { amount: 120, unit: 'CENTS', accountId });
+    const statement = `/console/tenants/${own.alias}/live/statement`;
+    await eventually(async () => {
+      const page = await get('vic', statement);
+      return figures(page, 'closing:Cents')[0] === '630';
+    });
+    const page = await get('vic', statement);
+    expect(figures(page, 'opening:Cents')).toEqual(['0']);
+    expect(figures(page, 'line.issued')).toEqual(['750']);
+    expect(figures(page, 'line.redeemed')).toEqual(['120']);
+    expect(figures(page, 'line.balance')).toEqual(['630']);
+    const today = new Date().toISOString().slice(0, 10);
+    const answer = await fetch(
+      `${running.service.origin}/operations/ledger/${own.alias}/tenant-statement?to=${today}`,
+      { headers: { authorization: basic(`:${keys.get('fay')}`) } },
+    );
+    const { digest } = (await answer.json()) as { digest: string };
+    expect(figures(page, 'digest')).toEqual([digest]);
+    const before = await get('fay', `${statement}?to=2020-01-31&unit=cents`);
+    expect(before.text).toContain('Nobody had credit');
+    const csv = await get('fay', `${statement}?unit=cents&format=csv`);
+    expect(csv.text.split('\r\n')).toEqual([
+      'unit,day,issued,redeemed,expired,cancelled,restored,balance',
+      'Cents,opening,,,,,,0',
+      `Cents,${today},750,120,0,0,0,630`,
+      'Cents,closing,,,,,,630',
+      '',
+    ]);
+    const [typed, span] = [
+      await get('fay', `${statement}?from=2026-10-01T12:00Z`),
+      await get('fay', `${statement}?asOf=2020-01-31`),
+    ];
+    expect(typed.status).toBe(400);
+    expect(typed.text).toContain('from takes a day');
+    expect(typed.text).toContain('value="2026-10-01T12:00Z"');
+    expect(span.status).toBe(400);
+    expect(span.text).toContain('asOf and position need an account');
+  });
+
+  test('the events of the ledger are a file, as the command line writes it, on record', async () => {
+    const { firstName, accountId } = await rewarded(10);
+    const refused = await get('fay', ofTenant('/events?format=jsonl&from=soon'));
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('from takes a time');
+    const file = await get('fay', ofTenant('/events?format=jsonl'));
+    expect(file.headers.get('content-disposition')).toContain(`events-${tenant.alias}-live.jsonl`);
+    const events = file.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; data: unknown });
+    expect(JSON.stringify(events)).toContain(firstName);
+    const granted = events.filter(({ data }) => JSON.stringify(data).includes(accountId));
+    expect(granted.map(({ type }) => type)).toContain('RewardGranted');
+    const scope = { tenant: tenant.alias, mode: 'live' } as const;
+    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('"operation":"ledger export"');
   });
 
   test('a statement that cannot be made says why beside the form, and keeps what was typed', async () => {
@@ -1012,6 +1081,40 @@ describe('support', () => {
     const faulty = await post('sam', path, { ...asked, version: '1', values: '{"page":{"x":1}}' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('page');
+  });
+
+  test('an export is asked for, appears at once, and its file is downloaded, on record', async () => {
+    const { accountId } = await rewarded(70);
+    const name = personal('export');
+    const fields = { action: 'ask', type: 'REWARD_BALANCE', format: 'CSV', name };
+    const wrong = await post('sam', ofTenant('/exports'), { ...fields, createdSince: 'soon' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('params.createdSince must be a time');
+    expect(wrong.text).toContain(`value="${name}"`);
+    expect(wrong.text).toContain('value="soon"');
+    const asked = await post('sam', ofTenant('/exports'), fields);
+    expect(asked).toMatchObject({ status: 303 });
+    const first = await get('sam', asked.location ?? '');
+    expect(first.text).toContain(`<td>${name}</td>`);
+    let path = '';
+    await eventually(async () => {
+      const page = await get('sam', asked.location ?? '');
+      const row = page.text.split('<tr>').find((text) => text.includes(name)) ?? '';
+      path = /href="([^"]*\/file)" download/.exec(row)?.[1] ?? '';
+      return path !== '';
+    });
+    const file = await get('sam', path);
+    expect(file).toMatchObject({ status: 200 });
+    expect(file.headers.get('content-disposition')).toContain(`filename="${name}.csv"`);
+    expect(file.text).toContain(accountId);
+    expect((await get('fay', path)).status).toBe(403);
+    const other = await running.service.createTenant();
+    const elsewhere = path.replace(tenant.alias, other.alias);
+    expect((await get('sam', elsewhere)).status).toBe(403);
+    const scope = { tenant: tenant.alias, mode: 'live' } as const;
+    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('"operation":"export run"');
+    expect(records).toContain('"operation":"export download"');
   });
 
   test('an endpoint is added, tested, given a new secret and removed', async () => {

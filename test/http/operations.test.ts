@@ -122,6 +122,7 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/projections/{projection}/diff': ['support'],
   'POST /operations/projections/{projection}/rollback': ['support'],
   'GET /operations/ledger/{tenant}/statement': ['finance', 'viewer'],
+  'GET /operations/ledger/{tenant}/tenant-statement': ['finance', 'viewer'],
   'POST /operations/ledger/{tenant}/replay': ['finance'],
   'POST /operations/ledger/{tenant}/reconciliation': ['finance'],
   'POST /operations/ledger/{tenant}/close': ['finance'],

@@ -182,6 +182,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /operations/projections/{projection}/diff': ['operator', 200],
   'POST /operations/projections/{projection}/rollback': ['operator', 200],
   'GET /operations/ledger/{tenant}/statement': ['operator', 200],
+  'GET /operations/ledger/{tenant}/tenant-statement': ['operator', 200],
   'POST /operations/ledger/{tenant}/replay': ['operator', 200],
   'POST /operations/ledger/{tenant}/reconciliation': ['operator', 200],
   'POST /operations/ledger/{tenant}/close': ['operator', 200],

@@ -2,6 +2,8 @@ import { applyDecorators, createParamDecorator, type ExecutionContext } from '@n
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operator, OperatorRole } from '../../config/operators.js';
 import { Access } from '../edge/access.js';
+import { departureOf } from '../edge/departures.js';
+import { attachmentNamed } from '../exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
 import { page, type Frame } from './view/layout.js';
@@ -15,23 +17,53 @@ export interface ConsoleCall {
   /** Of a POST; empty for other methods. */
   readonly form: Form;
   readonly reply: FastifyReply;
+  readonly requestId: string;
+  /** Aborts when the request was answered or its browser has left. */
+  readonly departure: AbortSignal;
 }
 
 /** Injects the call. @throws when the route is not of the console, or open. */
 export const ConsoleCall = createParamDecorator(
   (_data: unknown, context: ExecutionContext): ConsoleCall => {
     const http = context.switchToHttp();
-    const { console: entered } = http.getRequest<FastifyRequest>();
+    const request = http.getRequest<FastifyRequest>();
+    const { console: entered } = request;
     const session = entered?.session;
     if (!entered || !session) throw new Error('the route has no session');
-    const reply = http.getResponse<FastifyReply>();
-    return { operator: session.operator, session, form: entered.form, reply };
+    return {
+      operator: session.operator,
+      session,
+      form: entered.form,
+      reply: http.getResponse<FastifyReply>(),
+      requestId: request.id,
+      get departure() {
+        return departureOf(request.raw);
+      },
+    };
   },
 );
 
 /** A route of the console for these roles. */
 export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
   applyDecorators(Access('console', { roles, rawBody: true }));
+
+/** A route of the console for these roles, with a file that is sent while it is read. */
+export const FileForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
+  applyDecorators(Access('console', { roles, rawBody: true, streams: true }));
+
+/** Prepares the answer with a file. @returns its body. */
+export function fileSent<B>(
+  { reply }: Pick<ConsoleCall, 'reply'>,
+  { name, type }: { readonly name: string; readonly type: string },
+  content: B,
+): B {
+  void reply.headers({
+    'Content-Type': type,
+    'Content-Disposition': attachmentNamed(name),
+    'Cache-Control': 'no-store',
+  });
+  return content;
+}
 
 /** Prepares the answer with a page. @returns its body. */
 export function pageSent<V extends object>(

@@ -19,11 +19,8 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { ExportQueries } from '../../../projections/exports/queries.js';
-import type { KnownExport } from '../../domain/export/export.decider.js';
-import { ExportDownloads } from '../../exports/export-downloads.js';
 import { Exports } from '../../exports/exports.js';
-import { shownExport, stateOfRow, statusOf } from '../../exports/shown-export.js';
-import type { ByteRange } from '../../exports/storage/stored-file.js';
+import { shownExport, stateOfRow } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -34,10 +31,9 @@ import { page, resourceId, type Query } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';
 import { isNamedBy, rangeOf } from './byte-range.js';
-import { DownloadPlaces } from './download-places.js';
-import { DownloadRecords } from './download-records.js';
 import { ExportRequest } from './export.request.js';
 import { exportJson, ExportListResponse, ExportResponse } from './export.response.js';
+import { contentTypeOf, FileDownloads } from './file-downloads.js';
 import { attachmentNamed, fileNameOf } from './file-name.js';
 
 const READ_MODELS = ['exports'];
@@ -51,9 +47,7 @@ export class ExportsController {
     private readonly gateway: CommandGateway,
     private readonly exports: Exports,
     private readonly queries: ExportQueries,
-    private readonly downloads: ExportDownloads,
-    private readonly places: DownloadPlaces,
-    private readonly records: DownloadRecords,
+    private readonly downloads: FileDownloads,
   ) {}
 
   @ApiOperation({ summary: 'Ask for an export; it is written in the background' })
@@ -124,9 +118,8 @@ export class ExportsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const { state } = await this.known(call, exportId);
-    const file = fileIn(state);
-    const attempt = await this.downloads.find(state.exportId);
-    if (attempt === undefined) throw new ApiError('EXPORT_EXPIRED');
+    const found = await this.downloads.fileOf(state);
+    const { file } = found;
     const { headers } = call;
     const etag = `"${file.sha256}"`;
     const ofFile = { ETag: etag, 'Cache-Control': 'private, no-cache' };
@@ -137,8 +130,8 @@ export class ExportsController {
     const range = isSame ? rangeOf(headers.range, file.bytes) : 'whole';
     if (range === 'none') throw notSatisfiable(file.bytes);
     const part = range === 'whole' ? { first: 0, last: file.bytes - 1 } : range;
-    const download = { exportId: state.exportId, attempt, part };
-    const content = call.method === 'HEAD' ? Readable.from([]) : this.begin(call, download);
+    const content =
+      call.method === 'HEAD' ? Readable.from([]) : this.downloads.begin(call, found, part);
     void reply
       .headers(ofFile)
       .headers({
@@ -146,28 +139,11 @@ export class ExportsController {
         'Content-Disposition': attachmentNamed(fileNameOf(state)),
       })
       .status(range === 'whole' ? 200 : 206)
-      .header(
-        'Content-Type',
-        state.format === 'CSV' ? 'text/csv; charset=utf-8' : 'application/zip',
-      )
+      .header('Content-Type', contentTypeOf(state))
       .header('Content-Length', part.last - part.first + 1);
     if (range !== 'whole')
       void reply.header('Content-Range', `bytes ${part.first}-${part.last}/${file.bytes}`);
     await reply.send(content);
-  }
-
-  /** @throws {ApiError} when as many as may be are downloaded. */
-  private begin(
-    { scope, actor, id, departure }: Call,
-    { exportId, attempt, part }: { exportId: string; attempt: string; part: ByteRange },
-  ): Readable {
-    const content = this.places.enter(scope.tenant, () =>
-      Readable.from(this.downloads.read(attempt, part), { objectMode: false }),
-    );
-    this.records.note({ scope, exportId, actor, requestId: id });
-    if (departure.aborted) content.destroy();
-    departure.addEventListener('abort', () => content.destroy());
-    return content;
   }
 
   private async known(call: Call, exportId: string) {
@@ -177,14 +153,6 @@ export class ExportsController {
     if (found === undefined) throw new ApiError('EXPORT_NOT_FOUND');
     return found;
   }
-}
-
-/** @throws {ApiError} when there is none. */
-function fileIn(state: KnownExport): NonNullable<KnownExport['file']> {
-  const status = statusOf(state, timeNow());
-  if (status === 'EXPIRED') throw new ApiError('EXPORT_EXPIRED');
-  if (status !== 'COMPLETED' || state.file === null) throw new ApiError('EXPORT_NOT_READY');
-  return state.file;
 }
 
 const notSatisfiable = (bytes: number): ApiError =>

@@ -212,6 +212,11 @@ export class OperationRuns {
     else own.cancel();
   }
 
+  /** For long work that is no run. */
+  givingWay(signal: AbortSignal): GivingWay {
+    return new GivingWay(() => this.isBusy(), signal);
+  }
+
   /** Stops the runs of this process and waits until they have ended. */
   async close(): Promise<void> {
     this.closing.abort();
@@ -223,7 +228,7 @@ export class OperationRuns {
 
   private async inTurn(run: OwnRun, work: Work): Promise<Outcome<unknown>> {
     const { operation, by, parameters } = run.asked;
-    const way = new GivingWay(() => this.isBusy(), run.signal);
+    const way = this.givingWay(run.signal);
     const context: RunContext = {
       signal: run.signal,
       onProgress: (phase, done, total) => (run.progress = { phase, done, total: total ?? null }),

@@ -1,6 +1,8 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { accountProjectors } from '../../../projections/account-projectors.js';
 import { statementOnRecord } from '../../operations/ledger/ledger-statement.js';
+import { tenantStatementOnRecord } from '../../operations/ledger/tenant-statement.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../edge/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
@@ -8,9 +10,9 @@ import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsed } from './operator-request.js';
-import { statementQuery } from './statement.request.js';
+import { statementQuery, tenantStatementQuery } from './statement.request.js';
 
-/** For finance: statements of accounts. */
+/** For finance: statements of accounts and tenants. */
 @ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class StatementsController {
@@ -40,6 +42,29 @@ export class StatementsController {
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.onRecord({ operation: 'ledger statement', call, scope }, (core) =>
       statementOnRecord(core, scope, { accountId, ...selection }),
+    );
+  }
+
+  @ApiOperation({
+    summary: 'The statement of all accounts: opening, a line a day and closing of each unit',
+  })
+  @ApiTextQuery('mode', { values: ['live', 'test'] })
+  @ApiTextQuery('from')
+  @ApiTextQuery('to')
+  @ApiTextQuery('unit')
+  @ApiOkResponse({ schema: DOCUMENT })
+  @Get('tenant-statement')
+  @Access('operator', { roles: ['finance', 'viewer'] })
+  @Fails('TENANT_NOT_FOUND')
+  async ofTenant(
+    @OperatorCall() call: OperatorCall,
+    @Param('tenant') alias: string,
+    @QueryParameters() query: unknown,
+  ) {
+    const { mode: scopeMode, ...period } = parsed(tenantStatementQuery, query);
+    const scope = await this.ledger.scopeOf(alias, scopeMode);
+    return this.ledger.onRecord({ operation: 'ledger tenant-statement', call, scope }, (core) =>
+      tenantStatementOnRecord(core, scope, period, accountProjectors),
     );
   }
 }

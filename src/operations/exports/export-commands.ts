@@ -12,6 +12,7 @@ import {
   ReadModelsIncomplete,
 } from '../../projecting/generations/live-generations.js';
 import type { Projector } from '../../projecting/projector.js';
+import { OPERATOR } from '../audit.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { metaOf, tenantMissing } from '../tenants/tenant-operation.js';
@@ -43,6 +44,13 @@ export async function listExports(
   return items.map((row) => shownExport(stateOfRow(row), progress.get(row.export_id), now));
 }
 
+const NAME_MAX = 255;
+
+const problemsOfName = (name: string | null): readonly string[] =>
+  name === null || ([...name].length <= NAME_MAX && !/\p{Cc}/u.test(name))
+    ? []
+    : [`name must be at most ${NAME_MAX} characters without control characters`];
+
 /** It is recorded; a worker writes it. */
 export async function requestExport(
   core: ExportCore,
@@ -52,12 +60,26 @@ export async function requestExport(
 ): Promise<Outcome<ShownExport>> {
   const unknown = await tenantMissing(core, scope);
   if (unknown) return unknown;
-  const problems = problemsOfParams(requested.texts.params ?? {});
+  const { name, params } = requested.texts;
+  const problems = [...problemsOfName(name), ...problemsOfParams(params ?? {})];
   if (problems.length > 0) return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: problems });
   const outcome = await core.exports.request(metaOf(scope, actor, 'export run'), requested);
   if ('refused' in outcome)
     return new NotDone({ code: 'EXPORT_NOT_ASKED_FOR', reasons: outcome.details ?? [] });
   return shownExport(outcome.state, undefined, timeNow());
+}
+
+/** As `requestExport`, with what its audit event contains. */
+export async function requestOnRecord(
+  core: ExportCore,
+  scope: Scope,
+  requested: RequestedExport,
+): Promise<Outcome<Done<ShownExport>>> {
+  const result = await requestExport(core, scope, requested, OPERATOR);
+  if (result instanceof NotDone) return result;
+  const { id, type, format } = result;
+  const parameters = { export: id, type, format };
+  return { result, parameters, completed: `the export ${id} is asked for` };
 }
 
 /** As it is now. */

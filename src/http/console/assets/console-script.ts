@@ -80,12 +80,12 @@ export const CONSOLE_SCRIPT = `'use strict';
 
   const PLACES = { t: '/console', p: '/console/projections', u: '/console/runs',
     o: '', s: '/statement', r: '/replay',
-    c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports',
+    c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports', j: '/events',
     i: '/mails', b: '/payments', k: '/settings', f: '/program', l: '/theme' };
   const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g u', 'your runs'],
     ['g o', 'overview'],
     ['g s', 'statement'], ['g r', 'replay'], ['g c', 'corrections'], ['g m', 'months'],
-    ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'],
+    ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'], ['g j', 'journal of events'],
     ['g i', 'mails'], ['g b', 'bills: payments'], ['g k', 'keys and settings'], ['g f', 'program file'], ['g l', 'looks: theme'],
     ['?', 'these keys']];
   const help = () => {

@@ -1,56 +1,44 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
+import { EXPORT_FORMATS, EXPORT_TYPES } from '../../../domain/export/export.decider.js';
 import type { Scope } from '../../../domain/scope.js';
+import type { ShownExport } from '../../../exports/shown-export.js';
 import { OPERATOR } from '../../../operations/audit.js';
-import { cancelOnRecord, listExports } from '../../../operations/exports/export-commands.js';
-import { NotDone } from '../../../operations/outcome.js';
+import {
+  cancelOnRecord,
+  listExports,
+  requestOnRecord,
+  showExport,
+} from '../../../operations/exports/export-commands.js';
+import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
-import { tenantPath } from '../view/layout.js';
-import { inOrder, type Column, type HeadView } from '../view/sorting.js';
-import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
+  EXPORT_FILTERS,
+  EXPORTS_SHOWN_MAX,
+  exportsContent,
+  exportsView,
+  NOTHING_TYPED,
+  type TypedExport,
+} from '../view/exports-view.js';
+import { tenantPath } from '../view/layout.js';
+import {
+  problemsOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
-const SHOWN_MAX = 100;
-const COLUMNS: readonly Column<{
-  readonly dateCreated: number;
-  readonly dateExpires: number;
-  readonly name?: string | null;
-  readonly type: string;
-  readonly format: string;
-  readonly status: string;
-}>[] = [
-  { label: 'Asked for', key: 'asked', value: ({ dateCreated }) => dateCreated },
-  { label: 'Name', key: 'name', value: ({ name }) => name ?? null },
-  { label: 'Type', key: 'type', value: ({ type }) => type },
-  { label: 'Format', key: 'format', value: ({ format }) => format },
-  { label: 'State', key: 'state', value: ({ status }) => status },
-  { label: 'Figures' },
-  { label: 'Expires', key: 'expires', value: ({ dateExpires }) => dateExpires },
-  { label: 'Export' },
-  { label: 'Cancel' },
-];
+interface Shown {
+  readonly query: unknown;
+  readonly problems: readonly string[];
+  readonly typed: TypedExport;
+}
 
-const content = template<
-  WithForms & Refused & { exports: readonly object[]; heads: readonly HeadView[] }
->(`
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
-{{#if exports.length}}<div class="scroll" tabindex="0"><table>
-<thead>{{> heads}}</thead>
-<tbody>{{#each exports}}<tr><td>{{time createdAt}}</td><td>{{name}}</td><td>{{type}}</td><td>{{format}}</td><td>{{status}}</td><td>{{#each figures}}<div>{{name}}: <span class="id">{{amount value}}</span></div>{{/each}}</td><td>{{time expiresAt}}</td><td class="id">{{id}}</td><td>{{#if isPending}}<form method="post">{{> csrf}}<input type="hidden" name="export" value="{{id}}"><button class="quiet">Cancel</button></form>{{/if}}</td></tr>
-{{/each}}</tbody></table></div><p class="note">The newest ${SHOWN_MAX}.</p>
-{{else}}<p class="empty">Nothing was exported yet. The tenant exports by POST /export, you by <code>cli export run</code>.</p>{{/if}}`);
-
-/** For support: what the tenant exported. */
+/** For support: files with the data of a tenant. */
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/exports`)
 export class ConsoleExportsController {
@@ -66,51 +54,89 @@ export class ConsoleExportsController {
     @Param() parameters: TenantParameters,
     @QueryParameters() query: unknown,
   ): Promise<string> {
-    return this.shown(call, await this.pages.scopeOf(parameters), query, null);
+    const scope = await this.pages.scopeOf(parameters);
+    return this.shown(call, scope, { query, problems: [], typed: NOTHING_TYPED });
   }
 
   @Post()
   @HttpCode(200)
   @ForRoles('support')
-  async cancel(
+  async change(
     @ConsoleCall() call: ConsoleCall,
     @Param() parameters: TenantParameters,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
+    const asks = call.form.text('action') === 'ask';
+    const typed = asks ? typedIn(call) : NOTHING_TYPED;
+    const outcome = asks ? await this.ask(call, scope, typed) : await this.cancel(call, scope);
+    const problems = problemsOf(outcome);
+    if (problems.length > 0) return this.shown(call, scope, { query: {}, problems, typed });
+    const asked = outcome instanceof NotDone ? '' : outcome.id;
+    return redirected(call, `${tenantPath(scope)}/exports${asks ? queryOf({ asked }) : ''}`);
+  }
+
+  private async ask(call: ConsoleCall, scope: Scope, typed: TypedExport) {
+    const { name } = typed;
+    const exportType = EXPORT_TYPES.find((known) => known === typed.type);
+    const format = EXPORT_FORMATS.find((known) => known === typed.format);
+    if (exportType === undefined || format === undefined)
+      return new NotDone({
+        code: 'EXPORT_NOT_ASKED_FOR',
+        reasons: ['Choose a type and a format.'],
+      });
+    const filters = EXPORT_FILTERS.flatMap((filter) =>
+      typed[filter] === '' ? [] : [[filter, typed[filter]] as const],
+    );
+    const texts = {
+      name: name === '' ? null : name,
+      requester: call.operator.name,
+      params: filters.length === 0 ? null : Object.fromEntries(filters),
+    };
+    return this.pages.recorded(call, [scope, 'export run'], (core) =>
+      requestOnRecord(core, scope, { exportType, format, texts }),
+    );
+  }
+
+  private cancel(call: ConsoleCall, scope: Scope) {
     const id = call.form.text('export');
-    const outcome = await this.pages.recorded(call, [scope, 'export cancel'], (core) =>
+    return this.pages.recorded(call, [scope, 'export cancel'], (core) =>
       cancelOnRecord(core, scope, id, OPERATOR),
     );
-    if (outcome instanceof NotDone) return this.shown(call, scope, {}, problemOf(outcome));
-    return redirected(call, `${tenantPath(scope)}/exports`);
+  }
+
+  /** @param asked the export that was just asked for, which the read model may lack. */
+  private async found(scope: Scope, asked: string): Promise<Outcome<readonly ShownExport[]>> {
+    const { core } = this.operations;
+    const limit = EXPORTS_SHOWN_MAX;
+    const listed = await listExports(core, scope, { projectors: accountProjectors, limit });
+    if (asked === '' || listed instanceof NotDone || listed.some(({ id }) => id === asked))
+      return listed;
+    const one = await showExport(core, scope, asked);
+    return one instanceof NotDone ? listed : [one, ...listed];
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    query: unknown,
-    problem: string | null,
+    { query, problems, typed }: Shown,
   ): Promise<string> {
-    const asked = { projectors: accountProjectors, limit: SHOWN_MAX };
-    const found = await listExports(this.operations.core, scope, asked);
-    if (problem !== null) void call.reply.code(400);
-    const { rows, heads } = inOrder(
+    const { asked, ...order } = queried(query, 'asked', 'sort', 'dir');
+    const found = await this.found(scope, asked);
+    if (problems.length > 0) void call.reply.code(400);
+    const view = exportsView(
       found instanceof NotDone ? [] : found,
-      COLUMNS,
-      queried(query, 'sort', 'dir'),
-      (order) => queryOf({ ...order }),
+      { typed, problems: [...problems, ...problemsOf(found)] },
+      `${tenantPath(scope)}/exports`,
+      { asked: order, pathOf: (sorted) => queryOf({ asked, ...sorted }) },
     );
-    return pageSent(call, { title: 'Exports', scope, section: '/exports' }, content, {
-      problem: problem ?? problemOf(found),
-      heads,
-      exports: rows.map((one) => ({
-        ...one,
-        name: one.name ?? '',
-        isPending: one.status === 'PENDING',
-        createdAt: new Date(one.dateCreated).toISOString(),
-        expiresAt: new Date(one.dateExpires).toISOString(),
-        figures: Object.entries(one.stats ?? {}).map(([name, value]) => ({ name, value })),
-      })),
-    });
+    const frame = { title: 'Exports', scope, section: '/exports' };
+    return pageSent(call, frame, exportsContent, view);
   }
 }
+
+const typedIn = ({ form }: ConsoleCall): TypedExport => ({
+  ...NOTHING_TYPED,
+  ...Object.fromEntries(
+    ['type', 'format', 'name', ...EXPORT_FILTERS].map((name) => [name, form.text(name)]),
+  ),
+});

@@ -1,10 +1,18 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { accountProjectors } from '../../../../projections/account-projectors.js';
 import type { Statement, StatementLine } from '../../../bookkeeping/statement.js';
+import type { Scope } from '../../../domain/scope.js';
+import {
+  tenantStatementCsv,
+  tenantStatementOnRecord,
+  type TenantStatement,
+} from '../../../operations/ledger/tenant-statement.js';
+import { tenantStatementView } from '../view/tenant-statement-view.js';
 import { statementCsv } from '../../../operations/ledger/statement-csv.js';
 import { statementOnRecord } from '../../../operations/ledger/ledger-statement.js';
-import { NotDone } from '../../../operations/outcome.js';
-import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { NotDone, type Outcome } from '../../../operations/outcome.js';
+import { ConsoleCall, fileSent, ForRoles, pageSent } from '../console-call.js';
 import { onPage } from '../view/paging.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -44,11 +52,12 @@ const content = template<
     Refused & {
       asked: Asked;
       statement: ReturnType<typeof shownStatement> | null;
+      ofTenant: ReturnType<typeof tenantStatementView> | null;
       csvPath: string;
     }
 >(`
 <form class="fields" method="get">
-<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{asked.account}}" required></div>
+<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{asked.account}}" placeholder="all"></div>
 <div class="field"><label for="from">From</label><input id="from" name="from" value="{{asked.from}}" placeholder="2026-10-01"></div>
 <div class="field"><label for="to">To</label><input id="to" name="to" value="{{asked.to}}" placeholder="2026-10-31T23:59:59Z"></div>
 <div class="field"><label for="asOf">As of</label><input id="asOf" name="asOf" value="{{asked.asOf}}" placeholder="2026-10-31"></div>
@@ -57,6 +66,8 @@ const content = template<
 <button>Show statement</button>
 </form>
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>Download as CSV</a></p>
+{{> tenantStatement ofTenant}}{{/if}}
 {{#if statement}}
 <dl class="figures">
 <div><dt>Account</dt><dd>{{statement.account}}</dd></div>
@@ -76,9 +87,9 @@ const content = template<
 {{> pager}}
 {{else}}<p class="empty">This account has no credit in this period.</p>
 {{/each}}
-{{else}}{{#unless problem}}<p class="empty">Name an account to see its opening, its movements and its closing.</p>{{/unless}}{{/if}}`);
+{{/if}}`);
 
-/** For finance and viewers: the statement of an account. */
+/** For finance and viewers: the statement of an account, or of all of them. */
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/statement`)
 export class ConsoleStatementController {
@@ -97,27 +108,43 @@ export class ConsoleStatementController {
       ...(['account', 'position', 'asOf', 'from', 'to', 'unit', 'format'] as const),
       ...(['sort', 'dir', 'page'] as const),
     );
-    const found =
-      asked.account === ''
-        ? null
-        : await this.pages.recorded(call, [scope, 'ledger statement'], (core) => {
-            const { account: accountId, ...selection } = asked;
-            return statementOnRecord(core, scope, { accountId, ...filledIn(selection) });
-          });
-    const statement = found instanceof NotDone ? null : found;
-    if (format === 'csv' && statement !== null) {
-      void call.reply
-        .header('Content-Type', 'text/csv; charset=utf-8; header=present')
-        .header('Content-Disposition', 'attachment; filename="statement.csv"');
-      return statementCsv(statement);
-    }
-    if (found instanceof NotDone) void call.reply.code(400);
+    const found = await this.found(call, scope, asked);
+    const made = found instanceof NotDone ? null : found;
+    if (format === 'csv' && made !== null)
+      return fileSent(
+        call,
+        { name: 'statement.csv', type: 'text/csv; charset=utf-8; header=present' },
+        'account' in made ? statementCsv(made) : tenantStatementCsv(made),
+      );
+    if (made === null) void call.reply.code(400);
+    const section = { sort, dir, page };
+    const ofAccount = made !== null && 'account' in made ? made : null;
+    const ofTenant = made !== null && 'tenant' in made ? made : null;
     return pageSent(call, { title: 'Statement', scope, section: '/statement' }, content, {
       asked,
       problem: problemOf(found),
-      statement: statement && shownStatement(statement, asked, { sort, dir, page }),
+      statement: ofAccount && shownStatement(ofAccount, asked, section),
+      ofTenant:
+        ofTenant &&
+        tenantStatementView(ofTenant, section, (sorted) => queryOf({ ...asked, ...sorted })),
       csvPath: queryOf({ ...asked, format: 'csv' }),
     });
+  }
+
+  private async found(
+    call: ConsoleCall,
+    scope: Scope,
+    { account: accountId, ...selection }: Asked,
+  ): Promise<Outcome<Statement | TenantStatement>> {
+    if (accountId !== '')
+      return this.pages.recorded(call, [scope, 'ledger statement'], (core) =>
+        statementOnRecord(core, scope, { accountId, ...filledIn(selection) }),
+      );
+    const { position, asOf, ...period } = selection;
+    if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
+    return this.pages.recorded(call, [scope, 'ledger tenant-statement'], (core) =>
+      tenantStatementOnRecord(core, scope, filledIn(period), accountProjectors),
+    );
   }
 }
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Core } from '../../../core/core.js';
 import { MODES, type Scope } from '../../../domain/scope.js';
 import type { Done } from '../../../operations/audited.js';
+import type { GivingWay } from '../../../foundation/giving-way.js';
 import { timeNow } from '../../../foundation/world.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { plainText } from '../../../operations/refusal-text.js';
@@ -180,6 +181,11 @@ export class TenantPages {
         startedAt,
         progress: progressText({ state: run.state, progress: run.progress }),
       }));
+  }
+
+  /** For long work of a request: other requests come first. */
+  givingWay(signal: AbortSignal): GivingWay {
+    return this.runs.givingWay(signal);
   }
 
   /** Stops a run of this operator. */

@@ -31,6 +31,7 @@ export const TENANT_SECTIONS: readonly NavigationEntry[] = [
   { section: '/reconcile', label: 'Reconcile', roles: ['finance'] },
   { section: '/corrections', label: 'Corrections', roles: ['finance'] },
   { section: '/periods', label: 'Periods', roles: ['finance'] },
+  { section: '/events', label: 'Events', roles: ['finance'] },
   { section: '/verify', label: 'Verify', roles: ['finance'] },
   { section: '/moderation', label: 'Moderation', roles: ['support'] },
   { section: '/webhooks', label: 'Webhooks', roles: ['support'] },

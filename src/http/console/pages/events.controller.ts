@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { PassThrough, type Readable } from 'node:stream';
+import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
+import { exportLedger } from '../../../operations/ledger/ledger-export.js';
+import { select } from '../../../operations/ledger/ledger-selection.js';
+import { NotDone } from '../../../operations/outcome.js';
+import { OperationsCore } from '../../operations/operations-core.js';
+import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
+import { template, type WithForms } from '../view/templates.js';
+import {
+  filledIn,
+  problemOf,
+  queried,
+  TENANT_ROUTE,
+  TenantPages,
+  type Refused,
+  type TenantParameters,
+} from './tenant-pages.js';
+
+interface Asked {
+  readonly from: string;
+  readonly to: string;
+}
+
+const content = template<WithForms & Refused & { asked: Asked }>(`
+<p>All events of this tenant and mode as JSON lines, in the order of the ledger: the lines of <code>cli ledger export</code>. People are named; who was forgotten is not.</p>
+{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+<form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
+<div class="field"><label for="from">From</label><input id="from" name="from" value="{{asked.from}}" placeholder="2026-10-01"></div>
+<div class="field"><label for="to">To</label><input id="to" name="to" value="{{asked.to}}" placeholder="2026-10-31T23:59:59Z"></div>
+<button>Export</button>
+</form>`);
+
+/** For finance: the events of a ledger as a file. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/events`)
+export class ConsoleEventsController {
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
+
+  @Get()
+  @FileForRoles('finance')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+    @QueryParameters() query: unknown,
+  ): Promise<string | Readable> {
+    const scope = await this.pages.scopeOf(parameters);
+    const { format, ...asked } = queried(query, 'from', 'to', 'format');
+    const selection = await select(this.operations.core.log, filledIn(asked));
+    if (format === 'jsonl' && !(selection instanceof NotDone)) {
+      const name = `events-${scope.tenant}-${scope.mode}.jsonl`;
+      const file = { name, type: 'application/jsonl; charset=utf-8' };
+      return fileSent(call, file, this.sent(call, scope, filledIn(asked)));
+    }
+    if (selection instanceof NotDone) void call.reply.code(400);
+    const problem = problemOf(selection);
+    const frame = { title: 'Events', scope, section: '/events' };
+    return pageSent(call, frame, content, { asked, problem });
+  }
+
+  /** Written as fast as it is read, and on record even where its reader leaves. */
+  private sent(call: ConsoleCall, scope: Scope, asked: Partial<Asked>): Readable {
+    const file = new PassThrough();
+    const { departure } = call;
+    const way = this.pages.givingWay(departure);
+    const write = async (lines: string): Promise<void> => {
+      departure.throwIfAborted();
+      if (!file.write(lines)) await once(file, 'drain', { signal: departure });
+      await way.rest();
+    };
+    const exported = this.pages.recorded(call, [scope, 'ledger export'], async (core) => {
+      const result = await exportLedger(core, scope, asked, write).catch((error: unknown) => {
+        if (departure.aborted) return { digest: 'cut off by its reader' };
+        throw error;
+      });
+      if (result instanceof NotDone) return result;
+      return { result, parameters: { ...asked }, digest: result.digest };
+    });
+    exported.then(
+      () => file.end(),
+      (error: unknown) => file.destroy(error instanceof Error ? error : new Error(String(error))),
+    );
+    return file;
+  }
+}

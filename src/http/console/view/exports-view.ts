@@ -1,0 +1,110 @@
+import { EXPORT_FORMATS, EXPORT_TYPES } from '../../../domain/export/export.decider.js';
+import type { ShownExport } from '../../../exports/shown-export.js';
+import type { AskedOrder, Column, HeadView } from './sorting.js';
+import { inOrder } from './sorting.js';
+import { template, type WithForms } from './templates.js';
+
+export const EXPORTS_SHOWN_MAX = 100;
+
+const COLUMNS: readonly Column<ShownExport>[] = [
+  { label: 'Asked for', key: 'asked', value: ({ dateCreated }) => dateCreated },
+  { label: 'Name', key: 'name', value: ({ name }) => name },
+  { label: 'Type', key: 'type', value: ({ type }) => type },
+  { label: 'Format', key: 'format', value: ({ format }) => format },
+  { label: 'State', key: 'state', value: ({ status }) => status },
+  { label: 'Figures' },
+  { label: 'Expires', key: 'expires', value: ({ dateExpires }) => dateExpires },
+  { label: 'Export' },
+  { label: 'File' },
+];
+
+const FILTERS = {
+  createdSince: 'Created since',
+  createdBefore: 'Created before',
+  updatedSince: 'Updated since',
+  updatedBefore: 'Updated before',
+  programId: 'Program',
+} as const;
+export type ExportFilter = keyof typeof FILTERS;
+export const EXPORT_FILTERS = Object.keys(FILTERS) as readonly ExportFilter[];
+
+/** The form as it was typed. */
+export type TypedExport = Readonly<Record<'type' | 'format' | 'name' | ExportFilter, string>>;
+
+/** What the page of exports is made from. */
+export interface ExportsView {
+  readonly problems: readonly string[];
+  readonly exports: readonly ReturnType<typeof rowOf>[];
+  readonly heads: readonly HeadView[];
+  readonly form: ReturnType<typeof formOf>;
+  /** The address of the page. */
+  readonly here: string;
+}
+
+export const exportsContent = template<ExportsView & WithForms>(`
+{{> problems}}
+<form class="fields" method="post">{{> csrf}}
+<div class="field"><label for="type">Type</label><select id="type" name="type">{{#each form.types}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
+<div class="field"><label for="format">Format</label><select id="format" name="format">{{#each form.formats}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
+<div class="field"><label for="name">Name</label><input id="name" name="name" value="{{form.name}}" maxlength="255" placeholder="of the file"></div>
+{{#each form.filters}}<div class="field"><label for="{{name}}">{{label}}</label><input id="{{name}}" name="{{name}}" value="{{value}}" placeholder="{{placeholder}}"></div>
+{{/each}}<button name="action" value="ask">Export</button>
+</form>
+<div id="exports" data-live="{{here}}" data-every="2000">
+{{#if exports.length}}<div class="scroll" tabindex="0"><table>
+<thead>{{> heads}}</thead>
+<tbody>{{#each exports}}<tr><td>{{time createdAt}}</td><td>{{name}}</td><td>{{type}}</td><td>{{format}}</td><td>{{status}}</td><td>{{#each figures}}<div>{{name}}: <span class="id">{{amount value}}</span></div>{{/each}}</td><td>{{time expiresAt}}</td><td class="id">{{id}}</td><td>{{#if isPending}}<form method="post">{{> csrf}}<input type="hidden" name="export" value="{{id}}"><button class="quiet">Cancel</button></form>{{/if}}{{#if filePath}}<a href="{{filePath}}" download>Download</a>{{/if}}</td></tr>
+{{/each}}</tbody></table></div><p class="note">The newest ${EXPORTS_SHOWN_MAX}.</p>
+{{else}}<p class="empty">Nothing was exported yet. Choose a type above; the tenant exports by POST /export.</p>{{/if}}
+</div>`);
+
+export const NOTHING_TYPED: TypedExport = {
+  type: '',
+  format: '',
+  name: '',
+  createdSince: '',
+  createdBefore: '',
+  updatedSince: '',
+  updatedBefore: '',
+  programId: '',
+};
+
+const choices = (names: readonly string[], chosen: string) =>
+  names.map((name) => ({ name, isChosen: name === chosen }));
+
+const formOf = (typed: TypedExport) => ({
+  types: choices(EXPORT_TYPES, typed.type),
+  formats: choices(EXPORT_FORMATS, typed.format),
+  name: typed.name,
+  filters: EXPORT_FILTERS.map((name) => ({
+    name,
+    label: FILTERS[name],
+    value: typed[name],
+    placeholder: name === 'programId' ? 'all' : '2026-10-01',
+  })),
+});
+
+/**
+ * @param here the address of the page.
+ * @param pathOf the address of the page in another order.
+ */
+export function exportsView(
+  found: readonly ShownExport[],
+  { typed, problems }: { readonly typed: TypedExport; readonly problems: readonly string[] },
+  here: string,
+  order: { readonly asked: AskedOrder; readonly pathOf: (order: AskedOrder) => string },
+): ExportsView {
+  const { rows, heads } = inOrder(found, COLUMNS, order.asked, order.pathOf);
+  const exports = rows.map((one) => rowOf(one, here));
+  return { problems, exports, heads, form: formOf(typed), here: here + order.pathOf(order.asked) };
+}
+
+const rowOf = (one: ShownExport, here: string) => ({
+  ...one,
+  name: one.name ?? '',
+  isPending: one.status === 'PENDING',
+  filePath: one.status === 'COMPLETED' ? `${here}/${one.id}/file` : null,
+  createdAt: new Date(one.dateCreated).toISOString(),
+  expiresAt: new Date(one.dateExpires).toISOString(),
+  figures: Object.entries(one.stats ?? {}).map(([name, value]) => ({ name, value })),
+});

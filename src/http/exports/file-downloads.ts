@@ -1,0 +1,67 @@
+import { Readable } from 'node:stream';
+import type { KnownExport } from '../../domain/export/export.decider.js';
+import type { Scope } from '../../domain/scope.js';
+import type { Actor } from '../../event-log/envelope.js';
+import type { ExportDownloads } from '../../exports/export-downloads.js';
+import { statusOf } from '../../exports/shown-export.js';
+import type { ByteRange } from '../../exports/storage/stored-file.js';
+import { timeNow } from '../../foundation/world.js';
+import { ApiError } from '../edge/api-error.js';
+import type { DownloadPlaces } from './download-places.js';
+import type { DownloadRecords } from './download-records.js';
+
+/** Who downloads. */
+export interface Downloader {
+  readonly scope: Scope;
+  readonly actor: Actor;
+  /** Of the request. */
+  readonly id: string;
+  /** Ends the download. */
+  readonly departure: AbortSignal;
+}
+
+/** The file of a completed export. */
+export interface FileOfExport {
+  readonly exportId: string;
+  /** Names the stored file. */
+  readonly attempt: string;
+  readonly file: NonNullable<KnownExport['file']>;
+}
+
+/** Downloads of files, within their limits and on record. */
+export class FileDownloads {
+  constructor(
+    private readonly downloads: ExportDownloads,
+    private readonly places: DownloadPlaces,
+    private readonly records: DownloadRecords,
+  ) {}
+
+  /** @throws {ApiError} EXPORT_EXPIRED, EXPORT_NOT_READY. */
+  async fileOf(state: KnownExport): Promise<FileOfExport> {
+    const status = statusOf(state, timeNow());
+    if (status === 'EXPIRED') throw new ApiError('EXPORT_EXPIRED');
+    const { exportId, file } = state;
+    if (status !== 'COMPLETED' || file === null) throw new ApiError('EXPORT_NOT_READY');
+    const attempt = await this.downloads.find(exportId);
+    if (attempt === undefined) throw new ApiError('EXPORT_EXPIRED');
+    return { exportId, attempt, file };
+  }
+
+  /** @throws {ApiError} when as many as may be are downloaded. */
+  begin(
+    { scope, actor, id, departure }: Downloader,
+    { exportId, attempt, file }: FileOfExport,
+    part: ByteRange = { first: 0, last: file.bytes - 1 },
+  ): Readable {
+    const content = this.places.enter(scope.tenant, () =>
+      Readable.from(this.downloads.read(attempt, part), { objectMode: false }),
+    );
+    this.records.note({ scope, exportId, actor, requestId: id });
+    if (departure.aborted) content.destroy();
+    departure.addEventListener('abort', () => content.destroy());
+    return content;
+  }
+}
+
+export const contentTypeOf = ({ format }: Pick<KnownExport, 'format'>): string =>
+  format === 'CSV' ? 'text/csv; charset=utf-8' : 'application/zip';
