@@ -307,9 +307,10 @@ export class SimulatedService {
     const common = { tenants, connections, provider, streams, names, logger: SILENT };
     const { announceErasure: announce } = this.announcements(line);
     const forget = (gone: readonly SubjectId[]): void => this.forget(gone);
+    const record = recorderOf(commands, { hasRoomFor: () => Promise.resolve(true) });
     return {
       connections,
-      events: new PaymentEvents({ commands, connections, provider }),
+      events: new PaymentEvents({ record, connections, provider }),
       plans: new RewardPayments({ work, tenants, streams }),
       notes: new PaymentNotes(rows, names),
       pusher: new RewardPusher({ ...common, work, commands }),
@@ -317,7 +318,7 @@ export class SimulatedService {
         ...common,
         rows,
         presence: { id },
-        record: recorderOf(commands),
+        record,
         endWaitedKeys: () => endWaitedKeys({ rows, streams, keys, forget, announce }),
       }),
     };

@@ -3,7 +3,12 @@ import pLimit from 'p-limit';
 import { referralOf } from '../domain/account/former-referrals.js';
 import { decide as decideAudit } from '../domain/audit/audit.decider.js';
 import { decide as decideCustomer } from '../domain/customer/customer.decider.js';
-import { WAITS_MS, type CustomerState } from '../domain/customer/customer.state.js';
+import {
+  isFullAt,
+  isSeen,
+  WAITS_MS,
+  type CustomerState,
+} from '../domain/customer/customer.state.js';
 import { decide as decideExport } from '../domain/export/export.decider.js';
 import { sidesOf, type ModerationItem } from '../domain/moderation/moderation.decider.js';
 import { decide as decideOperation } from '../domain/operation/operation.decider.js';
@@ -27,6 +32,7 @@ import {
   PeriodCommandEnvelope,
   ProposalCommandEnvelope,
   ProviderEventEnvelope,
+  type RecordedEvent,
   RepeatErasureEnvelope,
   TenantCommandEnvelope,
   WebhookCommandEnvelope,
@@ -315,26 +321,32 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
     private readonly names: KeyedNames,
   ) {}
 
-  async execute({ meta, customer, eventId, event }: ProviderEventEnvelope): Promise<boolean> {
+  async execute({ meta, customer, eventId, event }: ProviderEventEnvelope): Promise<RecordedEvent> {
     const { names } = this;
+    const eventRef = names.providerEventRef(meta.scope, eventId);
+    let isFull = false;
     const stream =
       customer === null
         ? names.providerEventStream(meta.scope, eventId)
         : names.customerStream(meta.scope, customer);
-    const outcome = await this.streams.customers.handle(stream, meta, async (state) =>
-      decideCustomer(state, {
+    const outcome = await this.streams.customers.handle(stream, meta, async (state) => {
+      const at = timeNow();
+      isFull = isFullAt(state, at) && !isSeen(state, eventRef);
+      if (isFull) return { events: [] };
+      return decideCustomer(state, {
         ...event,
-        at: timeNow(),
-        eventRef: names.providerEventRef(meta.scope, eventId),
+        at,
+        eventRef,
         // Of what has no effect the hash of its id is enough.
         ids:
           event.fact.kind === 'IGNORED'
             ? { subject: newId(), value: null }
             : personal(await this.subjectOf(stream, state), event.ids),
-      }),
-    );
+      });
+    });
     if (outcome.kind !== 'accepted') throw new Error('an event of the provider was not recorded');
-    return outcome.events.length > 0;
+    if (isFull) return 'full';
+    return outcome.events.length > 0 ? 'recorded' : 'repeated';
   }
 
   /**

@@ -237,8 +237,11 @@ export class ThemeCommandEnvelope extends CommandOf<ThemeOutcome> {
   }
 }
 
+/** `full`: the customer has too many events of the day. */
+export type RecordedEvent = 'recorded' | 'repeated' | 'full';
+
 /** Records an event of a payment provider; answers whether it is new. */
-export class ProviderEventEnvelope extends CommandOf<boolean> {
+export class ProviderEventEnvelope extends CommandOf<RecordedEvent> {
   constructor(
     readonly meta: CommandMeta,
     /** The provider's id; null: it is about no customer, or about nothing that is kept. */

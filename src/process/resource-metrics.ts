@@ -285,6 +285,7 @@ const SEEN_EVENTS: readonly Received[] = [
   'not-signed',
   'no-event',
   'unavailable',
+  'full',
 ];
 const SEEN_PUSHES: readonly SeenPush[] = ['pushed', 'refused', 'waits', 'nothing', 'failed'];
 const SEEN_SYNCS: readonly SeenSync[] = [
@@ -310,7 +311,7 @@ function paymentsObserver(registry: Registry): PaymentsObserver {
   return {
     event: counted(
       'ledger_payment_events_total',
-      'Events of payment providers: recorded, ignored (recorded, without an effect), repeated, not-connected, not-signed, no-event, unavailable (the provider repeats it)',
+      'Events of payment providers: recorded, ignored (recorded, without an effect), repeated, not-connected, not-signed, no-event, unavailable, full (no room for customers that no account has; the provider repeats both)',
       SEEN_EVENTS,
     ),
     push: counted(

@@ -2,8 +2,14 @@ import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { PushQueries } from '../../projections/rewards/queries.js';
 import type { Core } from '../core/core.js';
 import { DailySyncs, type SeenSync } from '../payments/incoming/daily-syncs.js';
-import { PaymentEvents, recorderOf, type Received } from '../payments/incoming/payment-events.js';
+import {
+  PaymentEvents,
+  recorderOf,
+  type Received,
+  type RecordProviderEvent,
+} from '../payments/incoming/payment-events.js';
 import { providerRows } from '../payments/incoming/payment-rows.js';
+import { waitingEventsOf } from '../payments/incoming/waiting-events.js';
 import { endWaitedKeys } from '../payments/incoming/waited-keys.js';
 import { PostgresPaymentWork } from '../payments/outgoing/payment-work.js';
 import type { RewardPayments } from '../payments/outgoing/reward-payments.js';
@@ -21,6 +27,7 @@ import type { Stores } from './start-stores.js';
 /** The provider, and what receives its events. */
 export interface Payments {
   readonly events: PaymentEvents;
+  readonly record: RecordProviderEvent;
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<PaymentProvider>;
 }
@@ -45,13 +52,14 @@ export function startPayments(
   };
   const provider = (): Promise<PaymentProvider> => (opened ??= open());
   const { commands, payments: connections } = core;
+  const record = recorderOf(commands, waitingEventsOf(core));
   const events = new PaymentEvents({
-    commands,
+    record,
     connections,
     provider,
     onAnswer: (received) => observe.event(received),
   });
-  return { part: { events, provider }, undo: async () => (await opened)?.close() };
+  return { part: { events, record, provider }, undo: async () => (await opened)?.close() };
 }
 
 export interface PaymentsWork {
@@ -63,7 +71,7 @@ export interface PaymentsWork {
 
 export function makePaymentsWork(
   { core, background: pool, presence }: Stores,
-  { provider }: Payments,
+  { record, provider }: Payments,
   observe: PaymentsObserver,
   { logger }: Pick<ServiceOptions, 'logger'>,
 ): PaymentsWork {
@@ -78,7 +86,7 @@ export function makePaymentsWork(
     provider,
     presence,
     logger,
-    record: recorderOf(core.commands),
+    record,
     onEnd: (end) => observe.sync(end),
     endWaitedKeys: () =>
       endWaitedKeys({

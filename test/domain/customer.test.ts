@@ -5,6 +5,7 @@ import { decide } from '../../src/domain/customer/customer.decider.js';
 import {
   evolve,
   initialState,
+  isFullAt,
   pictureOf,
   WAITS_MS,
   type CustomerState,
@@ -86,6 +87,40 @@ it('in one second the end of the subscription counts most, then a payment, then 
     expect(picture(...told)).toMatchObject({ status: 'CANCELLED', firstPaid: { amountPaid: 10 } });
 });
 
+describe('an event of more than a day ahead of its recording', () => {
+  const DAY = 24 * 3_600_000;
+  const NOON = Math.ceil(LINKED_AT / DAY) * DAY + DAY / 2;
+  const ahead = (name: string, created: number, fact: ProviderFact) =>
+    told(name, created, fact, { at: NOON });
+
+  it('counts until the end of the day of its recording', () => {
+    const far = ahead('a', NOON + 10_000 * DAY, invoice(10));
+    const newer = (at: number) => told('b', at, { kind: 'CANCELLED' }, { at });
+    expect(picture(far, newer(NOON + DAY / 4)).status).toBe('PAID');
+    expect(picture(far, newer(NOON + DAY)).status).toBe('CANCELLED');
+    expect(picture(newer(NOON + DAY), far)).toMatchObject({
+      status: 'CANCELLED',
+      firstPaid: { created: NOON + 10_000 * DAY },
+    });
+  });
+
+  it('is ordered by the time of the provider among those of its day', () => {
+    const [trial, paid, ended] = [
+      ahead('c', NOON + 30 * DAY, { kind: 'TRIAL' }),
+      ahead('b', NOON + 60 * DAY, invoice(10)),
+      ahead('a', NOON + 90 * DAY, { kind: 'CANCELLED' }),
+    ];
+    expect(picture(ended, paid, trial).status).toBe('CANCELLED');
+    expect(picture(paid, trial).status).toBe('PAID');
+  });
+
+  it('that is at most a day ahead keeps its time', () => {
+    const paid = ahead('a', NOON + DAY, invoice(10));
+    const ended = told('b', NOON + DAY - 1, { kind: 'CANCELLED' }, { at: NOON + DAY });
+    expect(picture(paid, ended).status).toBe('PAID');
+  });
+});
+
 it('an invoice of nothing is a trial, unless one was paid', () => {
   expect(picture(told('a', 1, invoice(0)))).toMatchObject({ status: 'TRIAL', firstPaid: null });
   expect(picture(told('b', 2, invoice(0)), told('a', 1, invoice(5))).status).toBe('PAID');
@@ -147,6 +182,39 @@ it('the picture does not depend on order and repetition', () => {
     }),
     { numRuns: runs(100) },
   );
+});
+
+describe('what is remembered of repetitions', () => {
+  const DAY = 24 * 3_600_000;
+  const MIDNIGHT = Math.ceil(LINKED_AT / DAY) * DAY;
+  const onDay = (day: number, count: number, from = after()): CustomerState => {
+    const at = MIDNIGHT + day * DAY;
+    const events = Array.from({ length: count }, (_, n) =>
+      told(`${day} ${n}`, at, { kind: 'IGNORED', because: 'STATUS' }, { at }),
+    );
+    return events.reduce(evolve, from);
+  };
+  const sizeOf = ({ seen }: CustomerState): number =>
+    [...seen.values()].reduce((sum, refs) => sum + refs.size, 0);
+
+  it('is bounded: the oldest days are left out, and what is recorded again changes nothing', () => {
+    let state = evolve(after(), told('first', MIDNIGHT, invoice(10), { at: MIDNIGHT }));
+    for (let day = 0; day < 9; day += 1) state = onDay(day, 2_500, state);
+    expect(sizeOf(state)).toBeLessThanOrEqual(16_384);
+    const before = pictureOf(state, MIDNIGHT);
+    const again = told('first', MIDNIGHT, invoice(10), { at: MIDNIGHT + 9 * DAY });
+    expect(pictureOf(evolve(state, again), MIDNIGHT)).toEqual(before);
+  });
+
+  it('of a day are 10 000 at most: the next one is not recorded before midnight', () => {
+    const state = onDay(0, 9_999);
+    expect(isFullAt(state, MIDNIGHT)).toBe(false);
+    const full = evolve(state, told('last', 0, invoice(1), { at: MIDNIGHT }));
+    expect([isFullAt(full, MIDNIGHT + DAY - 1), isFullAt(full, MIDNIGHT + DAY)]).toEqual([
+      true,
+      false,
+    ]);
+  });
 });
 
 describe('a customer with very many events', () => {

@@ -114,8 +114,8 @@ const RECEIVED = { status: 200, body: { received: true } };
 async function user(word: string, over: Json = {}): Promise<string> {
   const id = personal(word);
   const path = `/open/account/${id}/user/${id}`;
-  const { status } = await tenant.live.put(path, { id, accountId: id, ...over });
-  expect(status).toBe(200);
+  const answer = await tenant.live.put(path, { id, accountId: id, ...over });
+  expect(answer).toMatchObject({ status: 200, body: { id } });
   return id;
 }
 
@@ -277,6 +277,26 @@ describe('a first paid invoice', () => {
     });
     await reacted();
     expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  });
+});
+
+describe('an event of the far future', () => {
+  const accountOf = async (bob: string): Promise<unknown> => {
+    const { core } = service.service;
+    const scope = { tenant: tenant.alias, mode: 'live' } as const;
+    const stream = core.names.accountStream(scope, core.names.accountRef(scope, bob));
+    const { state } = await core.streams.accounts.load(stream);
+    return state.status === 'open' ? state.subscription?.status : undefined;
+  };
+
+  it.each([now() + 1_000 * 24 * 3_600, Number.MAX_SAFE_INTEGER])('created at %d', async (far) => {
+    const customer = `cus_far_${far}`;
+    const { bob } = await referred({ paymentProviderId: customer });
+    const invoice = { id: 'in_far', customer, amount_paid: 1, currency: 'usd' };
+    expect(await post(event('invoice.paid', invoice, far))).toEqual(RECEIVED);
+    await reacted();
+    expect(await accountOf(bob)).toBe('PAID');
+    expect((await referralOf(bob))['dateReferralPaid']).toBeGreaterThan(0);
   });
 });
 
@@ -464,6 +484,21 @@ describe('the ids of a customer', () => {
     expect(await end()).toBe(1);
     expect(await isThere(late)).toBe(true);
     expect(await end()).toBe(0);
+  });
+
+  it('have one key, whatever comes between, which ends with the account', async () => {
+    const { bob } = await referred({ paymentProviderId: 'cus_onekey' });
+    await post(paid('cus_onekey'));
+    await post(
+      event('customer.subscription.updated', { customer: 'cus_onekey', status: 'active' }),
+    );
+    await post(paid('cus_onekey', { id: 'in_second' }));
+    await reacted();
+    const [first = '', , second = ''] = await keysOf('cus_onekey');
+    expect(second).toBe(first);
+    expect(await isThere(first)).toBe(true);
+    expect((await tenant.live.call('DELETE', `/open/account/${bob}`)).status).toBe(204);
+    expect(await isThere(first)).toBe(false);
   });
 
   it('are not kept of an event without an effect', async () => {

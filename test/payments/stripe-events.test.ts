@@ -93,6 +93,18 @@ it.each([
   });
 });
 
+it('of a paid invoice the first twenty payments are kept', () => {
+  const all = Array.from({ length: 3_000 }, (_, n) => `pi_${n}`);
+  const data = all.map((id) => ({ payment: { payment_intent: id } }));
+  expect(paid({ payments: { data } })?.payments).toEqual(all.slice(0, 20));
+});
+
+it('a time that no date can have is the last one', () => {
+  const far = { ...event('any', {}), created: Number.MAX_SAFE_INTEGER };
+  expect(eventOf(far)?.created).toBe(8.64e15);
+  expect(eventOf({ ...far, created: -Number.MAX_SAFE_INTEGER })?.created).toBe(0);
+});
+
 it('what is about nobody, or of an unknown type, is ignored', () => {
   const fact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
   expect(paid({ customer: null })).toMatchObject({ ...IGNORED, fact });

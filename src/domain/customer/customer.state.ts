@@ -91,17 +91,30 @@ export function evolve(state: CustomerState, event: CustomerEvent): CustomerStat
   return {
     seen: withSeen(state.seen, dayOf(at), eventRef),
     ...withFact(state, known),
-    ...(ids.value === null
-      ? { subject: null, subjectSince: at }
-      : {
-          subject: ids.subject,
-          subjectSince: state.subject === ids.subject ? state.subjectSince : at,
-        }),
+    ...keyAfter(state, event),
   };
+}
+
+/** Of an event without an effect no ids are kept: it has no key. */
+function keyAfter(
+  { subject, subjectSince }: CustomerState,
+  { at, fact, ids }: CustomerEvent,
+): Pick<CustomerState, 'subject' | 'subjectSince'> {
+  if (fact.kind === 'IGNORED') return { subject, subjectSince };
+  if (ids.value === null) return { subject: null, subjectSince: at };
+  return { subject: ids.subject, subjectSince: subject === ids.subject ? subjectSince : at };
 }
 
 const DAY_MS = 24 * 3_600_000;
 const SEEN_DAYS = 60;
+/** Whole days are left out beyond: what is recorded again changes no picture. */
+const SEEN_MAX = 16_384;
+/** A customer has some dozens; more are a fault, and would fill the memory of all. */
+const SEEN_OF_DAY_MAX = 10_000;
+
+/** Whether no more events of the customer are to be recorded on this day (UTC). */
+export const isFullAt = ({ seen }: CustomerState, at: number): boolean =>
+  (seen.get(dayOf(at))?.size ?? 0) >= SEEN_OF_DAY_MAX;
 
 const dayOf = (at: number): number => Math.floor(at / DAY_MS);
 
@@ -111,8 +124,16 @@ function withSeen(
   eventRef: string,
 ): CustomerState['seen'] {
   const today = seen.get(day);
-  if (today !== undefined) return seen.set(day, today.add(eventRef));
-  return seen.filter((_, known) => known >= day - SEEN_DAYS).set(day, Set([eventRef]));
+  const known = today === undefined ? seen.filter((_, one) => one >= day - SEEN_DAYS) : seen;
+  return withinSeen(known.set(day, (today ?? Set()).add(eventRef)), day);
+}
+
+/** Without the oldest days where there are too many. */
+function withinSeen(seen: CustomerState['seen'], day: number): CustomerState['seen'] {
+  const size = seen.reduce((sum, refs) => sum + refs.size, 0);
+  const oldest = seen.keySeq().min();
+  if (size <= SEEN_MAX || oldest === undefined || oldest === day) return seen;
+  return withinSeen(seen.delete(oldest), day);
 }
 
 function withFact(
@@ -195,13 +216,24 @@ export function pictureOf({ facts }: CustomerState, linkedAt: number): CustomerP
   };
 }
 
+/** How far the provider's clock may be ahead of the recording. */
+const AHEAD_MS = DAY_MS;
+
+/**
+ * The provider's time. One that is too far ahead counts as the end of the day of its recording
+ * (UTC), so that it is not the newest for ever.
+ */
+const timeOf = ({ created, at }: KnownFact): number =>
+  created <= at + AHEAD_MS ? created : (dayOf(at) + 1) * DAY_MS;
+
 /**
  * A provider's times are seconds. In the same second a payment comes after the trial, since it ends
  * it, and the end of a subscription after its last invoice: nothing is paid after the end. The last
  * resort is arbitrary, and the same for every order of arrival.
  */
 function byTime(a: KnownFact, b: KnownFact): number {
-  const difference = a.created - b.created || rankOf(a.fact) - rankOf(b.fact);
+  const time = timeOf(a) - timeOf(b) || a.created - b.created;
+  const difference = time || rankOf(a.fact) - rankOf(b.fact);
   return difference || (a.eventRef < b.eventRef ? -1 : 1);
 }
 

@@ -11,6 +11,8 @@ import { Fails } from '../shapes/openapi.js';
 import { ReceivedResponse, receivedJson } from './payment-events.response.js';
 
 const SIGNATURE = 'stripe-signature';
+/** The provider repeats it for some days. */
+const FULL_S = 3_600;
 
 /** Events of payment providers: no credentials, a signature over the bytes. */
 @ApiTags('Integrations')
@@ -48,6 +50,8 @@ export class PaymentEventsController {
         );
       case 'unavailable':
         throw unavailable();
+      case 'full':
+        throw unavailable(FULL_S);
       case 'not-signed':
         // Good calls always pass: an address of the provider brings the events of many tenants.
         throw (

@@ -1,20 +1,25 @@
-import { ProviderEventEnvelope, type Commands } from '../../command-handling/commands.js';
+import {
+  ProviderEventEnvelope,
+  type Commands,
+  type RecordedEvent,
+} from '../../command-handling/commands.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { newId, timeNow } from '../../foundation/world.js';
 import type { PaymentConnections } from '../payment-connections.js';
 import { ProviderFailure, type PaymentProvider, type ProviderEvent } from '../payment-provider.js';
+import type { WaitingEvents } from './waiting-events.js';
 
 /**
  * What came of an incoming event. `ignored`: recorded, without an effect. `repeated`: it was
- * recorded before.
+ * recorded before. `full`: there is no room for it now.
  */
 export type Received =
-  'recorded' | 'ignored' | 'repeated' | 'not-connected' | 'not-signed' | 'no-event' | 'unavailable';
+  RecordedEvent | 'ignored' | 'not-connected' | 'not-signed' | 'no-event' | 'unavailable';
 
 interface PaymentEventsParts {
-  readonly commands: Commands;
+  readonly record: RecordProviderEvent;
   readonly connections: PaymentConnections;
   /** Loaded when it is first needed. */
   readonly provider: () => Promise<PaymentProvider>;
@@ -53,8 +58,8 @@ export class PaymentEvents {
     const whole = await this.withInvoice(tenant, signedBy.mode, event);
     if (whole === undefined) return 'unavailable';
     const scope = { tenant: tenant.alias, mode: signedBy.mode };
-    if (!(await recorderOf(this.parts.commands)(scope, whole))) return 'repeated';
-    return whole.fact.kind === 'IGNORED' ? 'ignored' : 'recorded';
+    const recorded = await this.parts.record(scope, whole);
+    return recorded === 'recorded' && whole.fact.kind === 'IGNORED' ? 'ignored' : recorded;
   }
 
   /** For metrics. */
@@ -88,12 +93,14 @@ export class PaymentEvents {
   }
 }
 
-/** Records an event durably. @returns whether it is new. */
-export type RecordProviderEvent = (scope: Scope, event: ProviderEvent) => Promise<boolean>;
+/** Records an event durably, once. */
+export type RecordProviderEvent = (scope: Scope, event: ProviderEvent) => Promise<RecordedEvent>;
 
 export const recorderOf =
-  (commands: Commands): RecordProviderEvent =>
-  (scope, { id, type, created, customer, invoice, payments, fact }) => {
+  (commands: Commands, waiting: Pick<WaitingEvents, 'hasRoomFor'>): RecordProviderEvent =>
+  async (scope, event) => {
+    if (!(await waiting.hasRoomFor(scope, event))) return 'full';
+    const { id, type, created, customer, invoice, payments, fact } = event;
     const meta = {
       scope,
       commandId: newId(),

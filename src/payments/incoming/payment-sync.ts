@@ -68,7 +68,7 @@ export async function syncPage(
     if (event.fact.kind === 'IGNORED' || event.customer === null) continue;
     const { state } = await streams.customers.load(names.customerStream(scope, event.customer));
     if (isSeen(state, names.providerEventRef(scope, event.id)) || isTold(state, event)) continue;
-    if (await record(scope, await withInvoice(event, calls))) applied += 1;
+    if ((await record(scope, await withInvoice(event, calls))) === 'recorded') applied += 1;
   }
   return { invoices, applied, next };
 }

@@ -33,8 +33,13 @@ export function eventOf(parsed: unknown): ProviderEvent | undefined {
   const isKept = kept.fact.kind !== 'IGNORED';
   // Without a customer there is nobody to apply it to.
   const known = isKept && kept.customer === null ? ignored('NO_CUSTOMER') : kept;
-  return { id, type, created: created * 1_000, ...known };
+  return { id, type, created: timeOf(created), ...known };
 }
+
+/** The last time that a date can have, in epoch milliseconds. */
+const TIME_MAX = 8.64e15;
+
+const timeOf = (seconds: number): number => Math.min(Math.max(0, seconds) * 1_000, TIME_MAX);
 
 const ignored = (because: IgnoredBecause): ReturnType<Reading> => ({
   customer: null,
@@ -49,6 +54,9 @@ const about = (object: unknown, fact: ProviderFact): ReturnType<Reading> => ({
   payments: [],
   fact,
 });
+
+/** Of one invoice: the provider lists ten in an event. A refund finds it by its own id, too. */
+const PAYMENTS_MAX = 20;
 
 function paidInvoice(invoice: unknown): ReturnType<Reading> {
   const amountPaid = numberIn(invoice, 'amount_paid');
@@ -67,7 +75,7 @@ function paidInvoice(invoice: unknown): ReturnType<Reading> {
       interval: intervalOf(listIn(invoice, 'lines')),
     }),
     invoice: textIn(invoice, 'id'),
-    payments: [...inList, ...direct].filter((id) => id !== null),
+    payments: [...direct, ...inList].filter((id) => id !== null).slice(0, PAYMENTS_MAX),
   };
 }
 
@@ -101,7 +109,7 @@ function* factAt(
   const id = textIn(object, 'id');
   const created = time ?? numberIn(object, 'created');
   if (id === null || created === null) return;
-  yield { id: `sync ${id} ${kept.fact.kind} ${created}`, type, created: created * 1_000, ...kept };
+  yield { id: `sync ${id} ${kept.fact.kind} ${created}`, type, created: timeOf(created), ...kept };
 }
 
 /** Whether a subscription of this status bills nothing more. */
