@@ -251,8 +251,9 @@ test('128 providers that never answer leave a tenant of many accounts its places
     await accountsOf('z', 40);
     const before = sum();
     await until(() => count('z') === 40);
-    // In turn with all of them, two of its accounts would come with some 250 of theirs.
-    expect(sum() - before).toBeLessThan(400);
+    // In turn with all of them, two of its accounts would come with some 250 of theirs: 5 000. Some
+    // 200 of those that begin in 30 s are left; a busy machine has 700, since it pays more slowly.
+    expect(sum() - before).toBeLessThan(1_500);
     await pusher.stop();
   } finally {
     leave();
