@@ -83,6 +83,41 @@ it('a picture that the account matches changes nothing', () => {
     .then();
 });
 
+it('a later invoice changes the subscription, and the currency if it is another one', () => {
+  const newest = { ...INVOICE, created: NOW, amountPaid: 2999, interval: null };
+  const paid = [accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION)];
+  given(...paid)
+    .when(apply({ ...PAID, newestPaid: newest }))
+    .then(subscriptionChanged({ status: 'PAID', value: 29.99 }, NOW));
+  given(...paid)
+    .when(apply({ ...PAID, newestPaid: { ...newest, currency: 'USD' } }))
+    .then(
+      { type: 'CurrencyChanged', at: NOW, currency: 'USD' },
+      subscriptionChanged({ status: 'PAID', value: 29.99 }, NOW),
+    );
+});
+
+it('a trial, and the end of a customer who never paid, are the subscription alone', () => {
+  for (const status of ['TRIAL', 'CANCELLED'] as const)
+    given(accountOpened(ACME), subscriptionChanged({ status: 'FREE' }))
+      .when(apply({ ...NOTHING, status }))
+      .then(subscriptionChanged({ status }, NOW));
+  given(accountOpened(ACME), subscriptionChanged({ status: 'FREE' }))
+    .when(apply(NOTHING))
+    .then();
+});
+
+it('a customer that has paid and is on trial again keeps what it converted', () => {
+  given(accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION))
+    .when(apply({ ...PAID, status: 'TRIAL' }))
+    .then(subscriptionChanged({ status: 'TRIAL' }, NOW));
+});
+
+it('an account that is not there follows nobody', () => {
+  given().when(apply(PAID)).then();
+  given().when({ type: 'CancelRefundedRewards', referralId: 'referral', now: NOW }).then();
+});
+
 it('a paid invoice converts, though the customer has ended since', () => {
   given(...REFERRED)
     .when(apply({ ...PAID, status: 'CANCELLED' }, annStands()))

@@ -252,3 +252,54 @@ describe('a customer with very many events', () => {
     expect(pictureOf(state, late)).toEqual(pictureOf(whole, late));
   });
 });
+
+describe('a picture', () => {
+  const paid = (name: string, created: number, amount: number, over = {}) =>
+    told(name, created, invoice(amount), over);
+
+  it('has the first and the newest invoice with an amount', () => {
+    expect(picture()).toEqual({
+      firstPaid: null,
+      newestPaid: null,
+      status: null,
+      refundedAt: null,
+      isGone: false,
+    });
+    expect(
+      picture(paid('a', 1, 0), paid('b', 2, 5), paid('c', 3, 7), paid('d', 4, 0)),
+    ).toMatchObject({
+      firstPaid: { created: 2, amountPaid: 5 },
+      newestPaid: { created: 3, amountPaid: 7 },
+      status: 'PAID',
+    });
+  });
+
+  it('is of a customer that is gone once one event says so', () => {
+    const gone = told('g', 9, { kind: 'CUSTOMER_DELETED' });
+    expect(picture(paid('a', 1, 5)).isGone).toBe(false);
+    expect(picture(paid('a', 1, 5), gone).isGone).toBe(true);
+  });
+
+  it.each([
+    ['of the invoice', ids('in_1'), ids('in_1'), 100, 100, true],
+    ['of one of its payments', ids(null, 'pi_1', 'ch_1'), ids(null, 'ch_1'), 100, 100, true],
+    ['of another invoice', ids('in_1'), ids('in_2'), 100, 100, false],
+    ['of nothing that is named', ids(null), ids(null), 100, 100, false],
+    ['of a part', ids('in_1'), ids('in_1'), 100, 99, false],
+    ['of a smaller payment', ids('in_1'), ids('in_1'), 60, 60, false],
+  ])('has a refund of all of the first invoice: %s', (_name, ...rest) => {
+    const [ofInvoice, ofRefund, amount, refunded, isRefunded] = rest;
+    const facts = [paid('a', 1, 100, ofInvoice), told('r', 5, refund(amount, refunded), ofRefund)];
+    expect(picture(...facts).refundedAt).toBe(isRefunded ? 5 : null);
+  });
+
+  it('has no refund when the ids of either are erased, or nothing was paid', () => {
+    const erased = { ids: { subject: 'customer', value: null } };
+    const refunded = told('r', 5, refund(100), ids('in_1'));
+    expect(picture(paid('a', 1, 100, erased), refunded).refundedAt).toBeNull();
+    expect(
+      picture(paid('a', 1, 100, ids('in_1')), told('r', 5, refund(100), erased)).refundedAt,
+    ).toBeNull();
+    expect(picture(refunded).refundedAt).toBeNull();
+  });
+});

@@ -40,6 +40,29 @@ describe('a new user', () => {
     given().when(upsert('bob')).refused('ACCOUNT_NOT_FOUND');
   });
 
+  it('opens its account where it may, on trial', () => {
+    const openAccount = { accountId: 'acme', newAccount: ACME.accountRef };
+    given()
+      .when(upsert('bob', {}, { openAccount }))
+      .then(
+        accountOpened(ACME, { at: NOW }),
+        { type: 'SubscriptionChanged', at: NOW, subscription: { status: 'TRIAL' } },
+        userIdentified(ACME, 'bob', EMPTY, NOW),
+      );
+    given(here)
+      .when(upsert('bob', {}, { openAccount }))
+      .then(userIdentified(ACME, 'bob', EMPTY, NOW));
+  });
+
+  it('that must be new is refused when it is there', () => {
+    given(here)
+      .when(upsert('bob', {}, { mustBeNew: true }))
+      .then(userIdentified(ACME, 'bob', EMPTY, NOW));
+    given(here, userIdentified(ACME, 'bob'))
+      .when(upsert('bob', {}, { mustBeNew: true }))
+      .refused('USER_EXISTS');
+  });
+
   it('starts with nothing but the id, referable', () => {
     given(here)
       .when(upsert('bob'))

@@ -1,9 +1,12 @@
-import type { Program } from '../../src/domain/program.js';
-import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
+import { Map } from 'immutable';
+import { REFERRED_RULE, REFERRER_RULE, type Program } from '../../src/domain/program.js';
+import { nameEventRules, rulesAfter } from '../../src/domain/tenant/event-rules.js';
 import {
   DEFAULT_PROGRAM,
   programOf,
   programsOf,
+  tankCodesOf,
+  tankCodesOfToday,
   toProgram,
 } from '../../src/domain/tenant/program-document.js';
 import {
@@ -54,6 +57,109 @@ it('the default program pays ten percent at the start and a thousand cents at co
     refundDays: null,
     automaticRedemption: [],
   });
+});
+
+it('limits, conditions and values have what the document says, and null for the rest', () => {
+  const reward = { type: 'CREDIT', unit: 'POINTS', assignedCredit: 5 } as const;
+  const { eventRewards, referrerReward } = parse({
+    id: 'default',
+    referrerReward: { ...reward, limit: { total: 3 } },
+    eventRewards: [
+      { key: 'buy', to: 'USER', reward: { ...reward, limit: { perDay: 2 } } },
+      {
+        key: 'visit',
+        to: 'REFERRER',
+        firstTimeOnly: true,
+        minimum: { field: 'pages', value: 4 },
+        reward: { type: 'FUELTANK', amount: 7 },
+      },
+    ],
+  });
+  expect(referrerReward?.limit).toStrictEqual({ total: 3, perDay: null });
+  expect(eventRewards).toMatchObject([
+    {
+      key: 'buy',
+      to: 'USER',
+      firstTimeOnly: false,
+      minimum: null,
+      terms: { value: { unit: 'POINTS' }, limit: { total: null, perDay: 2 } },
+    },
+    {
+      key: 'visit',
+      to: 'REFERRER',
+      firstTimeOnly: true,
+      minimum: { field: 'pages', value: 4 },
+      terms: { value: { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 7, unit: null } },
+    },
+  ]);
+});
+
+describe('the codes of a tank', () => {
+  const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5 } as const;
+  const promised = { ...tank, unit: null };
+  const tenantWith = (reward: object): OpenTenant => {
+    const document: ProgramDocument = { id: 'default', referrerReward: reward };
+    const events: readonly TenantEvent[] = [
+      { type: 'TenantCreated', at: 1, alias: 'a', programType: 'API_ONLY', openEndpoints: true },
+      { type: 'ProgramApplied', at: 1, version: 2, isDefault: true, document, eventRules: [] },
+    ];
+    return events.reduce(evolve, initialState) as OpenTenant;
+  };
+  const today = (reward: object, value = promised, programId = 'default') =>
+    tankCodesOfToday(tenantWith(reward), { programId, rule: REFERRER_RULE, value });
+
+  it('are those of today as long as their value is the same', () => {
+    expect(today({ ...tank, fuelTankCodes: ['a', 'b'] })).toEqual(['a', 'b']);
+    expect(today(tank)).toEqual([]);
+    for (const other of [
+      { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5 },
+      { ...tank, fuelTankType: 'DISCOUNT' },
+      { ...tank, amount: 6 },
+      { ...tank, unit: 'LITRES' },
+    ])
+      expect(today({ ...other, fuelTankCodes: ['a'] })).toBeUndefined();
+    expect(today({ ...tank, fuelTankCodes: ['a'] }, promised, 'another')).toBeUndefined();
+  });
+
+  it('of a version are those of its rule', () => {
+    const document: ProgramDocument = {
+      id: 'default',
+      referrerReward: { ...tank, fuelTankCodes: ['a'] },
+      referredReward: { ...tank, fuelTankCodes: ['b'] },
+      eventRewards: [{ key: 'buy', to: 'USER', reward: { ...tank, fuelTankCodes: ['c'] } }],
+    };
+    const version = { document, eventRules: nameEventRules(document, undefined) };
+    const [ofEvent = ''] = version.eventRules;
+    expect(
+      [REFERRER_RULE, REFERRED_RULE, ofEvent, 'another'].map((rule) => tankCodesOf(version, rule)),
+    ).toEqual([['a'], ['b'], ['c'], []]);
+  });
+});
+
+it('a rule keeps its name when members of its reward change places, and codes are refilled', () => {
+  const rules = (reward: object): ProgramDocument => ({
+    id: 'default',
+    eventRewards: [
+      { key: 'buy', to: 'USER', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1 } },
+      { key: 'buy', to: 'USER', firstTimeOnly: true, reward },
+    ],
+  });
+  const before = rules({ type: 'FUELTANK', amount: 5, name: 'n', fuelTankCodes: ['a'] });
+  const eventRules = nameEventRules(before, undefined);
+  expect(new Set(eventRules).size).toBe(2);
+  const knownRules = rulesAfter(Map(), before, eventRules);
+  const { eventRewards: [first, second] = [], ...after } = rules({
+    fuelTankCodes: ['b'],
+    name: 'n',
+    amount: 5,
+    type: 'FUELTANK',
+  }) as { id: string; eventRewards?: readonly object[] };
+  // In the other order, the second one for every time now: its reward tells which one it is.
+  const swapped = { ...after, eventRewards: [{ ...second, firstTimeOnly: false }, first] };
+  expect(nameEventRules(swapped as ProgramDocument, { eventRules, knownRules })).toEqual([
+    eventRules[1],
+    eventRules[0],
+  ]);
 });
 
 it('what the payment provider pays is not redeemed automatically', () => {

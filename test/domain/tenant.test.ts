@@ -9,6 +9,7 @@ import {
   type TenantState,
 } from '../../src/domain/tenant/tenant.decider.js';
 import { personal } from '../../src/domain/personal.js';
+import { DEFAULT_OPEN_RULES, type OpenRules } from '../../src/domain/tenant/open-rules.js';
 import { NOW } from './support/account-scenario.js';
 
 const key = (keyId: string, mode: 'live' | 'test' = 'live'): ApiKey => ({
@@ -85,6 +86,183 @@ it('a tenant changes its kind of program, recording only changes', () => {
   given(...created)
     .when({ type: 'ChangeProgramType', programType: 'API_ONLY', now: NOW })
     .toStrictEqual({ events: [] });
+});
+
+describe('rules of open endpoints', () => {
+  const change = (changes: Partial<OpenRules>): TenantCommand => ({
+    type: 'ChangeOpenRules',
+    changes,
+    now: NOW,
+  });
+  const changed = (rules: OpenRules): TenantEvent => ({ type: 'OpenRulesChanged', at: NOW, rules });
+
+  it('change member by member, limits are merged', () => {
+    const first = changed({
+      ...DEFAULT_OPEN_RULES,
+      tokensMustExpire: true,
+      rateLimits: { code: 5 },
+    });
+    given(...created)
+      .when(change({ tokensMustExpire: true, rateLimits: { code: 5 } }))
+      .toStrictEqual({ events: [first] });
+    given(...created, first)
+      .when(change({ allowedOrigins: ['https://a.example'], rateLimits: { 'apply-code': 7 } }))
+      .toStrictEqual({
+        events: [
+          changed({
+            tokensMustExpire: true,
+            allowedOrigins: ['https://a.example'],
+            rateLimits: { code: 5, 'apply-code': 7 },
+          }),
+        ],
+      });
+  });
+
+  it('record only changes: full public users are the default', () => {
+    for (const changes of [{}, { tokensMustExpire: false }, { publicUser: 'full' as const }])
+      given(...created)
+        .when(change(changes))
+        .toStrictEqual({ events: [] });
+    const minimal = changed({ ...DEFAULT_OPEN_RULES, publicUser: 'minimal' });
+    given(...created)
+      .when(change({ publicUser: 'minimal' }))
+      .toStrictEqual({ events: [minimal] });
+    given(...created, minimal)
+      .when(change({ tokensMustExpire: false }))
+      .toStrictEqual({ events: [] });
+    given(...created, minimal)
+      .when(change({ publicUser: 'full' }))
+      .toStrictEqual({ events: [changed(DEFAULT_OPEN_RULES)] });
+  });
+});
+
+it('a tenant’s settings of mails, endpoints and provider are those of its events', () => {
+  const events: readonly TenantEvent[] = [
+    ...created,
+    { type: 'OpenEndpointsSwitched', at: 2, openEndpoints: true },
+    { type: 'ProgramTypeChanged', at: 2, programType: 'PAYMENT_PROVIDER' },
+    { type: 'MailSettingsChanged', at: 3, types: ['WELCOME'], testTo: null },
+    { type: 'MailSettingsChanged', at: 4, types: ['REWARD_EARNED', 'WELCOME'], testTo: null },
+  ];
+  expect(given(...events).state).toMatchObject({
+    openEndpoints: true,
+    programType: 'PAYMENT_PROVIDER',
+    mails: { types: { WELCOME: 3, REWARD_EARNED: 4 }, testTo: null },
+  });
+  const settings = { type: 'ChangeMailSettings', now: NOW } as const;
+  given(...events)
+    .when({ ...settings, types: ['WELCOME', 'REWARD_EARNED', 'WELCOME'] })
+    .toStrictEqual({ events: [] });
+  given(...events)
+    .when(settings)
+    .toStrictEqual({ events: [] });
+  given(...events)
+    .when({ ...settings, types: [] })
+    .toStrictEqual({ events: [{ type: 'MailSettingsChanged', at: NOW, types: [], testTo: null }] });
+  const testTo = { sealed: 'sealed', digest: 'digest' };
+  given(...events)
+    .when({ ...settings, testTo })
+    .toStrictEqual({
+      events: [
+        { type: 'MailSettingsChanged', at: NOW, types: ['REWARD_EARNED', 'WELCOME'], testTo },
+      ],
+    });
+});
+
+describe('a tenant decides, and folds, on', () => {
+  const of = { mode: 'live', endpointId: 'hook' } as const;
+  const subscribed: TenantEvent = {
+    type: 'WebhookSubscribed',
+    at: 2,
+    ...of,
+    sealed: 'url',
+    digest: 'digest',
+  };
+  const issued: TenantEvent = {
+    type: 'WebhookSecretIssued',
+    at: 2,
+    ...of,
+    secretId: 's1',
+    sealed: 'secret',
+  };
+  const disabled: TenantEvent = { type: 'WebhookDisabled', at: 3, ...of, because: 'GONE' };
+  const here = [...created, subscribed, issued];
+  const typesOf = (events: readonly TenantEvent[], command: TenantCommand) => {
+    const decision = decide(fold(events), command);
+    return 'events' in decision ? decision.events.map(({ type }) => type) : decision;
+  };
+  const secret2 = { secretId: 's2', sealed: 'another' };
+
+  it('its endpoints', () => {
+    expect(
+      typesOf(created, {
+        type: 'SubscribeWebhook',
+        ...of,
+        sealed: 'url',
+        digest: 'digest',
+        secret: secret2,
+        now: NOW,
+      }),
+    ).toEqual(['WebhookSubscribed', 'WebhookSecretIssued']);
+    expect(
+      typesOf(here, { type: 'RotateWebhookSecret', ...of, secret: secret2, graceMs: 5, now: NOW }),
+    ).toEqual(['WebhookSecretIssued', 'WebhookSecretRetired']);
+    const disable = {
+      type: 'DisableWebhook',
+      ...of,
+      activeSince: 2,
+      because: 'GONE',
+      now: NOW,
+    } as const;
+    expect(typesOf(here, disable)).toEqual(['WebhookDisabled']);
+    expect(typesOf([...here, disabled], disable)).toEqual([]);
+    const enable = { type: 'EnableWebhook', ...of, now: NOW } as const;
+    expect(typesOf([...here, disabled], enable)).toEqual(['WebhookEnabled']);
+    const enabled: TenantEvent = { type: 'WebhookEnabled', at: 4, ...of };
+    expect(typesOf([...here, disabled, enabled], enable)).toEqual([]);
+    const end = { type: 'UnsubscribeWebhook', ...of, now: NOW } as const;
+    expect(typesOf(here, end)).toEqual(['WebhookUnsubscribed']);
+    const ended: TenantEvent = { type: 'WebhookUnsubscribed', at: 5, ...of };
+    expect(typesOf([...here, ended], end)).toMatchObject({ refused: expect.any(String) });
+    const retired: TenantEvent = {
+      type: 'WebhookSecretRetired',
+      at: 4,
+      ...of,
+      secretId: 's1',
+      validUntil: 9,
+    };
+    expect(given(...here, { ...issued, ...secret2 }, retired).state).toMatchObject({
+      webhooks: [
+        {
+          secrets: [
+            { secretId: 's1', validUntil: 9 },
+            { secretId: 's2', validUntil: null },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('its connection to a payment provider', () => {
+    const connect = {
+      type: 'ConnectPaymentProvider',
+      mode: 'live',
+      provider: 'stripe',
+      secrets: personal('connection', 'secrets'),
+      keyRef: 'key',
+      graceMs: 0,
+      now: NOW,
+    } as const;
+    const first = decide(fold(created), connect);
+    const events = 'events' in first ? first.events : [];
+    expect(events.map(({ type }) => type)).toEqual(['PaymentProviderConnected']);
+    const disconnect = { type: 'DisconnectPaymentProvider', mode: 'live', now: NOW } as const;
+    expect(typesOf([...created, ...events], disconnect)).toEqual(['PaymentProviderDisconnected']);
+    expect(typesOf(created, disconnect)).toEqual([]);
+    const gone = decide(fold([...created, ...events]), disconnect);
+    const all = [...created, ...events, ...('events' in gone ? gone.events : [])];
+    expect(typesOf(all, disconnect)).toEqual([]);
+  });
 });
 
 describe('rotating keys', () => {

@@ -327,6 +327,36 @@ describe('what is remembered of the events of a user', () => {
       .then(received(0, large));
   });
 
+  it('is looked up for every rule of a first time that an event of the person may match', () => {
+    const once = (name: string, over: Partial<EventReward> = {}): EventReward =>
+      rule({ rule: name, firstTimeOnly: true, minimum: { field: name, value: 1 }, ...over });
+    const [mine, theirs, other] = [once('mine'), once('theirs', { to: 'REFERRER' }), once('other')];
+    const always = rule({ rule: 'always', key: 'visit' });
+    const conversion = { key: 'purchase', firstTimeOnly: true, minimum: null } as const;
+    const own = aProgram({
+      conversion: { on: 'EVENT', ...conversion },
+      eventRewards: [mine, theirs, always],
+    });
+    const beside = aProgram({ id: 'beside', eventRewards: [other, { ...theirs, rule: 'no' }] });
+    const event = content({ fields: { mine: 5 } });
+    const ask = (of: readonly AccountEvent[], program: Program) =>
+      given(...of, earlier(content({ key: 'other', fields: numbers(0) }))).when(
+        receive(program, [event], { programs: [program, beside] }),
+      );
+    const need = (...conditions: readonly object[]) => [
+      { kind: 'earlier-events', person: BOB.person, conditions },
+    ];
+    expect(ask(referred, own).decision).toStrictEqual({
+      needs: need(mine, other, { on: 'EVENT', ...conversion }, theirs),
+    });
+    const unconverted = { ...own, conversion: { on: 'PAID' } as const };
+    expect(ask(referred, unconverted).decision).toStrictEqual({
+      needs: need(mine, other, theirs),
+    });
+    // Nobody referred this person.
+    expect(ask(here, own).decision).toStrictEqual({ needs: need(mine, other) });
+  });
+
   it('needs no look-up for an event that no first time depends on', () => {
     const low = content({ fields: { total: 3 } });
     given(...filled)

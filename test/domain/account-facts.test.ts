@@ -1,0 +1,175 @@
+import { accountFacts, rewardFacts, userFacts } from '../../src/domain/account/account.facts.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
+import { personal } from '../../src/domain/personal.js';
+import {
+  accountAttributed,
+  accountOpened,
+  credit,
+  creditRedeemed,
+  discount,
+  erasureCompleted,
+  erasureRequested,
+  personOf,
+  referralCodeAssigned,
+  referralConverted,
+  referralStarted,
+  rewardGranted,
+  subscriptionChanged,
+  tankCode,
+  userIdentified,
+} from '../support/account-events.js';
+import { ACME, ANN, BOB, fold, opened } from './support/account-scenario.js';
+
+/** What a write answers with. */
+
+const HERE = [accountOpened(ACME), userIdentified(ACME, 'bob', { firstName: 'Bob' }, 40)];
+const stateOf = (...events: readonly AccountEvent[]) => opened(fold([...HERE, ...events]));
+const REFERRED = [
+  accountAttributed('ANNLEE', ANN),
+  referralStarted('referral', BOB, ANN, { at: 50 }),
+];
+
+describe('an account', () => {
+  it('has its id, its currency, and a trial until a subscription is said', () => {
+    expect(accountFacts(stateOf())).toStrictEqual({
+      accountId: 'acme',
+      currency: 'USD',
+      subscription: { status: 'TRIAL' },
+      referralCode: null,
+    });
+    expect(accountFacts(stateOf(subscriptionChanged({ status: 'FREE' })))).toMatchObject({
+      subscription: { status: 'FREE' },
+    });
+  });
+
+  it('names the code that referred it', () => {
+    expect(accountFacts(stateOf(...REFERRED))).toMatchObject({ referralCode: 'ANNLEE' });
+  });
+});
+
+describe('a user', () => {
+  const factsOf = (...events: readonly AccountEvent[]) =>
+    userFacts(stateOf(...events), ACME.accountRef, BOB.person);
+
+  it('has its profile, its codes, and the provider’s id of its account', () => {
+    expect(
+      factsOf(referralCodeAssigned(ACME, 'bob', 'BOB'), {
+        type: 'PaymentProviderIdSet',
+        at: 60,
+        paymentProviderId: personal(ACME.accountRef, 'cus_1'),
+      }),
+    ).toMatchObject({
+      accountRef: ACME.accountRef,
+      person: BOB.person,
+      accountId: 'acme',
+      userId: 'bob',
+      firstName: 'Bob',
+      email: 'bob@example.com',
+      dateCreated: 40,
+      dateBlocked: null,
+      referralCodes: { default: 'BOB' },
+      paymentProviderId: 'cus_1',
+      referredBy: null,
+    });
+    expect(factsOf()).not.toHaveProperty('id');
+  });
+
+  it('who was referred says by which code, and whether it was converted', () => {
+    expect(factsOf(...REFERRED)).toMatchObject({
+      referredBy: { code: 'ANNLEE', isConverted: false },
+    });
+    expect(factsOf(...REFERRED, referralConverted('referral', ANN))).toMatchObject({
+      referredBy: { code: 'ANNLEE', isConverted: true },
+    });
+    const other = [...REFERRED, userIdentified(ACME, 'eve')];
+    const eve = personOf(ACME, 'eve');
+    expect(userFacts(stateOf(...other), ACME.accountRef, eve)).toMatchObject({ referredBy: null });
+  });
+
+  it('is none who is no user of the account, or was forgotten', () => {
+    expect(userFacts(stateOf(), ACME.accountRef, 'nobody')).toBeUndefined();
+    expect(factsOf(erasureRequested([BOB.person]), erasureCompleted([BOB.person]))).toBeUndefined();
+  });
+});
+
+describe('a reward', () => {
+  const NONE = {
+    currency: null,
+    discountPercent: null,
+    monthsDiscountIsValid: null,
+    assignedCredit: null,
+    redeemedCredit: null,
+    redemptions: null,
+    amount: null,
+    fuelTankCode: null,
+    fuelTankType: null,
+    pushState: null,
+    pushReason: null,
+    externalReference: null,
+  };
+  const factsOf = (granted: ReturnType<typeof rewardGranted>, ...events: AccountEvent[]) => {
+    const state = stateOf(granted, ...events);
+    const reward = state.rewards.get(granted.rewardId);
+    return reward && rewardFacts(state, ACME.accountRef, reward);
+  };
+
+  it('of credit has what was assigned and redeemed, and no redemption of clients', () => {
+    const value = { ...credit(500), currency: 'EUR' } as const;
+    const granted = rewardGranted('w1', BOB, value);
+    expect(factsOf(granted, creditRedeemed(granted, 'r1', 200, 3_000))).toMatchObject({
+      ...NONE,
+      rewardId: 'w1',
+      accountRef: ACME.accountRef,
+      accountId: 'acme',
+      userId: 'bob',
+      type: 'CREDIT',
+      unit: 'CENTS',
+      currency: 'EUR',
+      assignedCredit: 500,
+      redeemedCredit: 200,
+      redemptions: [],
+    });
+  });
+
+  it.each([
+    ['at once', null, 2_100],
+    ['on its date', 7_000, 7_000],
+  ])('that redeems itself %s has that redemption', (_name, dateScheduledFor, dateRedeemed) => {
+    const granted = rewardGranted('w1', BOB, credit(500), {
+      redeemsAutomatically: true,
+      dateScheduledFor,
+    });
+    expect(factsOf(granted)).toMatchObject({ redemptions: [] });
+    expect(factsOf(granted, creditRedeemed(granted, 'r1', 500, 8_000))).toMatchObject({
+      redemptions: [{ id: automaticRedemptionId('w1'), dateRedeemed, quantityRedeemed: 500 }],
+    });
+  });
+
+  it('of a discount or a tank has their members', () => {
+    const months = { ...discount(10), monthsDiscountIsValid: 3 } as const;
+    expect(factsOf(rewardGranted('w1', BOB, months))).toMatchObject({
+      ...NONE,
+      type: 'PCT_DISCOUNT',
+      unit: '%',
+      discountPercent: 10,
+      monthsDiscountIsValid: 3,
+    });
+    expect(factsOf(rewardGranted('w1', BOB, tankCode('CODE-1')))).toMatchObject({
+      ...NONE,
+      type: 'FUELTANK',
+      unit: null,
+      amount: 5,
+      fuelTankCode: 'CODE-1',
+      fuelTankType: 'CREDIT',
+    });
+  });
+
+  it('that the provider pays waits for it', () => {
+    expect(factsOf(rewardGranted('w1', BOB, credit(500), { payTo: 'provider' }))).toMatchObject({
+      pushState: 'WAITING',
+      pushReason: null,
+      externalReference: null,
+    });
+  });
+});

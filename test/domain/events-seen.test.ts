@@ -1,0 +1,133 @@
+import { Map, OrderedMap } from 'immutable';
+import {
+  hasFitted,
+  hasFittedBefore,
+  NAMES_BYTES_MAX,
+  noteEvent,
+  noteNamed,
+  rememberBatch,
+  type NamedNumbers,
+} from '../../src/domain/account/events-seen.js';
+import type { EventCondition } from '../../src/domain/program.js';
+import { DAY_MS } from './support/account-scenario.js';
+
+/** What an account remembers of its users' events, for rules that ask for the first one. */
+
+type Content = NonNullable<Parameters<typeof noteEvent>[2]>;
+const event = (key: string, fields: Content['fields'] = {}): Content => ({
+  id: 'event',
+  key,
+  fields,
+  dateTriggered: 1,
+});
+const NOBODY: Parameters<typeof noteEvent>[0] = Map();
+const seen = (...events: readonly Content[]) =>
+  events.reduce((all, one) => noteEvent(all, 'bob', one), NOBODY);
+const condition = (key: string, field?: string, value = 0): EventCondition => ({
+  key,
+  firstTimeOnly: false,
+  minimum: field === undefined ? null : { field, value },
+});
+const plain = (numbers: NamedNumbers | undefined) => numbers?.toJS();
+
+describe('of all events', () => {
+  it('the greatest number of each field of each key is kept', () => {
+    const of = seen(
+      event('buy', { amount: 5, items: 9 }),
+      event('buy', { amount: 7, items: 2, note: 'x' }),
+      event('visit'),
+    ).get('bob');
+    expect(plain(of?.greatest)).toEqual({ buy: { amount: 7, items: 9 }, visit: {} });
+    expect(hasFittedBefore(condition('buy', 'amount', 7), of)).toBe(true);
+    expect(hasFittedBefore(condition('buy', 'amount', 8), of)).toBe(false);
+    expect(hasFittedBefore(condition('buy', 'other', 0), of)).toBe(false);
+    expect(hasFittedBefore(condition('visit'), of)).toBe(true);
+    expect(hasFittedBefore(condition('sell'), of)).toBe(false);
+    expect(hasFittedBefore(condition('sell'))).toBe(false);
+  });
+
+  it('nothing is kept of an event whose content is erased', () => {
+    const before = seen(event('buy'));
+    expect(noteEvent(before, 'bob', null)).toBe(before);
+  });
+
+  it('names are kept up to their bytes: of what was left out nothing is known', () => {
+    const long = (letter: string, bytes: number) => letter.repeat((bytes - 64) / 2);
+    const first = event(long('a', NAMES_BYTES_MAX - 128));
+    const exactly = seen(first, event(long('b', 128))).get('bob');
+    expect([exactly?.isComplete, exactly?.bytes]).toEqual([true, NAMES_BYTES_MAX]);
+    const more = seen(first, event(long('b', 130))).get('bob');
+    expect(more?.isComplete).toBe(false);
+    expect(hasFittedBefore(condition(long('b', 130)), more)).toBeUndefined();
+    expect(hasFittedBefore(condition(first.key), more)).toBe(true);
+    // A shorter name does not come in behind one that was left out.
+    const later = seen(first, event(long('b', 130)), event('c')).get('bob');
+    expect(hasFittedBefore(condition('c'), later)).toBeUndefined();
+    // What is kept goes on.
+    const field = seen(
+      event('buy', { amount: 1 }),
+      first,
+      event(long('b', 130)),
+      event('buy', { amount: 9, more: 1 }),
+    );
+    expect(plain(field.get('bob')?.greatest.filter((_, key) => key === 'buy'))).toEqual({
+      buy: { amount: 9 },
+    });
+  });
+
+  it('what a rule had to look up is kept from then on', () => {
+    const before = seen(event('buy', { amount: 5 }));
+    const recalled = noteEvent(before, 'bob', event('buy', { amount: 2 }), [
+      ['amount', 3],
+      ['items', 4],
+      ['price', null],
+    ]);
+    expect(plain(recalled.get('bob')?.greatest)).toEqual({
+      buy: { amount: 5, items: 4, price: -Infinity },
+    });
+  });
+});
+
+describe('of the events that conditions name', () => {
+  const NONE: NamedNumbers = Map();
+  const CONDITIONS = [condition('buy', 'amount'), condition('buy', 'items'), condition('visit')];
+  const noted = (...events: readonly Content[]) =>
+    events.reduce((numbers, one) => noteNamed(numbers, one, CONDITIONS), NONE);
+
+  it('the greatest of the named numbers are kept, and no other', () => {
+    expect(
+      plain(
+        noted(
+          event('buy', { amount: 5, price: 9 }),
+          event('buy', { amount: 3, items: 2 }),
+          event('buy', { amount: 'many' }),
+          event('visit', { amount: 8 }),
+        ),
+      ),
+    ).toEqual({ buy: { amount: 5, items: 2 }, visit: {} });
+  });
+
+  it('an event that nobody names changes nothing', () => {
+    expect(noted(event('sell', { amount: 5 }))).toBe(NONE);
+    expect(plain(noted(event('buy', Object.create({ amount: 5 }) as Content['fields'])))).toEqual({
+      buy: {},
+    });
+  });
+
+  it('a condition fits from its minimum on', () => {
+    const numbers = noted(event('buy', { amount: 5 }), event('buy', { amount: -3 }));
+    expect(hasFitted(condition('buy'), numbers)).toBe(true);
+    expect(hasFitted(condition('visit'), numbers)).toBe(false);
+    expect(hasFitted(condition('buy', 'amount', 5), numbers)).toBe(true);
+    expect(hasFitted(condition('buy', 'amount', 6), numbers)).toBe(false);
+    expect(hasFitted(condition('buy', 'items', -9e9), numbers)).toBe(false);
+  });
+});
+
+it('keys of batches are remembered for seven days, and the oldest go first', () => {
+  const first = rememberBatch(OrderedMap(), 'one', 1);
+  const second = rememberBatch(first, 'two', 2);
+  expect([...rememberBatch(second, 'three', 7 * DAY_MS).keys()]).toEqual(['one', 'two', 'three']);
+  expect([...rememberBatch(second, 'three', 7 * DAY_MS + 1).keys()]).toEqual(['two', 'three']);
+  expect([...rememberBatch(second, 'three', 7 * DAY_MS + 2).keys()]).toEqual(['three']);
+});

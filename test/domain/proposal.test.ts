@@ -1,0 +1,83 @@
+import {
+  evolve,
+  initialState,
+  propose,
+  PROPOSALS_A_DAY_MAX,
+  type ProposalEvent,
+  type ProposeCorrection,
+} from '../../src/domain/proposal/proposal.decider.js';
+import { personal } from '../../src/domain/personal.js';
+import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
+import { ACME, BOB, fold, NOW } from './support/account-scenario.js';
+
+/** A correction that one operator proposes and another one approves. */
+
+const BY = personal('staff', 'fay');
+const ACCOUNT = fold([
+  accountOpened(ACME),
+  userIdentified(ACME, 'bob'),
+  rewardGranted('w1', BOB, credit(100)),
+]);
+
+const proposal = (over: Partial<ProposeCorrection> = {}): ProposeCorrection => ({
+  proposalId: 'p1',
+  account: ACME.accountRef,
+  accountId: 'acme',
+  userId: 'bob',
+  unit: 'CENTS',
+  amount: 50,
+  reason: 'a mistake',
+  by: BY,
+  now: NOW,
+  ...over,
+});
+
+const proposed: ProposalEvent = {
+  type: 'CorrectionProposed',
+  at: NOW,
+  proposalId: 'p1',
+  account: ACME.accountRef,
+  person: BOB.person,
+  accountId: personal(ACME.accountRef, 'acme'),
+  userId: personal(BOB.person, 'bob'),
+  unit: 'CENTS',
+  amount: 50,
+  reason: personal(BOB.person, 'a mistake'),
+  by: BY,
+};
+
+it('a correction that is possible now is proposed', () => {
+  expect(propose(initialState, ACCOUNT, proposal())).toStrictEqual({ events: [proposed] });
+  expect(propose(initialState, ACCOUNT, proposal({ amount: -100 }))).toMatchObject({
+    events: [{ amount: -100 }],
+  });
+});
+
+it('one that is impossible now is refused with the reason of the correction', () => {
+  expect(propose(initialState, ACCOUNT, proposal({ amount: -101 }))).toMatchObject({
+    refused: expect.any(String),
+  });
+});
+
+it('is about an account and a user that are there', () => {
+  expect(propose(initialState, fold([]), proposal())).toStrictEqual({
+    refused: 'ACCOUNT_NOT_FOUND',
+  });
+  expect(propose(initialState, ACCOUNT, proposal({ userId: 'nobody' }))).toStrictEqual({
+    refused: 'USER_NOT_FOUND',
+  });
+});
+
+it(`there are ${PROPOSALS_A_DAY_MAX} a day, in their order`, () => {
+  const state = Array.from({ length: PROPOSALS_A_DAY_MAX - 1 }, (_, index) => ({
+    ...proposed,
+    proposalId: `earlier ${index}`,
+  })).reduce(evolve, initialState);
+  expect(propose(state, ACCOUNT, proposal())).toStrictEqual({ events: [proposed] });
+  const full = evolve(state, proposed);
+  expect([...full.proposals.keys()].slice(0, 2)).toEqual(['earlier 0', 'earlier 1']);
+  expect(full.proposals.get('p1')).toBe(proposed);
+  expect(propose(full, ACCOUNT, proposal({ proposalId: 'p2' }))).toStrictEqual({
+    refused: 'TOO_MANY_PROPOSALS',
+  });
+});

@@ -1,0 +1,38 @@
+import * as audit from '../../src/domain/audit/audit.decider.js';
+import * as operations from '../../src/domain/operation/operation.decider.js';
+import { personal } from '../../src/domain/personal.js';
+import * as register from '../../src/domain/tenant/tenant-register.decider.js';
+
+/** Streams that only record: accesses, operations, and the aliases of tenants. */
+
+it('each look at personal data is recorded and counted, repeated ones too', () => {
+  const look = { type: 'RecordLook', account: 'acme', person: 'bob', now: 5 } as const;
+  const viewed = { type: 'PersonalDataViewed', at: 5, account: 'acme', person: 'bob' } as const;
+  expect(audit.decide(audit.initialState, look)).toStrictEqual({ events: [viewed] });
+  const twice = [viewed, viewed].reduce(audit.evolve, audit.initialState);
+  expect(twice).toStrictEqual({ looks: 2 });
+  expect(audit.decide(twice, look)).toStrictEqual({ events: [viewed] });
+});
+
+it('each operation of an operator is recorded and counted, repeated ones too', () => {
+  const operation = {
+    operation: 'ledger statement',
+    by: personal('staff', 'fay'),
+    parameters: { mode: 'live' },
+    resultDigest: 'digest',
+  };
+  const recorded = { type: 'OperationRecorded', at: 5, ...operation } as const;
+  expect(operations.decide({ ...operation, now: 5 })).toStrictEqual({ events: [recorded] });
+  expect([recorded, recorded].reduce(operations.evolve, operations.initialState)).toStrictEqual({
+    recorded: 2,
+  });
+});
+
+it('an alias is entered once, behind those before it', () => {
+  const entered = (alias: string) => ({ type: 'TenantAliasEntered', at: 5, alias }) as const;
+  const enter = (alias: string) => ({ type: 'EnterAlias', alias, now: 5 }) as const;
+  const state = ['one', 'two'].map(entered).reduce(register.evolve, register.initialState);
+  expect(state).toStrictEqual({ aliases: ['one', 'two'] });
+  expect(register.decide(state, enter('three'))).toStrictEqual({ events: [entered('three')] });
+  expect(register.decide(state, enter('two'))).toStrictEqual({ events: [] });
+});
