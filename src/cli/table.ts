@@ -32,12 +32,14 @@ interface Cell {
 }
 
 const GAP = '  ';
+/** Where the columns would not fit otherwise. */
+const NARROW_GAP = ' ';
 
 /**
  * The table as lines for a terminal, each with its line break: a header, a rule, the rows. A row
  * that is shorter than the header has empty cells. What is wider than the terminal is shortened:
- * times to seconds, ids as far as they stay apart from each other, then texts; nothing else would
- * fit into one line.
+ * times to seconds, ids as far as they stay apart from each other, then texts, then the space
+ * between columns; nothing else would fit into one line.
  * @param width of the terminal in columns; undefined: nothing is shortened.
  * @param onShortened called when something is not shown.
  */
@@ -49,7 +51,8 @@ export function* tableLines(
 ): Iterable<string> {
   const whole = columns.map((column, place) => columnOf(column, rows, place));
   const shown = width === undefined ? whole : fitted(whole, width, onShortened);
-  const line = (cells: readonly string[]): string => `${cells.join(GAP).trimEnd()}\n`;
+  const gap = width !== undefined && widthOfAll(shown) > width ? NARROW_GAP : GAP;
+  const line = (cells: readonly string[]): string => `${cells.join(gap).trimEnd()}\n`;
   yield line(shown.map((column) => aligned(column, column.name)));
   yield line(shown.map((column) => '─'.repeat(column.width)));
   for (const row of rows.keys()) {
@@ -122,6 +125,8 @@ function fitted(
 const ID = /^(?:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f]{32,64})$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/;
 const ID_DIGITS_MIN = 8;
+/** Of an id that is told apart by its end. */
+const ID_HEAD_DIGITS = 4;
 const TEXT_WIDTH_MIN = 8;
 
 const isIdOrTime = (text: string): boolean => ID.test(text) || TIME.test(text);
@@ -129,10 +134,10 @@ const isIdOrTime = (text: string): boolean => ID.test(text) || TIME.test(text);
 /** Ids and times of each cell that is nothing else. */
 function shortened(column: ShownColumn): ShownColumn {
   const texts = column.cells.map(({ lines }) => lines.join('\n'));
-  const digits = digitsOf(texts.filter((text) => ID.test(text)));
+  const shortId = shortIdOf(texts.filter((text) => ID.test(text)));
   const cells = column.cells.map((cell, row) => {
     const text = texts[row] ?? '';
-    if (ID.test(text)) return digits < text.length ? cellOf(`${text.slice(0, digits)}…`) : cell;
+    if (ID.test(text)) return cellOf(shortId(text));
     if (TIME.test(text)) return cellOf(`${text.slice(0, 10)} ${text.slice(11, 19)}Z`);
     return cell;
   });
@@ -140,7 +145,16 @@ function shortened(column: ShownColumn): ShownColumn {
   return withWidth({ ...column, isText, cells });
 }
 
-/** So many characters tell these ids apart. */
+/** By its first characters, or by its last ones where fewer of these tell the ids apart. */
+function shortIdOf(ids: readonly string[]): (id: string) => string {
+  const first = digitsOf(ids);
+  const last = digitsOf(ids.map((id) => [...id].reverse().join('')));
+  if (ID_HEAD_DIGITS + last < first)
+    return (id) => `${id.slice(0, ID_HEAD_DIGITS)}…${id.slice(-last)}`;
+  return (id) => (first < id.length ? `${id.slice(0, first)}…` : id);
+}
+
+/** So many characters at the beginning tell these ids apart. */
 function digitsOf(ids: readonly string[]): number {
   const sorted = [...new Set(ids)].sort();
   let digits = ID_DIGITS_MIN;

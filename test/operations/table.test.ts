@@ -56,10 +56,33 @@ describe('on a narrow terminal', () => {
 
   test('ids stay apart from each other', () => {
     const rows = shown(60, [ID, '', text, '1'], [ALIKE, '', text, '2'], [ID, '', text, '3']);
-    expect(rows.map((row) => row.split(' ')[0])).toEqual([ID, ALIKE, ID]);
+    expect(rows.map((row) => row.split(' ')[0])).toEqual([
+      '0b9f…8f8a0c11',
+      '0b9f…8f8a0c12',
+      '0b9f…8f8a0c11',
+    ]);
     const OTHER = `0b9f1c52-8${ID.slice(10)}`;
     const short = shown(60, [ID, '', text, '1'], [OTHER, '', text, '2']);
     expect(short.map((row) => row.split(' ')[0])).toEqual(['0b9f1c52-7…', '0b9f1c52-8…']);
+  });
+
+  test('ids of one beginning are told apart by their ends', () => {
+    const beginning = '5fb8d433f29e7a9d8bd6d4cba8b4';
+    const ids = ['eb5bc801', 'eb5bc902', 'ffff0003'].map((end) => beginning + end);
+    const lines = [...tableLines(['reward'], [...ids.map((id) => [id]), [ids[0] ?? '']], 20)];
+    expect(lines.slice(2)).toEqual([
+      '5fb8…eb5bc801\n',
+      '5fb8…eb5bc902\n',
+      '5fb8…ffff0003\n',
+      '5fb8…eb5bc801\n',
+    ]);
+  });
+
+  test('columns are closer together where they would not fit otherwise', () => {
+    const columns = ['unit', { amount: 'opening' }, { amount: 'closing' }];
+    const rows = [['CENTS', '1234567', '-5']];
+    expect([...tableLines(columns, rows, 23)][0]).toBe('unit    opening closing\n');
+    expect([...tableLines(columns, rows, 40)][0]).toBe('unit     opening  closing\n');
   });
 
   test('a table that fits is shown whole, and it is said when one is not', () => {
