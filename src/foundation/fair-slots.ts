@@ -62,15 +62,16 @@ class Held {
   constructor(private readonly pastMs: number) {}
 
   /** Of the slots that were held, the later ones with more weight. */
-  average(): number {
+  average(nowMs = elapsed()): number {
     if (this.pastMs === 0) return 0;
-    const weight = Math.exp((this.changedAt - elapsed()) / this.pastMs);
+    const weight = Math.exp((this.changedAt - nowMs) / this.pastMs);
     return this.now + (this.before - this.now) * weight;
   }
 
-  add(more: 1 | -1): void {
-    this.before = this.average();
-    this.changedAt = elapsed();
+  /** @param nowMs of the clock of `elapsed`, which is read once for all that change together. */
+  add(more: 1 | -1, nowMs: number): void {
+    this.before = this.average(nowMs);
+    this.changedAt = nowMs;
     this.now += more;
   }
 }
@@ -309,7 +310,8 @@ export class FairSlots {
   }
 
   private count({ sharers: { group, member } }: Place, what: 'held' | 'busy', more: 1 | -1): void {
-    for (const one of [this.whole, group, member]) one[what].add(more);
+    const nowMs = elapsed();
+    for (const one of [this.whole, group, member]) one[what].add(more, nowMs);
   }
 
   private hold(place: Place, more: 1 | -1): void {
