@@ -19,8 +19,19 @@ export function Member(read: Read = (value) => value): PropertyDecorator {
   };
 }
 
-/** The declared members, inherited ones first. */
+/** Of shapes that were read before: all members are declared when the first body arrives. */
+const declared = new WeakMap<Shape, ReadonlyMap<string, Read>>();
+
 function declaredMembers(shape: Shape): ReadonlyMap<string, Read> {
+  const known = declared.get(shape);
+  if (known !== undefined) return known;
+  const found = findMembers(shape);
+  declared.set(shape, found);
+  return found;
+}
+
+/** The declared members, inherited ones first. */
+function findMembers(shape: Shape): ReadonlyMap<string, Read> {
   const chain: object[] = [];
   for (
     let prototype: unknown = shape.prototype;
@@ -59,8 +70,8 @@ export function undeclaredMembers(
   shape: Shape,
   body: Readonly<Record<string, unknown>>,
 ): readonly string[] {
-  const declared = declaredMembers(shape);
-  return Object.keys(body).filter((name) => !declared.has(name));
+  const members = declaredMembers(shape);
+  return Object.keys(body).filter((name) => !members.has(name));
 }
 
 export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
