@@ -4,6 +4,7 @@ import type { Mode } from '../domain/scope.js';
 import type { OpenTenant, TenantState } from '../domain/tenant/tenant.decider.js';
 import { EventLogUnavailable } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
+import { upToEntries } from '../foundation/up-to-entries.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 
@@ -63,8 +64,8 @@ interface Reading {
 export class TenantDirectory {
   private readonly known = new Map<string, Known>();
   /** Aliases without a tenant, and when the reading began that found none. */
-  private readonly unknown = new LRUCache<string, number>({ max: REFUSED_MAX });
-  private readonly refused = new LRUCache<string, Refused>({ max: REFUSED_MAX });
+  private readonly unknown = new LRUCache<string, number>(upToEntries(REFUSED_MAX));
+  private readonly refused = new LRUCache<string, Refused>(upToEntries(REFUSED_MAX));
   /** The readings under way that no announcement has overtaken. */
   private readonly readings = new Map<string, Reading>();
 

@@ -10,6 +10,7 @@ import {
 import type { Decoded, EventCodec } from '../event-log/codec.js';
 import type { CommandMeta } from '../event-log/envelope.js';
 import { EventLogUnavailable, type EventLog } from '../event-log/event-log.js';
+import { upToEntries } from '../foundation/up-to-entries.js';
 import { timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import { REPLAYED_MS } from './handled-commands.js';
@@ -28,7 +29,7 @@ const KNOWN_HEADS_MAX = 10_000;
 /** The chapters of themes (src/domain/theme), and the changes in them. */
 export class ThemeJournal {
   /** Chapters that are or were the newest ones. */
-  private readonly heads = new LRUCache<string, number>({ max: KNOWN_HEADS_MAX });
+  private readonly heads = new LRUCache<string, number>(upToEntries(KNOWN_HEADS_MAX));
 
   constructor(
     private readonly log: Pick<EventLog, 'readStream' | 'onWentBack'>,

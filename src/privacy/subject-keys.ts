@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { SubjectId } from '../domain/personal.js';
+import { upToEntries } from '../foundation/up-to-entries.js';
 import { newBytes } from '../foundation/world.js';
 import type { Sealer } from './sealed-bytes.js';
 
@@ -48,11 +49,7 @@ const CACHED_KEYS_MAX = 50_000;
 
 export class WrappedKeys implements SubjectKeys {
   // Only existing keys: another process may make a missing one at any moment.
-  private readonly cache = new LRUCache<SubjectId, Buffer>({
-    maxSize: CACHED_KEYS_MAX,
-    // Counted one each: a cache of `max` entries allocates room for all of them at its start.
-    sizeCalculation: () => 1,
-  });
+  private readonly cache = new LRUCache<SubjectId, Buffer>(upToEntries(CACHED_KEYS_MAX));
   /** A key that was read across an eviction is not cached. */
   private forgets = 0;
 
