@@ -148,12 +148,18 @@ function unexplainedKey(
   const isTaken = other !== undefined && sentAt - other.sentAt < KEY_LIVES_MS;
   if (hasEffect(sent) && isTaken && other.body !== body)
     broken.push(`accepted under the key of ${other.body}: ${body}`);
-  const times = effects.map(([, at]) => at).sort((a, b) => a - b);
-  if (times.some((at, index) => at - (times[index - 1] ?? -Infinity) < KEY_LIVES_MS))
+  const times = effects.map(([, at]) => at);
+  if (isKeyUsedTwice(times))
     broken.push(`${times.length} commands took effect under one key: ${body}`);
   if (hasEffect(sent) && times.length === 0)
     broken.push(`accepted with its key, and nothing is there: ${body}`);
   return broken;
+}
+
+/** @param times of the effects of one key. */
+export function isKeyUsedTwice(times: readonly number[]): boolean {
+  const inOrder = [...times].sort((a, b) => a - b);
+  return inOrder.some((at, index) => at - (inOrder[index - 1] ?? -Infinity) < KEY_LIVES_MS);
 }
 
 const streamOf = (accountId: string, { scope, names }: Told): string =>

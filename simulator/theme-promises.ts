@@ -10,6 +10,7 @@ import type { KeyedNames } from '../src/privacy/keyed-names.js';
 import { BUILT_IN_THEME } from '../src/themes/built-in-theme.js';
 import { mergePatch } from '../src/themes/merge-members.js';
 import type { OwnValues } from '../src/themes/resolve-theme.js';
+import { isKeyUsedTwice } from './explained.js';
 import type { SimulatedReadModels } from './simulated-read-models.js';
 import { themeRows } from './simulated-themes.js';
 import type { AskedTheme, ThemeWish } from './theme-editors.js';
@@ -91,16 +92,18 @@ export class TracedThemes {
     const { log, lost, asked } = this.told;
     const gone = new Set(lost.map(({ envelope }) => envelope.correlationId));
     const counts = new Map<string, number>();
-    const byWish = new Map<ThemeWish, number>();
-    for (const { envelope } of log.filter(isChange)) {
+    const byWish = new Map<ThemeWish, number[]>();
+    for (const { envelope, recorded } of log.filter(isChange)) {
       const { correlationId } = envelope;
       counts.set(correlationId, (counts.get(correlationId) ?? 0) + 1);
       const wish = asked.get(correlationId)?.wish;
-      if (wish) byWish.set(wish, (byWish.get(wish) ?? 0) + 1);
+      if (wish) byWish.set(wish, [...(byWish.get(wish) ?? []), recorded.recordedAt]);
     }
     return [
-      ...[...byWish].flatMap(([wish, count]) =>
-        count > 1 ? [`${count} changes of themes by ${JSON.stringify(wish)}`] : [],
+      ...[...byWish].flatMap(([wish, times]) =>
+        isKeyUsedTwice(times)
+          ? [`${times.length} changes of themes by ${JSON.stringify(wish)}`]
+          : [],
       ),
       ...[...asked].flatMap(([correlationId, { wish, outcome }]) => {
         if (outcome === undefined || gone.has(correlationId)) return [];

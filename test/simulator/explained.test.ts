@@ -1,4 +1,4 @@
-import { unexplained } from '../../simulator/explained.js';
+import { isKeyUsedTwice, unexplained } from '../../simulator/explained.js';
 import { accountRefIn, type Ending } from '../../simulator/clients.js';
 import type { Sent } from '../../simulator/requests.js';
 import type { SimulatedService } from '../../simulator/service.js';
@@ -48,4 +48,12 @@ it('what a policy did is not what an accepted request promises', () => {
   expect(unexplained([accepted], [recordedBy('policy')], told)).toEqual([
     'accepted with 1 events, and there is nothing: the request',
   ]);
+});
+
+it('a key has one effect while it lives, and another one in its next life', () => {
+  const day = 86_400_000;
+  expect(isKeyUsedTwice([0])).toBe(false);
+  expect(isKeyUsedTwice([0, day])).toBe(true);
+  expect(isKeyUsedTwice([9 * day, 0])).toBe(false);
+  expect(isKeyUsedTwice([9 * day, 0, 3 * day])).toBe(true);
 });
