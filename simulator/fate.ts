@@ -103,10 +103,10 @@ export class Fate {
   }
 
   private look(): void {
-    const { random, faults } = this.parts;
+    const { world, faults } = this.parts;
     for (const [fault, happen] of Object.entries(this.happenings))
       if (faults.happens(fault)) happen();
-    this.later(random.below(EVERY_MS), () => this.look());
+    this.later(world.within(EVERY_MS), () => this.look());
   }
 
   /** Another process takes the place of this one, unless one has already. */
@@ -119,10 +119,10 @@ export class Fate {
   }
 
   private outage(kind: 'away' | 'full'): void {
-    const { random, shared } = this.parts;
+    const { world, random, shared } = this.parts;
     const server = random.oneOf(SERVERS);
     shared.outages.begin(server, kind);
-    this.later(random.below(OUTAGE_MS), () => shared.outages.end(server));
+    this.later(world.within(OUTAGE_MS), () => shared.outages.end(server));
   }
 
   private later(ms: number, run: () => void): void {

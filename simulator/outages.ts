@@ -30,6 +30,10 @@ export class Outages {
     return () => void this.streams.delete(stream);
   }
 
+  get areUnderWay(): boolean {
+    return this.servers.size > 0 || this.streams.size > 0;
+  }
+
   /** Everything answers again. */
   endAll(): void {
     this.servers.clear();

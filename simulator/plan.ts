@@ -34,6 +34,11 @@ export interface RoundPlan {
   /** It begins before the end of a month, and finance closes what is over. Undefined: no. */
   readonly closesMonths?: boolean;
   /**
+   * Clients notice at once that a process died, and whatever happens by the clock comes in shorter
+   * turns: more requests in the time. Undefined: they wait, and much else happens meanwhile.
+   */
+  readonly isHurried?: boolean;
+  /**
    * What the newer of two releases records, and the older one, of which one process is for a while,
    * cannot read. Undefined: all processes are of one release.
    */
@@ -175,6 +180,7 @@ const MAILS_ONCE_IN = 4;
 const EDITORS_ONCE_IN = 5;
 const MONTH_ENDS_ONCE_IN = 5;
 const UPGRADES_ONCE_IN = 4;
+const UNHURRIED_ONCE_IN = 8;
 /** Policies and webhooks have more to do with rewards than with the others. */
 const ADDITIONS = { reward: 4, events: 1, block: 1 } as const satisfies Record<
   AdditionName,
@@ -246,6 +252,7 @@ function ledgerPlan(random: SeededRandom, { seed, left, scenario }: Drawn): Roun
     mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
     editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
     closesMonths: random.onceIn(MONTH_ENDS_ONCE_IN),
+    isHurried: !random.onceIn(UNHURRIED_ONCE_IN),
     faults: SCENARIOS[scenario],
   };
 }

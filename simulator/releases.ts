@@ -1,9 +1,10 @@
-import { EventCodec } from '../src/event-log/codec.js';
+import type { EventCodec } from '../src/event-log/codec.js';
 import type { RecordedEvent } from '../src/event-log/event-log.js';
 import { unreadableReason } from '../src/event-log/known-events.js';
 import type { PolicyRunnerOptions } from '../src/policies/policy-runner.js';
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import type { SubjectKeys } from '../src/privacy/subject-keys.js';
+import { KnownEventsCodec } from './known-events.js';
 import type { Wish } from './known-world.js';
 
 type Unread = Pick<RecordedEvent, 'type' | 'data'>;
@@ -54,10 +55,10 @@ export const isKnownWish = (name: AdditionName, wish: Wish): boolean => {
 const because = ({ type }: Unread): string => `the type ${type} is not known to this release`;
 
 export const codecOf = (keys: SubjectKeys, without: AdditionName | undefined): EventCodec =>
-  without === undefined ? new EventCodec(keys) : new OlderCodec(keys, without);
+  without === undefined ? new KnownEventsCodec(keys) : new OlderCodec(keys, without);
 
 /** Of the older release: its events of the addition are unreadable, as unknown types are. */
-class OlderCodec extends EventCodec {
+class OlderCodec extends KnownEventsCodec {
   constructor(
     keys: SubjectKeys,
     private readonly without: AdditionName,

@@ -1,4 +1,5 @@
 import type { Scope } from '../src/domain/scope.js';
+import { whenBroken } from './broken-connections.js';
 import { accountRefIn, send, type Ending } from './clients.js';
 import type { Faults } from './faults.js';
 import type { SeededRandom } from './seeded-random.js';
@@ -141,6 +142,7 @@ export class Requests {
         if (attempt.ending !== undefined) return;
         attempt.ending = ending;
         stopWaiting();
+        stopWatching();
         noteAnswer(ending);
         onEnding(attempt);
         resolve(ending);
@@ -149,6 +151,8 @@ export class Requests {
         if (service.hasRunThroughout) this.unanswered.push(sent.body);
         finish({ kind: 'unknown' });
       });
+      const ends = { of: service.owner, to: owner };
+      const stopWatching = whenBroken(this.parts, ends, () => finish({ kind: 'unknown' }));
       world.hand(service.owner, () => {
         void send(service, { ...sent, scope, callId: attempt.callId }, known).then((ending) =>
           world.hand(owner, () => finish(ending)),

@@ -2,7 +2,6 @@ import { createHash, type Hash } from 'node:crypto';
 import { TenantCommands } from '../src/command-handling/tenant-commands.js';
 import type { Scope } from '../src/domain/scope.js';
 import { enterWorld, newId } from '../src/foundation/world.js';
-import { KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { brokenPromises } from './checks.js';
 import { Fate } from './fate.js';
@@ -16,7 +15,7 @@ import { isBilled, PROGRAMS } from './programs.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
 import { SimulatedProviderAccount, WEBHOOK_SECRET } from './simulated-provider.js';
-import { NAMES_KEY, SharedStores, SimulatedService } from './service.js';
+import { NAMES, SharedStores, SimulatedService } from './service.js';
 import { Owner, VirtualWorld } from './virtual-world.js';
 import { Subscribers } from './subscribers.js';
 import { KnownWorld } from './known-world.js';
@@ -84,7 +83,7 @@ class Round {
   /** Undefined: nobody closes months. */
   private readonly monthEnd: MonthEnd | undefined;
   private readonly scope: Scope;
-  private readonly names = new KeyedNames(NAMES_KEY);
+  private readonly names = NAMES;
   private readonly services: SimulatedService[] = [];
   private readonly answers: Hash = createHash('sha256');
   private processes = 0;
@@ -94,7 +93,7 @@ class Round {
   constructor(private readonly plan: RoundPlan) {
     this.scope = { tenant: TENANT, mode: plan.mode ?? 'live' };
     this.random = new SeededRandom(plan.seed);
-    this.world = new VirtualWorld(this.random);
+    this.world = new VirtualWorld(this.random, plan.isHurried);
     this.faults = new Faults(this.random, plan.faults);
     this.shared = new SharedStores(this.world, this.random.uuid());
     const customers = Array.from({ length: plan.accounts }, (_, index) => `cus-${index}`);
@@ -304,7 +303,8 @@ class Round {
     this.customers?.stop();
     this.mailPeople.stop();
     this.themeEditors.stop();
-    await this.pass(this.random.below(OUTAGES_GO_ON_MS));
+    if (!this.world.isHurried || this.shared.outages.areUnderWay)
+      await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
     for (const service of this.services) service.thaw();
     this.isUpgraded = true;

@@ -34,7 +34,6 @@ import { PolicyRunner } from '../src/policies/policy-runner.js';
 import type { ReadingOptions } from '../src/policies/reading-events.js';
 import { carryOutReactions, jobHandlers } from '../src/policies/reactions.js';
 import { repeatJobs } from '../src/policies/repeat-jobs.js';
-import { KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { decodeAny, decodeForProjectors } from '../src/projecting/decode-events.js';
@@ -46,6 +45,7 @@ import type { Faults } from './faults.js';
 import { codecOf, olderReading, type AdditionName } from './releases.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
 import { SimulatedEventLog } from './simulated-event-log.js';
+import { KnownNames } from './known-names.js';
 import { openMailing, type Mailing } from './mailing.js';
 import { Outages } from './outages.js';
 import { JobTable, SimulatedJobs } from './simulated-jobs.js';
@@ -81,7 +81,7 @@ const SEALED_EVERY_MS = 1_000;
 /** Small, so that batches end anywhere. */
 const SEALED_MAX = 50;
 /** The keys of the installation: the same in every run. */
-export const NAMES_KEY = Buffer.alloc(32, 1);
+export const NAMES = new KnownNames(Buffer.alloc(32, 1));
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
 const ANSWERS_KEY = Buffer.alloc(32, 3);
 const ENDPOINTS_KEY = Buffer.alloc(32, 5);
@@ -156,7 +156,7 @@ interface SimulatedPayments {
 /** One process of the service: the code that ships, on simulated stores. */
 export class SimulatedService {
   readonly owner: Owner;
-  readonly names = new KeyedNames(NAMES_KEY);
+  readonly names = NAMES;
   readonly remembered: RememberedStreams;
   readonly streams: Streams;
   readonly handling: CommandHandlingCore;

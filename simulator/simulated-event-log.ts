@@ -208,7 +208,12 @@ export class SimulatedEventLog implements EventLog {
     const { answer, era, seen } = await this.line.read('read', unavailable, () => ({
       answer: question(),
       era: this.store.era,
-      seen: { newest: this.seen.newest, epoch: this.seen.epoch, stands: this.doSeenStand() },
+      seen: {
+        newest: this.seen.newest,
+        epoch: this.seen.epoch,
+        // Within an era nothing that was seen goes.
+        stands: this.era === this.store.era || this.doSeenStand(),
+      },
     }));
     const { newest, epoch, stands } = seen;
     // A log that lost its end broke every connection: the next one compares what was seen.

@@ -13,6 +13,7 @@ import type { BatchToWrite } from '../src/projecting/generations/generation-stor
 import type { LiveGenerations } from '../src/projecting/generations/live-generations.js';
 import type { Lookup, Projector, ReadModelTable, Row } from '../src/projecting/projector.js';
 import type { Line } from './connection.js';
+import { frozen } from './frozen.js';
 import { StoreAway } from './store-away.js';
 
 const away = (): Error => new StoreAway('the simulated database is away');
@@ -279,14 +280,8 @@ function asStored({ columns }: ReadModelTable, row: Row): Row {
     kept[column] =
       typeof value === 'object' ? (JSON.parse(JSON.stringify(value)) as unknown) : value;
   }
+  // What changed a row in place would change the table without a write.
   return frozen(kept);
-}
-
-/** What changed a row in place would change the table without a write. */
-function frozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const member of Object.values(value)) frozen(member);
-  return Object.freeze(value);
 }
 
 function notNull(column: string): Error {

@@ -5,16 +5,17 @@ import type {
   SealStore,
   StoredSeal,
 } from '../src/chain/chain-seals.js';
-import { ChainSigner } from '../src/chain/chain-signer.js';
+import type { ChainSigner } from '../src/chain/chain-signer.js';
 import { LOG_START, sealLog, type LogSeal } from '../src/chain/log-seal.js';
 import type { SeenEvent } from '../src/event-log/event-log.js';
 import type { Line } from './connection.js';
+import { KnownSigner } from './known-signer.js';
 import { StoreAway } from './store-away.js';
 
 type Row = ChainSeal & SealedEvents;
 
 /** Of the installation: every process signs with it. */
-export const SEALS_SIGNER = new ChainSigner(Buffer.alloc(32, 6));
+export const SEALS_SIGNER = new KnownSigner(Buffer.alloc(32, 6));
 
 const away = (): Error => new StoreAway('the simulated database is away');
 

@@ -35,8 +35,8 @@ export class Subscribers {
   }
 
   private later(): void {
-    const { world, random } = this.parts;
-    world.hand(this.itself, () => this.next(), random.below(EVERY_MS));
+    const { world } = this.parts;
+    world.hand(this.itself, () => this.next(), world.within(EVERY_MS));
   }
 
   private next(): void {

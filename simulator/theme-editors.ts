@@ -4,6 +4,7 @@ import type { CommandMeta } from '../src/event-log/envelope.js';
 import { newId } from '../src/foundation/world.js';
 import type { Members } from '../src/themes/merge-members.js';
 import { ThemeChanges } from '../src/themes/theme-changes.js';
+import { whenBroken } from './broken-connections.js';
 import type { SeededRandom } from './seeded-random.js';
 import type { SimulatedService } from './service.js';
 import { Owner, type VirtualWorld } from './virtual-world.js';
@@ -66,8 +67,8 @@ export class ThemeEditors {
   }
 
   private later(owner: Owner): void {
-    const { world, random } = this.parts;
-    world.hand(owner, () => this.next(owner), random.below(EVERY_MS));
+    const { world } = this.parts;
+    world.hand(owner, () => this.next(owner), world.within(EVERY_MS));
   }
 
   private next(owner: Owner): void {
@@ -114,11 +115,14 @@ export class ThemeEditors {
       if (isOver) return;
       isOver = true;
       stopWaiting();
+      stopWatching();
       asked.outcome = outcome;
       if (outcome === undefined && left > 1) this.try(asking, left - 1);
       else this.later(owner);
     };
     const stopWaiting = world.after(ANSWER_WITHIN_MS, () => finish(undefined));
+    const ends = { of: service.owner, to: owner };
+    const stopWatching = whenBroken(this.parts, ends, () => finish(undefined));
     world.hand(service.owner, () => {
       void change(themeChangesOf(service), meta, wish).then(
         (outcome) => world.hand(owner, () => finish(outcome)),

@@ -9,6 +9,7 @@ import type { SeededRandom } from './seeded-random.js';
 export class Owner {
   private isKilled = false;
   private held: Task[] | undefined;
+  private readonly mourners = new Set<() => void>();
 
   constructor(readonly name: string) {}
 
@@ -24,6 +25,14 @@ export class Owner {
   kill(): void {
     this.isKilled = true;
     this.held = undefined;
+    for (const notice of this.mourners) notice();
+    this.mourners.clear();
+  }
+
+  /** Calls when it is killed, within the turn of whoever kills it. Returns how to stop. */
+  onKilled(notice: () => void): () => void {
+    this.mourners.add(notice);
+    return () => this.mourners.delete(notice);
   }
 
   freeze(): void {
@@ -63,6 +72,8 @@ export interface Task {
 /** Long enough that two calls in flight often overtake each other. */
 const LATENCY_MS = 12;
 const BEGINNING = Date.UTC(2026, 0, 5, 9);
+/** What happens by the clock meets as many requests then as when clients wait for the dead. */
+const HURRY = 0.4;
 /** Turns that Node takes between two looks at the outside world. */
 const TURNS_AT_ONCE = 64;
 
@@ -79,7 +90,11 @@ export class VirtualWorld implements World {
   private current: Owner | undefined;
   private turns = 0;
 
-  constructor(readonly random: SeededRandom) {}
+  /** @param isHurried see `RoundPlan`. */
+  constructor(
+    readonly random: SeededRandom,
+    readonly isHurried = false,
+  ) {}
 
   now(): number {
     return Math.floor(this.wallClock + this.time);
@@ -104,6 +119,11 @@ export class VirtualWorld implements World {
   after(ms: number, call: () => void): () => void {
     const task = this.schedule(this.current, ms, call);
     return () => (task.isCancelled = true);
+  }
+
+  /** A time up to this one, until something happens by the clock. */
+  within(ms: number): number {
+    return this.random.below(this.isHurried ? Math.ceil(ms * HURRY) : ms);
   }
 
   /** How many turns were taken so far. */

@@ -73,7 +73,7 @@ export class EventCodec {
    * event.
    */
   async decode(recorded: readonly RecordedEvent[]): Promise<(Decoded | Unreadable)[]> {
-    const parsed = recorded.map((event) => parse(event));
+    const parsed = recorded.map((event) => this.parse(event));
     const subjects = new Set<string>();
     for (const result of parsed) {
       if ('unreadable' in result) continue;
@@ -91,9 +91,18 @@ export class EventCodec {
         await pause(0);
         began = elapsed();
       }
-      opened.push('unreadable' in result ? result : open(result, keys));
+      opened.push('unreadable' in result ? result : this.open(result, keys));
     }
     return opened;
+  }
+
+  protected parse(recorded: RecordedEvent): Parsed | Unreadable {
+    return parse(recorded);
+  }
+
+  /** Opens the personal values in place. */
+  protected open(parsed: Parsed, keys: ReadonlyMap<string, Buffer | null>): Decoded | Unreadable {
+    return open(parsed, keys);
   }
 
   /** @throws {UnreadableEvent} for the first unreadable event: a decision needs the whole state. */
@@ -144,7 +153,8 @@ const textsIn = (values: unknown): readonly string[] =>
 /** Stores differ in how they spell an id. */
 const holderOf = (eventId: string): string => eventId.toLowerCase();
 
-interface Parsed {
+/** An event whose personal values are still sealed. */
+export interface Parsed {
   /** Not shared with other callers: personal values are decrypted in place. */
   readonly data: EventData;
   readonly places: readonly StoredPlace[];
@@ -152,7 +162,7 @@ interface Parsed {
   readonly recorded: RecordedEvent;
 }
 
-interface Unreadable {
+export interface Unreadable {
   /** Why. */
   readonly unreadable: string;
   readonly recorded: RecordedEvent;

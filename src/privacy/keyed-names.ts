@@ -131,7 +131,7 @@ export class KeyedNames {
     return this.hmac(parts).subarray(0, 16).toString('hex');
   }
 
-  private hmac(parts: readonly string[]): Buffer {
+  protected hmac(parts: readonly string[]): Buffer {
     // JSON separates the parts: ["a","bc"] and ["ab","c"] differ.
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
   }
