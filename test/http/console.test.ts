@@ -571,6 +571,34 @@ describe('finance', () => {
     expect((await get('flo', location ?? '')).text).toContain('not known');
   });
 
+  test('a run is shown on the pages of its own tenant and mode alone', async () => {
+    const other = await running.service.createTenant();
+    for (const page of ['/replay', '/reconcile', '/verify']) {
+      const { location } = await post('fay', ofTenant(page), {});
+      const { search } = new URL(location ?? '', 'http://localhost');
+      await ended('fay', location ?? '');
+      for (const elsewhere of [`${other.alias}/live`, `${tenant.alias}/test`]) {
+        const shown = await get('fay', `/console/tenants/${elsewhere}${page}${search}`);
+        expect({ page, status: shown.status, figures: figures(shown, 'ok') }).toEqual({
+          page,
+          status: 403,
+          figures: [],
+        });
+      }
+    }
+  });
+
+  test('what another operation found is no verification', async () => {
+    const { location } = await post('fay', ofTenant('/replay'), {});
+    await ended('fay', location ?? '');
+    const { search } = new URL(location ?? '', 'http://localhost');
+    for (const page of ['/verify', '/replay', '/reconcile']) {
+      const { status, text } = await get('fay', `${ofTenant(page)}${search}`);
+      expect({ page, status }).toEqual({ page, status: 200 });
+      expect(text).not.toMatch(/Nobody has changed the ledger|is not what was sealed/);
+    }
+  });
+
   test('a run has a page that shows how it ended and leads to its result, for its operator alone', async () => {
     const { location } = await post('fay', ofTenant('/replay'), {});
     await ended('fay', location ?? '');

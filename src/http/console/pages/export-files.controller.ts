@@ -3,11 +3,15 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Exports } from '../../../exports/exports.js';
 import { OPERATOR } from '../../../operations/audit.js';
-import { ApiError } from '../../edge/api-error.js';
 import { contentTypeOf, FileDownloads } from '../../exports/file-downloads.js';
 import { fileNameOf } from '../../exports/file-name.js';
 import { ConsoleCall, FileForRoles, fileSent } from '../console-call.js';
-import { TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+import {
+  notOfThisTenant,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
 
 /** For support: the file of an export. */
 @ApiExcludeController()
@@ -27,8 +31,7 @@ export class ConsoleExportFilesController {
   ): Promise<Readable> {
     const scope = await this.pages.scopeOf(parameters);
     const found = await this.exports.find(scope, parameters.export);
-    if (found === undefined)
-      throw new ApiError('FORBIDDEN', { message: 'It is not one of this tenant, or is gone' });
+    if (found === undefined) throw notOfThisTenant();
     const { state } = found;
     const download = await this.downloads.fileOf(state);
     const { exportId, file } = download;

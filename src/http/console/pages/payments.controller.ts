@@ -193,7 +193,7 @@ export class ConsolePaymentsController {
     { problem = null, run: id = '', order = { sort: '', dir: '' } }: Shown,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const found = await showPayments(this.operations.core, this.payments, scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
     const frame = { title: 'Payments', scope, section: '/payments', ...refresh };

@@ -131,7 +131,7 @@ export class ConsoleProjectionsController {
 
   /** The differences of a run as a file. */
   private async csv(call: ConsoleCall, id: string): Promise<string> {
-    const { operation, result } = await this.pages.runOfPage(call, id);
+    const { operation, result } = await this.pages.runOfPage(call, id, null);
     if (operation !== 'projection diff' || result === undefined)
       throw new ApiError('NOT_FOUND', { message: 'There is no such comparison any more' });
     void call.reply
@@ -156,7 +156,7 @@ export class ConsoleProjectionsController {
     if (problem !== null) void call.reply.code(400);
     const operates = hasRole(call.operator, ['support']);
     // Before the state of the projections: what a run that is over has done is in it.
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, null);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
     const history = operates

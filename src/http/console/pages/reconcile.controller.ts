@@ -123,7 +123,7 @@ export class ConsoleReconcileController {
     { run: id, month, problem, order }: Shown,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     return pageSent(
       call,
       { title: 'Reconcile', scope, section: '/reconcile', ...refresh },

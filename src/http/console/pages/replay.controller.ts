@@ -78,7 +78,7 @@ export class ConsoleReplayController {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
     const order = queried(query, 'sort', 'dir', 'page');
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     return pageSent(call, { title: 'Replay', scope, section: '/replay', ...refresh }, content, {
       asked,
       run,

@@ -101,9 +101,12 @@ const IDS_OF_OTHERS: ReadonlySet<string> = new Set(['DELIVERY_NOT_FOUND', 'EXPOR
 /** @throws {ApiError} FORBIDDEN for an id that the tenant does not have. */
 export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
   if (outcome instanceof NotDone && IDS_OF_OTHERS.has(outcome.because.code))
-    throw new ApiError('FORBIDDEN', { message: 'It is not one of this tenant, or is gone' });
+    throw notOfThisTenant();
   return outcome;
 }
+
+export const notOfThisTenant = (): ApiError =>
+  new ApiError('FORBIDDEN', { message: 'It is not one of this tenant, or is gone' });
 
 /** The operations that pages of a tenant stand on. */
 export class TenantPages {
@@ -144,9 +147,17 @@ export class TenantPages {
   /**
    * What a page shows of the run that its address names.
    * @param id empty: the address names none.
+   * @param scope of the page; null: it is of no tenant, and shows runs of all.
+   * @throws {ApiError} FORBIDDEN for a run of another tenant or mode.
    */
-  async runOfPage(call: Pick<ConsoleCall, 'operator'>, id: string): Promise<RunOfPage> {
+  async runOfPage(
+    call: Pick<ConsoleCall, 'operator'>,
+    id: string,
+    scope: Scope | null,
+  ): Promise<RunOfPage> {
     const run = id === '' ? undefined : await this.run(call, id);
+    const isOfPage = scope === null || (run?.tenant === scope.tenant && run.mode === scope.mode);
+    if (run !== undefined && !isOfPage) throw notOfThisTenant();
     return {
       run: run === undefined ? null : runView(run, timeNow()),
       isGone: id !== '' && run === undefined,

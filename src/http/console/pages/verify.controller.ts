@@ -68,7 +68,7 @@ export class ConsoleVerifyController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, format } = queried(query, 'run', 'format');
-    const { operation, result } = await this.pages.runOfPage(call, id);
+    const { operation, result } = await this.pages.runOfPage(call, id, scope);
     if (format === 'json' && operation === 'ledger digest' && result !== undefined) {
       void call.reply
         .header('Content-Type', 'application/json; charset=utf-8')
@@ -111,15 +111,15 @@ export class ConsoleVerifyController {
     { id, problem }: { readonly id: string; readonly problem: string | null },
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
-    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id);
-    const isDigest = operation === 'ledger digest';
+    const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
+    const isOf = (name: string): boolean => result !== undefined && operation === name;
     return pageSent(call, { title: 'Verify', scope, section: '/verify', ...refresh }, content, {
       problem,
       run,
       isGone,
       here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,
-      verification: result === undefined || isDigest ? null : (result as Verification),
-      digest: result === undefined || !isDigest ? null : (result as DigestDocument),
+      verification: isOf('ledger verify') ? (result as Verification) : null,
+      digest: isOf('ledger digest') ? (result as DigestDocument) : null,
     });
   }
 }
