@@ -40,8 +40,12 @@ class InProcessRunner {
   /** By file: its compiled code. */
   compiled = new Map();
 
-  /** @param options `inProcess.folders` of tests, and patterns of files to leave out. */
-  constructor({ inProcess: { folders, leftOut } }) {
+  /**
+   * @param options `inProcess.folders` of tests, patterns of files to leave out, and whether the
+   * tests need a Postgres.
+   */
+  constructor({ inProcess: { folders, leftOut, needsPostgres = false } }) {
+    this.needsPostgres = needsPostgres;
     const isLeftOut = (file) => leftOut.some((part) => new RegExp(part).test(file));
     this.files = folders
       .flatMap((folder) =>
@@ -49,6 +53,18 @@ class InProcessRunner {
       )
       .filter((file) => file.endsWith('.test.ts') && !isLeftOut(file))
       .sort();
+  }
+
+  async init() {
+    if (this.needsPostgres) await this.support('start-postgres')();
+  }
+
+  async dispose() {
+    if (this.needsPostgres) await this.support('global-teardown')();
+  }
+
+  support(name) {
+    return require(join(this.root, `test/support/${name}.cjs`));
   }
 
   capabilities() {
