@@ -40,7 +40,10 @@ import { ConsoleOverviewController } from '../http/console/pages/overview.contro
 import { ConsoleCorrectionsController } from '../http/console/pages/corrections.controller.js';
 import { ConsoleHomeController } from '../http/console/pages/home.controller.js';
 import { ConsolePeriodsController } from '../http/console/pages/periods.controller.js';
-import { ConsoleProjectionsController } from '../http/console/pages/projections.controller.js';
+import {
+  ConsoleProjectionsController,
+  ConsoleTenantProjectionsController,
+} from '../http/console/pages/projections.controller.js';
 import { ConsoleReconcileController } from '../http/console/pages/reconcile.controller.js';
 import { ConsoleReplayController } from '../http/console/pages/replay.controller.js';
 import { ConsolePatternsController } from '../http/console/pages/patterns.controller.js';
@@ -217,6 +220,7 @@ const CONSOLE_CONTROLLERS = [
   ConsoleOverviewController,
   ConsoleAccountController,
   ConsoleProjectionsController,
+  ConsoleTenantProjectionsController,
   ConsoleStatementController,
   ConsoleReplayController,
   ConsoleReconcileController,

@@ -251,6 +251,7 @@ describe('who may see a page', () => {
         'POST /console/runs/{run}/cancel',
         `GET ${ofPage('/accounts/{account}')}`,
         `GET ${ofPage('/exports/{export}/file')}`,
+        `GET ${ofPage('/projections')}`,
       ].sort(),
     );
   });
@@ -1001,6 +1002,21 @@ describe('support', () => {
     });
     expect(figures(await ended('sam', repaired.location ?? ''), 'progress')).toEqual(['done']);
     expect(figures(await get('fay', '/console/projections'), 'parked:rewards')).toEqual(['0']);
+  });
+
+  test('a tenant leads to the read models with its name filled in, and a part needs a tenant', async () => {
+    expect(await get('fay', ofTenant('/projections'))).toMatchObject({ status: 403 });
+    const { status, location } = await get('sam', ofTenant('/projections'));
+    expect({ status, location }).toEqual({
+      status: 303,
+      location: `/console/projections?tenant=${tenant.alias}&mode=live`,
+    });
+    expect((await get('sam', location ?? '')).text).toContain(`value="${tenant.alias}"`);
+    const part = { action: 'rebuild', projection: 'rewards', account: 'some-account' };
+    const refused = await post('sam', '/console/projections', part);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('Account: name its tenant as well.');
+    expect(refused.text).toContain('value="some-account"');
   });
 
   test('a program is compared with the live one, applied, and not over somebody else', async () => {

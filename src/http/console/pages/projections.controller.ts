@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import {
   onProjections,
@@ -39,7 +39,14 @@ import {
   withFigureNames,
 } from '../view/projections-view.js';
 import { inOrder, type AskedOrder } from '../view/sorting.js';
-import { problemOf, queried, queryOf, TenantPages } from './tenant-pages.js';
+import {
+  problemOf,
+  queried,
+  queryOf,
+  TENANT_ROUTE,
+  TenantPages,
+  type TenantParameters,
+} from './tenant-pages.js';
 
 /** What is kept of a run has 1 MiB. */
 const DIFF_ROWS_MAX = 1_000;
@@ -49,13 +56,42 @@ const HISTORY_MAX = 50;
 interface ShownPage {
   readonly run: string;
   readonly chosen: string;
+  readonly part: Part;
   readonly problem: string | null;
   readonly order: AskedOrder & { readonly page: string };
 }
 
+/** The part of a rebuild in place, as typed. */
+type Part = Readonly<Record<'tenant' | 'mode' | 'account', string>>;
+
+const PART = ['tenant', 'mode', 'account'] as const;
+
+const partIn = (text: (name: keyof Part) => string): Part => ({
+  tenant: text('tenant'),
+  mode: text('mode'),
+  account: text('account'),
+});
+
 interface Asked {
   readonly projection: string;
   readonly confirmed: string;
+}
+
+/** For support: from a tenant to the read models, with the form filled in. */
+@ApiExcludeController()
+@Controller(`${TENANT_ROUTE}/projections`)
+export class ConsoleTenantProjectionsController {
+  constructor(private readonly pages: TenantPages) {}
+
+  @Get()
+  @ForRoles('support')
+  async page(
+    @ConsoleCall() call: ConsoleCall,
+    @Param() parameters: TenantParameters,
+  ): Promise<string> {
+    const { tenant, mode } = await this.pages.scopeOf(parameters);
+    return redirected(call, `${PROJECTIONS_PATH}${queryOf({ tenant, mode })}`);
+  }
 }
 
 /** For support: the read models; finance sees their state. */
@@ -75,9 +111,10 @@ export class ConsoleProjectionsController {
       query,
       ...(['run', 'projection', 'sort', 'dir', 'page', 'format'] as const),
     );
+    const part = queried(query, ...PART);
     return format === 'csv'
       ? this.csv(call, run)
-      : this.shown(call, { run, chosen: projection, problem: null, order });
+      : this.shown(call, { run, chosen: projection, part, problem: null, order });
   }
 
   @Post()
@@ -87,12 +124,14 @@ export class ConsoleProjectionsController {
     const { form } = call;
     const asked = { projection: form.text('projection'), confirmed: form.text('confirmed') };
     const action = form.text('action');
-    const isConfirmed = asked.projection !== '' && asked.confirmed === asked.projection;
-    if ((action === 'swap' || action === 'rollback') && !isConfirmed)
+    const part = partIn((name) => form.text(name));
+    const problem = problemIn(action, asked, part);
+    if (problem !== null)
       return this.shown(call, {
         run: '',
         chosen: asked.projection,
-        problem: 'Choose a projection, and type its name to confirm.',
+        part,
+        problem,
         order: { sort: '', dir: '', page: '' },
       });
     const run = await this.started(call, action, asked);
@@ -113,7 +152,12 @@ export class ConsoleProjectionsController {
       startProjectionRun(runs, operations, by, asked);
     switch (action) {
       case 'rebuild':
-        return start(rebuildOf(form, choiceOf(name)));
+        return start(
+          rebuildOf(
+            partIn((field) => form.text(field)),
+            choiceOf(name),
+          ),
+        );
       case 'diff':
         return start(diffRun(name, DIFF_ROWS_MAX));
       case 'swap':
@@ -151,7 +195,7 @@ export class ConsoleProjectionsController {
 
   private async shown(
     call: ConsoleCall,
-    { run: id, chosen, problem, order }: ShownPage,
+    { run: id, chosen, part, problem, order }: ShownPage,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
     const operates = hasRole(call.operator, ['support']);
@@ -179,6 +223,7 @@ export class ConsoleProjectionsController {
         heads,
         livePath: `${PROJECTIONS_PATH}${queryOf({ sort: order.sort, dir: order.dir })}`,
         operates,
+        part: { ...part, isTest: part.mode === 'test' },
         run,
         operation,
         isGone,
@@ -195,11 +240,26 @@ export class ConsoleProjectionsController {
 
 const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true } : { name });
 
+/** What is said beside the form; null: it can be begun. */
+function problemIn(
+  action: string,
+  { projection, confirmed }: Asked,
+  { tenant, account }: Part,
+): string | null {
+  const isConfirmed = projection !== '' && confirmed === projection;
+  if ((action === 'swap' || action === 'rollback') && !isConfirmed)
+    return 'Choose a projection, and type its name to confirm.';
+  return action === 'rebuild' && tenant === '' && account !== ''
+    ? 'Account: name its tenant as well.'
+    : null;
+}
+
 /** Of a part, in place, where a tenant is named; otherwise new generations. */
-function rebuildOf(form: ConsoleCall['form'], choice: ProjectionChoice): ProjectionRun {
-  const [tenant, account] = [form.text('tenant'), form.text('account')];
-  if (tenant === '' && account !== '') throw badRequest('Account: needs a tenant');
+function rebuildOf(
+  { tenant, mode: typed, account }: Part,
+  choice: ProjectionChoice,
+): ProjectionRun {
   if (tenant === '') return rebuildRun(choice, {});
-  const mode = form.text('mode') === 'test' ? 'test' : 'live';
+  const mode = typed === 'test' ? 'test' : 'live';
   return repairRun(choice, { tenant, mode, ...(account === '' ? {} : { account }) });
 }

@@ -54,6 +54,7 @@ export const content = template<
     heads: readonly HeadView[];
     livePath: string;
     operates: boolean;
+    part: { tenant: string; account: string; isTest: boolean };
     run: RunView | null;
     operation: string;
     isGone: boolean;
@@ -89,9 +90,9 @@ export const content = template<
 <p>A rebuild makes a new generation beside the live one; look at its differences, then swap it in. With a tenant, a rebuild folds that part of the log into the live generation in place.</p>
 <form class="fields" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
 <div class="field"><label for="projection">Projection</label><select id="projection" name="projection"><option value="">all</option>{{#each projections}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
-<div class="field"><label for="tenant">Tenant</label><input id="tenant" name="tenant" placeholder="all"></div>
-<div class="field"><label for="mode">Mode</label><select id="mode" name="mode"><option>live</option><option>test</option></select></div>
-<div class="field"><label for="account">Account</label><input id="account" name="account" placeholder="all"></div>
+<div class="field"><label for="tenant">Tenant</label><input id="tenant" name="tenant" value="{{part.tenant}}" placeholder="all"></div>
+<div class="field"><label for="mode">Mode</label><select id="mode" name="mode"><option>live</option><option{{#if part.isTest}} selected{{/if}}>test</option></select></div>
+<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{part.account}}" placeholder="all"></div>
 <div class="field"><label for="confirmed">Type the projection's name to confirm</label><input id="confirmed" name="confirmed" autocomplete="off"><span class="hint">to swap or roll back</span></div>
 <p class="actions field wide"><button name="action" value="rebuild">Rebuild</button><button name="action" value="diff" class="quiet">Diff</button><button name="action" value="swap" class="quiet">Swap</button><button name="action" value="rollback" class="danger">Roll back</button><button name="action" value="retry" class="quiet">Retry parked</button></p>
 </form>
