@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { type AccountOutcome, AccountCommandEnvelope } from '../src/command-handling/commands.js';
 import { loadConfig } from '../src/config/config.js';
@@ -14,7 +15,7 @@ import { makeDataDir, removeDataDir } from './service-process.js';
  * The duration of a redemption, from the command to the stored event, in accounts with short, long
  * and very long streams. They take turns, command by command, each with its stream in memory, as in
  * a running service. For the longest also the first command after a start, which folds the whole
- * stream.
+ * stream, and that of a later start, which finds a snapshot.
  *
  * `BENCH_COMMANDS` (400) per length. Without fsync, unless `BENCH_FSYNC=1`: waiting for a disk
  * would hide the difference.
@@ -93,6 +94,33 @@ async function makeAccount(core: Core, id: string, length: number): Promise<Benc
   return { ref, rewardId: reward.rewardId };
 }
 
+/**
+ * The first command of a process that finds the snapshot of another one, in milliseconds by length.
+ */
+async function firstWithSnapshot(
+  core: Core,
+  accounts: ReadonlyMap<number, readonly BenchAccount[]>,
+): Promise<ReadonlyMap<number, number>> {
+  const streams = [...accounts.values()].flatMap(([account]) => (account ? [account] : []));
+  const streamOf = ({ ref }: BenchAccount): string => core.names.accountStream(scope, ref);
+  for (const account of streams) {
+    core.streams.accounts.forget(streamOf(account));
+    await core.streams.accounts.load(streamOf(account));
+  }
+  const { rows: expected } = await core.pool.query(WORTH_A_SNAPSHOT);
+  for (let found = -1; found < expected.length; await delay(50))
+    found = (await core.pool.query('select from ledger.stream_snapshots')).rows.length;
+  const first = new Map<number, number>();
+  for (const [length, [account]] of accounts) {
+    if (account === undefined) continue;
+    core.streams.accounts.forget(streamOf(account));
+    first.set(length, await redeem(core, account));
+  }
+  return first;
+}
+
+const WORTH_A_SNAPSHOT = `select from ledger.streams where revision >= 2000 and stream like 'referral-account-%'`;
+
 /** @returns milliseconds. */
 async function redeem(core: Core, { ref, rewardId }: BenchAccount): Promise<number> {
   const startedAt = performance.now();
@@ -131,11 +159,14 @@ async function run(core: Core): Promise<void> {
       if (account) times.get(length)?.push(await redeem(core, account));
     }
   }
+  const again = await firstWithSnapshot(core, accounts);
   const shortest = median(times.get(LENGTHS[0]) ?? []);
   console.log(
     `${COMMANDS} commands each, fsync ${process.env.BENCH_FSYNC === '1' ? 'on' : 'off'}, medians`,
   );
-  console.log('  length   command ms   to length 10   first command ms (folds the stream)');
+  console.log(
+    '  length   command ms   to length 10   first command ms (folds the stream)   with a snapshot',
+  );
   for (const length of LENGTHS) {
     const ms = median(times.get(length) ?? []);
     const ratio = ms / shortest;
@@ -144,6 +175,7 @@ async function run(core: Core): Promise<void> {
       ms.toFixed(3).padStart(13),
       ratio.toFixed(2).padStart(15),
       (first.get(length) ?? NaN).toFixed(1).padStart(19),
+      (again.get(length) ?? NaN).toFixed(1).padStart(19),
     ];
     console.log(
       `${columns.join('')}${length === LENGTHS[0] ? '' : `   ${ratio <= AIM ? 'met' : 'missed'} (${AIM})`}`,

@@ -11,6 +11,9 @@ import {
   type CommandHandlingParts,
 } from '../src/command-handling/open-command-handling.js';
 import { RememberedStreams } from '../src/command-handling/stream-cache.js';
+import type { StreamSnapshots } from '../src/command-handling/handle-command.js';
+import { SealedSnapshots } from '../src/command-handling/snapshots/sealed-snapshots.js';
+import type { SnapshotRows } from '../src/command-handling/snapshots/snapshot-rows.js';
 import { forgetSubjects, openStreams, type Streams } from '../src/command-handling/streams.js';
 import { isOutage, isStoreAway } from '../src/core/core.js';
 import { LogWatch } from '../src/core/log-watch.js';
@@ -70,6 +73,7 @@ import {
   SimulatedReadModels,
 } from './simulated-read-models.js';
 import { SEALS_SIGNER, SimulatedSealTable, simulatedSeals } from './simulated-seals.js';
+import { SimulatedSnapshotRows, type SimulatedSnapshotTable } from './simulated-snapshots.js';
 import { SimulatedStore } from './simulated-store.js';
 import { simulatedFollowerStore, SimulatedWebhookTable } from './simulated-webhooks.js';
 import { StoreAway } from './store-away.js';
@@ -80,6 +84,8 @@ const POSITION_WAIT_MS = 5_000;
 const SEALED_EVERY_MS = 1_000;
 /** Small, so that batches end anywhere. */
 const SEALED_MAX = 50;
+/** Accounts of a round have some dozens of events. */
+const SNAPSHOT_LIMITS = { readFrom: 4, writtenAfter: 6 };
 /** The keys of the installation: the same in every run. */
 export const NAMES = new KnownNames(Buffer.alloc(32, 1));
 export const WRAPPING_KEY = Buffer.alloc(32, 2);
@@ -93,6 +99,7 @@ const storesAway = (): Error => new StoreAway('the simulated database is away');
 export class SharedStores {
   readonly log: SimulatedStore;
   readonly vault: SimulatedVault = new Map();
+  readonly snapshots: SimulatedSnapshotTable = new Map();
   readonly answers: SimulatedAnswerTable;
   readonly policies: SimulatedPolicyTable;
   readonly jobs = new JobTable();
@@ -178,6 +185,7 @@ export class SimulatedService {
   private readonly sealer: ChainSealer;
   private readonly decode: ReadingOptions['decode'];
   private readonly keys: WrappedKeys;
+  private readonly snapshots: SnapshotRows;
   private readonly jobs: SimulatedJobs;
   private wasFrozen = false;
 
@@ -186,10 +194,9 @@ export class SimulatedService {
     private readonly parts: ServiceParts,
   ) {
     const { world, faults, id, rememberedBytes, onChange } = parts;
-    shared.answers.present.add(id);
-    this.owner = new Owner(`process-${id}`);
-    const { owner } = this;
     const { outages } = shared;
+    shared.answers.present.add(id);
+    const owner = (this.owner = new Owner(`process-${id}`));
     const line = new Connection({ world, faults, outages, onChange: () => onChange(this) });
     this.log = new SimulatedEventLog(shared.log, line, owner);
     this.keys = new WrappedKeys(
@@ -199,7 +206,8 @@ export class SimulatedService {
     const codec = (this.codec = codecOf(this.keys, parts.without));
     this.decode = decodeAny(codec);
     this.remembered = new RememberedStreams(rememberedBytes);
-    this.streams = openStreams(this.log, codec, this.remembered);
+    this.snapshots = new SimulatedSnapshotRows(shared.snapshots, line);
+    this.streams = openStreams(this.log, codec, this.remembered, this.openSnapshots());
     this.handling = openCommandHandling({
       log: this.log,
       codec,
@@ -250,6 +258,7 @@ export class SimulatedService {
     return {
       announceErasure: async (subjects) => {
         this.forget(subjects);
+        await this.snapshots.dropOf(subjects);
         for (const other of processes)
           if (other !== this)
             line.announce(
@@ -267,6 +276,16 @@ export class SimulatedService {
           );
       },
     };
+  }
+
+  private openSnapshots(): StreamSnapshots {
+    const sealed = new SealedSnapshots({
+      rows: this.snapshots,
+      keys: this.keys,
+      version: () => Promise.resolve(this.without ? 'older' : 'this'),
+      onFailure: () => undefined,
+    });
+    return { sealed, limits: SNAPSHOT_LIMITS };
   }
 
   private openMailing(line: Connection, codec: EventCodec): Mailing {

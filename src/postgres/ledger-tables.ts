@@ -39,6 +39,7 @@ export interface LedgerTables {
   'ledger.projection_generations': ProjectionGenerations;
   'ledger.projection_history': ProjectionHistory;
   'ledger.retried_reactions': RetriedReactions;
+  'ledger.stream_snapshots': StreamSnapshots;
   'ledger.webhook_attempts': WebhookAttempts;
   'ledger.webhook_checkpoints': WebhookCheckpoints;
   'ledger.webhook_deliveries': WebhookDeliveries;
@@ -384,6 +385,16 @@ interface RetriedReactions {
   revision: bigint | null;
   position: string;
   retried_at: Generated<Date>;
+}
+
+interface StreamSnapshots {
+  stream: string;
+  version: string;
+  revision: Int8;
+  event_id: string;
+  subjects: string[];
+  sealed: Buffer;
+  written_at: Generated<Date>;
 }
 
 interface WebhookAttempts {

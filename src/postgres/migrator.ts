@@ -35,6 +35,7 @@ import * as knowSinceWhenPaymentsWait from '../../migrations/0074_know_since_whe
 import * as recordOperationRuns from '../../migrations/0080_record_operation_runs.js';
 import * as notePeopleAndFullEndpoints from '../../migrations/0081_note_people_and_full_endpoints.js';
 import * as findDeadWebhooks from '../../migrations/0087_find_dead_webhooks.js';
+import * as keepSnapshots from '../../migrations/0090_keep_snapshots_of_long_streams.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -87,6 +88,7 @@ export const MIGRATIONS: Migrations = {
   '0080_record_operation_runs': recordOperationRuns,
   '0081_note_people_and_full_endpoints': notePeopleAndFullEndpoints,
   '0087_find_dead_webhooks': findDeadWebhooks,
+  '0090_keep_snapshots_of_long_streams': keepSnapshots,
 };
 
 /** The names of the migrations of this release. */

@@ -5,6 +5,7 @@ import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simul
 import { SimulatedEventLog } from '../../simulator/simulated-event-log.js';
 import { JobTable, SimulatedJobs } from '../../simulator/simulated-jobs.js';
 import { SimulatedKeyRows } from '../../simulator/simulated-keys.js';
+import { SimulatedSnapshotRows } from '../../simulator/simulated-snapshots.js';
 import { SimulatedMailTable, simulatedMailStore } from '../../simulator/simulated-mails.js';
 import {
   SimulatedLocks,
@@ -51,6 +52,8 @@ import {
   PostgresPolicyCheckpoints,
 } from '../../src/policies/policy-checkpoint.js';
 import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
+import { PostgresSnapshotRows } from '../../src/command-handling/snapshots/postgres-snapshot-rows.js';
+import type { SnapshotRows } from '../../src/command-handling/snapshots/snapshot-rows.js';
 import { PostgresKeyRows } from '../../src/privacy/key-rows.js';
 import {
   postgresProjectionStores,
@@ -140,6 +143,27 @@ it('keys of subjects', async () => {
       await Promise.all([real.create(rows), simulated.create(rows)]);
     }
     if (random.onceIn(8)) await Promise.all([real.destroy(chosen), simulated.destroy(chosen)]);
+    return ['find', await found(real), await found(simulated)];
+  });
+});
+
+it('snapshots of streams', async () => {
+  const real = new PostgresSnapshotRows(pool);
+  const simulated = new SimulatedSnapshotRows(new Map(), line);
+  const subjects = Array.from({ length: 6 }, () => randomUUID());
+  const streams = ['a', 'b', 'c'];
+  const some = () => subjects.filter(() => random.onceIn(2));
+  await alike(async () => {
+    const stream = random.oneOf(streams);
+    if (random.onceIn(2)) {
+      const place = { stream, version: random.oneOf(['v1', 'v2']), revision: 3n };
+      const row = { ...place, eventId: randomUUID(), subjects: some(), sealed: random.bytes(8) };
+      await Promise.all([real.keep(row), simulated.keep(row)]);
+    }
+    if (random.onceIn(6)) await Promise.all([real.drop(stream), simulated.drop(stream)]);
+    const gone = random.onceIn(4) ? some() : [];
+    await Promise.all([real.dropOf(gone), simulated.dropOf(gone)]);
+    const found = (rows: SnapshotRows) => Promise.all(streams.map((each) => rows.find(each)));
     return ['find', await found(real), await found(simulated)];
   });
 });
