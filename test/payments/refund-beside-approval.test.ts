@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { shownPushes } from '../../src/domain/account/reward-push.js';
 import type { ProviderFact } from '../../src/domain/customer/customer.state.js';
 import { recorderOf } from '../../src/payments/incoming/payment-events.js';
 import type { Json } from '../support/api-client.js';
+import { pauseOfChance } from '../support/pause-of-chance.js';
 import { until } from '../support/projected-ledger.js';
 import {
   createStores,
@@ -135,10 +135,8 @@ async function atOnce(tenant: TestTenant, { bob, referralId }: Referral): Promis
   const refund = { kind: 'REFUNDED', amount, amountRefunded: amount, currency } as const;
   const actions = [{ referralId, action: 'APPROVED' }];
   const [approved] = await Promise.all([
-    delay(Math.random() * APART_MS).then(() =>
-      tenant.live.post('/referrals/moderate', { actions }),
-    ),
-    delay(Math.random() * APART_MS).then(() => told(tenant, `cus_${bob}`, refund)),
+    pauseOfChance(APART_MS).then(() => tenant.live.post('/referrals/moderate', { actions })),
+    pauseOfChance(APART_MS).then(() => told(tenant, `cus_${bob}`, refund)),
   ]);
   return approved.status;
 }
