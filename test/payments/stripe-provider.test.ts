@@ -185,6 +185,31 @@ describe('a call', () => {
     },
   );
 
+  const CREDIT = { kind: 'BALANCE_CREDIT', key: 'k', customer: 'cus_x', currency: 'USD' } as const;
+  const TERMS = { subscription: 'sub_x', percent: 10, months: null, keeps: [] } as const;
+  const DISCOUNT = { kind: 'DISCOUNT', key: 'k', ...TERMS } as const;
+  const drained = async (all: AsyncIterable<unknown>): Promise<void> => {
+    for await (const one of all) expect(one).toBeUndefined();
+  };
+
+  it.each([
+    ['a walk', () => calls().factsPage(0, null)],
+    ['the invoice of a payment', () => calls().invoicePaidBy('pi_x')],
+    ['the credits of a customer', () => drained(calls().rewardCredits('cus_x'))],
+    ['its invoices', () => calls().hasPaid('cus_x')],
+    ['its subscriptions', () => calls().subscriptionsOf('cus_x')],
+    ['the discounts of a reward', () => calls().discountsFor('cus_x', 'r')],
+    ['a credit', () => calls().pay({ ...CREDIT, amount: 1 }, 'r')],
+    ['a discount', () => calls().pay(DISCOUNT, 'r')],
+    ['a look for a credit', () => calls().made(CREDIT, 'r', 0)],
+  ] as const)('for %s may be repeated behind an answer of another form', async (_, ask) => {
+    for (const text of ['{}', 'null', '[]', '"x"', '5', '{"data":{}}']) {
+      for (const _time of [1, 2]) double.fail({ kind: 'rubbish', text });
+      expect([text, await failureOf(ask())]).toEqual([text, 'unavailable']);
+      double.faults.length = 0;
+    }
+  });
+
   it('without an answer ends after its time', async () => {
     const impatient = providerWith({ withinMs: 300 });
     double.fail({ kind: 'hang' });

@@ -13,7 +13,8 @@ export type Fault =
   /** Without an effect. */
   | { readonly kind: 'answer'; readonly status: number; readonly isStored?: boolean }
   | { readonly kind: 'hang' }
-  | { readonly kind: 'rubbish' }
+  /** `text` is what comes instead of an answer. Default: the beginning of a page. */
+  | { readonly kind: 'rubbish'; readonly text?: string }
   | { readonly kind: 'break-off' }
   /** It takes effect, and the connection breaks before the answer. */
   | { readonly kind: 'lose-answer' };
@@ -122,7 +123,7 @@ export class StripeDouble {
     const fault = planned?.fault;
     if (fault?.kind === 'hang') return;
     if (fault?.kind === 'break-off') return void request.socket.destroy();
-    if (fault?.kind === 'rubbish') return void response.writeHead(200).end('<html>');
+    if (fault?.kind === 'rubbish') return void response.writeHead(200).end(fault.text ?? '<html>');
     const isKnown = request.headers.authorization === `Bearer ${this.secretKey}`;
     const answer = isKnown ? this.keptOr(call, fault) : failure(401, 'api_key_invalid');
     if (fault?.kind === 'lose-answer') return void request.socket.destroy();

@@ -82,9 +82,16 @@ function answered(
     getHeaders: () => Object.fromEntries(flat),
     getRawResponse: () => raw,
     toStream: () => text,
-    // An error of the parser becomes a rejection.
-    toJSON: () => Promise.resolve(text).then((json): unknown => JSON.parse(json)),
+    // An error becomes a rejection.
+    toJSON: () => Promise.resolve(text).then(objectIn),
   };
+}
+
+/** The package never ends a call whose answer is another value, and rejects what nobody handles. */
+function objectIn(json: string): object {
+  const value: unknown = JSON.parse(json);
+  if (typeof value === 'object' && value !== null) return value;
+  throw new SyntaxError('the answer is no object');
 }
 
 /**

@@ -2,11 +2,11 @@ import type Stripe from 'stripe';
 import type { ProviderCall } from '../../domain/account/account.events.js';
 import type { ProviderSubscription } from '../../domain/account/reward-push.js';
 import { ProviderFailure, type PaidDiscount, type ProviderCalls } from '../payment-provider.js';
+import { called, read, readEach } from './stripe-answers.js';
 import { hasEnded } from './stripe-events.js';
 
 /** Rewards on the bill: balance credits, coupons and discounts. */
 
-type Called = <T>(call: Promise<T>) => Promise<T>;
 type Payments = Pick<
   ProviderCalls,
   'subscriptionsOf' | 'discountsFor' | 'pay' | 'made' | 'rewardCredits' | 'hasPaid'
@@ -20,29 +20,30 @@ const PAGES_MIN = 10;
 /** The clocks of this machine and of the provider differ by less. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-export function stripePayments(stripe: Stripe, called: Called): Payments {
+export function stripePayments(stripe: Stripe): Payments {
   return {
-    subscriptionsOf: async (customer) => {
+    subscriptionsOf: read(async (customer) => {
       const { data } = await called(stripe.subscriptions.list({ customer, limit: PAGE }));
       return data.filter(({ status }) => !hasEnded(status)).map(withDiscounts);
-    },
-    discountsFor: (customer, rewardId) => discountsFor(stripe, called, customer, rewardId),
-    rewardCredits: (customer) => rewardCredits(stripe, called, customer),
-    hasPaid: (customer) => hasPaid(stripe, called, customer),
-    pay: (call, rewardId) =>
+    }),
+    discountsFor: read((customer, rewardId) => discountsFor(stripe, customer, rewardId)),
+    rewardCredits: (customer) => readEach(rewardCredits(stripe, customer)),
+    hasPaid: read((customer) => hasPaid(stripe, customer)),
+    pay: read((call, rewardId) =>
       call.kind === 'BALANCE_CREDIT'
-        ? payBalance(stripe, called, call, rewardId)
-        : addDiscount(stripe, called, call, rewardId),
-    made: (call, rewardId, since) =>
+        ? payBalance(stripe, call, rewardId)
+        : addDiscount(stripe, call, rewardId),
+    ),
+    made: read((call, rewardId, since) =>
       call.kind === 'BALANCE_CREDIT'
-        ? balanceMade(stripe, called, call, { rewardId, since })
-        : discountMade(stripe, called, call, rewardId),
+        ? balanceMade(stripe, call, { rewardId, since })
+        : discountMade(stripe, call, rewardId),
+    ),
   };
 }
 
 async function* rewardCredits(
   stripe: Stripe,
-  called: Called,
   customer: string,
 ): ReturnType<Payments['rewardCredits']> {
   const list = (after: object) =>
@@ -53,7 +54,7 @@ async function* rewardCredits(
   }
 }
 
-async function hasPaid(stripe: Stripe, called: Called, customer: string): Promise<boolean> {
+async function hasPaid(stripe: Stripe, customer: string): Promise<boolean> {
   const list = (after: object) =>
     called(stripe.invoices.list({ customer, status: 'paid', limit: PAGE, ...after }));
   for await (const { amount_paid: paid } of eachOf(list)) if (paid > 0) return true;
@@ -75,7 +76,6 @@ async function* eachOf<T extends { readonly id?: string }>(
 
 async function payBalance(
   stripe: Stripe,
-  called: Called,
   { customer, amount, currency, key }: BalanceCredit,
   rewardId: string,
 ): Promise<string> {
@@ -96,7 +96,6 @@ async function payBalance(
  */
 async function balanceMade(
   stripe: Stripe,
-  called: Called,
   { customer }: Pick<BalanceCredit, 'customer'>,
   { rewardId, since }: { readonly rewardId: string; readonly since: number },
 ): Promise<string | undefined> {
@@ -121,12 +120,11 @@ async function balanceMade(
 /** The coupon is there, then the discount is added behind those that the subscription keeps. */
 async function addDiscount(
   stripe: Stripe,
-  called: Called,
   { subscription, keeps, slot, key, ...terms }: Discount,
   rewardId: string,
 ): Promise<string> {
   const coupon = couponOf(terms);
-  await ensureCoupon(stripe, called, coupon, terms);
+  await ensureCoupon(stripe, coupon, terms);
   const discounts = [...keeps.map((discount) => ({ discount })), { coupon }];
   const named = slot === undefined ? {} : { [nameOfSlot(slot)]: `${rewardId} ${coupon}` };
   const metadata = { rewardId, ...named };
@@ -138,7 +136,6 @@ async function addDiscount(
 
 async function discountMade(
   stripe: Stripe,
-  called: Called,
   { subscription, keeps, ...terms }: Discount,
   rewardId: string,
 ): Promise<string | undefined> {
@@ -153,7 +150,6 @@ const couponOf = ({ percent, months }: CouponTerms): string => `ref_${percent}_$
 
 async function ensureCoupon(
   stripe: Stripe,
-  called: Called,
   id: string,
   { percent, months }: CouponTerms,
 ): Promise<void> {
@@ -183,7 +179,6 @@ const codeOf = (error: unknown): unknown =>
 /** Of the newest thousand subscriptions of the customer. */
 async function discountsFor(
   stripe: Stripe,
-  called: Called,
   customer: string,
   rewardId: string,
 ): Promise<readonly PaidDiscount[]> {

@@ -11,6 +11,7 @@ import {
   type SignatureCheck,
 } from '../payment-provider.js';
 import { eventOf, invoiceFact, listedEvent, subscriptionFact } from './stripe-events.js';
+import { called, read } from './stripe-answers.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
 import { stripePayments } from './stripe-payments.js';
 
@@ -74,16 +75,16 @@ export class StripeProvider implements PaymentProvider {
       ...(apiBase === null ? {} : addressOf(apiBase)),
     });
     return {
-      invoicePaidBy: async (payment) => {
+      invoicePaidBy: read(async (payment) => {
         if (!isPaymentIntent(payment)) return null;
         const payments = { type: 'payment_intent', payment_intent: payment } as const;
         const found = await called(stripe.invoicePayments.list({ limit: 1, payment: payments }));
         const [{ invoice } = { invoice: null }] = found.data;
         return typeof invoice === 'string' ? invoice : (invoice?.id ?? null);
-      },
-      factsPage: (since, cursor) => factsPage(stripe, Math.floor(since / 1_000), cursor),
-      check: async () => void (await called(stripe.balance.retrieve())),
-      ...stripePayments(stripe, called),
+      }),
+      factsPage: read((since, cursor) => factsPage(stripe, Math.floor(since / 1_000), cursor)),
+      check: read(async () => void (await stripe.balance.retrieve())),
+      ...stripePayments(stripe),
     };
   }
 
@@ -168,30 +169,4 @@ function addressOf(apiBase: string): Pick<Stripe.StripeConfig, 'host' | 'port' |
     port: port === '' ? (isTls ? 443 : 80) : Number(port),
     protocol: isTls ? 'https' : 'http',
   };
-}
-
-/** @throws {ProviderFailure} */
-async function called<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    throw failureOf(error);
-  }
-}
-
-/** The package's messages may quote values of the request; its codes do not. */
-function failureOf(error: unknown): ProviderFailure {
-  if (!(error instanceof Stripe.errors.StripeError))
-    return new ProviderFailure('unavailable', 'no answer of the provider could be read');
-  const { statusCode, code, headers } = error;
-  if (statusCode === undefined)
-    return new ProviderFailure('unavailable', 'the provider did not answer');
-  const reason = `the provider answered ${statusCode}${code === undefined ? '' : ` (${code})`}`;
-  if (statusCode >= 500) {
-    const isKept = headers?.['idempotent-replayed'] === 'true';
-    return new ProviderFailure('failed', reason, isKept);
-  }
-  const isLater = statusCode === 409 || statusCode === 429 || statusCode < 400;
-  const isMissing = code === 'resource_missing';
-  return new ProviderFailure(isLater ? 'unavailable' : 'refused', reason, false, isMissing);
 }
