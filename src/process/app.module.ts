@@ -28,6 +28,7 @@ import { ConsoleAssetsController } from '../http/console/assets/assets.controlle
 import { ConsoleModerationController } from '../http/console/pages/moderation.controller.js';
 import { ConsoleWebhooksController } from '../http/console/pages/webhooks.controller.js';
 import { ConsoleExportFilesController } from '../http/console/pages/export-files.controller.js';
+import { EventDownloads } from '../http/console/event-downloads.js';
 import { ConsoleEventsController } from '../http/console/pages/events.controller.js';
 import { ConsoleExportsController } from '../http/console/pages/exports.controller.js';
 import { ConsoleMailsController } from '../http/console/pages/mails.controller.js';
@@ -291,6 +292,7 @@ function http(parts: ModuleParts): Provider[] {
     parts.operators,
   );
   const ledgerOperations = new LedgerOperations(operations, parts.runs);
+  const pages = new TenantPages(ledgerOperations, parts.runs);
   return [
     value(KeyedNames, core.names),
     value(Exports, core.exports),
@@ -312,7 +314,8 @@ function http(parts: ModuleParts): Provider[] {
     value(OperationRuns, parts.runs),
     value(OperationsCore, operations),
     value(LedgerOperations, ledgerOperations),
-    value(TenantPages, new TenantPages(ledgerOperations, parts.runs)),
+    value(TenantPages, pages),
+    value(EventDownloads, new EventDownloads(pages)),
     value(RememberedCredit, new RememberedCredit()),
     value(OwnWrites, ownWrites),
     value(ConsoleGate, parts.console),

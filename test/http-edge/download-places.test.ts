@@ -12,7 +12,7 @@ const closed = (stream: Readable): Promise<unknown> =>
   new Promise((resolve) => stream.once('close', resolve));
 
 let places: DownloadPlaces;
-beforeEach(() => (places = new DownloadPlaces({ all: 5, perTenant: 3 })));
+beforeEach(() => (places = new DownloadPlaces({ all: 5, perHolder: 3 })));
 
 const enter = (tenant: string, stream = content()): Readable => places.enter(tenant, () => stream);
 

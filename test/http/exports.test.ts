@@ -338,7 +338,7 @@ test('clients that read slowly hold the downloads of their tenant, and no others
     `GET /api/v1/${tenant.alias}/export/${id}/download HTTP/1.1\r\nHost: x\r\n` +
     `Authorization: ${basic(`:${tenant.liveKey}`)}\r\n\r\n`;
   const answers: string[] = [];
-  const sockets = Array.from({ length: DOWNLOAD_LIMITS.perTenant }, () => {
+  const sockets = Array.from({ length: DOWNLOAD_LIMITS.perHolder }, () => {
     const socket = connect(Number(port), '127.0.0.1');
     socket.once('data', (head) => answers.push(head.toString('latin1', 9, 12)));
     // A few bytes now and then.

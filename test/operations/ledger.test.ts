@@ -957,6 +957,21 @@ describe('a period', () => {
 });
 
 describe('an export', () => {
+  test('stops where its reader says so, also in a tenant without events', async () => {
+    const busy = await service.createTenant();
+    const empty = await service.createTenant();
+    // More than a page of the log.
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all(Array.from({ length: 20 }, () => user(busy)));
+    const stopped = exportLedger(
+      core,
+      { ...scopeOf(empty), mode: 'test' },
+      { onPage: () => Promise.reject(new Error('the reader has left')) },
+      () => Promise.resolve(),
+    );
+    await expect(stopped).rejects.toThrow('the reader has left');
+  });
+
   test('has the events of one tenant and mode, decrypted, without secrets and forgotten people', async () => {
     const tenant = await service.createTenant();
     const other = await service.createTenant();

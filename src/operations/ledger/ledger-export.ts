@@ -17,6 +17,11 @@ export interface Exported {
   readonly digest: string;
 }
 
+export interface ExportOptions extends Pick<SelectionOptions, 'from' | 'to'> {
+  /** Between pages of the log, also those that have nothing of the tenant; may throw to stop. */
+  readonly onPage?: () => Promise<void>;
+}
+
 /**
  * `ledger export`: the events of a tenant and mode, and those of the tenant itself, in the order of
  * the log, a JSON document a line. Personal values are decrypted; those of forgotten people are
@@ -25,10 +30,11 @@ export interface Exported {
 export async function exportLedger(
   { log, codec, names }: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
-  options: Pick<SelectionOptions, 'from' | 'to'>,
+  options: ExportOptions,
   write: (lines: string) => Promise<void>,
 ): Promise<Outcome<Exported>> {
-  const selection = await select(log, options);
+  const { onPage, ...asked } = options;
+  const selection = await select(log, asked);
   if (selection instanceof NotDone) return selection;
   const { from = -Infinity, until = Infinity } = selection;
   const head = await log.head();
@@ -55,6 +61,7 @@ export async function exportLedger(
       await write(lines.join(''));
     }
     if (log.compare(page.at(-1)?.position, head) >= 0) break;
+    await onPage?.();
   }
   return { events, digest: hash.digest('hex') };
 }

@@ -1,13 +1,11 @@
-import { once } from 'node:events';
-import { PassThrough, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Scope } from '../../../domain/scope.js';
-import { exportLedger } from '../../../operations/ledger/ledger-export.js';
 import { select } from '../../../operations/ledger/ledger-selection.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
+import { EventDownloads } from '../event-downloads.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
@@ -40,6 +38,7 @@ export class ConsoleEventsController {
   constructor(
     private readonly pages: TenantPages,
     private readonly operations: OperationsCore,
+    private readonly downloads: EventDownloads,
   ) {}
 
   @Get()
@@ -55,36 +54,11 @@ export class ConsoleEventsController {
     if (format === 'jsonl' && !(selection instanceof NotDone)) {
       const name = `events-${scope.tenant}-${scope.mode}.jsonl`;
       const file = { name, type: 'application/jsonl; charset=utf-8' };
-      return fileSent(call, file, this.sent(call, scope, filledIn(asked)));
+      return fileSent(call, file, this.downloads.begin(call, scope, filledIn(asked)));
     }
     if (selection instanceof NotDone) void call.reply.code(400);
     const problem = problemOf(selection);
     const frame = { title: 'Events', scope, section: '/events' };
     return pageSent(call, frame, content, { asked, problem });
-  }
-
-  /** Written as fast as it is read, and on record even where its reader leaves. */
-  private sent(call: ConsoleCall, scope: Scope, asked: Partial<Asked>): Readable {
-    const file = new PassThrough();
-    const { departure } = call;
-    const way = this.pages.givingWay(departure);
-    const write = async (lines: string): Promise<void> => {
-      departure.throwIfAborted();
-      if (!file.write(lines)) await once(file, 'drain', { signal: departure });
-      await way.rest();
-    };
-    const exported = this.pages.recorded(call, [scope, 'ledger export'], async (core) => {
-      const result = await exportLedger(core, scope, asked, write).catch((error: unknown) => {
-        if (departure.aborted) return { digest: 'cut off by its reader' };
-        throw error;
-      });
-      if (result instanceof NotDone) return result;
-      return { result, parameters: { ...asked }, digest: result.digest };
-    });
-    exported.then(
-      () => file.end(),
-      (error: unknown) => file.destroy(error instanceof Error ? error : new Error(String(error))),
-    );
-    return file;
   }
 }

@@ -127,7 +127,7 @@ export class TenantPages {
    * @throws {ApiError} FORBIDDEN for an id that the tenant does not have.
    */
   async recorded<T>(
-    call: ConsoleCall,
+    call: Pick<ConsoleCall, 'operator'>,
     [scope, operation]: readonly [Scope, string],
     work: (core: Core) => Promise<Outcome<Done<T>>>,
   ): Promise<Outcome<T>> {
