@@ -1044,8 +1044,10 @@ describe('the audit entry of an operation', () => {
     const tenant = await service.createTenant();
     const { accountId, userId } = await user(tenant);
     await core.pool.query(`
-      create function ledger.refuse_audit() returns trigger language plpgsql as $$ begin raise exception 'no room for it'; end $$;
-      create trigger refuse_audit before insert on ledger.events for each row when (new.type = 'OperationRecorded')
+      create function ledger.refuse_audit() returns trigger language plpgsql
+        as $$ begin raise exception 'no room for it'; end $$;
+      create trigger refuse_audit before insert on ledger.events
+        for each row when (new.type = 'OperationRecorded')
         execute function ledger.refuse_audit()`);
     try {
       const adjustment = [

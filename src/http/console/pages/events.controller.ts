@@ -23,7 +23,8 @@ interface Asked {
 }
 
 const content = template<WithForms & Refused & { asked: Asked }>(`
-<p>All events of this tenant and mode as JSON lines, in the order of the ledger: the lines of <code>cli ledger export</code>. People are named; who was forgotten is not.</p>
+<p>All events of this tenant and mode as JSON lines, in the order of the ledger: the lines of
+<code>cli ledger export</code>. People are named; who was forgotten is not.</p>
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
 <div class="field"><label for="from">From</label><input id="from" name="from" value="{{asked.from}}" placeholder="2026-10-01"></div>
