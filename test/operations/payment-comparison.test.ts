@@ -4,7 +4,11 @@ import {
   compareAccount,
   type PaymentDifference,
 } from '../../src/operations/payments/payment-reconciliation.js';
-import { ProviderFailure, type RewardCredit } from '../../src/payments/payment-provider.js';
+import {
+  ProviderFailure,
+  type PaidDiscount,
+  type RewardCredit,
+} from '../../src/payments/payment-provider.js';
 import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
 import {
   accountOpened,
@@ -74,6 +78,8 @@ const INVOICED = [subscriptionChanged({ status: 'PAID', value: 19.99 })];
 interface AtProvider {
   readonly credits?: readonly RewardCredit[];
   readonly discounts?: readonly string[];
+  /** Of the reward, by the metadata of all subscriptions. */
+  readonly added?: readonly PaidDiscount[];
   readonly hasPaid?: boolean;
   readonly isMissing?: true;
 }
@@ -87,7 +93,7 @@ const one = (over: Partial<RewardCredit> = {}): RewardCredit => ({
 
 async function differences(
   events: readonly AccountEvent[],
-  { credits = [], discounts = [], hasPaid = false, isMissing }: AtProvider,
+  { credits = [], discounts = [], added = [], hasPaid = false, isMissing }: AtProvider,
 ): Promise<readonly Omit<PaymentDifference, 'account'>[]> {
   const state = fold([...BEGAN, ...events]);
   if (state.status === 'absent') throw new Error('the account is there');
@@ -104,6 +110,7 @@ async function differences(
         yield* await answer(credits);
       },
       subscriptionsOf: () => answer([{ id: 'sub_1', discounts }]),
+      discountsFor: () => answer(added),
       hasPaid: () => answer(hasPaid),
     },
     (kind, ledger, provider) => {
@@ -112,6 +119,12 @@ async function differences(
   );
   return found;
 }
+
+const addedTo = (subscription: string, hasEnded: boolean): PaidDiscount => ({
+  subscription,
+  hasEnded,
+  reference: 'ref_10_3',
+});
 
 const credits = (...of: readonly RewardCredit[]): AtProvider => ({ credits: of });
 const CREDIT = { kind: 'CREDIT' } as const;
@@ -124,6 +137,16 @@ it.each([
     credits(one({ rewardId: 'off', amount: 199 })),
   ],
   ['a discount', DISCOUNTED, { discounts: ['di_other', 'di_1'] }],
+  [
+    'a discount that has ended with its subscription',
+    DISCOUNTED,
+    { added: [addedTo('sub_0', true)] },
+  ],
+  [
+    'a discount of two subscriptions, of which the first has ended',
+    DISCOUNTED,
+    { added: [addedTo('sub_1', true), addedTo('sub_2', false)], discounts: ['di_2'] },
+  ],
   ['a paid invoice', INVOICED, { hasPaid: true }],
   ['a call that is under way, though it took effect', PAID.slice(0, 2), credits(one())],
   [
@@ -205,6 +228,12 @@ it.each([
     'a discount that is missing',
     DISCOUNTED,
     { discounts: ['di_2'] },
+    [{ kind: 'DISCOUNT', ledger: 10, provider: null }],
+  ],
+  [
+    'a discount that was taken off a subscription that goes on',
+    DISCOUNTED,
+    { added: [addedTo('sub_0', true), addedTo('sub_1', false)] },
     [{ kind: 'DISCOUNT', ledger: 10, provider: null }],
   ],
   [

@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.js';
 import type { OpenAccount } from '../../domain/account/account-shapes.js';
-import type { RewardPush, RewardState } from '../../domain/account/reward-state.js';
+import type { RewardState } from '../../domain/account/reward-state.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
@@ -95,11 +95,16 @@ export type Note = (
   provider: PaymentDifference['provider'],
 ) => void;
 
+type ComparedCalls = Pick<
+  ProviderCalls,
+  'rewardCredits' | 'subscriptionsOf' | 'discountsFor' | 'hasPaid'
+>;
+
 /** @param note called with what both sides have of the account. */
 export async function compareAccount(
   state: OpenAccount,
   customer: string,
-  calls: Pick<ProviderCalls, 'rewardCredits' | 'subscriptionsOf' | 'hasPaid'>,
+  calls: ComparedCalls,
   note: Note,
 ): Promise<void> {
   const rewards = [...state.rewards.values()].filter(
@@ -116,13 +121,7 @@ export async function compareAccount(
     credits.delete(reward.rewardId);
   }
   for (const { amount } of credits.values()) note('CREDIT', null, amount);
-  const lost = rewards.flatMap(({ pushed }) => (pushed ? discountNow(pushed) : []));
-  const discounts =
-    lost.length === 0
-      ? []
-      : (await orMissing(calls.subscriptionsOf(customer), [])).flatMap((one) => one.discounts);
-  for (const { reference, percent } of lost)
-    note('DISCOUNT', percent, discounts.includes(reference) ? percent : null);
+  await compareDiscounts(rewards.flatMap(discountNow), customer, calls, note);
   const hasPaid = await orMissing(calls.hasPaid(customer), false);
   note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
 }
@@ -152,6 +151,27 @@ function compareCredit(
     return note('CREDIT', ledger?.amount ?? null, found?.amount ?? null);
   note('CREDIT', ledger?.amount ?? null, null);
   note('CREDIT', null, found.amount);
+}
+
+/** What is missing on the subscriptions that are not over may have ended with its own. */
+async function compareDiscounts(
+  kept: readonly LedgerDiscount[],
+  customer: string,
+  calls: ComparedCalls,
+  note: Note,
+): Promise<void> {
+  if (kept.length === 0) return;
+  const open = await orMissing(calls.subscriptionsOf(customer), []);
+  const references = new Set(open.flatMap(({ discounts }) => discounts));
+  for (const { rewardId, reference, subscription, percent } of kept) {
+    if (references.has(reference)) continue;
+    const added = await orMissing(calls.discountsFor(customer, rewardId), []);
+    // Of several subscriptions the ledger names the discount of the first.
+    const named = added.filter((one) => one.subscription === subscription);
+    const ended = named.length > 0 ? named : added;
+    if (ended.length === 0 || !ended.every(({ hasEnded }) => hasEnded))
+      note('DISCOUNT', percent, null);
+  }
 }
 
 /**
@@ -207,10 +227,20 @@ function creditOf({ value, paid, pushed }: RewardState): LedgerCredit | null {
 
 const SHORTEST_MONTH_MS = 28 * 24 * 3_600_000;
 
-/** A discount that the provider still has. One of a single invoice ends with it. */
-function discountNow({ status, calls, reference, at }: RewardPush) {
-  const [call] = calls ?? [];
-  if (status !== 'PUSHED' || reference === null || call?.kind !== 'DISCOUNT') return [];
-  const endsAt = at + (call.months ?? 0) * SHORTEST_MONTH_MS;
-  return timeNow() < endsAt ? [{ reference, percent: call.percent }] : [];
+interface LedgerDiscount {
+  readonly rewardId: string;
+  readonly reference: string;
+  readonly subscription: string;
+  readonly percent: number;
+}
+
+/** A discount whose months are not over. One of a single invoice ends with it. */
+function discountNow({ rewardId, pushed }: RewardState): readonly LedgerDiscount[] {
+  const [call] = pushed?.calls ?? [];
+  if (pushed?.status !== 'PUSHED' || pushed.reference === null || call?.kind !== 'DISCOUNT')
+    return [];
+  const endsAt = pushed.at + (call.months ?? 0) * SHORTEST_MONTH_MS;
+  if (timeNow() >= endsAt) return [];
+  const { subscription, percent } = call;
+  return [{ rewardId, reference: pushed.reference, subscription, percent }];
 }
