@@ -254,6 +254,17 @@ const QUERIES: readonly (readonly [title: string, ask: Ask])[] = [
     (of) => new RewardBalanceQueries(of('reward-balances')).list(scope, { accountRef, now: 1_000 }),
   ],
   ['the figures of days', (of) => new DailyFigureQueries(of('daily-figures')).upTo(scope, 1_000)],
+  [
+    'the figures between two days',
+    (of) =>
+      new DailyFigureQueries(of('daily-figures')).between(scope, {
+        from: '2026-01-05',
+        to: '2026-01-31',
+        unitKey: undefined,
+        clock: 1_000,
+        rowsMax: 10_000,
+      }),
+  ],
   ['exports', (of) => new ExportQueries(of('exports')).list(scope, page)],
   [
     'exports that are not over',
