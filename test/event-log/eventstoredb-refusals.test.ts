@@ -20,6 +20,9 @@ import {
   startTail,
 } from './support/faulty-event-store.js';
 
+/** For calls whose refusal is awaited for the whole time limit. */
+const REFUSED_SOON = { readTimeoutMs: 2_000, appendTimeoutMs: 2_000 };
+
 describe('an unusable EventStoreDB is refused with the reason and a remedy', () => {
   let certificate: SelfSigned;
   beforeAll(async () => {
@@ -49,7 +52,7 @@ describe('an unusable EventStoreDB is refused with the reason and a remedy', () 
 
   it.each(['20.10.2', '21.2.0', '5.0.11'])('version %s is too old', async (version) => {
     const double = await start({ version });
-    const log = logs.open(double.url);
+    const log = logs.open(double.url, REFUSED_SOON);
     const message = 'EventStoreDB is older than 21.10: 21.10 or newer is needed';
     await expect(log.check()).rejects.toThrow(new EventLogUnavailable(message));
     await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(message);
@@ -71,7 +74,7 @@ describe('an unusable EventStoreDB is refused with the reason and a remedy', () 
         logs.open(double.url, { owner: 'another' }).append('ours-a', 'no-stream', [newEvent()]),
       );
       const size = double.store.size;
-      const log = logs.open(double.url, { owner: 'owner' });
+      const log = logs.open(double.url, { ...REFUSED_SOON, owner: 'owner' });
       const message =
         'EventStoreDB holds the log of another ledger, made with another master key: set its key file, or another store';
       await expect(log.check()).rejects.toThrow(new EventLogUnavailable(message));

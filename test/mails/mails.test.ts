@@ -373,6 +373,9 @@ it('who is forgotten, or asks not to be tracked, gets no mail that was decided o
   ]);
 });
 
+/** Longer than a claim lasts: whose answer was lost on a busy machine, that one is tried again. */
+const WITHIN_TWO_CLAIMS_MS = 130_000;
+
 it('nothing is sent while the tenant is suspended, and what is no news any more not later either', async () => {
   const tenant = await tenantWith('REWARD_EARNED');
   const [soon, late] = [personal('sus'), personal('old')];
@@ -390,12 +393,15 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   const made = await mailsOf(tenant);
   expect(await run('tenant', 'suspend', tenant.alias, '--reason', 'unpaid')).toBe(0);
   for (const id of [soon, late]) server.manners.delete(addressOf(id));
-  const suspended = async () =>
-    (await mailsOf(tenant)).filter(({ reason }) => reason === 'the tenant is suspended').length;
-  await eventually(async () => {
+  const reasons = async () => {
     await makeDue(tenant);
-    return (await suspended()) === 2;
-  }, 40_000);
+    return (await mailsOf(tenant)).map(({ state, reason }) => `${state}: ${String(reason)}`);
+  };
+  const postponed = Array.from({ length: 2 }, () => 'PENDING: the tenant is suspended');
+  const isPostponed = async () => (await reasons()).join() === postponed.join();
+  // The rows themselves are compared, so that a failure shows them.
+  await eventually(isPostponed, WITHIN_TWO_CLAIMS_MS).catch(() => undefined);
+  expect(await reasons()).toEqual(postponed);
   await service.service.core.pool.query(
     "update ledger.mail_deliveries set created = created - interval '8 days' where id = $1",
     [made[0]?.id],
@@ -415,7 +421,7 @@ it('nothing is sent while the tenant is suspended, and what is no news any more 
   }, 40_000);
   const taken = [soon, late].map((id) => server.takenFor(addressOf(id)).length);
   expect(taken.sort()).toEqual([0, 1]);
-});
+}, 240_000);
 
 it('a referrer whose reward a limit held back is told that, and not of a reward', async () => {
   const tenant = await service.createTenant({

@@ -274,6 +274,8 @@ test('the rest of a process that ends in the middle is cleaned by the next one, 
   const { watch, pool } = watched(projected.openPool());
   const first = projected.startRunner({ pool, pieceRowsMax: PIECE });
   await annWithManyReferrals();
+  // Then one page has both events of the erasure, and no second one meets the end of the process.
+  expect(await first.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
   // Not before every projection has begun.
   watch.onPiece = (isFirst) =>
     watch.pieces >= 25 && !isFirst

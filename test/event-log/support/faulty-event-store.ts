@@ -39,8 +39,8 @@ export class Observed implements EventLogObserver {
 }
 
 /**
- * Opens logs with short time limits that a busy machine can still meet, closes them all, and
- * collects every unhandled rejection of the process.
+ * Opens logs with time limits that a busy machine can meet, unless the test gives its own, closes
+ * them all, and collects every unhandled rejection of the process.
  */
 export class LogsOfATest {
   private readonly logs: EventStoreDbEventLog[] = [];
@@ -56,8 +56,8 @@ export class LogsOfATest {
       address: parseEventStoreUrl(url),
       owner: 'owner',
       prefix: PREFIX,
-      readTimeoutMs: 2_000,
-      appendTimeoutMs: 2_000,
+      readTimeoutMs: 10_000,
+      appendTimeoutMs: 10_000,
       ...options,
     });
     this.logs.push(log);
