@@ -68,11 +68,17 @@ const redeemed = (amount: number, reference = 'cbtxn_1'): AccountEvent => ({
 });
 const PAID = [...pushed(EUROS, balance(500), 'cbtxn_1'), redeemed(500)];
 const AS_CREDIT = pushed(OFF, balance(199), 'cbtxn_1');
-const DISCOUNTED = pushed(
-  OFF,
-  { kind: 'DISCOUNT', key: 'key', subscription: 'sub_1', percent: 10, months: 3, keeps: [] },
-  'di_1',
-);
+const DISCOUNT_CALL = {
+  kind: 'DISCOUNT',
+  key: 'key',
+  subscription: 'sub_1',
+  percent: 10,
+  months: 3,
+  keeps: [],
+} as const;
+const DISCOUNTED = pushed(OFF, DISCOUNT_CALL, 'di_1');
+/** The ledger has its terms instead of its id. */
+const FOUND = pushed(OFF, DISCOUNT_CALL, 'ref_10_3');
 const INVOICED = [subscriptionChanged({ status: 'PAID', value: 19.99 })];
 
 interface AtProvider {
@@ -146,6 +152,11 @@ it.each([
     'a discount of two subscriptions, of which the first has ended',
     DISCOUNTED,
     { added: [addedTo('sub_1', true), addedTo('sub_2', false)], discounts: ['di_2'] },
+  ],
+  [
+    'a discount that was found by its reward, behind a log that lost its end',
+    FOUND,
+    { added: [addedTo('sub_1', false)], discounts: ['di_1'] },
   ],
   ['a paid invoice', INVOICED, { hasPaid: true }],
   ['a call that is under way, though it took effect', PAID.slice(0, 2), credits(one())],
@@ -228,6 +239,12 @@ it.each([
     'a discount that is missing',
     DISCOUNTED,
     { discounts: ['di_2'] },
+    [{ kind: 'DISCOUNT', ledger: 10, provider: null }],
+  ],
+  [
+    'a discount that was found by its reward, and taken off since',
+    FOUND,
+    { added: [addedTo('sub_1', false)] },
     [{ kind: 'DISCOUNT', ledger: 10, provider: null }],
   ],
   [

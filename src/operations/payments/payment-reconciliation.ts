@@ -166,6 +166,7 @@ async function compareDiscounts(
   for (const { rewardId, reference, subscription, percent } of kept) {
     if (references.has(reference)) continue;
     const added = await orMissing(calls.discountsFor(customer, rewardId), []);
+    if (added.some((one) => one.reference === reference && isOn(one.subscription, open))) continue;
     // Of several subscriptions the ledger names the discount of the first.
     const named = added.filter((one) => one.subscription === subscription);
     const ended = named.length > 0 ? named : added;
@@ -173,6 +174,15 @@ async function compareDiscounts(
       note('DISCOUNT', percent, null);
   }
 }
+
+type Subscriptions = Awaited<ReturnType<ProviderCalls['subscriptionsOf']>>;
+
+/**
+ * Whether a discount that the ledger knows by its terms is there: behind a log that lost its end it
+ * was found by the reward's id, which has the terms beside it.
+ */
+const isOn = (subscription: string, open: Subscriptions): boolean =>
+  open.some(({ id, discounts }) => id === subscription && discounts.length > 0);
 
 /**
  * By reward.
