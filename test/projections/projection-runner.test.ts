@@ -8,6 +8,7 @@ import {
   ensureLiveGenerations,
 } from '../../src/projecting/generations/generations.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
+import type { EventLog } from '../../src/event-log/event-log.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { postgresRowsOf } from '../../src/projecting/following/projection-stores.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
@@ -214,6 +215,30 @@ describe('leading', () => {
     await until(() => ALL.every((name) => second.leads(name)));
     expect(ALL.some((name) => first.leads(name))).toBe(false);
     expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
+  });
+
+  test('is known to a standby as far as it has looked, in this generation and log', async () => {
+    const first = projected.startRunner({ pool: projected.openPool() });
+    await until(() => ALL.every((name) => first.leads(name)));
+    let [epoch, generation] = [projected.log.epoch, 1];
+    const log: EventLog = Object.create(projected.log, { epoch: { get: () => epoch } });
+    const generations = {
+      refresh: () => projected.generations.refresh(),
+      generationOf: () => generation,
+    };
+    const standby = projected.startRunner({ pool: projected.openPool(), log, generations });
+    const early = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 2));
+    expect(standby.have(early, ALL)).toBe(false);
+    expect(await standby.waitFor(early, ALL, WITHIN_MS)).toBe(true);
+    expect(standby.have(early, ALL)).toBe(true);
+    const late = await projected.ledger.happened(acme, ...manyUsers(acme, 2, 4));
+    expect(await first.waitFor(late, ALL, WITHIN_MS)).toBe(true);
+    expect(standby.have(late, ALL)).toBe(false);
+    generation = 2;
+    expect(standby.have(early, ALL)).toBe(false);
+    generation = 1;
+    epoch += 1;
+    expect(standby.have(early, ALL)).toBe(false);
   });
 
   test('is lost with the connection that holds the locks, and taken again', async () => {

@@ -58,6 +58,13 @@ interface Turn {
   tail: Position | undefined;
 }
 
+/** A checkpoint that another process moves, and the epoch of the log when it was read. */
+interface SeenCheckpoint {
+  readonly epoch: number;
+  readonly generation: number;
+  readonly position: Position;
+}
+
 /**
  * Keeps the read models up to date with the log. The log is followed and decoded once for all
  * projections of the process; each has its own checkpoint and its own transactions. A projection
@@ -78,6 +85,8 @@ export class ProjectionRunner {
   private readonly errors = new Map<string, string>();
   private running: Promise<void> | undefined;
   private polling = false;
+  /** Of projections that another process leads, as last read, by name. */
+  private readonly foreign = new Map<string, SeenCheckpoint>();
   private turn: Turn | undefined;
 
   constructor(private readonly options: ProjectionRunnerOptions) {
@@ -150,7 +159,7 @@ export class ProjectionRunner {
     return reached;
   }
 
-  /** Whether this process leads these projections and they include the position. */
+  /** Whether these projections are known to include the position; never asks the database. */
   have(position: Position, projections: readonly string[]): boolean {
     return projections.every((name) => this.isKnownToInclude(name, position));
   }
@@ -159,8 +168,18 @@ export class ProjectionRunner {
     const { log } = this.options;
     // A position that was applied before the log lost its end is no position of the current log.
     const turn = this.turn?.epoch === log.epoch ? this.turn : undefined;
-    const applied = turn?.tracks.get(projection)?.position;
+    const applied = turn?.tracks.get(projection)?.position ?? this.seenOf(projection);
     return applied !== undefined && log.compare(applied, position) >= 0;
+  }
+
+  /** As last read while a caller waited: a checkpoint goes back with its log only. */
+  private seenOf(projection: string): Position | undefined {
+    const { log, generations } = this.options;
+    const seen = this.foreign.get(projection);
+    // Of two generations one may be behind.
+    return seen?.epoch === log.epoch && seen.generation === generations.generationOf(projection)
+      ? seen.position
+      : undefined;
   }
 
   /**
@@ -459,12 +478,16 @@ export class ProjectionRunner {
       for (;;) {
         const foreign = this.waiters.awaited().filter((name) => !this.leads(name));
         if (foreign.length === 0 || signal.aborted) return;
+        const { epoch } = this.options.log;
         const checkpoints = await this.options.stores
           .checkpoints(this.projectorsOf(foreign))
           .catch(() => []);
         await this.followSwaps(checkpoints);
-        for (const { projection, position } of checkpoints)
-          if (position !== undefined) this.waiters.advanced(projection, position);
+        for (const { projection, generation, position } of checkpoints) {
+          if (position === undefined) continue;
+          this.foreign.set(projection, { epoch, generation, position });
+          this.waiters.advanced(projection, position);
+        }
         await pause(this.options.pollEveryMs ?? 15, signal);
       }
     } finally {
