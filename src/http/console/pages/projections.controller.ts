@@ -28,7 +28,6 @@ import {
 } from '../../operations/projection-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { differencesCsv } from '../view/differences.js';
-import { hasRole } from '../view/layout.js';
 import {
   COLUMNS,
   content,
@@ -94,7 +93,7 @@ export class ConsoleTenantProjectionsController {
   }
 }
 
-/** For support: the read models; finance sees their state. */
+/** For support: the read models. */
 @ApiExcludeController()
 @Controller('console/projections')
 export class ConsoleProjectionsController {
@@ -105,7 +104,7 @@ export class ConsoleProjectionsController {
   ) {}
 
   @Get()
-  @ForRoles('support', 'finance')
+  @ForRoles('support')
   page(@ConsoleCall() call: ConsoleCall, @QueryParameters() query: unknown): Promise<string> {
     const { run, projection, format, ...order } = queried(
       query,
@@ -198,15 +197,14 @@ export class ConsoleProjectionsController {
     { run: id, chosen, part, problem, order }: ShownPage,
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
-    const operates = hasRole(call.operator, ['support']);
     // Before the state of the projections: what a run that is over has done is in it.
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, null);
     const never = new AbortController().signal;
     const status = await this.operate(call, never, showStatus);
-    const history = operates
-      ? await this.operate(call, never, (projections) => showHistory(projections, HISTORY_MAX))
-      : [];
-    const parked = operates ? await showParked(this.operations.core, PARKED_MAX) : [];
+    const history = await this.operate(call, never, (projections) =>
+      showHistory(projections, HISTORY_MAX),
+    );
+    const parked = await showParked(this.operations.core, PARKED_MAX);
     const listed = status instanceof NotDone ? [] : status;
     const pathOf = (asked: Readonly<Record<string, string>>): string =>
       queryOf({ run: id, projection: chosen, ...asked });
@@ -222,7 +220,6 @@ export class ConsoleProjectionsController {
         projections: rows.map((one) => withFigureNames(one, chosen)),
         heads,
         livePath: `${PROJECTIONS_PATH}${queryOf({ sort: order.sort, dir: order.dir })}`,
-        operates,
         part: { ...part, isTest: part.mode === 'test' },
         run,
         operation,

@@ -117,7 +117,7 @@ export function page(frame: Frame, content: string): string {
         }));
   const main = [
     { path: '/console', label: 'Tenants', roles: EVERYBODY },
-    { path: '/console/projections', label: 'Projections', roles: ['support', 'finance'] as const },
+    { path: '/console/projections', label: 'Projections', roles: ['support'] as const },
     { path: '/console/runs', label: 'Runs', roles: ['support', 'finance'] as const },
   ]
     .filter(({ roles }) => operator !== undefined && hasRole(operator, roles))

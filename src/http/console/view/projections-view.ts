@@ -53,7 +53,6 @@ export const content = template<
     projections: readonly ShownProjection[];
     heads: readonly HeadView[];
     livePath: string;
-    operates: boolean;
     part: { tenant: string; account: string; isTest: boolean };
     run: RunView | null;
     operation: string;
@@ -85,7 +84,6 @@ export const content = template<
 <tbody>{{#each diff.rows}}<tr><td>{{table}}</td><td>{{kind}}</td><td class="id">{{key}}</td><td>{{column}}</td><td class="id">{{live}}</td><td class="id">{{built}}</td></tr>{{/each}}</tbody></table></div>
 {{> pager pager=diff.pager}}{{#if diff.hasMore}}<p class="note">The first {{amount diff.differences.length}} rows are listed; the command line lists all.</p>{{/if}}{{/if}}
 {{else}}{{#if result}}<details><summary>Result</summary><pre>{{json result}}</pre></details>{{/if}}{{/if}}
-{{#if operates}}
 <h2>Operate</h2>
 <p>A rebuild makes a new generation beside the live one; look at its differences, then swap it in. With a tenant, a rebuild folds that part of the log into the live generation in place.</p>
 <form class="fields" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
@@ -103,8 +101,7 @@ export const content = template<
 <h2>History</h2>
 {{#if history.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=history.heads}}</thead>
 <tbody>{{#each history.rows}}<tr><td>{{time startedAt}}</td><td>{{action}}</td><td>{{projection}}</td><td>{{actor}}</td><td>{{outcome}}</td></tr>{{/each}}</tbody></table></div>
-{{else}}<p class="empty">Nothing was rebuilt yet.</p>{{/if}}
-{{/if}}`);
+{{else}}<p class="empty">Nothing was rebuilt yet.</p>{{/if}}`);
 
 interface ShownDiff extends Omit<DiffDocument, 'rows'>, Sorted<DifferingColumn> {
   readonly rowCount: number;
