@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import fs, { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -36,6 +36,26 @@ test('the lines of a turn are written together at its end, in their order', asyn
   await endOfTurn();
   expect(written()).toEqual(['one', 'two', 'three']);
   close();
+});
+
+test('no line waits for a disk', async () => {
+  const flushed = jest.spyOn(fs, 'fsyncSync');
+  const { lines, close } = linesOfATurn(fd);
+  pino({}, lines).info('one');
+  await endOfTurn();
+  close();
+  expect(written()).toEqual(['one']);
+  expect(flushed).not.toHaveBeenCalled();
+  flushed.mockRestore();
+});
+
+test('very many lines of one turn are written before its end', () => {
+  const { lines, close } = linesOfATurn(fd);
+  const logger = pino({}, lines);
+  for (let line = 0; line < 200; line += 1) logger.info(`line ${line}`);
+  expect(written().length).toBeGreaterThan(100);
+  close();
+  expect(written()).toEqual(Array.from({ length: 200 }, (_, line) => `line ${line}`));
 });
 
 test('a fatal line is written at once, with those before it', () => {
