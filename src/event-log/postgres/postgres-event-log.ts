@@ -239,7 +239,7 @@ export class PostgresEventLog implements EventLog {
     try {
       yield* followPages({
         start: this.positions.number(after),
-        read: this.events.tail(pageSize),
+        read: this.events.tail(pageSize, () => this.parts.doorbell.position),
         ordinal: (cursor: bigint) => cursor,
         doorbell: this.parts.doorbell,
         pollIntervalMs: this.parts.pollIntervalMs,

@@ -10,6 +10,7 @@ import { asFirstRecorded } from '../first-recorded.js';
 import type { NewestSeen } from '../newest-seen.js';
 import type { PostgresPositions } from './postgres-positions.js';
 import type { PostgresReadPool } from './postgres-read-pool.js';
+import { TailWindow, type TailRead } from './tail-window.js';
 
 /** Events of a stream are read in pages of this many. */
 const STREAM_PAGE = 1_000;
@@ -51,14 +52,14 @@ type EventRow = [
   reachesLimit: boolean,
 ];
 
-interface EventsRead {
-  readonly events: readonly RecordedEvent[];
-  /** More may follow. */
-  readonly isFull: boolean;
-}
+type EventsRead = Pick<TailRead, 'events' | 'ordinals' | 'isFull'>;
 
 /** Reads events by page: of a stream, of the whole log, behind what the reader has already. */
 export class PostgresEventReader {
+  private readonly window = new TailWindow();
+  /** Of a tail, under way. */
+  private tailRead: Promise<unknown> | undefined;
+
   constructor(
     private readonly pool: PostgresReadPool,
     private readonly positions: PostgresPositions,
@@ -101,34 +102,57 @@ export class PostgresEventReader {
     );
     const [known, ...events] = read.events;
     if (known?.revision === revision && known.id === eventId)
-      return { events, isFull: read.isFull };
+      return { ...read, events, ordinals: read.ordinals.slice(1) };
     this.seen.lost(epoch);
     throw new LogWentBack();
   }
 
   /**
    * Reads the pages behind its cursors, for as long as the log does not go back. Each page proves
-   * that the event at the cursor still exists. @throws {LogWentBack}
+   * that the event at the cursor still exists, or did when another tail read it a moment ago.
+   * @param heard the newest position that this process heard of.
+   * @throws {LogWentBack}
    */
-  tail(pageSize: number): (cursor: bigint) => Promise<TailPage<bigint>> {
+  tail(pageSize: number, heard: () => bigint): (cursor: bigint) => Promise<TailPage<bigint>> {
     const { epoch } = this.seen;
     /** Of the event at the cursor; undefined: the first read finds it. */
     let known: string | undefined;
     return async (cursor) => {
+      const held = () => this.window.behind(cursor, known, { limit: pageSize, epoch, heard });
+      // Another tail that was woken by the same event reads what this one would.
+      if (this.tailRead !== undefined && held() === undefined)
+        await this.tailRead.catch(() => undefined);
       if (epoch !== this.seen.epoch) throw new LogWentBack();
-      const { events, isFull } = await this.readBehind(cursor, pageSize, known, epoch);
-      const last = events.at(-1);
-      known = last?.id ?? known;
-      const page =
-        events[0] !== undefined && this.positions.number(events[0].position) === cursor
-          ? events.slice(1)
-          : events;
+      const page = held() ?? (await this.readForAll(cursor, pageSize, known, epoch));
+      known = page.events.at(-1)?.id ?? page.afterId ?? known;
       return {
-        events: page,
-        next: last ? this.positions.number(last.position) : cursor,
-        isFull,
+        events: page.events,
+        next: page.ordinals.at(-1) ?? cursor,
+        isFull: page.isFull,
       };
     };
+  }
+
+  /** What is behind the cursor, for the other tails as well where it reaches the end of the log. */
+  private async readForAll(
+    cursor: bigint,
+    pageSize: number,
+    known: string | undefined,
+    epoch: number,
+  ): Promise<TailRead> {
+    const reading = this.readBehind(cursor, pageSize, known, epoch);
+    this.tailRead = reading;
+    try {
+      const { isFull, ...read } = await reading;
+      const isBehind = read.ordinals[0] === cursor;
+      const events = isBehind ? read.events.slice(1) : read.events;
+      const ordinals = isBehind ? read.ordinals.slice(1) : read.ordinals;
+      const page = { events, ordinals, isFull, afterId: isBehind ? read.events[0]?.id : undefined };
+      if (!isFull) this.window.add({ ...page, after: cursor, epoch });
+      return page;
+    } finally {
+      if (this.tailRead === reading) this.tailRead = undefined;
+    }
   }
 
   /**
@@ -144,11 +168,7 @@ export class PostgresEventReader {
     if (cursor === 0n) return this.readAll(cursor, limit);
     const read = await this.readEvents('ledger-read-behind', READ_BEHIND, [cursor], limit + 1);
     const [at] = read.events;
-    if (
-      at !== undefined &&
-      this.positions.number(at.position) === cursor &&
-      (known === undefined || known === at.id)
-    )
+    if (at !== undefined && read.ordinals[0] === cursor && (known === undefined || known === at.id))
       return read;
     this.seen.wentBack({ position: this.positions.token(cursor), eventId: known ?? '' }, epoch);
     throw new LogWentBack();
@@ -189,7 +209,11 @@ export class PostgresEventReader {
         recordedAt,
       }),
     );
-    return { events, isFull: rows.length === limit || rows.at(-1)?.[8] === true };
+    return {
+      events,
+      ordinals: rows.map(([position]) => position),
+      isFull: rows.length === limit || rows.at(-1)?.[8] === true,
+    };
   }
 
   /** Of a page of the log that is the last event; of a page of a stream as well. */
