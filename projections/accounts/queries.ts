@@ -1,7 +1,7 @@
 import { jsonBuildObject } from 'kysely/helpers/postgres';
 import type { AccountFacts } from '../../src/domain/account/account.facts.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/following/live-reads.js';
+import { isOfScope, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { AccountRow } from './table.js';
 
 interface Tables {
@@ -20,8 +20,7 @@ export class AccountQueries {
         rm
           .selectFrom('accounts as a')
           .where('a.account_ref', '=', given.accountRef)
-          .where('a.tenant', '=', given.tenant)
-          .where('a.mode', '=', given.mode)
+          .where(isOfScope(['a.tenant', 'a.mode'], given))
           .select((eb) =>
             jsonBuildObject({
               account: eb.fn.toJson('a'),

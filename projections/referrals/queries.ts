@@ -6,6 +6,7 @@ import type { SideStatus } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
   isFarBehind,
+  isOfScope,
   present,
   type Gone,
   type ListPage,
@@ -84,8 +85,7 @@ export class ReferralQueries {
         rm
           .selectFrom('referrals as r')
           .where('r.referral_id', '=', given.referralId)
-          .where('r.tenant', '=', given.tenant)
-          .where('r.mode', '=', given.mode)
+          .where(isOfScope(['r.tenant', 'r.mode'], given))
           .select((eb) => withRewards(eb, gone).as('json')),
     });
     return found && referralFacts(found);

@@ -3,7 +3,7 @@ import { jsonArrayFrom, jsonBuildObject } from 'kysely/helpers/postgres';
 import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
 import type { RewardType } from '../../src/domain/program.js';
 import type { AccountRef, Scope } from '../../src/domain/scope.js';
-import type { LiveReads } from '../../src/projecting/following/live-reads.js';
+import { isOfScope, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import { atTime, contribution, difference, sum, type Figures } from './contribution.js';
 import type { BalanceItemRow, BalanceRow } from './table.js';
 
@@ -58,8 +58,7 @@ export class RewardBalanceQueries {
             )
             .select(({ fn }) => FIGURES.map((figure) => fn.sum<number>(figure).as(figure)))
             .where('account_ref', '=', given.accountRef)
-            .where('tenant', '=', given.tenant)
-            .where('mode', '=', given.mode)
+            .where(isOfScope(['tenant', 'mode'], given))
             .where((row) => row('user_id', '=', row.fn.coalesce(given.userId, 'user_id')))
             .where((row) => row('type', '=', row.fn.coalesce(given.type, 'type')))
             .where((row) => row.not(gone.is(row.ref('person'))))
@@ -69,8 +68,7 @@ export class RewardBalanceQueries {
             .selectAll()
             .where('account_ref', '=', given.accountRef)
             .where('due_at', '<=', given.now)
-            .where('tenant', '=', given.tenant)
-            .where('mode', '=', given.mode)
+            .where(isOfScope(['tenant', 'mode'], given))
             .where((row) => row('user_id', '=', row.fn.coalesce(given.userId, 'user_id')))
             .where((row) => row('type', '=', row.fn.coalesce(given.type, 'type')))
             .where((row) => row.not(gone.is(row.ref('person'))));

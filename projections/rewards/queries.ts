@@ -5,7 +5,7 @@ import type { RedemptionFacts } from '../../src/domain/account/account.facts.js'
 import { automaticRedemptionId } from '../../src/domain/account/rewards.js';
 import type { RewardType } from '../../src/domain/program.js';
 import { MODES, type AccountRef, type Scope } from '../../src/domain/scope.js';
-import { present, type LiveReads } from '../../src/projecting/following/live-reads.js';
+import { isOfScope, present, type LiveReads } from '../../src/projecting/following/live-reads.js';
 import type { RedemptionRow, RewardContent, RewardRow } from './table.js';
 
 /** A position in the list of an account's rewards. */
@@ -58,8 +58,7 @@ export class RewardQueries {
         rm
           .selectFrom('rewards as r')
           .where('r.reward_id', '=', given.rewardId)
-          .where('r.tenant', '=', given.tenant)
-          .where('r.mode', '=', given.mode)
+          .where(isOfScope(['r.tenant', 'r.mode'], given))
           .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
           .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
@@ -80,8 +79,7 @@ export class RewardQueries {
         rm
           .selectFrom('rewards as r')
           .where((eb) => eb('r.reward_id', '=', eb.fn.any(given.rewardIds)))
-          .where('r.tenant', '=', given.tenant)
-          .where('r.mode', '=', given.mode)
+          .where(isOfScope(['r.tenant', 'r.mode'], given))
           .where((eb) => eb.not(gone.is(eb.ref('r.person'))))
           .select((eb) => jsonBuildObject(withRedemptions(eb)).as('json')),
     });
@@ -165,8 +163,7 @@ export class RewardQueries {
         rm
           .selectFrom('rewards as r')
           .where('r.account_ref', '=', given.accountRef)
-          .where('r.tenant', '=', given.tenant)
-          .where('r.mode', '=', given.mode)
+          .where(isOfScope(['r.tenant', 'r.mode'], given))
           .where((eb) =>
             eb.and(
               present([

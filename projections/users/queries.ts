@@ -6,6 +6,7 @@ import type { AccountRef, Scope } from '../../src/domain/scope.js';
 import {
   containing,
   isFarBehind,
+  isOfScope,
   present,
   type Gone,
   type ListPage,
@@ -56,8 +57,7 @@ export class UserQueries {
           .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
           .where('u.account_ref', '=', given.accountRef)
           .where('u.user_id', '=', given.userId)
-          .where('u.tenant', '=', given.tenant)
-          .where('u.mode', '=', given.mode)
+          .where(isOfScope(['u.tenant', 'u.mode'], given))
           .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('json'))
           .orderBy('u.date_created', 'desc')
           .limit(1),
@@ -80,8 +80,7 @@ export class UserQueries {
           .selectFrom('users as u')
           .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
           .where((eb) => eb('u.person', '=', eb.fn.any(given.persons)))
-          .where('u.tenant', '=', given.tenant)
-          .where('u.mode', '=', given.mode)
+          .where(isOfScope(['u.tenant', 'u.mode'], given))
           .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('json')),
     });
     return new Map(found.map((row) => [row.user.person, userFacts(row)]));

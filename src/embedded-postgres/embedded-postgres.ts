@@ -531,6 +531,8 @@ function serverSettings(
     log_statement: 'none',
     log_min_duration_statement: -1,
     log_autovacuum_min_duration: -1,
+    // Plans follow a table that grows from nothing.
+    autovacuum_naptime: '15s',
     log_checkpoints: 'off',
     logging_collector: 'on',
     log_directory: 'log',

@@ -183,6 +183,18 @@ const LIST_OF = {
   bigint: (list: unknown) => sql`${list}::bigint[]`,
 };
 
+/**
+ * Whether a row that its key finds is of this tenant and mode. Not by `=`: while the server's
+ * statistics are of an emptier table, it would look rows up by an index that begins with the
+ * tenant, and read all of it.
+ */
+export const isOfScope = (
+  [tenant, mode]: readonly [string, string],
+  given: { readonly tenant: Expression<string>; readonly mode: Expression<string> },
+): RawBuilder<boolean> =>
+  sql`(${sql.ref(tenant)}, ${sql.ref(mode)})
+    is not distinct from (${given.tenant}, ${given.mode})`;
+
 /** The conditions whose values are present. */
 export function present<C>(conditions: readonly (C | undefined)[]): C[] {
   return conditions.filter((condition) => condition !== undefined);
