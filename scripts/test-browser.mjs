@@ -14,7 +14,6 @@ const ofDemo = (...paths) => paths.map((path) => DEMO + path);
 const PAGES = {
   fay: [
     '/console',
-    '/console/projections',
     '/console/runs',
     '/console/patterns',
     ...ofDemo('', '?search=account-1', '/accounts/account-1', '/statement?account=account-1'),
