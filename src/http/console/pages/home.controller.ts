@@ -2,6 +2,7 @@ import { Controller, Get, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -16,14 +17,14 @@ interface TenantRow {
 }
 
 const COLUMNS: readonly Column<TenantRow>[] = [
-  { label: 'Tenant', key: 'tenant', value: ({ alias }) => alias },
-  { label: 'Program', key: 'program', value: ({ programType }) => programType },
+  { label: TEXTS.home.tenant, key: 'tenant', value: ({ alias }) => alias },
+  { label: TEXTS.home.program, key: 'program', value: ({ programType }) => programType },
   {
-    label: 'State',
+    label: TEXTS.home.state,
     key: 'state',
-    value: ({ isSuspended }) => (isSuspended ? 'suspended' : 'active'),
+    value: ({ isSuspended }) => (isSuspended ? TEXTS.home.suspended : TEXTS.home.active),
   },
-  { label: 'Test mode' },
+  { label: TEXTS.home.testMode },
 ];
 
 const content = template<
@@ -32,9 +33,9 @@ const content = template<
 {{#if tenants.length}}
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each tenants}}<tr><td><a href="{{live}}">{{alias}}</a></td><td>{{programType}}</td><td>{{#if isSuspended}}suspended{{else}}active{{/if}}</td><td><a href="{{test}}">{{alias}}, test</a></td></tr>
+<tbody>{{#each tenants}}<tr><td><a href="{{live}}">{{alias}}</a></td><td>{{programType}}</td><td>{{#if isSuspended}}${TEXTS.home.suspended}{{else}}${TEXTS.home.active}{{/if}}</td><td><a href="{{test}}">${TEXTS.home.testOf('{{alias}}')}</a></td></tr>
 {{/each}}</tbody></table></div>
-{{else}}<p class="empty">There is no tenant yet. <code>cli tenant create &lt;alias&gt;</code> makes the first one.</p>{{/if}}`);
+{{else}}<p class="empty">${TEXTS.home.empty}</p>{{/if}}`);
 
 /** Where the console begins. */
 @ApiExcludeController()
@@ -55,7 +56,7 @@ export class ConsoleHomeController {
     }));
     const asked = queried(query, 'sort', 'dir');
     const { rows, heads } = inOrder(shown, COLUMNS, asked, (order) => queryOf({ ...order }));
-    return pageSent(call, { title: 'Tenants', section: '/console' }, content, {
+    return pageSent(call, { title: TEXTS.sections.tenants, section: '/console' }, content, {
       tenants: rows,
       heads,
     });

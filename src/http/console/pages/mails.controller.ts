@@ -9,6 +9,7 @@ import {
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -24,14 +25,19 @@ import {
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownMail>[] = [
-  { label: 'Created', key: 'created', value: ({ created }) => created },
-  { label: 'Type', key: 'type', value: ({ type }) => type },
-  { label: 'State', key: 'state', value: ({ state }) => state },
-  { label: 'Attempts', key: 'attempts', isNumber: true, value: ({ attempts }) => attempts },
-  { label: 'Next', key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
-  { label: 'Reason', key: 'reason', value: ({ reason }) => reason },
-  { label: 'Mail' },
-  { label: 'Resend' },
+  { label: TEXTS.mails.created, key: 'created', value: ({ created }) => created },
+  { label: TEXTS.mails.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.mails.state, key: 'state', value: ({ state }) => state },
+  {
+    label: TEXTS.mails.attempts,
+    key: 'attempts',
+    isNumber: true,
+    value: ({ attempts }) => attempts,
+  },
+  { label: TEXTS.mails.next, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.mails.reason, key: 'reason', value: ({ reason }) => reason },
+  { label: TEXTS.mails.mail },
+  { label: TEXTS.mails.resend },
 ];
 const NOTHING_ASKED = { state: '', sort: '', dir: '' };
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
@@ -46,14 +52,14 @@ const content = template<
 >(`
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="get">
-<div class="field"><label for="state">State</label><select id="state" name="state"><option value="">all</option>{{#each states}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
-<button class="quiet">Filter</button>
+<div class="field"><label for="state">${TEXTS.mails.state}</label><select id="state" name="state"><option value="">${TEXTS.mails.allStates}</option>{{#each states}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
+<button class="quiet">${TEXTS.mails.filter}</button>
 </form>
 {{#if mails.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">Resend</button></form>{{/if}}</td></tr>
-{{/each}}</tbody></table></div><p class="note">The newest ${SHOWN_MAX}.</p>
-{{else}}<p class="empty">No mail yet. Mails are switched on by <code>cli tenant update --mail</code>.</p>{{/if}}`);
+<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">${TEXTS.mails.resend}</button></form>{{/if}}</td></tr>
+{{/each}}</tbody></table></div><p class="note">${TEXTS.mails.newest(SHOWN_MAX)}</p>
+{{else}}<p class="empty">${TEXTS.mails.empty}</p>{{/if}}`);
 
 /** For support: mails that were sent, wait, or failed. Nobody is named. */
 @ApiExcludeController()
@@ -105,7 +111,7 @@ export class ConsoleMailsController {
     const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
       queryOf({ state: asked, ...sorted }),
     );
-    return pageSent(call, { title: 'Mails', scope, section: '/mails' }, content, {
+    return pageSent(call, { title: TEXTS.sections.mails, scope, section: '/mails' }, content, {
       problem: problem ?? problemOf(found),
       heads,
       mails: rows.map((mail) => ({

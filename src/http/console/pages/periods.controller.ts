@@ -9,6 +9,7 @@ import {
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -28,30 +29,30 @@ interface Typed {
 }
 
 const COLUMNS: readonly Column<ClosedPeriod>[] = [
-  { label: 'Month', key: 'month', value: ({ period }) => period },
-  { label: 'Closed', key: 'closed', value: ({ closedAt }) => closedAt },
-  { label: 'Reopen' },
+  { label: TEXTS.periods.month, key: 'month', value: ({ period }) => period },
+  { label: TEXTS.periods.closed, key: 'closed', value: ({ closedAt }) => closedAt },
+  { label: TEXTS.periods.reopen },
 ];
 const AS_LISTED: AskedOrder = { sort: '', dir: '' };
 
 const content = template<
   WithForms & Refused & { typed: Typed; rows: readonly ClosedPeriod[]; heads: readonly HeadView[] }
 >(`
-<p>A closed month says that its figures were looked at and are right. The ledger cannot change them: later entries belong to later months.</p>
+<p>${TEXTS.periods.explained}</p>
 {{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
-<div class="field"><label for="period">Month</label><input id="period" name="period" value="{{typed.period}}" placeholder="2026-10" required></div>
-<div class="field"><label for="comment">Comment</label><input id="comment" name="comment" value="{{typed.comment}}" required></div>
-<button>Close month</button>
+<div class="field"><label for="period">${TEXTS.periods.month}</label><input id="period" name="period" value="{{typed.period}}" placeholder="${TEXTS.periods.monthExample}" required></div>
+<div class="field"><label for="comment">${TEXTS.periods.comment}</label><input id="comment" name="comment" value="{{typed.comment}}" required></div>
+<button>${TEXTS.periods.close}</button>
 </form>
-<h2>Closed months</h2>
+<h2>${TEXTS.periods.heading}</h2>
 {{#if rows.length}}
 <div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
-<input name="comment" aria-label="Reason to reopen {{period}}" placeholder="Reason" required><button class="quiet">Reopen {{period}}</button></form></td></tr>
+<input name="comment" aria-label="${TEXTS.periods.reasonFor('{{period}}')}" placeholder="${TEXTS.periods.reason}" required><button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>
-{{else}}<p class="empty">No month is closed yet.</p>{{/if}}`);
+{{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
 
 /** For finance: closed months. */
 @ApiExcludeController()
@@ -86,7 +87,7 @@ export class ConsolePeriodsController {
     const isClosing = call.form.text('action') !== 'reopen';
     if (typed.comment === '' || typed.comment.length > 1_000)
       return this.shown(call, scope, {
-        problem: 'the comment takes 1 to 1000 characters',
+        problem: TEXTS.periods.commentLength,
         typed,
         order: AS_LISTED,
       });
@@ -110,7 +111,7 @@ export class ConsolePeriodsController {
   ): Promise<string> {
     if (problem !== null) void call.reply.code(400);
     const closed = await closedPeriods(this.operations.core, scope);
-    return pageSent(call, { title: 'Periods', scope, section: '/periods' }, content, {
+    return pageSent(call, { title: TEXTS.sections.periods, scope, section: '/periods' }, content, {
       problem,
       typed,
       ...inOrder(closed, COLUMNS, order, (sorted) => queryOf(sorted)),

@@ -5,6 +5,7 @@ import { timeNow } from '../../../foundation/world.js';
 import { ApiError } from '../../edge/api-error.js';
 import type { ShownRun } from '../../operations/operation-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { paceText, progressText, runView, type RunView } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -17,12 +18,12 @@ const PATH = '/console/runs';
 const RESULT_SHOWN_MAX = 100_000;
 
 const listed = template<WithForms & { runs: readonly ReturnType<typeof listedRun>[] }>(`
-<p>What you started here, over <code>/operations</code>, or on the command line under your name. It goes on when this page is closed.</p>
+<p>${TEXTS.runs.explained}</p>
 {{#if runs.length}}<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">Begun</th><th scope="col">Operation</th><th scope="col">Tenant</th><th scope="col">Progress</th><th scope="col">Ended</th></tr></thead>
+<thead><tr><th scope="col">${TEXTS.runs.begun}</th><th scope="col">${TEXTS.runs.operation}</th><th scope="col">${TEXTS.runs.tenant}</th><th scope="col">${TEXTS.runs.progress}</th><th scope="col">${TEXTS.runs.ended}</th></tr></thead>
 <tbody>{{#each runs}}<tr><td><a href="{{path}}">{{time startedAt}}</a></td><td>{{operation}}</td><td>{{about}}</td><td>{{progress}}</td><td>{{time finishedAt}}</td></tr>
 {{/each}}</tbody></table></div>
-{{else}}<p class="empty">You have not started any. <a href="/console">Open a tenant</a> for a replay, a reconciliation or a verification.</p>{{/if}}`);
+{{else}}<p class="empty">${TEXTS.runs.empty}</p>{{/if}}`);
 
 const content = template<
   WithForms & {
@@ -35,16 +36,16 @@ const content = template<
   }
 >(`
 {{> run}}
-{{#if resultPath}}<p><a href="{{resultPath}}">See the result</a></p>{{/if}}
+{{#if resultPath}}<p><a href="{{resultPath}}">${TEXTS.runs.seeResult}</a></p>{{/if}}
 <dl class="figures">
-<div><dt>Operation</dt><dd>{{shown.operation}}</dd></div>
-<div><dt>Tenant</dt><dd>{{shown.about}}</dd></div>
-<div><dt>Begun</dt><dd>{{time shown.startedAt}}</dd></div>
-<div><dt>Ended</dt><dd>{{time shown.finishedAt}}</dd></div>
+<div><dt>${TEXTS.runs.operation}</dt><dd>{{shown.operation}}</dd></div>
+<div><dt>${TEXTS.runs.tenant}</dt><dd>{{shown.about}}</dd></div>
+<div><dt>${TEXTS.runs.begun}</dt><dd>{{time shown.startedAt}}</dd></div>
+<div><dt>${TEXTS.runs.ended}</dt><dd>{{time shown.finishedAt}}</dd></div>
 </dl>
-<details><summary>Arguments</summary><pre>{{json parameters}}</pre></details>
-{{#if result}}<h2>Result</h2><pre class="id">{{result}}</pre>{{/if}}
-<p><a href="${PATH}">All your runs</a></p>`);
+<details><summary>${TEXTS.runs.arguments}</summary><pre>{{json parameters}}</pre></details>
+{{#if result}}<h2>${TEXTS.runs.result}</h2><pre class="id">{{result}}</pre>{{/if}}
+<p><a href="${PATH}">${TEXTS.runs.all}</a></p>`);
 
 /** Operations that take long: each has a page, whatever started it. */
 @ApiExcludeController()
@@ -56,7 +57,7 @@ export class ConsoleRunsController {
   @ForRoles('finance', 'support')
   async list(@ConsoleCall() call: ConsoleCall): Promise<string> {
     const runs = (await this.pages.runsOf(call)).map(listedRun);
-    return pageSent(call, { title: 'Runs', section: PATH }, listed, { runs });
+    return pageSent(call, { title: TEXTS.sections.runs, section: PATH }, listed, { runs });
   }
 
   @Get(':run')
@@ -64,7 +65,7 @@ export class ConsoleRunsController {
   async page(@ConsoleCall() call: ConsoleCall, @Param('run') id: string): Promise<string> {
     const run = await this.found(call, id);
     const resultPath = run.state === 'done' ? pageOfResult(run) : null;
-    const frame = { title: `Run: ${run.operation}`, section: PATH, ...refreshOf(run) };
+    const frame = { title: TEXTS.runs.titleOf(run.operation), section: PATH, ...refreshOf(run) };
     return pageSent(call, frame, content, {
       shown: listedRun(run),
       run: runView(run, timeNow()),
@@ -96,7 +97,7 @@ export class ConsoleRunsController {
   /** @throws {ApiError} NOT_FOUND, also for a run of somebody else. */
   private async found(call: ConsoleCall, id: string): Promise<ShownRun> {
     const run = await this.pages.run(call, id);
-    if (run === undefined) throw new ApiError('NOT_FOUND', { message: 'There is no such run' });
+    if (run === undefined) throw new ApiError('NOT_FOUND', { message: TEXTS.runs.notFound });
     return run;
   }
 }
@@ -104,7 +105,7 @@ export class ConsoleRunsController {
 const listedRun = (run: ShownRun) => ({
   path: `${PATH}/${run.id}`,
   operation: run.operation,
-  about: run.tenant === null ? 'all tenants' : `${run.tenant}, ${run.mode}`,
+  about: run.tenant === null ? TEXTS.runs.allTenants : `${run.tenant}, ${run.mode}`,
   startedAt: run.startedAt,
   finishedAt: run.finishedAt,
   progress: progressText(run),

@@ -4,18 +4,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../../edge/access.js';
 import { redirected } from '../console-call.js';
 import { ConsoleGate } from '../sessions/console-gate.js';
+import { TEXTS } from '../texts.js';
 import { page } from '../view/layout.js';
 import { PAGE_HEADERS } from '../view/page-headers.js';
 import { template } from '../view/templates.js';
 
 const content = template<{ wrong: string | null }>(`
-<p>Sign in with your operator's key. <code>cli operator key</code> makes one; an administrator
-enters it in the list of operators.</p>
+<p>${TEXTS.signIn.explained}</p>
 <form class="fields narrow" method="post" action="/console/session">
-<div class="field"><label for="key">Key</label>
+<div class="field"><label for="key">${TEXTS.signIn.key}</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus{{#if wrong}} aria-invalid="true" aria-describedby="key-wrong"{{/if}}>
 {{#if wrong}}<span class="wrong" id="key-wrong" role="alert">{{wrong}}</span>{{/if}}</div>
-<button>Sign in</button>
+<button>${TEXTS.signIn.title}</button>
 </form>`);
 
 /** Signing in and out. */
@@ -40,7 +40,7 @@ export class ConsoleSessionsController {
     const operator = await this.gate.signIn(request, reply);
     if (operator !== undefined) return redirected({ reply }, '/console');
     void reply.code(401);
-    return signInPage(reply, 'This key is not known.');
+    return signInPage(reply, TEXTS.signIn.unknownKey);
   }
 
   @Post('session/end')
@@ -57,5 +57,5 @@ export class ConsoleSessionsController {
 
 function signInPage(reply: FastifyReply, wrong: string | null): string {
   void reply.headers(PAGE_HEADERS);
-  return page({ title: 'Sign in', session: null }, content({ wrong }));
+  return page({ title: TEXTS.signIn.title, session: null }, content({ wrong }));
 }

@@ -21,6 +21,7 @@ import { ApiError } from '../../edge/api-error.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
+import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
 import { timeText } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -48,38 +49,38 @@ const content = template<
   }
 >(`
 {{> problems}}
-{{#if issued}}<div class="done" role="status"><p>The new {{issued.what}}. It is shown this once: copy it now.</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
-<h2>Keys of the {{mode}} mode</h2>
+{{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
+<h2>${TEXTS.settings.keysOf('{{mode}}')}</h2>
 {{#each kinds}}<h3>{{title}}</h3>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Id</th><th scope="col">Valid until</th></tr></thead>
-<tbody>{{#each keys}}<tr><td class="id">{{id}}</td><td>{{#if validUntil}}{{time validUntil}}{{else}}the next rotation{{/if}}</td></tr>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.settings.id}</th><th scope="col">${TEXTS.settings.validUntil}</th></tr></thead>
+<tbody>{{#each keys}}<tr><td class="id">{{id}}</td><td>{{#if validUntil}}{{time validUntil}}{{else}}${TEXTS.settings.nextRotation}{{/if}}</td></tr>
 {{/each}}</tbody></table></div>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="seen" value="{{newest}}">
-<label for="grace-{{action}}">The one before is valid for</label><select id="grace-{{action}}" name="grace" class="short"><option value="24h">24 hours</option><option value="7d">7 days</option><option value="1h">1 hour</option><option value="0">no longer</option></select>
+<label for="grace-{{action}}">${TEXTS.settings.grace}</label><select id="grace-{{action}}" name="grace" class="short"><option value="24h">${TEXTS.settings.graceDay}</option><option value="7d">${TEXTS.settings.graceWeek}</option><option value="1h">${TEXTS.settings.graceHour}</option><option value="0">${TEXTS.settings.graceNone}</option></select>
 <button name="action" value="{{action}}">{{button}}</button></form>
 {{/each}}
-<h2>Switches of both modes</h2>
+<h2>${TEXTS.settings.switches}</h2>
 <form method="post">{{> csrf}}<input type="hidden" name="seen" value="{{seen}}">
 <div class="fields">
-<div class="tick"><input type="checkbox" id="open" name="openEndpoints"{{#if settings.openEndpoints}} checked{{/if}}><label for="open">Open endpoints</label><span class="hint">Widgets and visitors call them without a key.</span></div>
-<div class="tick"><input type="checkbox" id="provider" name="paymentProvider"{{#if settings.paymentProvider}} checked{{/if}}><label for="provider">Payment provider</label><span class="hint">Accounts come from it.</span></div>
-<div class="tick"><input type="checkbox" id="expiry" name="tokensMustExpire"{{#if settings.tokensMustExpire}} checked{{/if}}><label for="expiry">User tokens must expire</label><span class="hint">One without exp is refused.</span></div>
-<div class="tick"><input type="checkbox" id="minimal" name="minimal"{{#if settings.isMinimal}} checked{{/if}}><label for="minimal">Minimal public user</label><span class="hint">Without e-mail and last name.</span></div>
+<div class="tick"><input type="checkbox" id="open" name="openEndpoints"{{#if settings.openEndpoints}} checked{{/if}}><label for="open">${TEXTS.settings.open}</label><span class="hint">${TEXTS.settings.openHint}</span></div>
+<div class="tick"><input type="checkbox" id="provider" name="paymentProvider"{{#if settings.paymentProvider}} checked{{/if}}><label for="provider">${TEXTS.settings.provider}</label><span class="hint">${TEXTS.settings.providerHint}</span></div>
+<div class="tick"><input type="checkbox" id="expiry" name="tokensMustExpire"{{#if settings.tokensMustExpire}} checked{{/if}}><label for="expiry">${TEXTS.settings.expiry}</label><span class="hint">${TEXTS.settings.expiryHint}</span></div>
+<div class="tick"><input type="checkbox" id="minimal" name="minimal"{{#if settings.isMinimal}} checked{{/if}}><label for="minimal">${TEXTS.settings.minimal}</label><span class="hint">${TEXTS.settings.minimalHint}</span></div>
 </div>
-<fieldset><legend>Mails that go out</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
+<fieldset><legend>${TEXTS.settings.mails}</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
 <div class="fields broad">
-<div class="field"><label for="addresses">Mails of the test mode go to</label><textarea id="addresses" name="addresses" rows="3" aria-describedby="addresses-hint">{{settings.addresses}}</textarea><span class="hint" id="addresses-hint">One address a line; none: nobody.</span></div>
-<div class="field"><label for="not-before">User tokens not before</label><input id="not-before" name="tokensNotBefore" value="{{settings.tokensNotBefore}}" placeholder="of any age" aria-describedby="not-before-hint"><span class="hint" id="not-before-hint">Those issued before are refused: 2026-10-31T12:00Z; empty: none is.</span></div>
-<div class="field"><label for="origins">Allowed origins</label><textarea id="origins" name="origins" rows="3" aria-describedby="origins-hint">{{settings.origins}}</textarea><span class="hint" id="origins-hint">Whose pages read open endpoints, one a line; none: all.</span></div>
+<div class="field"><label for="addresses">${TEXTS.settings.addresses}</label><textarea id="addresses" name="addresses" rows="3" aria-describedby="addresses-hint">{{settings.addresses}}</textarea><span class="hint" id="addresses-hint">${TEXTS.settings.addressesHint}</span></div>
+<div class="field"><label for="not-before">${TEXTS.settings.notBefore}</label><input id="not-before" name="tokensNotBefore" value="{{settings.tokensNotBefore}}" placeholder="${TEXTS.settings.anyAge}" aria-describedby="not-before-hint"><span class="hint" id="not-before-hint">${TEXTS.settings.notBeforeHint}</span></div>
+<div class="field"><label for="origins">${TEXTS.settings.origins}</label><textarea id="origins" name="origins" rows="3" aria-describedby="origins-hint">{{settings.origins}}</textarea><span class="hint" id="origins-hint">${TEXTS.settings.originsHint}</span></div>
 </div>
-<fieldset><legend>Calls of a client</legend><div class="fields">{{#each limits}}<div class="field"><label for="limit-{{call}}">{{call}}</label><input id="limit-{{call}}" name="limit-{{call}}" value="{{calls}}" inputmode="numeric" aria-describedby="limit-{{call}}-hint"><span class="hint" id="limit-{{call}}-hint">{{hint}}</span></div>
+<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}<div class="field"><label for="limit-{{call}}">{{call}}</label><input id="limit-{{call}}" name="limit-{{call}}" value="{{calls}}" inputmode="numeric" aria-describedby="limit-{{call}}-hint"><span class="hint" id="limit-{{call}}-hint">{{hint}}</span></div>
 {{/each}}</div></fieldset>
-<button name="action" value="settings">Save</button>
+<button name="action" value="settings">${TEXTS.settings.save}</button>
 </form>
-<h2>Suspension</h2>
-{{#if suspension}}<p class="problem">Nobody is let in since {{time suspension.since}}: {{suspension.reason}}</p>
-<form method="post">{{> csrf}}<button name="action" value="resume">Let in again</button></form>
-{{else}}<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="reason">Reason</label><input id="reason" name="reason" required maxlength="1000"></div><button name="action" value="suspend" class="danger">Suspend</button></form>{{/if}}`);
+<h2>${TEXTS.settings.suspension}</h2>
+{{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>
+<form method="post">{{> csrf}}<button name="action" value="resume">${TEXTS.settings.resume}</button></form>
+{{else}}<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="reason">${TEXTS.settings.reason}</label><input id="reason" name="reason" required maxlength="1000"></div><button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
 
 /** For support: keys, secrets and switches of a tenant. */
 @ApiExcludeController()
@@ -124,7 +125,7 @@ export class ConsoleSettingsController {
   private async rotate(call: ConsoleCall, scope: Scope, what: 'key' | 'secret'): Promise<string> {
     const graceMs = durationMs(call.form.text('grace'));
     if (graceMs === undefined)
-      return this.shown(call, scope, { problems: ['Choose how long the one before is valid.'] });
+      return this.shown(call, scope, { problems: [TEXTS.settings.graceMissing] });
     const asked = { what, graceMs, seen: call.form.text('seen') };
     const outcome = await this.pages.recorded(call, [scope, `tenant rotate-${what}`], (core) =>
       rotateOnRecord(core, scope, asked),
@@ -132,7 +133,10 @@ export class ConsoleSettingsController {
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { problems: problemsOf(outcome) });
     const { secret } = outcome;
-    const issued = { what: what === 'key' ? 'API key' : 'signing secret', secret };
+    const issued = {
+      what: what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret,
+      secret,
+    };
     return this.shown(call, scope, { issued });
   }
 
@@ -173,47 +177,54 @@ export class ConsoleSettingsController {
     const settings = typed ?? current;
     const [keys, secrets] = [keysOf(tenant, mode), signingSecretsOf(tenant, mode)];
     const { suspended } = tenant;
-    return pageSent(call, { title: 'Settings', scope, section: '/settings' }, content, {
-      problems,
-      issued,
-      mode,
-      kinds: [
-        {
-          title: 'API keys',
-          action: 'rotate-key',
-          button: 'Rotate the API key',
-          newest: keys[0]?.id ?? '',
-          keys,
+    return pageSent(
+      call,
+      { title: TEXTS.sections.settings, scope, section: '/settings' },
+      content,
+      {
+        problems,
+        issued,
+        mode,
+        kinds: kindsOf(keys, secrets),
+        seen: digestOfSettings(current),
+        settings: {
+          ...settings,
+          origins: settings.allowedOrigins.join('\n'),
+          addresses: settings.mailTestTo.join('\n'),
+          isMinimal: settings.publicUser === 'minimal',
         },
-        {
-          title: 'Signing secrets of user tokens',
-          action: 'rotate-secret',
-          button: 'Rotate the signing secret',
-          newest: secrets[0]?.id ?? '',
-          keys: secrets,
+        mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
+        limits: limitsIn(settings),
+        suspension: suspended && {
+          since: new Date(suspended.since).toISOString(),
+          reason: suspended.reason,
         },
-      ],
-      seen: digestOfSettings(current),
-      settings: {
-        ...settings,
-        origins: settings.allowedOrigins.join('\n'),
-        addresses: settings.mailTestTo.join('\n'),
-        isMinimal: settings.publicUser === 'minimal',
       },
-      mails: MAIL_TYPES.map((type) => ({ type, isOn: settings.mail.includes(type) })),
-      limits: limitsIn(settings),
-      suspension: suspended && {
-        since: new Date(suspended.since).toISOString(),
-        reason: suspended.reason,
-      },
-    });
+    );
   }
 }
+
+const kindsOf = (keys: readonly ShownKey[], secrets: readonly ShownKey[]) => [
+  {
+    title: TEXTS.settings.apiKeys,
+    action: 'rotate-key',
+    button: TEXTS.settings.rotateKey,
+    newest: keys[0]?.id ?? '',
+    keys,
+  },
+  {
+    title: TEXTS.settings.signingSecrets,
+    action: 'rotate-secret',
+    button: TEXTS.settings.rotateSecret,
+    newest: secrets[0]?.id ?? '',
+    keys: secrets,
+  },
+];
 
 const limitsIn = ({ rateLimits }: TenantSettings) =>
   COUNTED_CALLS.map((call) => {
     const { calls, windowSeconds } = CALL_WINDOWS[call];
-    const hint = `in ${timeText(windowSeconds)}; ${calls} by default`;
+    const hint = TEXTS.settings.limitHint(timeText(windowSeconds), calls);
     return { call, calls: rateLimits[call], hint };
   });
 

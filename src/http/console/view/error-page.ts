@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorJson } from '../../edge/api-error.js';
+import { TEXTS } from '../texts.js';
 import { page } from './layout.js';
 import { PAGE_HEADERS } from './page-headers.js';
 import { template } from './templates.js';
@@ -11,17 +12,17 @@ const content = template<{
   comesBack: boolean;
 }>(`<p class="problem" role="alert">{{message}}</p>
 {{#if reasons.length}}<ul>{{#each reasons}}<li>{{this}}</li>{{/each}}</ul>{{/if}}
-{{#if comesBack}}<p>This page is loaded again by itself.</p>{{/if}}
-<p><a href="/console">Back to the tenants</a></p>
-<p class="note">Request {{requestId}}</p>`);
+{{#if comesBack}}<p>${TEXTS.errors.comesBack}</p>{{/if}}
+<p><a href="/console">${TEXTS.errors.back}</a></p>
+<p class="note">${TEXTS.errors.request('{{requestId}}')}</p>`);
 
 const TITLES: Readonly<Record<number, string>> = {
-  400: 'This cannot be done',
-  403: 'Not allowed',
-  404: 'Not found',
-  413: 'Too large',
-  429: 'Please wait',
-  503: 'Not available at the moment',
+  400: TEXTS.errors.refused,
+  403: TEXTS.errors.forbidden,
+  404: TEXTS.errors.notFound,
+  413: TEXTS.errors.tooLarge,
+  429: TEXTS.errors.wait,
+  503: TEXTS.errors.unavailable,
 };
 const AGAIN_SECONDS = 5;
 
@@ -44,13 +45,13 @@ export function consoleErrorSent(
   void reply.headers(PAGE_HEADERS);
   if (comesBack) void reply.header('Refresh', String(AGAIN_SECONDS));
   const shown = {
-    title: TITLES[statusCode] ?? 'Something went wrong',
+    title: TITLES[statusCode] ?? TEXTS.errors.other,
     session: request.console?.session ?? null,
   };
   return page(
     shown,
     content({
-      message: isUnknown ? 'There is no such page.' : message,
+      message: isUnknown ? TEXTS.errors.noPage : message,
       reasons: validationErrors,
       requestId: request.id,
       comesBack,

@@ -1,6 +1,7 @@
 import type { Operator, OperatorRole } from '../../../config/operators.js';
 import type { Scope } from '../../../domain/scope.js';
 import { CSRF_FIELD, type ConsoleSession } from '../sessions/console-gate.js';
+import { TEXTS } from '../texts.js';
 import { asHtml, partial, template } from './templates.js';
 
 /** What frames the content of a page. */
@@ -25,22 +26,22 @@ const EVERYBODY: readonly OperatorRole[] = ['finance', 'support', 'viewer'];
 
 /** Pages of a tenant. */
 export const TENANT_SECTIONS: readonly NavigationEntry[] = [
-  { section: '', label: 'Overview', roles: EVERYBODY },
-  { section: '/statement', label: 'Statement', roles: ['finance', 'viewer'] },
-  { section: '/replay', label: 'Replay', roles: ['finance'] },
-  { section: '/reconcile', label: 'Reconcile', roles: ['finance'] },
-  { section: '/corrections', label: 'Corrections', roles: ['finance'] },
-  { section: '/periods', label: 'Periods', roles: ['finance'] },
-  { section: '/events', label: 'Events', roles: ['finance'] },
-  { section: '/verify', label: 'Verify', roles: ['finance'] },
-  { section: '/moderation', label: 'Moderation', roles: ['support'] },
-  { section: '/webhooks', label: 'Webhooks', roles: ['support'] },
-  { section: '/exports', label: 'Exports', roles: ['support'] },
-  { section: '/mails', label: 'Mails', roles: ['support'] },
-  { section: '/payments', label: 'Payments', roles: ['finance', 'support'] },
-  { section: '/settings', label: 'Settings', roles: ['support'] },
-  { section: '/program', label: 'Program', roles: ['support'] },
-  { section: '/theme', label: 'Theme', roles: ['support'] },
+  { section: '', label: TEXTS.sections.overview, roles: EVERYBODY },
+  { section: '/statement', label: TEXTS.sections.statement, roles: ['finance', 'viewer'] },
+  { section: '/replay', label: TEXTS.sections.replay, roles: ['finance'] },
+  { section: '/reconcile', label: TEXTS.sections.reconcile, roles: ['finance'] },
+  { section: '/corrections', label: TEXTS.sections.corrections, roles: ['finance'] },
+  { section: '/periods', label: TEXTS.sections.periods, roles: ['finance'] },
+  { section: '/events', label: TEXTS.sections.events, roles: ['finance'] },
+  { section: '/verify', label: TEXTS.sections.verify, roles: ['finance'] },
+  { section: '/moderation', label: TEXTS.sections.moderation, roles: ['support'] },
+  { section: '/webhooks', label: TEXTS.sections.webhooks, roles: ['support'] },
+  { section: '/exports', label: TEXTS.sections.exports, roles: ['support'] },
+  { section: '/mails', label: TEXTS.sections.mails, roles: ['support'] },
+  { section: '/payments', label: TEXTS.sections.payments, roles: ['finance', 'support'] },
+  { section: '/settings', label: TEXTS.sections.settings, roles: ['support'] },
+  { section: '/program', label: TEXTS.sections.program, roles: ['support'] },
+  { section: '/theme', label: TEXTS.sections.theme, roles: ['support'] },
 ];
 
 export const hasRole = ({ roles }: Operator, wanted: readonly OperatorRole[]): boolean =>
@@ -75,22 +76,22 @@ const layout = template<{
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 {{#if refreshSeconds}}<noscript><meta http-equiv="refresh" content="{{refreshSeconds}}"></noscript>{{/if}}
-<title>{{title}} · Referral ledger</title>
+<title>{{title}} · ${TEXTS.layout.product}</title>
 <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/console/assets/console.css">
 <script src="/console/assets/console.js" defer></script>
 </head>
 <body>
-<a class="skip" href="#content">Skip to the content</a>
+<a class="skip" href="#content">${TEXTS.layout.skip}</a>
 {{#if operator}}
 <header>
-<a class="home" href="/console">Referral ledger</a>
-<nav aria-label="Console">{{#each main}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}</nav>
-<form method="post" action="/console/session/end">{{> csrf}}<span class="who">{{operator}} <span class="roles">{{roles}}</span></span> <button class="quiet">Sign out</button></form>
+<a class="home" href="/console">${TEXTS.layout.product}</a>
+<nav aria-label="${TEXTS.layout.console}">{{#each main}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}</nav>
+<form method="post" action="/console/session/end">{{> csrf}}<span class="who">{{operator}} <span class="roles">{{roles}}</span></span> <button class="quiet">${TEXTS.layout.signOut}</button></form>
 </header>
 {{#if scope}}
-<nav class="tenant" aria-label="Tenant">
-<span class="place"><a href="{{scope.path}}">{{scope.alias}}</a> <span class="mode {{scope.mode}}">{{scope.mode}}</span> <a class="switch" href="{{scope.otherPath}}">{{scope.other}} mode</a></span>
+<nav class="tenant" aria-label="${TEXTS.layout.tenant}">
+<span class="place"><a href="{{scope.path}}">{{scope.alias}}</a> <span class="mode {{scope.mode}}">{{scope.mode}}</span> <a class="switch" href="{{scope.otherPath}}">${TEXTS.layout.modeOf('{{scope.other}}')}</a></span>
 {{#each links}}<a href="{{path}}"{{#if isHere}} aria-current="page"{{/if}}>{{label}}</a>{{/each}}
 </nav>
 {{/if}}
@@ -116,9 +117,13 @@ export function page(frame: Frame, content: string): string {
           isHere: entry.section === section,
         }));
   const main = [
-    { path: '/console', label: 'Tenants', roles: EVERYBODY },
-    { path: '/console/projections', label: 'Projections', roles: ['support'] as const },
-    { path: '/console/runs', label: 'Runs', roles: ['support', 'finance'] as const },
+    { path: '/console', label: TEXTS.sections.tenants, roles: EVERYBODY },
+    {
+      path: '/console/projections',
+      label: TEXTS.sections.projections,
+      roles: ['support'] as const,
+    },
+    { path: '/console/runs', label: TEXTS.sections.runs, roles: ['support', 'finance'] as const },
   ]
     .filter(({ roles }) => operator !== undefined && hasRole(operator, roles))
     .map(({ path, label }) => ({ path, label, isHere: path === section }));

@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+/**
+ * What people read in the console is in texts.ts: moved sources hold none. Texts of the browser's
+ * script are inside its source, where this does not look.
+ */
+
+const CONSOLE = join(process.cwd(), 'src/http/console');
+
+/** Their texts are still to move into texts.ts; the list only becomes shorter. */
+const STILL_WITH_TEXTS: readonly string[] = [
+  'assets/assets.controller.ts',
+  'pages/account.controller.ts',
+  'pages/corrections.controller.ts',
+  'pages/events.controller.ts',
+  'pages/exports.controller.ts',
+  'pages/moderation.controller.ts',
+  'pages/overview.controller.ts',
+  'pages/patterns.controller.ts',
+  'pages/payments.controller.ts',
+  'pages/program.controller.ts',
+  'pages/projections.controller.ts',
+  'pages/reconcile.controller.ts',
+  'pages/replay.controller.ts',
+  'pages/statement.controller.ts',
+  'pages/tenant-pages.ts',
+  'pages/theme.controller.ts',
+  'pages/verify.controller.ts',
+  'pages/webhooks.controller.ts',
+  'sessions/console-gate.ts',
+  'view/differences.ts',
+  'view/exports-view.ts',
+  'view/paging.ts',
+  'view/program-view.ts',
+  'view/projections-view.ts',
+  'view/run-view.ts',
+  'view/templates.ts',
+  'view/tenant-statement-view.ts',
+  'view/theme-preview.ts',
+];
+
+/** Properties whose text people see, whatever it looks like. */
+const SHOWN = new Set(['label', 'title', 'hint', 'button', 'message', 'problem', 'problems']);
+const MARKUP = /<\/?[a-z][^<]*>/;
+const SHOWN_ATTRIBUTE = /\b(?:aria-label|placeholder|title|alt)="([^"]*)"/g;
+const WORD = /\p{L}{2,}/u;
+const SENTENCE = /^[A-Z][\p{L}-]* \p{L}|^[A-Z]\p{L}+[.:]( |$)/u;
+
+/** A literal without what is filled in. */
+function literalText(node: ts.Node): string | undefined {
+  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return undefined;
+  return node.head.text + node.templateSpans.map(({ literal }) => literal.text).join('');
+}
+
+/** The words between tags, and those of attributes that are shown or read out. */
+function wordsOfMarkup(html: string): readonly string[] {
+  const plain = html.replace(/<!--.*?-->/gs, '').replace(/\{\{.*?\}\}/gs, '');
+  const attributes = [...plain.matchAll(SHOWN_ATTRIBUTE)].map(([, text = '']) => text);
+  const between = plain
+    .replace(/<[^>]*>/g, '\n')
+    .replace(/&\w+;/g, '')
+    .split('\n');
+  return [...attributes, ...between].map((text) => text.trim()).filter((text) => WORD.test(text));
+}
+
+function isShown(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isConditionalExpression(parent)) return parent.condition !== node && isShown(parent);
+  if (ts.isArrayLiteralExpression(parent) || ts.isParenthesizedExpression(parent))
+    return isShown(parent);
+  return ts.isPropertyAssignment(parent) && SHOWN.has(parent.name.getText());
+}
+
+/** Texts of people in a source. */
+function textsIn(source: string): readonly string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const text = ts.isImportDeclaration(node) ? undefined : literalText(node);
+    if (text !== undefined) {
+      if (MARKUP.test(text)) found.push(...wordsOfMarkup(text));
+      else if (SENTENCE.test(text) || (isShown(node) && WORD.test(text))) found.push(text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+const sources = readdirSync(CONSOLE, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && path !== 'texts.ts')
+  .sort();
+const textsOf = (path: string): readonly string[] =>
+  textsIn(readFileSync(join(CONSOLE, path), 'utf8'));
+
+test.each(sources.filter((path) => !STILL_WITH_TEXTS.includes(path)))(
+  '%s holds no text of people',
+  (path) => expect(textsOf(path)).toEqual([]),
+);
+
+test.each(STILL_WITH_TEXTS)('%s is in the list for its texts', (path) =>
+  expect(textsOf(path)).not.toEqual([]),
+);
+
+test.each([
+  ['between tags', '`<h2>Closed months</h2>`', ['Closed months']],
+  ['after a value', '`<p>${A.b} since {{time at}}</p>`', ['since']],
+  ['of an attribute', '`<input aria-label="Reason" name="why">`', ['Reason']],
+  ['of a column', "[{ label: 'Month' }]", ['Month']],
+  ['of a choice', "({ title: isLive ? 'Live' : T.test })", ['Live']],
+  ['of a list', "({ problems: ['choose one'] })", ['choose one']],
+  ['that is a sentence', "f(reply, 'This key is not known.')", ['This key is not known.']],
+])('finds a text %s', (_, source, texts) => expect(textsIn(source)).toEqual(texts));
+
+test.each([
+  '`<td class="id">{{#if id}}{{id}}{{/if}}</td>`',
+  '`<h2>${TEXTS.periods.heading}</h2>`',
+  "f(scope, 'ledger close').header('Location', '/console')",
+])('takes %s for code', (source) => expect(textsIn(source)).toEqual([]));
