@@ -55,3 +55,31 @@ test('one whose reader had left before it began holds no place', async () => {
     await closed(begin('fay', AbortSignal.abort()));
   expect(statusOf('fay')).toBe(200);
 });
+
+test('one is on record before anything of it is read', async () => {
+  const asked: string[] = [];
+  let recorded = (): void => undefined;
+  const sends = new Promise<void>((resolve) => {
+    downloads = new EventDownloads({
+      ...pages,
+      recorded: (_call, [, operation]) => {
+        asked.push(operation);
+        if (operation === 'ledger export') resolve();
+        return new Promise((done) => (recorded = () => done(null as never)));
+      },
+    });
+  });
+  begin('fay');
+  expect(asked).toEqual(['ledger export begun']);
+  recorded();
+  await sends;
+  expect(asked).toEqual(['ledger export begun', 'ledger export']);
+});
+
+test('one that cannot be recorded has no content', async () => {
+  downloads = new EventDownloads({ ...pages, recorded: () => Promise.reject(new Error('away')) });
+  const file = begin('fay');
+  await closed(file);
+  expect(file.errored?.message).toBe('away');
+  expect(file.readableLength).toBe(0);
+});

@@ -550,6 +550,7 @@ describe('finance', () => {
     expect(granted.map(({ type }) => type)).toContain('RewardGranted');
     const scope = { tenant: tenant.alias, mode: 'live' } as const;
     const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('"operation":"ledger export begun"');
     expect(records).toContain('"operation":"ledger export"');
   });
 

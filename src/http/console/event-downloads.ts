@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
+import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { exportLedger } from '../../operations/ledger/ledger-export.js';
-import { NotDone } from '../../operations/outcome.js';
+import type { Done } from '../../operations/audited.js';
+import { exportLedger, type Exported } from '../../operations/ledger/ledger-export.js';
+import { NotDone, type Outcome } from '../../operations/outcome.js';
 import { DownloadPlaces } from '../exports/download-places.js';
 import type { ConsoleCall } from './console-call.js';
 import type { TenantPages } from './pages/tenant-pages.js';
@@ -28,7 +30,8 @@ export class EventDownloads {
   constructor(private readonly pages: Pick<TenantPages, 'recorded' | 'givingWay'>) {}
 
   /**
-   * Written as fast as it is read, and on record even where its reader leaves.
+   * Written as fast as it is read, and on record before its first byte and at its end, also where
+   * its reader leaves.
    * @throws {ApiError} when as many as may be are downloaded.
    */
   begin(call: Downloading, scope: Scope, asked: AskedEvents): Readable {
@@ -46,7 +49,9 @@ export class EventDownloads {
       departure.throwIfAborted();
       return way.rest();
     };
-    const exported = this.pages.recorded(call, [scope, 'ledger export'], async (core) => {
+    const sends = async (
+      core: Core,
+    ): Promise<Outcome<Done<Exported | { readonly digest: string }>>> => {
       const result = await exportLedger(core, scope, { ...asked, onPage }, write).catch(
         (error: unknown) => {
           if (departure.aborted) return { digest: 'cut off by its reader' };
@@ -55,8 +60,8 @@ export class EventDownloads {
       );
       if (result instanceof NotDone) return result;
       return { result, parameters: { ...asked }, digest: result.digest };
-    });
-    exported.then(
+    };
+    this.onRecord(call, scope, asked, sends).then(
       () => file.end(),
       (error: unknown) => file.destroy(error instanceof Error ? error : new Error(String(error))),
     );
@@ -64,5 +69,17 @@ export class EventDownloads {
     if (departure.aborted) file.destroy();
     departure.addEventListener('abort', () => file.destroy());
     return file;
+  }
+
+  /** A process that dies meanwhile has recorded who reads. */
+  private async onRecord<T>(
+    call: Downloading,
+    scope: Scope,
+    asked: AskedEvents,
+    send: (core: Core) => Promise<Outcome<Done<T>>>,
+  ): Promise<void> {
+    const begun = { result: null, parameters: { ...asked }, digest: 'begun' };
+    await this.pages.recorded(call, [scope, 'ledger export begun'], () => Promise.resolve(begun));
+    await this.pages.recorded(call, [scope, 'ledger export'], send);
   }
 }
