@@ -231,7 +231,7 @@ describe('who may see a page', () => {
         403,
       );
       expect(await send(csrfIn(own1), 'ledger_console=x')).toMatchObject({ status: 303 });
-      expect((await open(path, { method: 'POST', body: '{}' }, own)).status).toBe(400);
+      expect((await open(path, { method: 'POST', body: '{}' }, own)).status).toBe(403);
     },
   );
 
@@ -528,17 +528,17 @@ describe('finance', () => {
       await get('fay', `${statement}?asOf=2020-01-31`),
     ];
     expect(typed.status).toBe(400);
-    expect(typed.text).toContain('from takes a day');
+    expect(typed.text).toContain('From takes a day');
     expect(typed.text).toContain('value="2026-10-01T12:00Z"');
     expect(span.status).toBe(400);
-    expect(span.text).toContain('asOf and position need an account');
+    expect(span.text).toContain('As of and Position need an account');
   });
 
   test('the events of the ledger are a file, as the command line writes it, on record', async () => {
     const { firstName, accountId } = await rewarded(10);
     const refused = await get('fay', ofTenant('/events?format=jsonl&from=soon'));
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('from takes a time');
+    expect(refused.text).toContain('From takes a time');
     const file = await get('fay', ofTenant('/events?format=jsonl'));
     expect(file.headers.get('content-disposition')).toContain(`events-${tenant.alias}-live.jsonl`);
     const events = file.text
@@ -557,7 +557,7 @@ describe('finance', () => {
   test('a statement that cannot be made says why beside the form, and keeps what was typed', async () => {
     const page = await get('fay', `${ofTenant('/statement')}?account=%3Cb%3Enobody&from=yesterday`);
     expect(page.status).toBe(400);
-    expect(page.text).toContain('from takes a time');
+    expect(page.text).toContain('From takes a time');
     expect(page.text).toContain('value="&lt;b&gt;nobody"');
   });
 

@@ -6,6 +6,7 @@ import { departureOf } from '../edge/departures.js';
 import { attachmentNamed } from '../exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
+import { NO_FAULTS } from './view/faults.js';
 import { page, type Frame } from './view/layout.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template, WithForms } from './view/templates.js';
@@ -65,15 +66,17 @@ export function fileSent<B>(
   return content;
 }
 
-/** Prepares the answer with a page. @returns its body. */
+/** Prepares the answer with a page, 400 where its form was refused. @returns its body. */
 export function pageSent<V extends object>(
   { session, reply }: Pick<ConsoleCall, 'session' | 'reply'>,
   frame: Omit<Frame, 'session'>,
   content: Template<V & WithForms>,
   values: V,
 ): string {
+  const { problems, wrong } = frame.faults ?? NO_FAULTS;
+  if (problems.length > 0) void reply.code(400);
   void reply.headers(PAGE_HEADERS);
-  return page({ ...frame, session }, content({ ...values, csrf: session.csrf }));
+  return page({ ...frame, session }, content({ ...values, wrong, csrf: session.csrf }));
 }
 
 /** After a form: the browser fetches another page, which a reload does not send again. */

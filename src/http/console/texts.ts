@@ -25,6 +25,22 @@ export const TEXTS = {
     projections: 'Projections',
     runs: 'Runs',
   },
+  /** Labels of fields that several pages have, by the member of a request that each fills. */
+  fields: {
+    account: 'Account',
+    user: 'User',
+    unit: 'Unit',
+    amount: 'Amount',
+    reason: 'Reason',
+    asOf: 'As of',
+    position: 'Position',
+    from: 'From',
+    to: 'To',
+    period: 'Month',
+    locale: 'Locale',
+    since: 'Since',
+    endpoint: 'Endpoint',
+  },
   layout: {
     product: 'Referral ledger',
     skip: 'Skip to the content',

@@ -191,9 +191,10 @@ function rewardWith(before: unknown, side: Side, texts: ProgramTexts): unknown {
   return reward;
 }
 
-/** The field that a line of the schema is about: it begins with the path. */
-export const fieldOf = (problem: string): ProgramField | undefined =>
-  FIELDS.find(({ path }) => problem.startsWith(`${path} `));
+/** Names of fields by how a line of the schema about one begins. */
+export const FIELDS_BY_LINES: Readonly<Record<string, string>> = Object.fromEntries(
+  FIELDS.map(({ name, path }) => [`${path} `, name]),
+);
 
 /** The answers to the assistant's three questions. */
 export const ASSISTANT = {

@@ -11,18 +11,17 @@ import { RememberedCredit, type ShownUnit } from '../../../operations/accounts/a
 import { NotDone } from '../../../operations/outcome.js';
 import { ApiError } from '../../edge/api-error.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { faultsOf } from '../view/faults.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import { PLOT_BOX, stepPath } from '../view/plot.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -48,19 +47,17 @@ const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
 ];
 
 const content = template<
-  WithForms &
-    Refused & {
-      asked: { asOf: string; position: string };
-      statementPath: string | null;
-      account: ReturnType<typeof shownAccount> | null;
-    }
+  WithForms & {
+    asked: { asOf: string; position: string };
+    statementPath: string | null;
+    account: ReturnType<typeof shownAccount> | null;
+  }
 >(`
 <form class="fields" method="get">
-<div class="field"><label for="asOf">As of</label><input id="asOf" name="asOf" value="{{asked.asOf}}" placeholder="now"></div>
-<div class="field"><label for="position">Position</label><input id="position" name="position" value="{{asked.position}}"></div>
+{{field 'asOf' label="As of" value=asked.asOf placeholder="now"}}
+{{field 'position' label="Position" value=asked.position}}
 <button class="quiet">Show this moment</button>
 </form>
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 {{#if account}}
 <dl class="figures">
 <div><dt>State</dt><dd>{{#if account.isOpen}}open{{else}}deleted{{/if}}</dd></div>
@@ -145,17 +142,20 @@ export class ConsoleAccountController {
     const path = `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
     if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
-    if (found instanceof NotDone) void call.reply.code(400);
     const statement = `${tenantPath(scope)}/statement${queryOf({ account: accountId, ...asked })}`;
-    return pageSent(call, { title: `Account ${accountId}`, scope }, content, {
-      asked,
-      problem: problemOf(found),
-      statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
-      account:
-        found instanceof NotDone
-          ? null
-          : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
-    });
+    return pageSent(
+      call,
+      { title: `Account ${accountId}`, scope, faults: faultsOf(found) },
+      content,
+      {
+        asked,
+        statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
+        account:
+          found instanceof NotDone
+            ? null
+            : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
+      },
+    );
   }
 }
 

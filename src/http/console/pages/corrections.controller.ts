@@ -14,11 +14,11 @@ import { ApiError } from '../../edge/api-error.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { proposalRequest } from '../../operations/proposal.request.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
@@ -27,6 +27,7 @@ import {
 } from './tenant-pages.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
+const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
 type Typed = Readonly<Record<(typeof FIELDS)[number] | 'key', string>>;
 const SHOWN_MAX = 200;
 
@@ -45,20 +46,18 @@ const COLUMNS: readonly Column<ShownProposal>[] = [
 
 const content = template<
   WithForms & {
-    problems: readonly string[];
     typed: Typed;
     rows: readonly ShownProposal[];
     heads: readonly HeadView[];
   }
 >(`
 <p>A correction is proposed by one person and appended when another one approves it within seven days. Nothing is ever overwritten.</p>
-{{#if problems.length}}<div class="problem" role="alert">{{#each problems}}<div>{{this}}</div>{{/each}}</div>{{/if}}
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
-<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{typed.account}}" required></div>
-<div class="field"><label for="user">User</label><input id="user" name="user" value="{{typed.user}}" required></div>
-<div class="field"><label for="unit">Unit</label><input id="unit" name="unit" value="{{typed.unit}}" required></div>
-<div class="field"><label for="amount">Amount</label><input id="amount" name="amount" value="{{typed.amount}}" inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required></div>
-<div class="field"><label for="reason">Reason</label><input id="reason" name="reason" value="{{typed.reason}}" required></div>
+{{field 'account' label="Account" value=typed.account required=true}}
+{{field 'user' label="User" value=typed.user required=true}}
+{{field 'unit' label="Unit" value=typed.unit required=true}}
+{{field 'amount' label="Amount" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
+{{field 'reason' label="Reason" value=typed.reason required=true}}
 <button>Propose</button>
 </form>
 <h2>Waiting for approval</h2>
@@ -88,7 +87,7 @@ export class ConsoleCorrectionsController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const order = queried(query, 'sort', 'dir');
-    return this.shown(call, scope, { problems: [], typed: NOTHING_TYPED, order });
+    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
   }
 
   @Post()
@@ -120,7 +119,10 @@ export class ConsoleCorrectionsController {
     });
     if (!asked.success)
       return this.shown(call, scope, {
-        problems: asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+        faults: faultsIn(
+          asked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+          BY_LINES,
+        ),
         typed,
       });
     const { amount } = asked.data;
@@ -130,7 +132,7 @@ export class ConsoleCorrectionsController {
       proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { problems: [problemOf(outcome) ?? ''], typed });
+      return this.shown(call, scope, { faults: faultsOf(outcome), typed });
     return redirected(call, `${tenantPath(scope)}/corrections`);
   }
 
@@ -144,24 +146,23 @@ export class ConsoleCorrectionsController {
     );
     if (!(outcome instanceof NotDone)) return redirected(call, `${tenantPath(scope)}/corrections`);
     if (outcome.because.code === 'PROPOSAL_IS_OWN')
-      throw new ApiError('FORBIDDEN', { message: problemOf(outcome) ?? '' });
-    return this.shown(call, scope, { problems: [problemOf(outcome) ?? ''], typed: NOTHING_TYPED });
+      throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
+    return this.shown(call, scope, { faults: faultsOf(outcome), typed: NOTHING_TYPED });
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
     {
-      problems,
+      faults,
       typed,
       order = { sort: '', dir: '' },
     }: {
-      readonly problems: readonly string[];
+      readonly faults: Faults;
       readonly typed: Typed;
       readonly order?: AskedOrder;
     },
   ): Promise<string> {
-    if (problems.length > 0) void call.reply.code(400);
     const waiting = await this.pages.recorded(call, [scope, 'ledger proposals'], async (core) => {
       const result = await waitingProposals(core, scope, { limit: SHOWN_MAX, now: Date.now() });
       return { result, parameters: { limit: SHOWN_MAX } };
@@ -169,16 +170,20 @@ export class ConsoleCorrectionsController {
     if (waiting instanceof NotDone) throw new Error('proposals are never refused');
     const { name } = call.operator;
     const key = typed.key === '' ? randomUUID() : typed.key;
-    return pageSent(call, { title: 'Corrections', scope, section: '/corrections' }, content, {
-      problems,
-      typed: { ...typed, key },
-      ...inOrder(
-        waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
-        COLUMNS,
-        order,
-        (sorted) => queryOf(sorted),
-      ),
-    });
+    return pageSent(
+      call,
+      { title: 'Corrections', scope, section: '/corrections', faults },
+      content,
+      {
+        typed: { ...typed, key },
+        ...inOrder(
+          waiting.map((one) => ({ ...one, isOwn: one.proposedBy === name })),
+          COLUMNS,
+          order,
+          (sorted) => queryOf(sorted),
+        ),
+      },
+    );
   }
 }
 

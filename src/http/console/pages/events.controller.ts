@@ -6,14 +6,13 @@ import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, FileForRoles, fileSent, pageSent } from '../console-call.js';
 import { EventDownloads } from '../event-downloads.js';
+import { faultsOf } from '../view/faults.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
-  problemOf,
   queried,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -22,13 +21,12 @@ interface Asked {
   readonly to: string;
 }
 
-const content = template<WithForms & Refused & { asked: Asked }>(`
+const content = template<WithForms & { asked: Asked }>(`
 <p>All events of this tenant and mode as JSON lines, in the order of the ledger: the lines of
 <code>cli ledger export</code>. People are named; who was forgotten is not.</p>
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
-<div class="field"><label for="from">From</label><input id="from" name="from" value="{{asked.from}}" placeholder="2026-10-01"></div>
-<div class="field"><label for="to">To</label><input id="to" name="to" value="{{asked.to}}" placeholder="2026-10-31T23:59:59Z"></div>
+{{field 'from' label="From" value=asked.from placeholder="2026-10-01"}}
+{{field 'to' label="To" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
 <button>Export</button>
 </form>`);
 
@@ -57,9 +55,7 @@ export class ConsoleEventsController {
       const file = { name, type: 'application/jsonl; charset=utf-8' };
       return fileSent(call, file, this.downloads.begin(call, scope, filledIn(asked)));
     }
-    if (selection instanceof NotDone) void call.reply.code(400);
-    const problem = problemOf(selection);
-    const frame = { title: 'Events', scope, section: '/events' };
-    return pageSent(call, frame, content, { asked, problem });
+    const frame = { title: 'Events', scope, section: '/events', faults: faultsOf(selection) };
+    return pageSent(call, frame, content, { asked });
   }
 }

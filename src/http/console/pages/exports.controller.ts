@@ -22,9 +22,9 @@ import {
   NOTHING_TYPED,
   type TypedExport,
 } from '../view/exports-view.js';
+import { faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import {
-  problemsOf,
   queried,
   queryOf,
   TENANT_ROUTE,
@@ -34,7 +34,7 @@ import {
 
 interface Shown {
   readonly query: unknown;
-  readonly problems: readonly string[];
+  readonly faults: Faults;
   readonly typed: TypedExport;
 }
 
@@ -55,7 +55,7 @@ export class ConsoleExportsController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, { query, problems: [], typed: NOTHING_TYPED });
+    return this.shown(call, scope, { query, faults: NO_FAULTS, typed: NOTHING_TYPED });
   }
 
   @Post()
@@ -69,9 +69,9 @@ export class ConsoleExportsController {
     const asks = call.form.text('action') === 'ask';
     const typed = asks ? typedIn(call) : NOTHING_TYPED;
     const outcome = asks ? await this.ask(call, scope, typed) : await this.cancel(call, scope);
-    const problems = problemsOf(outcome);
-    if (problems.length > 0) return this.shown(call, scope, { query: {}, problems, typed });
-    const asked = outcome instanceof NotDone ? '' : outcome.id;
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, { query: {}, faults: faultsOf(outcome, BY_LINES), typed });
+    const asked = outcome.id;
     return redirected(call, `${tenantPath(scope)}/exports${asks ? queryOf({ asked }) : ''}`);
   }
 
@@ -118,21 +118,25 @@ export class ConsoleExportsController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { query, problems, typed }: Shown,
+    { query, faults, typed }: Shown,
   ): Promise<string> {
     const { asked, ...order } = queried(query, 'asked', 'sort', 'dir');
     const found = await this.found(scope, asked);
-    if (problems.length > 0) void call.reply.code(400);
     const view = exportsView(
       found instanceof NotDone ? [] : found,
-      { typed, problems: [...problems, ...problemsOf(found)] },
+      { typed, notices: faultsOf(found).problems },
       `${tenantPath(scope)}/exports`,
       { asked: order, pathOf: (sorted) => queryOf({ asked, ...sorted }) },
     );
-    const frame = { title: 'Exports', scope, section: '/exports' };
+    const frame = { title: 'Exports', scope, section: '/exports', faults };
     return pageSent(call, frame, exportsContent, view);
   }
 }
+
+const BY_LINES: FieldNames = {
+  'name ': 'name',
+  ...Object.fromEntries(EXPORT_FILTERS.map((name) => [`params.${name} `, name])),
+};
 
 const typedIn = ({ form }: ConsoleCall): TypedExport => ({
   ...NOTHING_TYPED,

@@ -10,16 +10,15 @@ import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
+import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -43,16 +42,17 @@ const NOTHING_ASKED = { state: '', sort: '', dir: '' };
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
 
 const content = template<
-  WithForms &
-    Refused & {
-      mails: readonly (ShownMail & { hasEnded: boolean })[];
-      heads: readonly HeadView[];
-      states: readonly { name: string; isChosen: boolean }[];
-    }
+  WithForms & {
+    notices: readonly string[];
+    state: string;
+    mails: readonly (ShownMail & { hasEnded: boolean })[];
+    heads: readonly HeadView[];
+    states: readonly string[];
+  }
 >(`
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{> problems problems=notices}}
 <form class="fields" method="get">
-<div class="field"><label for="state">${TEXTS.mails.state}</label><select id="state" name="state"><option value="">${TEXTS.mails.allStates}</option>{{#each states}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
+{{field 'state' label="${TEXTS.mails.state}" value=state none="${TEXTS.mails.allStates}" options=states}}
 <button class="quiet">${TEXTS.mails.filter}</button>
 </form>
 {{#if mails.length}}<div class="scroll" tabindex="0"><table>
@@ -78,7 +78,7 @@ export class ConsoleMailsController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, queried(query, 'state', 'sort', 'dir'), null);
+    return this.shown(call, scope, queried(query, 'state', 'sort', 'dir'), NO_FAULTS);
   }
 
   @Post()
@@ -94,7 +94,7 @@ export class ConsoleMailsController {
       resendOneMail(core, scope, id),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, NOTHING_ASKED, problemOf(outcome));
+      return this.shown(call, scope, NOTHING_ASKED, faultsOf(outcome));
     return redirected(call, `${tenantPath(scope)}/mails`);
   }
 
@@ -102,23 +102,24 @@ export class ConsoleMailsController {
     call: ConsoleCall,
     scope: Scope,
     { state: asked, ...order }: typeof NOTHING_ASKED,
-    problem: string | null,
+    faults: Faults,
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     const state = STATES.find((one) => one === asked);
     const found = await showMails(this.operations.core, scope, { state, limit: SHOWN_MAX });
     const mails = found instanceof NotDone ? [] : found;
     const { rows, heads } = inOrder(mails, COLUMNS, order, (sorted) =>
       queryOf({ state: asked, ...sorted }),
     );
-    return pageSent(call, { title: TEXTS.sections.mails, scope, section: '/mails' }, content, {
-      problem: problem ?? problemOf(found),
+    const frame = { title: TEXTS.sections.mails, scope, section: '/mails', faults };
+    return pageSent(call, frame, content, {
+      notices: faultsOf(found).problems,
       heads,
       mails: rows.map((mail) => ({
         ...mail,
         hasEnded: mail.state !== 'PENDING',
       })),
-      states: STATES.map((name) => ({ name, isChosen: name === state })),
+      state: state ?? '',
+      states: STATES,
     });
   }
 }

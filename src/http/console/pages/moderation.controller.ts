@@ -12,16 +12,15 @@ import { moderateReferrals } from '../../../operations/referrals/moderate-referr
 import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { OwnWrites } from '../../writing/own-writes.js';
+import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -30,7 +29,7 @@ const READ_MODELS = ['referrals', 'users'] as const;
 /** How long the page waits for the decisions that were taken before it. */
 const WAIT_MS = 5_000;
 
-type ShownReferral = ReturnType<typeof shownReferral>;
+type ShownReferral = ReturnType<typeof shownReferral> & { readonly isChosen: boolean };
 
 const COLUMNS: readonly Column<ShownReferral>[] = [
   { label: 'Choose' },
@@ -44,25 +43,23 @@ const COLUMNS: readonly Column<ShownReferral>[] = [
 ];
 
 const content = template<
-  WithForms &
-    Refused & {
-      total: number;
-      otherPath: string;
-      otherTotal: number;
-      isReferrer: boolean;
-      rows: readonly ShownReferral[];
-      heads: readonly HeadView[];
-      newerPath: string | null;
-      olderPath: string | null;
-    }
+  WithForms & {
+    total: number;
+    otherPath: string;
+    otherTotal: number;
+    isReferrer: boolean;
+    rows: readonly ShownReferral[];
+    heads: readonly HeadView[];
+    newerPath: string | null;
+    olderPath: string | null;
+  }
 >(`
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <p>{{figure 'referrals.pending' total ''}} referrals wait for a decision on the {{#if isReferrer}}referrer's{{else}}referred{{/if}} side (<a href="{{otherPath}}">on the other side</a>: {{otherTotal}}). A decision on several is taken for all of them or for none.</p>
 {{#if rows.length}}
 <form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}" aria-label="Choose referral {{id}}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
+<tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="Choose referral {{id}}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 <p class="actions"><button name="action" value="APPROVED">Approve</button><button name="action" value="DENIED" class="danger">Deny</button>
 <label for="side">Side</label><select id="side" name="side"><option value="">both</option><option value="REFERRED">referred</option><option value="REFERRER">referrer</option></select></p>
@@ -89,7 +86,7 @@ export class ConsoleModerationController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, queried(query, 'offset', 'waiting', 'sort', 'dir'), null);
+    return this.shown(call, scope, queried(query, 'offset', 'waiting', 'sort', 'dir'), {});
   }
 
   @Post()
@@ -106,8 +103,15 @@ export class ConsoleModerationController {
     const waiting = form.text('waiting') === 'referrer' ? 'referrer' : '';
     const firstPage = { offset: '', waiting, sort: '', dir: '' };
     if (chosen.length === 0 || chosen.length > 100)
-      return this.shown(call, scope, firstPage, 'Choose 1 to 100 referrals.');
-    if (action === undefined) return this.shown(call, scope, firstPage, 'Approve or deny.');
+      return this.shown(call, scope, firstPage, {
+        chosen,
+        faults: faultAt(null, 'Choose 1 to 100 referrals.'),
+      });
+    if (action === undefined)
+      return this.shown(call, scope, firstPage, {
+        chosen,
+        faults: faultAt(null, 'Approve or deny.'),
+      });
     const outcome = await this.pages.recorded(
       call,
       [scope, 'referral moderate'],
@@ -119,7 +123,8 @@ export class ConsoleModerationController {
         return { result, parameters, completed: `${chosen.length} referrals are moderated` };
       },
     );
-    if (outcome instanceof NotDone) return this.shown(call, scope, firstPage, problemOf(outcome));
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, firstPage, { chosen, faults: faultsOf(outcome) });
     this.ownWrites.note(scope, outcome.position, true);
     return redirected(call, `${tenantPath(scope)}/moderation${queryOf({ waiting })}`);
   }
@@ -128,9 +133,8 @@ export class ConsoleModerationController {
     call: ConsoleCall,
     scope: Scope,
     { sort, dir, ...asked }: Asked,
-    problem: string | null,
+    { chosen = [], faults }: { readonly chosen?: readonly string[]; readonly faults?: Faults },
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     await this.ownWrites.visible({
       scope,
       projections: READ_MODELS,
@@ -153,9 +157,12 @@ export class ConsoleModerationController {
     const pageAt = (at: number, order: AskedOrder): string =>
       `${path}${queryOf({ waiting, offset: at === 0 ? '' : String(at), ...order })}`;
     const order = { sort, dir };
-    const listed = items.map((one) => shownReferral(one, people, tenantPath(scope)));
-    return pageSent(call, { title: 'Moderation', scope, section: '/moderation' }, content, {
-      problem,
+    const listed = items.map((one) => ({
+      ...shownReferral(one, people, tenantPath(scope)),
+      isChosen: chosen.includes(one.referralId),
+    }));
+    const frame = { title: 'Moderation', scope, section: '/moderation', faults };
+    return pageSent(call, frame, content, {
       total: totalCount,
       otherTotal: other.totalCount,
       isReferrer,

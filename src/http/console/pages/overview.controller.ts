@@ -56,7 +56,7 @@ const content = template<
   }
 >(`
 <form class="fields narrow" method="get" role="search">
-<div class="field"><label for="search">Search</label><input id="search" name="search" type="search" value="{{search}}" autofocus placeholder="account, user, e-mail, code, reward or referral"></div>
+{{field 'search' label="Search" type="search" value=search autofocus=true placeholder="account, user, e-mail, code, reward or referral"}}
 <button>Search</button>
 </form>
 {{#if search}}

@@ -90,11 +90,11 @@ const content = template<
 {{/each}}<tr class="sum"><td>Sum</td><td></td><td class="number">{{amount 1249700}}</td><td></td></tr></tbody></table></div>
 <h2>Form</h2>
 <form class="fields" method="get" action="${PATH}">
-<div class="field"><label for="text">Text</label><input id="text" placeholder="all"><span class="hint">A hint</span></div>
-<div class="field"><label for="wrong">Wrong</label><input id="wrong" value="2026-13" aria-invalid="true" aria-describedby="wrong-why"><span class="wrong" id="wrong-why">is no month: YYYY-MM</span></div>
+{{field 'text' label="Text" placeholder="all" hint="A hint"}}
+{{field 'month' label="Wrong" value="2026-13" hint="A month"}}
 <div class="field"><label for="choice">Choice</label><select id="choice"><option>live</option><option>test</option></select></div>
-<div class="field"><label for="file">File</label><input id="file" type="file"></div>
-<div class="field wide"><label for="long">Long text</label><textarea id="long" rows="3"></textarea></div>
+{{field 'file' label="File" type="file"}}
+{{field 'long' label="Long text" rows="3" value="" wide=true}}
 <fieldset class="wide"><legend>Switches</legend><div class="fields broad"><div class="tick"><input type="checkbox" id="on" checked><label for="on">Open endpoints</label><span class="hint">Widgets call them without a key.</span></div><div class="tick"><input type="radio" id="one" name="choice" checked><label for="one">One of several</label></div></div></fieldset>
 <p class="actions field wide"><button>Do it</button><button class="quiet">Something else</button><button class="danger">Roll back</button><button disabled>Not now</button></p>
 </form>

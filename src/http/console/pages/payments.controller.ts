@@ -22,17 +22,16 @@ import { OperationsCore } from '../../operations/operations-core.js';
 import { paymentReconciliationRun, syncRun } from '../../operations/payment-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
+import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -44,26 +43,24 @@ const COLUMNS: readonly Column<PaymentDifference>[] = [
 ];
 
 const content = template<
-  WithForms &
-    Refused & {
-      isSupport: boolean;
-      isFinance: boolean;
-      payments: ShownPayments | null;
-      typedBase: string;
-      typedSince: string;
-      run: RunView | null;
-      isGone: boolean;
-      here: string;
-      synced: Synced | null;
-      reconciled: {
-        ok: boolean;
-        count: number;
-        rows: readonly object[];
-        heads: readonly HeadView[];
-      } | null;
-    }
+  WithForms & {
+    isSupport: boolean;
+    isFinance: boolean;
+    payments: ShownPayments | null;
+    typedBase: string;
+    typedSince: string;
+    run: RunView | null;
+    isGone: boolean;
+    here: string;
+    synced: Synced | null;
+    reconciled: {
+      ok: boolean;
+      count: number;
+      rows: readonly object[];
+      heads: readonly HeadView[];
+    } | null;
+  }
 >(`
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 {{#unless payments}}<p class="empty">This tenant belongs to no payment provider. Support switches it on in the settings.</p>{{/unless}}
 {{#if payments}}
 <dl class="figures">
@@ -88,20 +85,20 @@ const content = template<
 <form method="post">{{> csrf}}<button name="action" value="reconcile">Compare both sides</button></form>{{/if}}
 {{#if isSupport}}
 <h2>Walk the provider</h2><p>Records what the provider has and no event told, and tries refused rewards again.</p>
-<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="since">Since</label><input id="since" name="since" value="{{typedSince}}" placeholder="30 days ago"></div><button name="action" value="sync" class="quiet">Walk</button></form>
+<form class="fields narrow" method="post">{{> csrf}}{{field 'since' label="Since" value=typedSince placeholder="30 days ago"}}<button name="action" value="sync" class="quiet">Walk</button></form>
 <h2>{{#if payments.provider}}Replace the connection{{else}}Connect Stripe{{/if}}</h2>
 <form class="fields" method="post" autocomplete="off">{{> csrf}}
-<div class="field"><label for="secretKey">Secret key</label><input id="secretKey" name="secretKey" type="password" autocomplete="off" required aria-describedby="key-hint"><span class="hint" id="key-hint">One of this mode. It is checked by a call.</span></div>
-<div class="field"><label for="webhookSecret">Webhook secret</label><input id="webhookSecret" name="webhookSecret" type="password" autocomplete="off" required></div>
-<div class="field"><label for="apiBase">Another server</label><input id="apiBase" name="apiBase" value="{{typedBase}}" placeholder="that of Stripe"></div>
+{{field 'secretKey' label="Secret key" type="password" autocomplete="off" required=true hint="One of this mode. It is checked by a call."}}
+{{field 'webhookSecret' label="Webhook secret" type="password" autocomplete="off" required=true}}
+{{field 'apiBase' label="Another server" value=typedBase placeholder="that of Stripe"}}
 <button name="action" value="connect">Connect</button></form>
 {{#if payments.provider}}<h2>Disconnect</h2><p>Destroys the secrets; what was recorded stays.</p>
-<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="confirmed">Type stripe to confirm</label><input id="confirmed" name="confirmed" autocomplete="off"></div><button name="action" value="disconnect" class="danger">Disconnect</button></form>{{/if}}
+<form class="fields narrow" method="post">{{> csrf}}{{field 'confirmed' label="Type stripe to confirm" autocomplete="off"}}<button name="action" value="disconnect" class="danger">Disconnect</button></form>{{/if}}
 {{/if}}
 {{/if}}`);
 
 interface Shown {
-  readonly problem?: string | null;
+  readonly faults?: Faults;
   readonly run?: string;
   readonly order?: AskedOrder;
 }
@@ -159,9 +156,9 @@ export class ConsolePaymentsController {
       );
     }
     if (action === 'disconnect' && call.form.text('confirmed') !== 'stripe')
-      return this.shown(call, scope, { problem: 'Type stripe to confirm.' });
+      return this.shown(call, scope, { faults: faultAt('confirmed', 'Type stripe to confirm.') });
     const outcome = await this.changed(call, scope, action);
-    if (outcome instanceof NotDone) return this.shown(call, scope, { problem: problemOf(outcome) });
+    if (outcome instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(outcome) });
     return redirected(call, path);
   }
 
@@ -190,15 +187,13 @@ export class ConsolePaymentsController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { problem = null, run: id = '', order = { sort: '', dir: '' } }: Shown,
+    { faults = NO_FAULTS, run: id = '', order = { sort: '', dir: '' } }: Shown,
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const found = await showPayments(this.operations.core, this.payments, scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
-    const frame = { title: 'Payments', scope, section: '/payments', ...refresh };
+    const frame = { title: 'Payments', scope, section: '/payments', faults, ...refresh };
     return pageSent(call, frame, content, {
-      problem,
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),
       payments: found instanceof NotDone ? null : found,

@@ -10,25 +10,46 @@ import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
+import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
 interface Typed {
   readonly period: string;
   readonly comment: string;
+  /** In the form that closes a month; otherwise in that of a closed one. */
+  readonly isClosing: boolean;
 }
 
-const COLUMNS: readonly Column<ClosedPeriod>[] = [
+interface Shown {
+  readonly faults: Faults;
+  readonly typed: Typed;
+  readonly order: AskedOrder;
+}
+
+const NOTHING_TYPED: Typed = { period: '', comment: '', isClosing: true };
+
+const commentIdOf = (period: string): string => `comment-${period}`;
+
+const shownPeriod = ({ period, closedAt }: ClosedPeriod, typed: Typed) => ({
+  period,
+  closedAt,
+  commentId: commentIdOf(period),
+  commentLabel: TEXTS.periods.reasonFor(period),
+  comment: !typed.isClosing && typed.period === period ? typed.comment : '',
+});
+
+type ShownPeriod = ReturnType<typeof shownPeriod>;
+
+const COLUMNS: readonly Column<ShownPeriod>[] = [
   { label: TEXTS.periods.month, key: 'month', value: ({ period }) => period },
   { label: TEXTS.periods.closed, key: 'closed', value: ({ closedAt }) => closedAt },
   { label: TEXTS.periods.reopen },
@@ -36,13 +57,12 @@ const COLUMNS: readonly Column<ClosedPeriod>[] = [
 const AS_LISTED: AskedOrder = { sort: '', dir: '' };
 
 const content = template<
-  WithForms & Refused & { typed: Typed; rows: readonly ClosedPeriod[]; heads: readonly HeadView[] }
+  WithForms & { typed: Typed; rows: readonly ShownPeriod[]; heads: readonly HeadView[] }
 >(`
 <p>${TEXTS.periods.explained}</p>
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
-<div class="field"><label for="period">${TEXTS.periods.month}</label><input id="period" name="period" value="{{typed.period}}" placeholder="${TEXTS.periods.monthExample}" required></div>
-<div class="field"><label for="comment">${TEXTS.periods.comment}</label><input id="comment" name="comment" value="{{typed.comment}}" required></div>
+{{field 'period' label="${TEXTS.periods.month}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
+{{field 'comment' label="${TEXTS.periods.comment}" value=typed.comment required=true}}
 <button>${TEXTS.periods.close}</button>
 </form>
 <h2>${TEXTS.periods.heading}</h2>
@@ -50,7 +70,7 @@ const content = template<
 <div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
-<input name="comment" aria-label="${TEXTS.periods.reasonFor('{{period}}')}" placeholder="${TEXTS.periods.reason}" required><button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
+{{fieldInRow commentId label=commentLabel name="comment" value=comment placeholder="${TEXTS.periods.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
 
@@ -72,7 +92,7 @@ export class ConsolePeriodsController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const order = queried(query, 'sort', 'dir');
-    return this.shown(call, scope, { problem: null, typed: { period: '', comment: '' }, order });
+    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
   }
 
   @Post()
@@ -83,38 +103,38 @@ export class ConsolePeriodsController {
     @Param() parameters: TenantParameters,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    const typed = { period: call.form.text('period'), comment: call.form.text('comment') };
+    const given = { period: call.form.text('period'), comment: call.form.text('comment') };
     const isClosing = call.form.text('action') !== 'reopen';
-    if (typed.comment === '' || typed.comment.length > 1_000)
-      return this.shown(call, scope, {
-        problem: TEXTS.periods.commentLength,
-        typed,
-        order: AS_LISTED,
-      });
+    const typed = { ...given, isClosing };
+    const comment = isClosing ? 'comment' : commentIdOf(given.period);
+    const refused = (faults: Faults): Promise<string> =>
+      this.shown(call, scope, { faults, typed, order: AS_LISTED });
+    if (given.comment === '' || given.comment.length > 1_000)
+      return refused(faultAt(comment, TEXTS.periods.commentLength));
     const operation = isClosing ? 'ledger close' : 'ledger reopen';
     const by = call.operator.name;
     const outcome = await this.pages.recorded(call, [scope, operation], (core) =>
       changePeriodOnRecord(core, scope, isClosing ? 'ClosePeriod' : 'ReopenPeriod', {
-        ...typed,
+        ...given,
         by,
       }),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { problem: problemOf(outcome), typed, order: AS_LISTED });
+      return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
     return redirected(call, `${tenantPath(scope)}/periods`);
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { problem, typed, order }: Refused & { readonly typed: Typed; readonly order: AskedOrder },
+    { faults, typed, order }: Shown,
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     const closed = await closedPeriods(this.operations.core, scope);
-    return pageSent(call, { title: TEXTS.sections.periods, scope, section: '/periods' }, content, {
-      problem,
-      typed,
-      ...inOrder(closed, COLUMNS, order, (sorted) => queryOf(sorted)),
+    const rows = closed.map((one) => shownPeriod(one, typed));
+    const frame = { title: TEXTS.sections.periods, scope, section: '/periods', faults };
+    return pageSent(call, frame, content, {
+      typed: typed.isClosing ? typed : NOTHING_TYPED,
+      ...inOrder(rows, COLUMNS, order, (sorted) => queryOf(sorted)),
     });
   }
 }

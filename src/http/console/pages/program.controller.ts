@@ -7,6 +7,7 @@ import { applyProgram, programIn } from '../../../operations/tenants/apply-progr
 import {
   assistedProgram,
   documentWith,
+  FIELDS_BY_LINES,
   PROGRAM_FORM,
   textsOf,
   type ProgramTexts,
@@ -14,13 +15,13 @@ import {
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
+import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
 import { changedLines, type ChangedLine } from '../view/changed-lines.js';
 import { tenantPath } from '../view/layout.js';
 import { fieldGroups, questions, type GroupView, type QuestionView } from '../view/program-view.js';
 import { template, type WithForms } from '../view/templates.js';
 import { digestOfText, jsonOf, jsonText } from '../view/typed-document.js';
 import {
-  problemsOf,
   queried,
   queryOf,
   TENANT_ROUTE,
@@ -30,7 +31,6 @@ import {
 
 const content = template<
   WithForms & {
-    problems: readonly string[];
     programs: readonly { id: string; version: number; isDefault: boolean; path: string }[];
     id: string;
     version: number;
@@ -44,7 +44,6 @@ const content = template<
     changes: readonly ChangedLine[];
   }
 >(`
-{{> problems}}
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Program</th><th scope="col" class="number">Version</th><th scope="col">Default</th></tr></thead>
 <tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}yes{{/if}}</td></tr>{{/each}}</tbody></table></div>
 <details class="assistant"{{#if isFirst}} open{{/if}}><summary>Assistant: three choices to a working program</summary>
@@ -60,9 +59,9 @@ const content = template<
 <form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="shown">
 <div class="beside">
 <div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
-{{#each fields}}<div class="field"><label for="{{name}}">{{label}}</label>{{#if options}}<select id="{{name}}" name="{{name}}"{{#if wrong}} aria-invalid="true" aria-describedby="{{name}}-wrong"{{/if}}>{{#each options}}<option value="{{value}}"{{#if isChosen}} selected{{/if}}>{{words}}</option>{{/each}}</select>{{else}}<input id="{{name}}" name="{{name}}" value="{{value}}"{{#if isNumber}} inputmode="numeric"{{/if}}{{#if wrong}} aria-invalid="true" aria-describedby="{{name}}-wrong"{{/if}}>{{/if}}{{#if wrong}}<span class="wrong" id="{{name}}-wrong">{{wrong}}</span>{{/if}}</div>
+{{#each fields}}{{field name label=label value=value options=options inputmode=inputMode}}
 {{/each}}</div></fieldset>{{/each}}</div>
-<div class="field"><label for="document">Program file, as JSON</label><textarea id="document" name="document" rows="40" spellcheck="false" class="id" aria-describedby="document-hint">{{text}}</textarea><span class="hint" id="document-hint">Where both were changed, the JSON counts.</span></div>
+{{field 'document' label="Program file, as JSON" rows="40" spellcheck="false" class="id" value=text hint="Where both were changed, the JSON counts."}}
 </div>
 <p class="actions"><button name="action" value="check" class="quiet">Show the changes</button><button name="action" value="apply">Apply</button></p>
 </form>`);
@@ -73,7 +72,7 @@ interface Edited {
   readonly id: string;
   /** Undefined: the live version. */
   readonly text?: string;
-  readonly problems: readonly string[];
+  readonly faults: Faults;
   readonly compares?: boolean;
   readonly choices?: Readonly<Record<string, string>>;
 }
@@ -97,10 +96,15 @@ export class ConsoleProgramController {
     const scope = await this.pages.scopeOf(parameters);
     const { program: id, ...choices } = queried(query, 'program', 'friend', 'referrer', 'when');
     const assisted = assistedProgram(id || (await this.defaultIdOf(scope)), choices);
-    const problems: readonly string[] = [];
-    if (assisted === undefined) return this.shown(call, scope, { id, problems, choices });
+    if (assisted === undefined) return this.shown(call, scope, { id, faults: NO_FAULTS, choices });
     const text = jsonText(assisted);
-    return this.shown(call, scope, { id: assisted.id, text, problems, choices, compares: true });
+    return this.shown(call, scope, {
+      id: assisted.id,
+      text,
+      faults: NO_FAULTS,
+      choices,
+      compares: true,
+    });
   }
 
   @Post()
@@ -117,11 +121,14 @@ export class ConsoleProgramController {
     const typed = program instanceof NotDone ? idIn(text) : program.id;
     const edited = { id: typed, text };
     if (program instanceof NotDone)
-      return this.shown(call, scope, { ...edited, problems: problemsOf(program) });
-    const compared = { ...edited, problems: [], compares: true };
+      return this.shown(call, scope, { ...edited, faults: faultsOf(program, BY_LINES) });
+    const compared = { ...edited, faults: NO_FAULTS, compares: true };
     if (form.text('action') !== 'apply') return this.shown(call, scope, compared);
     if (form.text('compared') !== digestOfText(text))
-      return this.shown(call, scope, { ...compared, problems: ['Look at the changes first.'] });
+      return this.shown(call, scope, {
+        ...compared,
+        faults: faultAt(null, 'Look at the changes first.'),
+      });
     const expected = Number(form.text('version'));
     const outcome = await this.pages.recorded(call, [scope, 'program apply'], async (core) => {
       const result = await applyProgram(core, scope.tenant, { program, expected });
@@ -130,7 +137,7 @@ export class ConsoleProgramController {
       return { result, parameters, completed: `version ${result.version} is applied` };
     });
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { ...compared, problems: problemsOf(outcome) });
+      return this.shown(call, scope, { ...compared, faults: faultsOf(outcome, BY_LINES) });
     return redirected(call, `${tenantPath(scope)}/program${queryOf({ program: program.id })}`);
   }
 
@@ -139,8 +146,7 @@ export class ConsoleProgramController {
   }
 
   private async shown(call: ConsoleCall, scope: Scope, edited: Edited): Promise<string> {
-    const { problems, choices = {} } = edited;
-    if (problems.length > 0) void call.reply.code(400);
+    const { faults, choices = {} } = edited;
     const tenant = await this.operations.core.tenants.find(scope.tenant);
     const known = tenant === undefined ? [] : programsOf(tenant);
     const id = edited.id || (tenant?.defaultProgramId ?? '');
@@ -150,8 +156,8 @@ export class ConsoleProgramController {
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;
     const path = `${tenantPath(scope)}/program`;
-    return pageSent(call, { title: 'Program', scope, section: '/program' }, content, {
-      problems,
+    const frame = { title: 'Program', scope, section: '/program', faults };
+    return pageSent(call, frame, content, {
       programs: known.map((program) => ({
         id: program.id,
         version: program.version,
@@ -165,7 +171,7 @@ export class ConsoleProgramController {
       compared: isCompared ? digestOfText(text) : '',
       isFirst: version <= 1 && edited.choices !== undefined,
       questions: questions(choices),
-      groups: fieldGroups(textsOf(jsonOf(text)), problems),
+      groups: fieldGroups(textsOf(jsonOf(text))),
       hasCompared: isCompared,
       changes: isCompared ? changedLines(live, text) : [],
     });
@@ -185,6 +191,9 @@ const textsIn = (form: Form): ProgramTexts =>
   Object.fromEntries(
     PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) => [name, form.text(name)]),
   );
+
+/** Lines of the schema begin with a path. */
+const BY_LINES: FieldNames = { ...FIELDS_BY_LINES, 'not JSON:': 'document' };
 
 /** Of a document that its schema refuses. */
 function idIn(text: string): string {

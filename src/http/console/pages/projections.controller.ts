@@ -1,5 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { MODES } from '../../../domain/scope.js';
 import {
   onProjections,
   type ProjectionChoice,
@@ -27,6 +28,7 @@ import {
   type ProjectionRun,
 } from '../../operations/projection-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { differencesCsv } from '../view/differences.js';
 import {
   COLUMNS,
@@ -39,7 +41,6 @@ import {
 } from '../view/projections-view.js';
 import { inOrder, type AskedOrder } from '../view/sorting.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
@@ -56,7 +57,7 @@ interface ShownPage {
   readonly run: string;
   readonly chosen: string;
   readonly part: Part;
-  readonly problem: string | null;
+  readonly faults: Faults;
   readonly order: AskedOrder & { readonly page: string };
 }
 
@@ -113,7 +114,7 @@ export class ConsoleProjectionsController {
     const part = queried(query, ...PART);
     return format === 'csv'
       ? this.csv(call, run)
-      : this.shown(call, { run, chosen: projection, part, problem: null, order });
+      : this.shown(call, { run, chosen: projection, part, faults: NO_FAULTS, order });
   }
 
   @Post()
@@ -124,13 +125,13 @@ export class ConsoleProjectionsController {
     const asked = { projection: form.text('projection'), confirmed: form.text('confirmed') };
     const action = form.text('action');
     const part = partIn((name) => form.text(name));
-    const problem = problemIn(action, asked, part);
-    if (problem !== null)
+    const faults = faultsIn(action, asked, part);
+    if (faults !== null)
       return this.shown(call, {
         run: '',
         chosen: asked.projection,
         part,
-        problem,
+        faults,
         order: { sort: '', dir: '', page: '' },
       });
     const run = await this.started(call, action, asked);
@@ -194,9 +195,8 @@ export class ConsoleProjectionsController {
 
   private async shown(
     call: ConsoleCall,
-    { run: id, chosen, part, problem, order }: ShownPage,
+    { run: id, chosen, part, faults, order }: ShownPage,
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     // Before the state of the projections: what a run that is over has done is in it.
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, null);
     const never = new AbortController().signal;
@@ -213,14 +213,17 @@ export class ConsoleProjectionsController {
     const entries = history instanceof NotDone ? [] : history;
     return pageSent(
       call,
-      { title: 'Projections', section: PROJECTIONS_PATH, ...refresh },
+      { title: 'Projections', section: PROJECTIONS_PATH, faults, ...refresh },
       content,
       {
-        problem: problem ?? problemOf(status),
-        projections: rows.map((one) => withFigureNames(one, chosen)),
+        notices: faultsOf(status).problems,
+        projections: rows.map(withFigureNames),
+        chosen,
+        names: rows.map(({ name }) => name),
         heads,
         livePath: `${PROJECTIONS_PATH}${queryOf({ sort: order.sort, dir: order.dir })}`,
-        part: { ...part, isTest: part.mode === 'test' },
+        part,
+        modes: MODES,
         run,
         operation,
         isGone,
@@ -237,17 +240,20 @@ export class ConsoleProjectionsController {
 
 const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true } : { name });
 
-/** What is said beside the form; null: it can be begun. */
-function problemIn(
+/** What is wrong in the form; null: it can be begun. */
+function faultsIn(
   action: string,
   { projection, confirmed }: Asked,
   { tenant, account }: Part,
-): string | null {
+): Faults | null {
   const isConfirmed = projection !== '' && confirmed === projection;
   if ((action === 'swap' || action === 'rollback') && !isConfirmed)
-    return 'Choose a projection, and type its name to confirm.';
+    return faultAt(
+      projection === '' ? 'projection' : 'confirmed',
+      'Choose a projection, and type its name to confirm.',
+    );
   return action === 'rebuild' && tenant === '' && account !== ''
-    ? 'Account: name its tenant as well.'
+    ? faultAt('tenant', 'Account: name its tenant as well.')
     : null;
 }
 

@@ -7,18 +7,17 @@ import { parsePeriod } from '../../../operations/ledger/ledger-selection.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { reconciliationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
 import type { RunView } from '../view/run-view.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -34,20 +33,18 @@ const COLUMNS: readonly Column<Difference>[] = [
 ];
 
 const content = template<
-  WithForms &
-    Refused & {
-      asked: { month: string };
-      run: RunView | null;
-      isGone: boolean;
-      here: string;
-      result: ReturnType<typeof shownResult> | null;
-    }
+  WithForms & {
+    asked: { month: string };
+    run: RunView | null;
+    isGone: boolean;
+    here: string;
+    result: ReturnType<typeof shownResult> | null;
+  }
 >(`
 <p>Reads every account and checks the ledger's sums: the roll-forward and the trial balance of each unit, what facts should have earned, and, with a file of balances, your own books.</p>
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
-<div class="field"><label for="month">Month</label><input id="month" name="month" value="{{asked.month}}" placeholder="all"></div>
-<div class="field"><label for="balances">Balance file</label><input id="balances" name="balances" type="file" accept=".csv,text/csv"><span class="hint">CSV: account,unit,balance</span></div>
+{{field 'month' label="Month" value=asked.month placeholder="all"}}
+{{field 'balances' label="Balance file" type="file" accept=".csv,text/csv" hint="CSV: account,unit,balance"}}
 <button>Reconcile</button>
 </form>
 {{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
@@ -87,7 +84,7 @@ export class ConsoleReconcileController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { run, month, ...order } = queried(query, 'run', 'month', 'sort', 'dir', 'page');
-    return this.shown(call, scope, { run, month, problem: null, order });
+    return this.shown(call, scope, { run, month, faults: NO_FAULTS, order });
   }
 
   @Post()
@@ -107,7 +104,7 @@ export class ConsoleReconcileController {
         return this.shown(call, scope, {
           run: '',
           month,
-          problem: problemOf(faulty),
+          faults: faultsOf(faulty, { period: 'month' }),
           order: { sort: '', dir: '', page: '' },
         });
     const file = against instanceof NotDone ? undefined : against;
@@ -120,16 +117,14 @@ export class ConsoleReconcileController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { run: id, month, problem, order }: Shown,
+    { run: id, month, faults, order }: Shown,
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     return pageSent(
       call,
-      { title: 'Reconcile', scope, section: '/reconcile', ...refresh },
+      { title: 'Reconcile', scope, section: '/reconcile', faults, ...refresh },
       content,
       {
-        problem,
         asked: { month },
         run,
         isGone,
@@ -164,7 +159,7 @@ interface KeptReconciliation extends Reconciliation {
 interface Shown {
   readonly run: string;
   readonly month: string;
-  readonly problem: string | null;
+  readonly faults: Faults;
   readonly order: AskedOrder & { readonly page: string };
 }
 

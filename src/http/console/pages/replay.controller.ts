@@ -39,9 +39,9 @@ const content = template<
 >(`
 <p>A replay folds the log by the rules that decisions use and compares it with the live read models. It changes nothing.</p>
 <form class="fields" method="post">{{> csrf}}
-<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{asked.account}}" placeholder="all"></div>
-<div class="field"><label for="asOf">As of</label><input id="asOf" name="asOf" value="{{asked.asOf}}" placeholder="now"></div>
-<div class="field"><label for="position">Position</label><input id="position" name="position" value="{{asked.position}}"></div>
+{{field 'account' label="Account" value=asked.account placeholder="all"}}
+{{field 'asOf' label="As of" value=asked.asOf placeholder="now"}}
+{{field 'position' label="Position" value=asked.position}}
 <button>Start replay</button>
 </form>
 {{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}

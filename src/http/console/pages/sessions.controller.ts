@@ -7,14 +7,13 @@ import { ConsoleGate } from '../sessions/console-gate.js';
 import { TEXTS } from '../texts.js';
 import { page } from '../view/layout.js';
 import { PAGE_HEADERS } from '../view/page-headers.js';
+import type { WithWrong, Wrong } from '../view/field.js';
 import { template } from '../view/templates.js';
 
-const content = template<{ wrong: string | null }>(`
+const content = template<WithWrong>(`
 <p>${TEXTS.signIn.explained}</p>
 <form class="fields narrow" method="post" action="/console/session">
-<div class="field"><label for="key">${TEXTS.signIn.key}</label>
-<input id="key" name="key" type="password" autocomplete="current-password" required autofocus{{#if wrong}} aria-invalid="true" aria-describedby="key-wrong"{{/if}}>
-{{#if wrong}}<span class="wrong" id="key-wrong" role="alert">{{wrong}}</span>{{/if}}</div>
+{{field 'key' label="${TEXTS.signIn.key}" type="password" autocomplete="current-password" required=true autofocus=true}}
 <button>${TEXTS.signIn.title}</button>
 </form>`);
 
@@ -27,7 +26,7 @@ export class ConsoleSessionsController {
   @Get('sign-in')
   @Access('console', { open: true })
   signInPage(@Res({ passthrough: true }) reply: FastifyReply): string {
-    return signInPage(reply, null);
+    return signInPage(reply, {});
   }
 
   @Post('session')
@@ -40,7 +39,7 @@ export class ConsoleSessionsController {
     const operator = await this.gate.signIn(request, reply);
     if (operator !== undefined) return redirected({ reply }, '/console');
     void reply.code(401);
-    return signInPage(reply, TEXTS.signIn.unknownKey);
+    return signInPage(reply, { key: TEXTS.signIn.unknownKey });
   }
 
   @Post('session/end')
@@ -55,7 +54,7 @@ export class ConsoleSessionsController {
   }
 }
 
-function signInPage(reply: FastifyReply, wrong: string | null): string {
+function signInPage(reply: FastifyReply, wrong: Wrong): string {
   void reply.headers(PAGE_HEADERS);
   return page({ title: TEXTS.signIn.title, session: null }, content({ wrong }));
 }

@@ -22,10 +22,11 @@ import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import type { Form } from '../sessions/form.js';
 import { TEXTS } from '../texts.js';
+import { faultAt, faultsOf, NO_FAULTS, type FieldNames, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { timeText } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
-import { problemsOf, TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
+import { TENANT_ROUTE, TenantPages, type TenantParameters } from './tenant-pages.js';
 
 interface KeysView {
   readonly title: string;
@@ -37,18 +38,17 @@ interface KeysView {
 
 const content = template<
   WithForms & {
-    problems: readonly string[];
+    reason: string;
     issued: { what: string; secret: string } | null;
     mode: string;
     kinds: readonly KeysView[];
     seen: string;
     settings: TenantSettings & { origins: string; addresses: string; isMinimal: boolean };
     mails: readonly { type: string; isOn: boolean }[];
-    limits: readonly { call: string; calls: string; hint: string }[];
+    limits: readonly { id: string; call: string; calls: string; hint: string }[];
     suspension: { since: string; reason: string | null } | null;
   }
 >(`
-{{> problems}}
 {{#if issued}}<div class="done" role="status"><p>${TEXTS.settings.issued('{{issued.what}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>${TEXTS.settings.keysOf('{{mode}}')}</h2>
 {{#each kinds}}<h3>{{title}}</h3>
@@ -69,18 +69,18 @@ const content = template<
 </div>
 <fieldset><legend>${TEXTS.settings.mails}</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
 <div class="fields broad">
-<div class="field"><label for="addresses">${TEXTS.settings.addresses}</label><textarea id="addresses" name="addresses" rows="3" aria-describedby="addresses-hint">{{settings.addresses}}</textarea><span class="hint" id="addresses-hint">${TEXTS.settings.addressesHint}</span></div>
-<div class="field"><label for="not-before">${TEXTS.settings.notBefore}</label><input id="not-before" name="tokensNotBefore" value="{{settings.tokensNotBefore}}" placeholder="${TEXTS.settings.anyAge}" aria-describedby="not-before-hint"><span class="hint" id="not-before-hint">${TEXTS.settings.notBeforeHint}</span></div>
-<div class="field"><label for="origins">${TEXTS.settings.origins}</label><textarea id="origins" name="origins" rows="3" aria-describedby="origins-hint">{{settings.origins}}</textarea><span class="hint" id="origins-hint">${TEXTS.settings.originsHint}</span></div>
+{{field 'addresses' label="${TEXTS.settings.addresses}" rows="3" value=settings.addresses hint="${TEXTS.settings.addressesHint}"}}
+{{field 'not-before' label="${TEXTS.settings.notBefore}" name="tokensNotBefore" value=settings.tokensNotBefore placeholder="${TEXTS.settings.anyAge}" hint="${TEXTS.settings.notBeforeHint}"}}
+{{field 'origins' label="${TEXTS.settings.origins}" rows="3" value=settings.origins hint="${TEXTS.settings.originsHint}"}}
 </div>
-<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}<div class="field"><label for="limit-{{call}}">{{call}}</label><input id="limit-{{call}}" name="limit-{{call}}" value="{{calls}}" inputmode="numeric" aria-describedby="limit-{{call}}-hint"><span class="hint" id="limit-{{call}}-hint">{{hint}}</span></div>
+<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}{{field id label=call value=calls inputmode="numeric" hint=hint}}
 {{/each}}</div></fieldset>
 <button name="action" value="settings">${TEXTS.settings.save}</button>
 </form>
 <h2>${TEXTS.settings.suspension}</h2>
 {{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>
 <form method="post">{{> csrf}}<button name="action" value="resume">${TEXTS.settings.resume}</button></form>
-{{else}}<form class="fields narrow" method="post">{{> csrf}}<div class="field"><label for="reason">${TEXTS.settings.reason}</label><input id="reason" name="reason" required maxlength="1000"></div><button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
+{{else}}<form class="fields narrow" method="post">{{> csrf}}{{field 'reason' label="${TEXTS.settings.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
 
 /** For support: keys, secrets and switches of a tenant. */
 @ApiExcludeController()
@@ -118,20 +118,19 @@ export class ConsoleSettingsController {
       changeSettings(core, scope.tenant, asked),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { problems: problemsOf(outcome), typed: settings });
+      return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES), typed: settings });
     return redirected(call, `${tenantPath(scope)}/settings`);
   }
 
   private async rotate(call: ConsoleCall, scope: Scope, what: 'key' | 'secret'): Promise<string> {
     const graceMs = durationMs(call.form.text('grace'));
     if (graceMs === undefined)
-      return this.shown(call, scope, { problems: [TEXTS.settings.graceMissing] });
+      return this.shown(call, scope, { faults: faultAt(null, TEXTS.settings.graceMissing) });
     const asked = { what, graceMs, seen: call.form.text('seen') };
     const outcome = await this.pages.recorded(call, [scope, `tenant rotate-${what}`], (core) =>
       rotateOnRecord(core, scope, asked),
     );
-    if (outcome instanceof NotDone)
-      return this.shown(call, scope, { problems: problemsOf(outcome) });
+    if (outcome instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(outcome) });
     const { secret } = outcome;
     const issued = {
       what: what === 'key' ? TEXTS.settings.apiKey : TEXTS.settings.signingSecret,
@@ -151,7 +150,10 @@ export class ConsoleSettingsController {
       suspendOnRecord(core, scope.tenant, asked),
     );
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { problems: problemsOf(outcome) });
+      return this.shown(call, scope, {
+        faults: faultsOf(outcome, { 'the reason ': 'reason' }),
+        reason: reason ?? '',
+      });
     return redirected(call, `${tenantPath(scope)}/settings`);
   }
 
@@ -159,16 +161,17 @@ export class ConsoleSettingsController {
     call: ConsoleCall,
     scope: Scope,
     {
-      problems = [],
+      faults = NO_FAULTS,
       issued = null,
       typed,
+      reason = '',
     }: {
-      readonly problems?: readonly string[];
+      readonly faults?: Faults;
       readonly issued?: { readonly what: string; readonly secret: string } | null;
       readonly typed?: TenantSettings;
+      readonly reason?: string;
     },
   ): Promise<string> {
-    if (problems.length > 0) void call.reply.code(400);
     const { core } = this.operations;
     const tenant = await core.tenants.read(scope.tenant);
     if (tenant === undefined) throw new ApiError('TENANT_NOT_FOUND');
@@ -179,10 +182,10 @@ export class ConsoleSettingsController {
     const { suspended } = tenant;
     return pageSent(
       call,
-      { title: TEXTS.sections.settings, scope, section: '/settings' },
+      { title: TEXTS.sections.settings, scope, section: '/settings', faults },
       content,
       {
-        problems,
+        reason,
         issued,
         mode,
         kinds: kindsOf(keys, secrets),
@@ -221,11 +224,21 @@ const kindsOf = (keys: readonly ShownKey[], secrets: readonly ShownKey[]) => [
   },
 ];
 
+/** By the beginnings of the lines of `changeSettings`. */
+const BY_LINES: FieldNames = {
+  'allowed origins:': 'origins',
+  'mails of the test mode:': 'addresses',
+  'user tokens not before:': 'not-before',
+  ...Object.fromEntries(
+    COUNTED_CALLS.map((call) => [`calls of a client, ${call}:`, `limit-${call}`]),
+  ),
+};
+
 const limitsIn = ({ rateLimits }: TenantSettings) =>
   COUNTED_CALLS.map((call) => {
     const { calls, windowSeconds } = CALL_WINDOWS[call];
     const hint = TEXTS.settings.limitHint(timeText(windowSeconds), calls);
-    return { call, calls: rateLimits[call], hint };
+    return { id: `limit-${call}`, call, calls: rateLimits[call], hint };
   });
 
 const settingsIn = (form: Form): TenantSettings => ({

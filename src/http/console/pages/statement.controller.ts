@@ -13,17 +13,16 @@ import { statementCsv } from '../../../operations/ledger/statement-csv.js';
 import { statementOnRecord } from '../../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { ConsoleCall, fileSent, ForRoles, pageSent } from '../console-call.js';
+import { faultsOf } from '../view/faults.js';
 import { onPage } from '../view/paging.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -48,24 +47,22 @@ const COLUMNS: readonly Column<StatementLine>[] = [
 ];
 
 const content = template<
-  WithForms &
-    Refused & {
-      asked: Asked;
-      statement: ReturnType<typeof shownStatement> | null;
-      ofTenant: ReturnType<typeof tenantStatementView> | null;
-      csvPath: string;
-    }
+  WithForms & {
+    asked: Asked;
+    statement: ReturnType<typeof shownStatement> | null;
+    ofTenant: ReturnType<typeof tenantStatementView> | null;
+    csvPath: string;
+  }
 >(`
 <form class="fields" method="get">
-<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{asked.account}}" placeholder="all"></div>
-<div class="field"><label for="from">From</label><input id="from" name="from" value="{{asked.from}}" placeholder="2026-10-01"></div>
-<div class="field"><label for="to">To</label><input id="to" name="to" value="{{asked.to}}" placeholder="2026-10-31T23:59:59Z"></div>
-<div class="field"><label for="asOf">As of</label><input id="asOf" name="asOf" value="{{asked.asOf}}" placeholder="2026-10-31"></div>
-<div class="field"><label for="position">Position</label><input id="position" name="position" value="{{asked.position}}"></div>
-<div class="field"><label for="unit">Unit</label><input id="unit" name="unit" value="{{asked.unit}}" placeholder="all"></div>
+{{field 'account' label="Account" value=asked.account placeholder="all"}}
+{{field 'from' label="From" value=asked.from placeholder="2026-10-01"}}
+{{field 'to' label="To" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
+{{field 'asOf' label="As of" value=asked.asOf placeholder="2026-10-31"}}
+{{field 'position' label="Position" value=asked.position}}
+{{field 'unit' label="Unit" value=asked.unit placeholder="all"}}
 <button>Show statement</button>
 </form>
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 {{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>Download as CSV</a></p>
 {{> tenantStatement ofTenant}}{{/if}}
 {{#if statement}}
@@ -116,13 +113,13 @@ export class ConsoleStatementController {
         { name: 'statement.csv', type: 'text/csv; charset=utf-8; header=present' },
         'account' in made ? statementCsv(made) : tenantStatementCsv(made),
       );
-    if (made === null) void call.reply.code(400);
     const section = { sort, dir, page };
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;
-    return pageSent(call, { title: 'Statement', scope, section: '/statement' }, content, {
+    const faults = faultsOf(found);
+    const frame = { title: 'Statement', scope, section: '/statement', faults };
+    return pageSent(call, frame, content, {
       asked,
-      problem: problemOf(found),
       statement: ofAccount && shownStatement(ofAccount, asked, section),
       ofTenant:
         ofTenant &&

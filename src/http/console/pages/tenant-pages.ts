@@ -23,11 +23,6 @@ export interface TenantParameters {
   readonly mode: string;
 }
 
-/** What pages show of a refused request: it is shown beside the form. */
-export interface Refused {
-  readonly problem: string | null;
-}
-
 /** A run as a page shows it. */
 export interface RunOfPage {
   /** Null: the address names none, or one that there is not. */

@@ -13,13 +13,13 @@ import {
 import { pageWith } from '../../../operations/themes/theme-preview.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultAt, faultsOf, NO_FAULTS, withFaults, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { template, type WithForms } from '../view/templates.js';
 import { changedLines, type ChangedLine } from '../view/changed-lines.js';
 import { faultsPage, previewSent, sampleSharePage } from '../view/theme-preview.js';
 import { jsonOf, jsonText } from '../view/typed-document.js';
 import {
-  problemsOf,
   queried,
   queryOf,
   TENANT_ROUTE,
@@ -31,7 +31,6 @@ const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
 const content = template<
   WithForms & {
-    problems: readonly string[];
     locale: string;
     version: number;
     values: string;
@@ -41,14 +40,13 @@ const content = template<
     history: readonly ShownThemeVersion[];
   }
 >(`
-{{> problems}}
 <form class="fields" method="get">
-<div class="field"><label for="locale">Locale</label><input id="locale" name="locale" value="{{locale}}" placeholder="the default"></div>
+{{field 'locale' label="Locale" value=locale placeholder="the default"}}
 <button class="quiet">Show</button>
 </form>
 <div class="beside even">
 <form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
-<div class="field"><label for="values">Variables, as JSON</label><textarea id="values" name="values" rows="28" spellcheck="false" class="id">{{values}}</textarea></div>
+{{field 'values' label="Variables, as JSON" rows="28" spellcheck="false" class="id" value=values}}
 <p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">Preview</button><button name="action" value="check" class="quiet">Show the changes</button><button name="action" value="put">Publish</button></p>
 </form>
 <div><h2>The page behind a share link</h2><iframe class="preview" name="preview" title="Preview of the page" sandbox></iframe><p class="note">With sample values, and without the logo.</p></div>
@@ -78,7 +76,7 @@ export class ConsoleThemeController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    return this.shown(call, scope, { locale: queried(query, 'locale').locale, problems: [] });
+    return this.shown(call, scope, { locale: queried(query, 'locale').locale, faults: NO_FAULTS });
   }
 
   @Post()
@@ -93,11 +91,12 @@ export class ConsoleThemeController {
     const locale = form.text('locale');
     const typed = { locale, values: form.text('values') };
     if (form.text('action') === 'check') {
-      const problems = jsonOf(typed.values) === undefined ? [NO_JSON] : [];
-      return this.shown(call, scope, { ...typed, problems, compares: problems.length === 0 });
+      if (jsonOf(typed.values) === undefined)
+        return this.shown(call, scope, { ...typed, faults: faultAt('values', NO_JSON) });
+      return this.shown(call, scope, { ...typed, faults: NO_FAULTS, compares: true });
     }
-    const problems = await this.changed(call, scope);
-    if (problems.length > 0) return this.shown(call, scope, { ...typed, problems });
+    const faults = await this.changed(call, scope);
+    if (faults.problems.length > 0) return this.shown(call, scope, { ...typed, faults });
     return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`);
   }
 
@@ -114,30 +113,31 @@ export class ConsoleThemeController {
     const asked = { locale: form.text('locale') || null, values: jsonOf(form.text('values')) };
     if (asked.values === undefined) return previewSent(call, faultsPage([NO_JSON]));
     const made = await pageWith(this.operations.core, scope, asked);
-    if (made instanceof NotDone) return previewSent(call, faultsPage(problemsOf(made)));
+    if (made instanceof NotDone) return previewSent(call, faultsPage(faultsOf(made).problems));
     return previewSent(call, sampleSharePage(made));
   }
 
   /** The faults in what was typed; none: it is done. */
-  private async changed(call: ConsoleCall, scope: Scope): Promise<readonly string[]> {
+  private async changed(call: ConsoleCall, scope: Scope): Promise<Faults> {
     const { form, operator } = call;
     const locale = form.text('locale') || null;
     const by = operator.name;
     const version = Number(form.text('version'));
     if (form.text('action') === 'rollback')
-      return problemsOf(
+      return faultsOf(
         await this.pages.recorded(call, [scope, 'theme rollback'], (core) =>
           rollBackTheme(core, scope, { locale, version, by }),
         ),
       );
     const values = jsonOf(form.text('values'));
-    if (values === undefined) return [NO_JSON];
+    if (values === undefined) return faultAt('values', NO_JSON);
     const newest = await this.newestVersion(scope, locale);
     if (newest !== version)
-      return [
+      return faultAt(
+        'values',
         `Somebody has published version ${newest} meanwhile: your text is kept here, look at theirs first.`,
-      ];
-    return problemsOf(
+      );
+    return faultsOf(
       await this.pages.recorded(call, [scope, 'theme put'], (core) =>
         putTheme(core, scope, { locale, values, by }),
       ),
@@ -155,7 +155,7 @@ export class ConsoleThemeController {
     asked: {
       readonly locale: string;
       readonly values?: string;
-      readonly problems: readonly string[];
+      readonly faults: Faults;
       readonly compares?: boolean;
     },
   ): Promise<string> {
@@ -163,14 +163,13 @@ export class ConsoleThemeController {
     const locale = asked.locale || null;
     const values = await showTheme(core, scope, { locale, version: undefined });
     const history = await showThemeHistory(core, scope, { locale, limit: VERSIONS_SHOWN });
-    const found = [values, history].flatMap(problemsOf);
-    const problems = [...asked.problems, ...found.slice(0, 1)];
-    if (problems.length > 0) void call.reply.code(400);
+    const unread = values instanceof NotDone ? values : history;
+    const faults = withFaults(asked.faults, faultsOf(unread, { values: 'locale' }));
     const versions = history instanceof NotDone ? [] : history;
     const published = jsonText(values instanceof NotDone ? {} : values);
     const isCompared = asked.compares === true;
-    return pageSent(call, { title: 'Theme', scope, section: '/theme' }, content, {
-      problems,
+    const frame = { title: 'Theme', scope, section: '/theme', faults };
+    return pageSent(call, frame, content, {
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
       values: asked.values || published,

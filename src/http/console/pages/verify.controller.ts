@@ -5,6 +5,7 @@ import type { Scope } from '../../../domain/scope.js';
 import type { Verification } from '../../../operations/ledger/ledger-verification.js';
 import { digestRun, verificationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultAt, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -13,24 +14,21 @@ import {
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
 const content = template<
-  WithForms &
-    Refused & {
-      run: RunView | null;
-      isGone: boolean;
-      here: string;
-      verification: Verification | null;
-      digest: DigestDocument | null;
-    }
+  WithForms & {
+    run: RunView | null;
+    isGone: boolean;
+    here: string;
+    verification: Verification | null;
+    digest: DigestDocument | null;
+  }
 >(`
 <p>Recomputes the chain of all events and compares it with its seals and with a digest that you kept. It stops at the first break.</p>
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="verify">
-<div class="field"><label for="digest">Digest file</label><input id="digest" name="digest" type="file" accept=".json,application/json"><span class="hint">of an earlier month, optional</span></div>
+{{field 'digest' label="Digest file" type="file" accept=".json,application/json" hint="of an earlier month, optional"}}
 <button>Verify</button>
 </form>
 <form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">Make a digest of today</button></form>
@@ -75,7 +73,7 @@ export class ConsoleVerifyController {
         .header('Content-Disposition', 'attachment; filename="digest.json"');
       return `${JSON.stringify(result)}\n`;
     }
-    return this.shown(call, scope, { id, problem: null });
+    return this.shown(call, scope, { id, faults: NO_FAULTS });
   }
 
   @Post()
@@ -90,11 +88,14 @@ export class ConsoleVerifyController {
     const file = call.form.file('digest');
     const outside = file === undefined ? undefined : asDigestDocument(jsonOf(file));
     if (file !== undefined && outside === undefined)
-      return this.shown(call, scope, { id: '', problem: 'The file is not a digest.' });
+      return this.shown(call, scope, {
+        id: '',
+        faults: faultAt('digest', 'The file is not a digest.'),
+      });
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       return this.shown(call, scope, {
         id: '',
-        problem: `The digest is of ${outside.tenant} in ${outside.mode} mode.`,
+        faults: faultAt('digest', `The digest is of ${outside.tenant} in ${outside.mode} mode.`),
       });
     const run = await this.pages.started(call, scope, verificationRun(scope, outside));
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
@@ -108,13 +109,12 @@ export class ConsoleVerifyController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { id, problem }: { readonly id: string; readonly problem: string | null },
+    { id, faults }: { readonly id: string; readonly faults: Faults },
   ): Promise<string> {
-    if (problem !== null) void call.reply.code(400);
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
-    return pageSent(call, { title: 'Verify', scope, section: '/verify', ...refresh }, content, {
-      problem,
+    const frame = { title: 'Verify', scope, section: '/verify', faults, ...refresh };
+    return pageSent(call, frame, content, {
       run,
       isGone,
       here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,

@@ -24,17 +24,16 @@ import { TestDeliveries } from '../../../webhooks/deliveries/test-deliveries.js'
 import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import { faultsOf, NO_FAULTS, withFaults, type FieldNames, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   ofThisTenant,
-  problemOf,
   queried,
   queryOf,
   TENANT_ROUTE,
   TenantPages,
-  type Refused,
   type TenantParameters,
 } from './tenant-pages.js';
 
@@ -59,36 +58,63 @@ const ENDPOINT_COLUMNS: readonly Column<ShownEndpoint>[] = [
 ];
 const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 
+/** As typed into the form that adds an endpoint, or into that of one. */
+interface Typed {
+  readonly isAdding: boolean;
+  readonly endpoint: string;
+  readonly name: string;
+  readonly since: string;
+}
+
+const NOTHING_TYPED: Typed = { isAdding: true, endpoint: '', name: '', since: '' };
+
+const sinceIdOf = (endpointUrl: string): string => `since-${encodeURIComponent(endpointUrl)}`;
+
+/** Where a fault of the form belongs. */
+const fieldsOf = ({ isAdding, endpoint }: Typed): FieldNames =>
+  isAdding
+    ? { endpoint: 'url', 'the endpoint ': 'url', 'the name ': 'name' }
+    : { since: sinceIdOf(endpoint) };
+
+type EndpointRow = ReturnType<typeof endpointRow>;
+
+const endpointRow = (one: ShownEndpoint, { isAdding, endpoint, since }: Typed) => ({
+  ...one,
+  sinceId: sinceIdOf(one.endpointUrl),
+  sinceLabel: `Since, for ${one.endpointUrl}`,
+  since: !isAdding && endpoint === one.endpointUrl ? since : '',
+});
+
 type Delivery = Exclude<Awaited<ReturnType<typeof showDelivery>>, NotDone>;
 
 const content = template<
-  WithForms &
-    Refused & {
-      endpoints: readonly ShownEndpoint[];
-      endpointHeads: readonly HeadView[];
-      deliveries: readonly ShownDelivery[];
-      heads: readonly HeadView[];
-      asked: { endpoint: string; state: string; type: string; since: string };
-      states: readonly { name: string; isChosen: boolean }[];
-      delivery: Delivery | null;
-      issued: IssuedSecret | null;
-      typed: { endpoint: string; name: string };
-    }
+  WithForms & {
+    notices: readonly string[];
+    endpoints: readonly EndpointRow[];
+    endpointHeads: readonly HeadView[];
+    deliveries: readonly ShownDelivery[];
+    heads: readonly HeadView[];
+    asked: { endpoint: string; state: string; type: string; since: string };
+    states: readonly string[];
+    delivery: Delivery | null;
+    issued: IssuedSecret | null;
+    typed: { endpoint: string; name: string };
+  }
 >(`
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{> problems problems=notices}}
 {{#if issued}}<div class="done" role="status"><p>The secret that signs deliveries to {{issued.endpointUrl}}. It is shown this once: copy it now.</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
 <h2>Endpoints</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads heads=endpointHeads}}</thead>
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">Enable</button></form>{{/if}}
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input name="since" aria-label="Since, for {{endpointUrl}}" placeholder="since 2026-10-31T00:00:00Z" required><button name="action" value="resend-since" class="quiet">Resend all since</button></form>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{fieldInRow sinceId label=sinceLabel name="since" value=since placeholder="since 2026-10-31T00:00:00Z" required=true}}<button name="action" value="resend-since" class="quiet">Resend all since</button></form>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">Test</button><select name="grace" class="short" aria-label="The secret before signs, for {{endpointUrl}}"><option value="24h">24 hours</option><option value="7d">7 days</option><option value="1h">1 hour</option><option value="0">no longer</option></select><button name="action" value="rotate" class="quiet">Rotate the secret</button><button name="action" value="remove" class="danger">Remove</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">No endpoint is subscribed: add one below, or the tenant subscribes it by POST /subscription.</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
-<div class="field"><label for="url">Add an endpoint</label><input id="url" name="endpoint" type="url" required maxlength="2000" value="{{typed.endpoint}}" placeholder="https://shop.example/webhooks"></div>
-<div class="field"><label for="name">Name</label><input id="name" name="name" maxlength="255" value="{{typed.name}}"></div>
+{{field 'url' label="Add an endpoint" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="https://shop.example/webhooks"}}
+{{field 'name' label="Name" maxlength="255" value=typed.name}}
 <button name="action" value="add">Add</button>
 </form>
 {{#if delivery}}
@@ -99,10 +125,10 @@ const content = template<
 {{/if}}
 <h2>Deliveries</h2>
 <form class="fields" method="get">
-<div class="field"><label for="endpoint">Endpoint</label><input id="endpoint" name="endpoint" value="{{asked.endpoint}}" placeholder="all"></div>
-<div class="field"><label for="state">State</label><select id="state" name="state"><option value="">all</option>{{#each states}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
-<div class="field"><label for="type">Type</label><input id="type" name="type" value="{{asked.type}}" placeholder="all"></div>
-<div class="field"><label for="since">Since</label><input id="since" name="since" value="{{asked.since}}"></div>
+{{field 'endpoint' label="Endpoint" value=asked.endpoint placeholder="all"}}
+{{field 'state' label="State" value=asked.state none="all" options=states}}
+{{field 'type' label="Type" value=asked.type placeholder="all"}}
+{{field 'since' label="Since" value=asked.since}}
 <button class="quiet">Filter</button>
 </form>
 {{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
@@ -142,10 +168,15 @@ export class ConsoleWebhooksController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const { form } = call;
-    const typed = { endpoint: form.text('endpoint'), name: form.text('name') };
+    const typed = {
+      isAdding: form.text('action') === 'add',
+      endpoint: form.text('endpoint'),
+      name: form.text('name'),
+      since: form.text('since'),
+    };
     const outcome = await this.done(call, scope);
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, {}, { problem: problemOf(outcome), typed });
+      return this.shown(call, scope, {}, { faults: faultsOf(outcome, fieldsOf(typed)), typed });
     if (isIssuedSecret(outcome)) return this.shown(call, scope, {}, { issued: outcome });
     return redirected(call, `${tenantPath(scope)}/webhooks`);
   }
@@ -193,13 +224,13 @@ export class ConsoleWebhooksController {
     scope: Scope,
     query: unknown,
     {
-      problem = null,
+      faults = NO_FAULTS,
       issued = null,
-      typed = { endpoint: '', name: '' },
+      typed = NOTHING_TYPED,
     }: {
-      readonly problem?: string | null;
+      readonly faults?: Faults;
       readonly issued?: IssuedSecret | null;
-      readonly typed?: { readonly endpoint: string; readonly name: string };
+      readonly typed?: Typed;
     },
   ): Promise<string> {
     const { core } = this.operations;
@@ -218,24 +249,24 @@ export class ConsoleWebhooksController {
       limit: SHOWN_MAX,
     });
     const delivery = id === '' ? null : ofThisTenant(await showDelivery(core, scope, id));
-    const shownProblem = problem ?? problemOf(deliveries) ?? problemOf(delivery);
-    if (shownProblem !== null) void call.reply.code(400);
+    const refused = withFaults(faults, withFaults(faultsOf(deliveries), faultsOf(delivery)));
     const found = deliveries instanceof NotDone ? [] : deliveries;
     const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
     const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
     const listed = endpoints instanceof NotDone ? [] : endpoints;
     const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
-    return pageSent(call, { title: 'Webhooks', scope, section: '/webhooks' }, content, {
-      problem: shownProblem,
-      endpoints: sorted.rows,
+    const frame = { title: 'Webhooks', scope, section: '/webhooks', faults: refused };
+    return pageSent(call, frame, content, {
+      notices: faultsOf(endpoints).problems,
+      endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
       endpointHeads: sorted.heads,
       deliveries: rows,
       heads,
       asked,
-      states: STATES.map((name) => ({ name, isChosen: name === state })),
+      states: STATES,
       delivery: delivery instanceof NotDone ? null : delivery,
       issued,
-      typed,
+      typed: typed.isAdding ? typed : NOTHING_TYPED,
     });
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentOperators, Operator } from '../../../config/operators.js';
 import type { OperatorSessions } from '../../../operations/sessions/operator-sessions.js';
 import type { AccessRule } from '../../edge/access.js';
-import { ApiError } from '../../edge/api-error.js';
+import { ApiError, badRequest } from '../../edge/api-error.js';
 import { clientAddress, countedAddress } from '../../edge/client-address.js';
 import { FailedCredentials } from '../../edge/failed-credentials.js';
 import { noteFacts } from '../../edge/request-facts.js';
@@ -74,15 +74,18 @@ export class ConsoleGate {
 
   /**
    * Reads the form of a request.
-   * @throws {ApiError} FORBIDDEN for one without the session's token, BAD_REQUEST for none.
+   * @throws {ApiError} FORBIDDEN for one without the session's token, and for a body that is no
+   * form, which has none; BAD_REQUEST for such a body where no token is needed.
    */
   async readForm(request: FastifyRequest, { open = false }: AccessRule): Promise<void> {
     const { console: entered, body } = request;
     if (entered === null || request.method === 'GET' || request.method === 'HEAD') return;
-    entered.form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
+    const form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
+    if (form === undefined && open) throw badRequest('the body is not a form');
+    entered.form = form ?? Form.EMPTY;
     if (open) return;
-    const { session, form } = entered;
-    if (session === null || !isSame(form.text(CSRF_FIELD), session.csrf))
+    const { session } = entered;
+    if (session === null || !isSame(entered.form.text(CSRF_FIELD), session.csrf))
       throw new ApiError('FORBIDDEN', {
         message: 'The form does not belong to this session: open the page again',
       });

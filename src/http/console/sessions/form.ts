@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
-import { badRequest } from '../../edge/api-error.js';
 
 /** The body has at most 1 MiB (`BODY_BYTES_MAX`); fields and files of it may be that long. */
 const LIMITS = { fields: 500, files: 2, parts: 502, fieldNameSize: 100 };
@@ -15,8 +14,8 @@ export class Form {
 
   static readonly EMPTY = new Form(new Map(), new Map());
 
-  /** @throws {ApiError} BAD_REQUEST for a body that is no form. */
-  static async parse(body: Buffer, contentType: string): Promise<Form> {
+  /** Undefined: the body is no form. */
+  static async parse(body: Buffer, contentType: string): Promise<Form | undefined> {
     const texts = new Map<string, string[]>();
     const files = new Map<string, Buffer[]>();
     try {
@@ -35,7 +34,7 @@ export class Form {
       });
       await pipeline(Readable.from([body]), parser);
     } catch {
-      throw badRequest('the body is not a form');
+      return undefined;
     }
     const contents = [...files]
       .map(([name, chunks]) => [name, Buffer.concat(chunks).toString('utf8')] as const)

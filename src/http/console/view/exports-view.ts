@@ -33,7 +33,8 @@ export type TypedExport = Readonly<Record<'type' | 'format' | 'name' | ExportFil
 
 /** What the page of exports is made from. */
 export interface ExportsView {
-  readonly problems: readonly string[];
+  /** Why the list is not all. */
+  readonly notices: readonly string[];
   readonly exports: readonly ReturnType<typeof rowOf>[];
   readonly heads: readonly HeadView[];
   readonly form: ReturnType<typeof formOf>;
@@ -42,12 +43,12 @@ export interface ExportsView {
 }
 
 export const exportsContent = template<ExportsView & WithForms>(`
-{{> problems}}
+{{> problems problems=notices}}
 <form class="fields" method="post">{{> csrf}}
-<div class="field"><label for="type">Type</label><select id="type" name="type">{{#each form.types}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
-<div class="field"><label for="format">Format</label><select id="format" name="format">{{#each form.formats}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
-<div class="field"><label for="name">Name</label><input id="name" name="name" value="{{form.name}}" maxlength="255" placeholder="of the file"></div>
-{{#each form.filters}}<div class="field"><label for="{{name}}">{{label}}</label><input id="{{name}}" name="{{name}}" value="{{value}}" placeholder="{{placeholder}}"></div>
+{{field 'type' label="Type" value=form.type options=form.types}}
+{{field 'format' label="Format" value=form.format options=form.formats}}
+{{field 'name' label="Name" value=form.name maxlength="255" placeholder="of the file"}}
+{{#each form.filters}}{{field name label=label value=value placeholder=placeholder}}
 {{/each}}<button name="action" value="ask">Export</button>
 </form>
 <div id="exports" data-live="{{here}}" data-every="2000">
@@ -69,12 +70,11 @@ export const NOTHING_TYPED: TypedExport = {
   programId: '',
 };
 
-const choices = (names: readonly string[], chosen: string) =>
-  names.map((name) => ({ name, isChosen: name === chosen }));
-
 const formOf = (typed: TypedExport) => ({
-  types: choices(EXPORT_TYPES, typed.type),
-  formats: choices(EXPORT_FORMATS, typed.format),
+  type: typed.type,
+  types: EXPORT_TYPES,
+  format: typed.format,
+  formats: EXPORT_FORMATS,
   name: typed.name,
   filters: EXPORT_FILTERS.map((name) => ({
     name,
@@ -90,13 +90,13 @@ const formOf = (typed: TypedExport) => ({
  */
 export function exportsView(
   found: readonly ShownExport[],
-  { typed, problems }: { readonly typed: TypedExport; readonly problems: readonly string[] },
+  { typed, notices }: { readonly typed: TypedExport; readonly notices: readonly string[] },
   here: string,
   order: { readonly asked: AskedOrder; readonly pathOf: (order: AskedOrder) => string },
 ): ExportsView {
   const { rows, heads } = inOrder(found, COLUMNS, order.asked, order.pathOf);
   const exports = rows.map((one) => rowOf(one, here));
-  return { problems, exports, heads, form: formOf(typed), here: here + order.pathOf(order.asked) };
+  return { notices, exports, heads, form: formOf(typed), here: here + order.pathOf(order.asked) };
 }
 
 const rowOf = (one: ShownExport, here: string) => ({

@@ -2,6 +2,7 @@ import type { Operator, OperatorRole } from '../../../config/operators.js';
 import type { Scope } from '../../../domain/scope.js';
 import { CSRF_FIELD, type ConsoleSession } from '../sessions/console-gate.js';
 import { TEXTS } from '../texts.js';
+import { NO_FAULTS, type Faults } from './faults.js';
 import { asHtml, partial, template } from './templates.js';
 
 /** What frames the content of a page. */
@@ -12,6 +13,8 @@ export interface Frame {
   readonly scope?: Scope;
   /** Where the page is in the navigation: the path below that of the tenant, or of the console. */
   readonly section?: string;
+  /** Why its form was refused: the page is answered with 400. */
+  readonly faults?: Faults;
   /** Seconds until the page is loaded again, where no script runs. */
   readonly refreshSeconds?: number;
 }
@@ -67,6 +70,7 @@ const layout = template<{
   scope: { alias: string; mode: string; path: string; other: string; otherPath: string } | null;
   links: readonly { path: string; label: string; isHere: boolean }[];
   main: readonly { path: string; label: string; isHere: boolean }[];
+  problems: readonly string[];
   content: unknown;
 }>(`<!doctype html>
 <html lang="en">
@@ -98,6 +102,7 @@ const layout = template<{
 {{/if}}
 <main id="content">
 <h1>{{title}}</h1>
+{{> problems}}
 {{content}}
 </main>
 </body>
@@ -106,7 +111,7 @@ const layout = template<{
 
 /** A whole page. @param content HTML. */
 export function page(frame: Frame, content: string): string {
-  const { title, session, scope, section, refreshSeconds = 0 } = frame;
+  const { title, session, scope, section, faults = NO_FAULTS, refreshSeconds = 0 } = frame;
   const operator = session?.operator;
   const links =
     operator === undefined || scope === undefined
@@ -136,6 +141,7 @@ export function page(frame: Frame, content: string): string {
     scope: scope === undefined ? null : shownScope(scope),
     links,
     main,
+    problems: faults.problems,
     content: asHtml(content),
   });
 }

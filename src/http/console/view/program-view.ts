@@ -1,9 +1,10 @@
 import {
   ASSISTANT,
-  fieldOf,
   PROGRAM_FORM,
   type ProgramTexts,
 } from '../../../operations/tenants/program-form.js';
+
+import type { Option } from './field.js';
 
 interface OptionView {
   readonly value: string;
@@ -16,11 +17,10 @@ export interface FieldView {
   readonly name: string;
   readonly label: string;
   readonly value: string;
-  readonly isNumber: boolean;
   /** Null: any text. */
-  readonly options: readonly OptionView[] | null;
-  /** What is wrong with it; null: nothing. */
-  readonly wrong: string | null;
+  readonly inputMode: string | null;
+  /** Null: no choice. */
+  readonly options: readonly Option[] | null;
 }
 
 export interface GroupView {
@@ -35,25 +35,16 @@ export interface QuestionView {
   readonly options: readonly OptionView[];
 }
 
-/** @param problems lines of the schema, each beginning with a path. */
-export const fieldGroups = (
-  texts: ProgramTexts,
-  problems: readonly string[],
-): readonly GroupView[] =>
+export const fieldGroups = (texts: ProgramTexts): readonly GroupView[] =>
   PROGRAM_FORM.map(({ title, fields }) => ({
     title,
-    fields: fields.map(({ name, label, path, options, isNumber = false }) => {
-      const value = texts[name] ?? '';
-      const problem = problems.find((line) => fieldOf(line)?.name === name);
-      return {
-        name,
-        label,
-        value,
-        isNumber,
-        options: options === undefined ? null : optionViews(options, value),
-        wrong: problem === undefined ? null : problem.slice(path.length + 1),
-      };
-    }),
+    fields: fields.map(({ name, label, options, isNumber = false }) => ({
+      name,
+      label,
+      value: texts[name] ?? '',
+      inputMode: isNumber ? 'numeric' : null,
+      options: options?.map(([value, words]) => ({ value, words })) ?? null,
+    })),
   }));
 
 const LEGENDS = {

@@ -49,11 +49,14 @@ interface Sorted<R> {
 
 export const content = template<
   WithForms & {
-    problem: string | null;
+    notices: readonly string[];
+    chosen: string;
+    names: readonly string[];
     projections: readonly ShownProjection[];
     heads: readonly HeadView[];
     livePath: string;
-    part: { tenant: string; account: string; isTest: boolean };
+    part: { tenant: string; account: string; mode: string };
+    modes: readonly string[];
     run: RunView | null;
     operation: string;
     isGone: boolean;
@@ -65,7 +68,7 @@ export const content = template<
     history: Sorted<ShownHistoryEntry>;
   }
 >(`
-{{#if problem}}<p class="problem" role="alert">{{problem}}</p>{{/if}}
+{{> problems problems=notices}}
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
 <tbody id="projections" data-live="{{livePath}}" data-every="2000">{{#each projections}}<tr><td>{{name}}{{#if lastError}}<br><span class="wrong">{{lastError}}</span>{{/if}}</td><td class="number">{{figure generationName generation ''}}</td><td class="id">{{position}}</td><td class="number">{{figure lagName lagEvents ''}}</td><td class="number">{{amount lagSeconds}}</td><td class="number">{{figure parkedName parked ''}}</td><td class="number">{{amount ready}}</td><td class="number">{{amount previous}}</td><td><svg class="spark" viewBox="0 0 150 24" preserveAspectRatio="none" data-plots="{{lagName}}" role="img" aria-label="Events that {{name}} was behind"></svg></td></tr>
@@ -87,11 +90,11 @@ export const content = template<
 <h2>Operate</h2>
 <p>A rebuild makes a new generation beside the live one; look at its differences, then swap it in. With a tenant, a rebuild folds that part of the log into the live generation in place.</p>
 <form class="fields" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
-<div class="field"><label for="projection">Projection</label><select id="projection" name="projection"><option value="">all</option>{{#each projections}}<option{{#if isChosen}} selected{{/if}}>{{name}}</option>{{/each}}</select></div>
-<div class="field"><label for="tenant">Tenant</label><input id="tenant" name="tenant" value="{{part.tenant}}" placeholder="all"></div>
-<div class="field"><label for="mode">Mode</label><select id="mode" name="mode"><option>live</option><option{{#if part.isTest}} selected{{/if}}>test</option></select></div>
-<div class="field"><label for="account">Account</label><input id="account" name="account" value="{{part.account}}" placeholder="all"></div>
-<div class="field"><label for="confirmed">Type the projection's name to confirm</label><input id="confirmed" name="confirmed" autocomplete="off"><span class="hint">to swap or roll back</span></div>
+{{field 'projection' label="Projection" value=chosen none="all" options=names}}
+{{field 'tenant' label="Tenant" value=part.tenant placeholder="all"}}
+{{field 'mode' label="Mode" value=part.mode options=modes}}
+{{field 'account' label="Account" value=part.account placeholder="all"}}
+{{field 'confirmed' label="Type the projection's name to confirm" autocomplete="off" hint="to swap or roll back"}}
 <p class="actions field wide"><button name="action" value="rebuild">Rebuild</button><button name="action" value="diff" class="quiet">Diff</button><button name="action" value="swap" class="quiet">Swap</button><button name="action" value="rollback" class="danger">Roll back</button><button name="action" value="retry" class="quiet">Retry parked</button></p>
 </form>
 <h2>Parked reactions</h2>
@@ -109,9 +112,8 @@ interface ShownDiff extends Omit<DiffDocument, 'rows'>, Sorted<DifferingColumn> 
   readonly hasMore: boolean;
 }
 
-export const withFigureNames = (projection: ShownProjection, chosen: string) => ({
+export const withFigureNames = (projection: ShownProjection) => ({
   ...projection,
-  isChosen: projection.name === chosen,
   generationName: `generation:${projection.name}`,
   parkedName: `parked:${projection.name}`,
   lagName: `lag:${projection.name}`,

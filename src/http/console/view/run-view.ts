@@ -67,7 +67,8 @@ export function timeText(seconds: number): string {
   if (seconds <= 90) return `${Math.ceil(seconds)} s`;
   const minutes = Math.ceil(seconds / 60);
   if (minutes <= 90) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const rest = minutes % 60 === 0 ? '' : ` ${minutes % 60} min`;
+  return `${Math.floor(minutes / 60)} h${rest}`;
 }
 
 partial(

@@ -1,5 +1,6 @@
 import Handlebars from 'handlebars';
 import { withThousands } from '../../../foundation/thousands.js';
+import { fieldElement, fieldInRow, type WithWrong } from './field.js';
 
 /** Pages are made by Handlebars from templates of ours: whatever is filled in is escaped. */
 const engine = Handlebars.create();
@@ -21,6 +22,8 @@ const HELPERS = {
   },
   eq: (one: unknown, other: unknown): boolean => one === other,
   json: (value: unknown): string => JSON.stringify(value, undefined, 2),
+  field: fieldElement,
+  fieldInRow,
 } as const;
 
 for (const [name, helper] of Object.entries(HELPERS)) engine.registerHelper(name, helper);
@@ -40,8 +43,8 @@ const knownHelpers: KnownHelpers = {
 /** A page's content from its values. A value that a template names must be there. */
 export type Template<V extends object> = (values: V) => string;
 
-/** Of content with forms: the token that `{{> csrf}}` puts into each. */
-export interface WithForms {
+/** Of content with forms: the token that `{{> csrf}}` puts into each, and what `field` marks. */
+export interface WithForms extends WithWrong {
   readonly csrf: string;
 }
 
