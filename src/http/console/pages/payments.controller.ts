@@ -22,7 +22,7 @@ import { OperationsCore } from '../../operations/operations-core.js';
 import { paymentReconciliationRun, syncRun } from '../../operations/payment-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
-import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
+import { faultAt, faultsOf, NO_FAULTS, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
@@ -103,6 +103,13 @@ interface Shown {
   readonly order?: AskedOrder;
 }
 
+/** By the beginnings of the reasons of `connectPayments`. */
+const BY_LINES: FieldNames = {
+  'the secret key ': 'secretKey',
+  'the webhook secret ': 'webhookSecret',
+  'the address of the provider ': 'apiBase',
+};
+
 const ROLE_OF: Readonly<Record<string, OperatorRole>> = {
   connect: 'support',
   disconnect: 'support',
@@ -158,7 +165,8 @@ export class ConsolePaymentsController {
     if (action === 'disconnect' && call.form.text('confirmed') !== 'stripe')
       return this.shown(call, scope, { faults: faultAt('confirmed', 'Type stripe to confirm.') });
     const outcome = await this.changed(call, scope, action);
-    if (outcome instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(outcome) });
+    if (outcome instanceof NotDone)
+      return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES) });
     return redirected(call, path);
   }
 
