@@ -896,7 +896,7 @@ describe('the overview', () => {
     expect(page.text).toContain('aria-label="Outstanding CENTS over time"');
     expect(page.text).toContain(`data-live="${path}"`);
     const waiting = `${path}/moderation?waiting=referrer`;
-    expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side</a>: 2)');
+    expect((await get('sam', `${path}/moderation`)).text).toContain('on the other side: 2</a>');
     const queue = await get('sam', waiting);
     expect(figures(queue, 'referrals.pending')).toEqual(['2']);
     const byStart = (dir: string): Promise<Page> =>

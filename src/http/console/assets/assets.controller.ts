@@ -6,6 +6,7 @@ import { Access } from '../../edge/access.js';
 import { ApiError } from '../../edge/api-error.js';
 import { CONSOLE_SCRIPT } from './console-script.js';
 import { CONSOLE_STYLE } from './console-style.js';
+import { TEXTS } from '../texts.js';
 
 interface Asset {
   readonly type: string;
@@ -40,7 +41,7 @@ export class ConsoleAssetsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): string {
     const found = ASSETS.get(name);
-    if (found === undefined) throw new ApiError('NOT_FOUND', { message: 'There is no such file' });
+    if (found === undefined) throw new ApiError('NOT_FOUND', { message: TEXTS.assets.noFile });
     void reply
       .header('Content-Type', found.type)
       .header('Cache-Control', 'no-cache')

@@ -1,9 +1,12 @@
+import { TEXTS } from '../texts.js';
+
 /**
  * What pages do beyond HTML: times in the viewer's zone, keys, the progress of a run, and figures
  * that stay up to date. They work without it.
  */
 export const CONSOLE_SCRIPT = `'use strict';
 (() => {
+  const TEXTS = ${JSON.stringify(TEXTS.script)};
   const two = (n) => String(n).padStart(2, '0');
   const local = (at) =>
     at.getFullYear() + '-' + two(at.getMonth() + 1) + '-' + two(at.getDate()) + ' ' +
@@ -40,7 +43,7 @@ export const CONSOLE_SCRIPT = `'use strict';
   const away = document.createElement('p');
   away.className = 'problem';
   away.setAttribute('role', 'status');
-  away.textContent = 'The service does not answer. These are its last figures; they go on by themselves.';
+  away.textContent = TEXTS.away;
   const samples = new Map();
   // A line over the figures that were on the page since it was opened.
   const plot = (part) => {
@@ -54,7 +57,7 @@ export const CONSOLE_SCRIPT = `'use strict';
       const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
       path.setAttribute('d', 'M' + points.join('L'));
       svg.replaceChildren(path);
-      svg.setAttribute('aria-label', figure.dataset.value + ' now, ' + Math.max(...seen) + ' at most since this page was opened');
+      svg.setAttribute('aria-label', figure.dataset.value + ' ' + TEXTS.plotted[0] + Math.max(...seen) + ' ' + TEXTS.plotted[1]);
     }
   };
   const keepLive = async (part) => {
@@ -82,12 +85,7 @@ export const CONSOLE_SCRIPT = `'use strict';
     o: '', s: '/statement', r: '/replay',
     c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports', j: '/events',
     i: '/mails', b: '/payments', k: '/settings', f: '/program', l: '/theme' };
-  const NAMES = [['/', 'search'], ['g t', 'tenants'], ['g p', 'projections'], ['g u', 'your runs'],
-    ['g o', 'overview'],
-    ['g s', 'statement'], ['g r', 'replay'], ['g c', 'corrections'], ['g m', 'months'],
-    ['g v', 'verify'], ['g q', 'moderation'], ['g w', 'webhooks'], ['g e', 'exports'], ['g j', 'journal of events'],
-    ['g i', 'mails'], ['g b', 'bills: payments'], ['g k', 'keys and settings'], ['g f', 'program file'], ['g l', 'looks: theme'],
-    ['?', 'these keys']];
+  const NAMES = TEXTS.places;
   const help = () => {
     const dialog = document.createElement('dialog');
     const table = document.createElement('table');
@@ -96,7 +94,7 @@ export const CONSOLE_SCRIPT = `'use strict';
       row.insertCell().textContent = keys;
       row.insertCell().textContent = name;
     }
-    dialog.setAttribute('aria-label', 'Keys');
+    dialog.setAttribute('aria-label', TEXTS.keys);
     dialog.append(table);
     dialog.addEventListener('close', () => dialog.remove());
     document.body.append(dialog);

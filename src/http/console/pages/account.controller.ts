@@ -24,26 +24,36 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const FIGURES = ['available', 'assigned', 'redeemed', 'pending', 'expired', 'cancelled'] as const;
 
 const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
-  { label: 'Given', key: 'given', value: ({ givenAt }) => givenAt },
-  { label: 'Value', key: 'value', value: ({ value }) => value },
-  { label: 'Owner', key: 'owner', value: ({ owner }) => owner },
-  { label: 'State', key: 'state', value: ({ state }) => state },
-  { label: 'Redeemed', key: 'redeemed', isNumber: true, value: ({ redeemed }) => redeemed },
-  { label: 'Expires', key: 'expires', value: ({ expiresAt }) => expiresAt },
-  { label: 'Reward' },
+  { label: TEXTS.account.given, key: 'given', value: ({ givenAt }) => givenAt },
+  { label: TEXTS.account.value, key: 'value', value: ({ value }) => value },
+  { label: TEXTS.account.owner, key: 'owner', value: ({ owner }) => owner },
+  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
+  {
+    label: TEXTS.account.redeemed,
+    key: 'redeemed',
+    isNumber: true,
+    value: ({ redeemed }) => redeemed,
+  },
+  { label: TEXTS.common.expires, key: 'expires', value: ({ expiresAt }) => expiresAt },
+  { label: TEXTS.common.reward },
 ];
 
 const PEOPLE_COLUMNS: readonly Column<ShownPerson>[] = [
-  { label: 'Name', key: 'people.name', value: ({ name }) => name },
-  { label: 'User', key: 'people.user', value: ({ userId }) => userId },
-  { label: 'E-mail', key: 'people.email', value: ({ email }) => email },
-  { label: 'Codes', key: 'people.codes', value: ({ codes }) => codes[0] ?? null },
-  { label: 'Since', key: 'people.since', value: ({ since }) => since },
-  { label: 'Blocked', key: 'people.blocked', value: ({ blockedSince }) => blockedSince },
+  { label: TEXTS.common.name, key: 'people.name', value: ({ name }) => name },
+  { label: TEXTS.fields.user, key: 'people.user', value: ({ userId }) => userId },
+  { label: TEXTS.account.eMail, key: 'people.email', value: ({ email }) => email },
+  { label: TEXTS.account.codes, key: 'people.codes', value: ({ codes }) => codes[0] ?? null },
+  { label: TEXTS.fields.since, key: 'people.since', value: ({ since }) => since },
+  {
+    label: TEXTS.account.blocked,
+    key: 'people.blocked',
+    value: ({ blockedSince }) => blockedSince,
+  },
 ];
 
 const content = template<
@@ -54,50 +64,50 @@ const content = template<
   }
 >(`
 <form class="fields" method="get">
-{{field 'asOf' label="As of" value=asked.asOf placeholder="now"}}
-{{field 'position' label="Position" value=asked.position}}
-<button class="quiet">Show this moment</button>
+{{field 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
+{{field 'position' label="${TEXTS.fields.position}" value=asked.position}}
+<button class="quiet">${TEXTS.account.showMoment}</button>
 </form>
 {{#if account}}
 <dl class="figures">
-<div><dt>State</dt><dd>{{#if account.isOpen}}open{{else}}deleted{{/if}}</dd></div>
-<div><dt>Subscription</dt><dd>{{account.subscription}}</dd></div>
-<div><dt>Position</dt><dd>{{figure 'position' account.position ''}}</dd></div>
-<div><dt>Events</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
+<div><dt>${TEXTS.common.state}</dt><dd>{{#if account.isOpen}}${TEXTS.account.open}{{else}}${TEXTS.account.deleted}{{/if}}</dd></div>
+<div><dt>${TEXTS.account.subscription}</dt><dd>{{account.subscription}}</dd></div>
+<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' account.position ''}}</dd></div>
+<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
 </dl>
-<p class="actions">{{#if statementPath}}<a href="{{statementPath}}">Statement</a>{{/if}}{{#if account.newestPath}}<a href="{{account.newestPath}}">Newest events</a>{{/if}}</p>
+<p class="actions">{{#if statementPath}}<a href="{{statementPath}}">${TEXTS.account.statement}</a>{{/if}}{{#if account.newestPath}}<a href="{{account.newestPath}}">${TEXTS.account.newestEvents}</a>{{/if}}</p>
 {{#unless account.newestPath}}
-<h2>Credit</h2>
+<h2>${TEXTS.account.credit}</h2>
 {{#each account.units}}
 <h3>{{unit}}</h3>
 <dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>
-{{#if path}}<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Available {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/if}}
-{{else}}<p class="empty">No credit was ever granted.</p>{{/each}}
-<h2>People</h2>
+{{#if path}}<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="${TEXTS.account.plotOf('{{unit}}')}"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/if}}
+{{else}}<p class="empty">${TEXTS.account.noCredit}</p>{{/each}}
+<h2>${TEXTS.account.people}</h2>
 {{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.peopleHeads}}</thead>
-<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}{{#if codesLeft}}and {{amount codesLeft}} more{{/if}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
-{{#if account.hasMorePeople}}<p class="note">The newest of {{amount account.peopleCount}}. Search by name, e-mail or user to be sure that somebody is of this account.</p>{{/if}}
-{{else}}<p class="empty">Nobody.</p>{{/if}}
-<h2>Referred by</h2>
+<tbody>{{#each account.people}}<tr><td>{{name}}</td><td class="id">{{userId}}</td><td>{{email}}</td><td>{{#each codes}}{{this}} {{/each}}{{#if codesLeft}}${TEXTS.account.moreCodes('{{amount codesLeft}}')}{{/if}}</td><td>{{time since}}</td><td>{{#if blockedSince}}{{time blockedSince}}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+{{#if account.hasMorePeople}}<p class="note">${TEXTS.account.newestPeople('{{amount account.peopleCount}}')}</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.account.nobody}</p>{{/if}}
+<h2>${TEXTS.account.referredBy}</h2>
 {{#if account.referral}}<dl class="figures">
-<div><dt>Referrer</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}hidden or forgotten{{/if}}</dd></div>
-<div><dt>Code</dt><dd>{{account.referral.code}}</dd></div>
-<div><dt>Started</dt><dd>{{time account.referral.startedAt}}</dd></div>
-<div><dt>Converted</dt><dd>{{time account.referral.paidAt}}</dd></div>
-<div><dt>Referred side</dt><dd>{{account.referral.referredStatus}}</dd></div>
-<div><dt>Referrer's side</dt><dd>{{account.referral.referrerStatus}}</dd></div>
-</dl>{{else}}<p class="empty">Nobody referred this account.</p>{{/if}}
-<h2>Rewards</h2>
+<div><dt>${TEXTS.account.referrer}</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}${TEXTS.account.unknownReferrer}{{/if}}</dd></div>
+<div><dt>${TEXTS.common.code}</dt><dd>{{account.referral.code}}</dd></div>
+<div><dt>${TEXTS.common.started}</dt><dd>{{time account.referral.startedAt}}</dd></div>
+<div><dt>${TEXTS.account.converted}</dt><dd>{{time account.referral.paidAt}}</dd></div>
+<div><dt>${TEXTS.account.referredSide}</dt><dd>{{account.referral.referredStatus}}</dd></div>
+<div><dt>${TEXTS.account.referrerSide}</dt><dd>{{account.referral.referrerStatus}}</dd></div>
+</dl>{{else}}<p class="empty">${TEXTS.account.noReferral}</p>{{/if}}
+<h2>${TEXTS.account.rewards}</h2>
 {{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.rewardHeads}}</thead>
 <tbody>{{#each account.rewards}}<tr><td>{{time givenAt}}</td><td>{{value}}</td><td>{{owner}}</td><td>{{state}}</td><td class="number">{{amount redeemed}}</td><td>{{time expiresAt}}</td><td class="id">{{rewardId}}</td></tr>{{/each}}</tbody></table></div>
-{{#if account.hasMoreRewards}}<p class="note">The newest of {{amount account.rewardCount}}.</p>{{/if}}
-{{else}}<p class="empty">No reward yet.</p>{{/if}}
+{{#if account.hasMoreRewards}}<p class="note">${TEXTS.account.newestRewards('{{amount account.rewardCount}}')}</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.account.noReward}</p>{{/if}}
 {{/unless}}
-<h2>History</h2>
+<h2>${TEXTS.common.history}</h2>
 <ol class="history">{{#each account.events}}<li>{{time recordedAt}} {{words}} <span class="note">{{actor}}</span>
-{{#if data}}<details><summary>{{type}} at {{position}}</summary><pre>{{json data}}</pre></details>{{else}}<div class="note">{{type}} at {{position}}</div>{{/if}}</li>
+{{#if data}}<details><summary>${TEXTS.account.eventAt('{{type}}', '{{position}}')}</summary><pre>{{json data}}</pre></details>{{else}}<div class="note">${TEXTS.account.eventAt('{{type}}', '{{position}}')}</div>{{/if}}</li>
 {{/each}}</ol>
-{{#if account.olderPath}}<p><a href="{{account.olderPath}}">Older events</a></p>{{/if}}
+{{#if account.olderPath}}<p><a href="{{account.olderPath}}">${TEXTS.account.olderEvents}</a></p>{{/if}}
 {{/if}}`);
 
 /** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
@@ -145,7 +155,7 @@ export class ConsoleAccountController {
     const statement = `${tenantPath(scope)}/statement${queryOf({ account: accountId, ...asked })}`;
     return pageSent(
       call,
-      { title: `Account ${accountId}`, scope, faults: faultsOf(found) },
+      { title: TEXTS.account.titleOf(accountId), scope, faults: faultsOf(found) },
       content,
       {
         asked,

@@ -25,6 +25,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const FIELDS = ['account', 'user', 'unit', 'amount', 'reason'] as const;
 const BY_LINES = Object.fromEntries(FIELDS.map((name) => [`${name}:`, name]));
@@ -34,14 +35,14 @@ const SHOWN_MAX = 200;
 type ShownProposal = WaitingProposal & { readonly isOwn: boolean };
 
 const COLUMNS: readonly Column<ShownProposal>[] = [
-  { label: 'Proposed', key: 'proposed', value: ({ proposedAt }) => proposedAt },
-  { label: 'By', key: 'by', value: ({ proposedBy }) => proposedBy },
-  { label: 'Account', key: 'account', value: ({ account }) => account },
-  { label: 'User', key: 'user', value: ({ user }) => user },
-  { label: 'Amount', key: 'amount', isNumber: true, value: ({ amount }) => amount },
-  { label: 'Reason', key: 'reason', value: ({ reason }) => reason },
-  { label: 'Until', key: 'until', value: ({ expiresAt }) => expiresAt },
-  { label: 'Decision' },
+  { label: TEXTS.corrections.proposed, key: 'proposed', value: ({ proposedAt }) => proposedAt },
+  { label: TEXTS.corrections.by, key: 'by', value: ({ proposedBy }) => proposedBy },
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.fields.user, key: 'user', value: ({ user }) => user },
+  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: ({ amount }) => amount },
+  { label: TEXTS.fields.reason, key: 'reason', value: ({ reason }) => reason },
+  { label: TEXTS.corrections.until, key: 'until', value: ({ expiresAt }) => expiresAt },
+  { label: TEXTS.corrections.decision },
 ];
 
 const content = template<
@@ -51,23 +52,23 @@ const content = template<
     heads: readonly HeadView[];
   }
 >(`
-<p>A correction is proposed by one person and appended when another one approves it within seven days. Nothing is ever overwritten.</p>
+<p>${TEXTS.corrections.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
-{{field 'account' label="Account" value=typed.account required=true}}
-{{field 'user' label="User" value=typed.user required=true}}
-{{field 'unit' label="Unit" value=typed.unit required=true}}
-{{field 'amount' label="Amount" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
-{{field 'reason' label="Reason" value=typed.reason required=true}}
-<button>Propose</button>
+{{field 'account' label="${TEXTS.fields.account}" value=typed.account required=true}}
+{{field 'user' label="${TEXTS.fields.user}" value=typed.user required=true}}
+{{field 'unit' label="${TEXTS.fields.unit}" value=typed.unit required=true}}
+{{field 'amount' label="${TEXTS.fields.amount}" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
+{{field 'reason' label="${TEXTS.fields.reason}" value=typed.reason required=true}}
+<button>${TEXTS.corrections.propose}</button>
 </form>
-<h2>Waiting for approval</h2>
+<h2>${TEXTS.corrections.waiting}</h2>
 {{#if rows.length}}
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
-{{#if isOwn}}<span class="note">another person approves it</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>Approve</button></form>{{/if}}</td></tr>
+{{#if isOwn}}<span class="note">${TEXTS.corrections.byAnother}</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>${TEXTS.corrections.approve}</button></form>{{/if}}</td></tr>
 {{/each}}</tbody></table></div>
-{{else}}<p class="empty">No correction waits.</p>{{/if}}`);
+{{else}}<p class="empty">${TEXTS.corrections.empty}</p>{{/if}}`);
 
 /** For finance: corrections that one operator proposes and another one approves. */
 @ApiExcludeController()
@@ -139,7 +140,7 @@ export class ConsoleCorrectionsController {
   private async approve(call: ConsoleCall, scope: Scope): Promise<string> {
     const name = proposalNameOf(call.form.text('proposal'));
     if (name?.scope.tenant !== scope.tenant || name.scope.mode !== scope.mode)
-      throw new ApiError('FORBIDDEN', { message: 'The proposal is not one of this tenant' });
+      throw new ApiError('FORBIDDEN', { message: TEXTS.corrections.ofOthers });
     const request = { name, by: call.operator.name, now: Date.now() };
     const outcome = await this.pages.recorded(call, [scope, 'ledger approve'], (core) =>
       approveOnRecord(core, request),
@@ -172,7 +173,7 @@ export class ConsoleCorrectionsController {
     const key = typed.key === '' ? randomUUID() : typed.key;
     return pageSent(
       call,
-      { title: 'Corrections', scope, section: '/corrections', faults },
+      { title: TEXTS.sections.corrections, scope, section: '/corrections', faults },
       content,
       {
         typed: { ...typed, key },

@@ -15,6 +15,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 interface Asked {
   readonly from: string;
@@ -22,12 +23,11 @@ interface Asked {
 }
 
 const content = template<WithForms & { asked: Asked }>(`
-<p>All events of this tenant and mode as JSON lines, in the order of the ledger: the lines of
-<code>cli ledger export</code>. People are named; who was forgotten is not.</p>
+<p>${TEXTS.events.explained}</p>
 <form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
-{{field 'from' label="From" value=asked.from placeholder="2026-10-01"}}
-{{field 'to' label="To" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
-<button>Export</button>
+{{field 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
+{{field 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
+<button>${TEXTS.events.export}</button>
 </form>`);
 
 /** For finance: the events of a ledger as a file. */
@@ -55,7 +55,12 @@ export class ConsoleEventsController {
       const file = { name, type: 'application/jsonl; charset=utf-8' };
       return fileSent(call, file, this.downloads.begin(call, scope, filledIn(asked)));
     }
-    const frame = { title: 'Events', scope, section: '/events', faults: faultsOf(selection) };
+    const frame = {
+      title: TEXTS.sections.events,
+      scope,
+      section: '/events',
+      faults: faultsOf(selection),
+    };
     return pageSent(call, frame, content, { asked });
   }
 }

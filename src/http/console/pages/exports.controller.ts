@@ -31,6 +31,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 interface Shown {
   readonly query: unknown;
@@ -82,7 +83,7 @@ export class ConsoleExportsController {
     if (exportType === undefined || format === undefined)
       return new NotDone({
         code: 'EXPORT_NOT_ASKED_FOR',
-        reasons: ['Choose a type and a format.'],
+        reasons: [TEXTS.exports.nothingChosen],
       });
     const filters = EXPORT_FILTERS.flatMap((filter) =>
       typed[filter] === '' ? [] : [[filter, typed[filter]] as const],
@@ -128,7 +129,7 @@ export class ConsoleExportsController {
       `${tenantPath(scope)}/exports`,
       { asked: order, pathOf: (sorted) => queryOf({ asked, ...sorted }) },
     );
-    const frame = { title: 'Exports', scope, section: '/exports', faults };
+    const frame = { title: TEXTS.sections.exports, scope, section: '/exports', faults };
     return pageSent(call, frame, exportsContent, view);
   }
 }

@@ -23,6 +23,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const PAGE = 50;
 const READ_MODELS = ['referrals', 'users'] as const;
@@ -32,15 +33,29 @@ const WAIT_MS = 5_000;
 type ShownReferral = ReturnType<typeof shownReferral> & { readonly isChosen: boolean };
 
 const COLUMNS: readonly Column<ShownReferral>[] = [
-  { label: 'Choose' },
-  { label: 'Started', key: 'started', value: ({ startedAt }) => startedAt },
-  { label: 'Referred', key: 'referred', value: ({ referred }) => referred.name },
-  { label: 'Referrer', key: 'referrer', value: ({ referrer }) => referrer.name },
-  { label: 'Code', key: 'code', value: ({ code }) => code },
-  { label: 'Referred side', key: 'referredSide', value: ({ referredStatus }) => referredStatus },
-  { label: "Referrer's side", key: 'referrerSide', value: ({ referrerStatus }) => referrerStatus },
-  { label: 'Signals', key: 'signals', value: ({ signals }) => highestScore(signals) },
+  { label: TEXTS.moderation.choose },
+  { label: TEXTS.common.started, key: 'started', value: ({ startedAt }) => startedAt },
+  { label: TEXTS.moderation.referred, key: 'referred', value: ({ referred }) => referred.name },
+  { label: TEXTS.moderation.referrer, key: 'referrer', value: ({ referrer }) => referrer.name },
+  { label: TEXTS.common.code, key: 'code', value: ({ code }) => code },
+  {
+    label: TEXTS.moderation.referredSide,
+    key: 'referredSide',
+    value: ({ referredStatus }) => referredStatus,
+  },
+  {
+    label: TEXTS.moderation.referrerSide,
+    key: 'referrerSide',
+    value: ({ referrerStatus }) => referrerStatus,
+  },
+  {
+    label: TEXTS.moderation.signals,
+    key: 'signals',
+    value: ({ signals }) => highestScore(signals),
+  },
 ];
+
+const WAITING_FIGURE = `{{figure 'referrals.pending' total ''}}`;
 
 const content = template<
   WithForms & {
@@ -54,18 +69,18 @@ const content = template<
     olderPath: string | null;
   }
 >(`
-<p>{{figure 'referrals.pending' total ''}} referrals wait for a decision on the {{#if isReferrer}}referrer's{{else}}referred{{/if}} side (<a href="{{otherPath}}">on the other side</a>: {{otherTotal}}). A decision on several is taken for all of them or for none.</p>
+<p>{{#if isReferrer}}${TEXTS.moderation.ofReferrer(WAITING_FIGURE)}{{else}}${TEXTS.moderation.ofReferred(WAITING_FIGURE)}{{/if}} (<a href="{{otherPath}}">${TEXTS.moderation.onOtherSide('{{otherTotal}}')}</a>). ${TEXTS.moderation.explained}</p>
 {{#if rows.length}}
 <form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="Choose referral {{id}}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
+<tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-<p class="actions"><button name="action" value="APPROVED">Approve</button><button name="action" value="DENIED" class="danger">Deny</button>
-<label for="side">Side</label><select id="side" name="side"><option value="">both</option><option value="REFERRED">referred</option><option value="REFERRER">referrer</option></select></p>
+<p class="actions"><button name="action" value="APPROVED">${TEXTS.moderation.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
+<label for="side">${TEXTS.moderation.side}</label><select id="side" name="side"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
 </form>
-<p class="actions">{{#if newerPath}}<a href="{{newerPath}}">Newer</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">Older</a>{{/if}}</p>
-{{else}}<p class="empty">Nothing waits.</p>{{/if}}`);
+<p class="actions">{{#if newerPath}}<a href="{{newerPath}}">${TEXTS.moderation.newer}</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">${TEXTS.moderation.older}</a>{{/if}}</p>
+{{else}}<p class="empty">${TEXTS.moderation.empty}</p>{{/if}}`);
 
 /** For support: referrals that wait for a person's decision. */
 @ApiExcludeController()
@@ -105,12 +120,12 @@ export class ConsoleModerationController {
     if (chosen.length === 0 || chosen.length > 100)
       return this.shown(call, scope, firstPage, {
         chosen,
-        faults: faultAt(null, 'Choose 1 to 100 referrals.'),
+        faults: faultAt(null, TEXTS.moderation.chooseSome),
       });
     if (action === undefined)
       return this.shown(call, scope, firstPage, {
         chosen,
-        faults: faultAt(null, 'Approve or deny.'),
+        faults: faultAt(null, TEXTS.moderation.decide),
       });
     const outcome = await this.pages.recorded(
       call,
@@ -161,7 +176,7 @@ export class ConsoleModerationController {
       ...shownReferral(one, people, tenantPath(scope)),
       isChosen: chosen.includes(one.referralId),
     }));
-    const frame = { title: 'Moderation', scope, section: '/moderation', faults };
+    const frame = { title: TEXTS.sections.moderation, scope, section: '/moderation', faults };
     return pageSent(call, frame, content, {
       total: totalCount,
       otherTotal: other.totalCount,
@@ -189,7 +204,7 @@ function shownReferral(
   const { referredPerson, referrerPerson, dateReferralStarted, fraudSignals } = referral;
   const sideOf = (person: string) => {
     const user = people.get(person);
-    if (user === undefined) return { name: 'forgotten', path: null };
+    if (user === undefined) return { name: TEXTS.moderation.forgotten, path: null };
     const name = [user.firstName, user.lastName].filter(Boolean).join(' ') || user.userId;
     const path = `${tenant}/accounts/${encodeURIComponent(user.accountId)}`;
     return { name: user.email === null ? name : `${name}, ${user.email}`, path };

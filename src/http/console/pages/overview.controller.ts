@@ -25,6 +25,7 @@ import {
   type RunningOperation,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 interface Figure {
   readonly label: string;
@@ -56,30 +57,30 @@ const content = template<
   }
 >(`
 <form class="fields narrow" method="get" role="search">
-{{field 'search' label="Search" type="search" value=search autofocus=true placeholder="account, user, e-mail, code, reward or referral"}}
-<button>Search</button>
+{{field 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder="${TEXTS.overview.searchHint}"}}
+<button>${TEXTS.common.search}</button>
 </form>
 {{#if search}}
-{{#if found.length}}<table><thead><tr><th scope="col">Account</th><th scope="col">Found by</th></tr></thead>
+{{#if found.length}}<table><thead><tr><th scope="col">${TEXTS.fields.account}</th><th scope="col">${TEXTS.overview.foundBy}</th></tr></thead>
 <tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>
-{{else}}<p class="empty">Nothing is called “{{search}}”. Try an account's id, or three letters of a name.</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.overview.nothingFound('{{search}}')}</p>{{/if}}
 {{/if}}
 <div id="figures" data-live="{{here}}">
-<h2>Figures</h2>
+<h2>${TEXTS.overview.figures}</h2>
 <dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>
-<h2>Behind the ledger</h2>
+<h2>${TEXTS.overview.behindTheLedger}</h2>
 <dl class="figures">
-<div><dt>Read models are behind by</dt><dd>{{figure 'lag.events' background.lagEvents 'events'}}</dd></div>
-<div><dt>which were recorded</dt><dd>{{figure 'lag.seconds' background.lagSeconds 's ago'}}</dd></div>
-<div><dt>Oldest waiting webhook</dt><dd>{{#if background.oldestWaitingWebhook}}{{moment 'webhooks.oldest' background.oldestWaitingWebhook}}{{else}}<span data-figure="webhooks.oldest" data-value="none">none</span>{{/if}}</dd></div>
-<div><dt>Dead webhooks</dt><dd>{{figure 'webhooks.dead' background.deadWebhooks ''}}</dd></div>
-<div><dt>Sealed: all recorded before</dt><dd>{{moment 'sealed' background.sealedUpTo}}</dd></div>
+<div><dt>${TEXTS.overview.behindBy}</dt><dd>{{figure 'lag.events' background.lagEvents 'events'}}</dd></div>
+<div><dt>${TEXTS.overview.behindSince}</dt><dd>{{figure 'lag.seconds' background.lagSeconds 's ago'}}</dd></div>
+<div><dt>${TEXTS.overview.oldestWebhook}</dt><dd>{{#if background.oldestWaitingWebhook}}{{moment 'webhooks.oldest' background.oldestWaitingWebhook}}{{else}}<span data-figure="webhooks.oldest" data-value="none">${TEXTS.overview.none}</span>{{/if}}</dd></div>
+<div><dt>${TEXTS.overview.deadWebhooks}</dt><dd>{{figure 'webhooks.dead' background.deadWebhooks ''}}</dd></div>
+<div><dt>${TEXTS.overview.sealedUpTo}</dt><dd>{{moment 'sealed' background.sealedUpTo}}</dd></div>
 </dl>
-{{#if running.length}}<h2>Running operations</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Begun</th><th scope="col">Operation</th><th scope="col">Who</th><th scope="col">Progress</th></tr></thead>
+{{#if running.length}}<h2>${TEXTS.overview.running}</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.begun}</th><th scope="col">${TEXTS.common.operation}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.common.progress}</th></tr></thead>
 <tbody>{{#each running}}<tr><td>{{time startedAt}}</td><td>{{operation}}</td><td>{{by}}</td><td>{{progress}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
-{{#each plots}}<h2>Outstanding {{unit}}, the last ${PLOTTED_DAYS} days</h2>
-<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="Outstanding {{unit}} over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}
+{{#each plots}}<h2>${TEXTS.overview.plotTitle('{{unit}}', PLOTTED_DAYS)}</h2>
+<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="${TEXTS.overview.plotOf('{{unit}}')}"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}
 </div>`);
 
 /** The first page of a tenant: figures and the search. */
@@ -151,14 +152,24 @@ export class ConsoleOverviewController {
       this.days.upTo(scope, now),
     ]);
     const figures = [
-      { label: 'Users', name: 'users', value: users.totalCount, unit: '' },
-      { label: 'Referrals', name: 'referrals', value: all.totalCount, unit: '' },
-      { label: 'Conversions', name: 'conversions', value: sums.conversions, unit: '' },
-      { label: 'Rewards granted', name: 'rewards', value: sums.rewardsGranted, unit: '' },
-      { label: 'To be moderated', name: 'referrals.pending', value: waiting, unit: '' },
+      { label: TEXTS.overview.users, name: 'users', value: users.totalCount, unit: '' },
+      { label: TEXTS.overview.referrals, name: 'referrals', value: all.totalCount, unit: '' },
+      { label: TEXTS.overview.conversions, name: 'conversions', value: sums.conversions, unit: '' },
+      {
+        label: TEXTS.overview.rewardsGranted,
+        name: 'rewards',
+        value: sums.rewardsGranted,
+        unit: '',
+      },
+      { label: TEXTS.overview.toBeModerated, name: 'referrals.pending', value: waiting, unit: '' },
       ...sums.units.flatMap(({ unit, redeemed, outstanding }) => [
-        { label: 'Redeemed', name: `redeemed:${unit}`, value: redeemed, unit },
-        { label: 'Outstanding credit', name: `outstanding:${unit}`, value: outstanding, unit },
+        { label: TEXTS.overview.redeemed, name: `redeemed:${unit}`, value: redeemed, unit },
+        {
+          label: TEXTS.overview.outstandingCredit,
+          name: `outstanding:${unit}`,
+          value: outstanding,
+          unit,
+        },
       ]),
     ];
     return { figures, plots: sums.units.flatMap((unit) => plotOf(unit, now)) };

@@ -34,12 +34,13 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const COLUMNS: readonly Column<PaymentDifference>[] = [
-  { label: 'Account', key: 'account', value: ({ account }) => account },
-  { label: 'Kind', key: 'kind', value: ({ kind }) => kind },
-  { label: 'Ledger', isNumber: true },
-  { label: 'Provider', isNumber: true },
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.common.kind, key: 'kind', value: ({ kind }) => kind },
+  { label: TEXTS.common.ledger, isNumber: true },
+  { label: TEXTS.common.provider, isNumber: true },
 ];
 
 const content = template<
@@ -61,39 +62,39 @@ const content = template<
     } | null;
   }
 >(`
-{{#unless payments}}<p class="empty">This tenant belongs to no payment provider. Support switches it on in the settings.</p>{{/unless}}
+{{#unless payments}}<p class="empty">${TEXTS.payments.noProvider}</p>{{/unless}}
 {{#if payments}}
 <dl class="figures">
-<div><dt>Provider</dt><dd>{{#if payments.provider}}{{payments.provider}}{{else}}not connected{{/if}}</dd></div>
-<div><dt>Secret key</dt><dd class="id">{{payments.secretKey}}</dd></div>
-<div><dt>Newest event</dt><dd>{{time payments.lastEventAt}}</dd></div>
-<div><dt>Events that wait for an account</dt><dd>{{figure 'payments.waiting' payments.waitingEvents ''}}</dd></div>
-<div><dt>Last walk</dt><dd>{{time payments.lastSyncAt}}</dd></div>
-<div><dt>Refused rewards</dt><dd>{{figure 'payments.parked' payments.parked.length ''}}</dd></div>
+<div><dt>${TEXTS.common.provider}</dt><dd>{{#if payments.provider}}{{payments.provider}}{{else}}${TEXTS.payments.notConnected}{{/if}}</dd></div>
+<div><dt>${TEXTS.payments.secretKey}</dt><dd class="id">{{payments.secretKey}}</dd></div>
+<div><dt>${TEXTS.payments.newestEvent}</dt><dd>{{time payments.lastEventAt}}</dd></div>
+<div><dt>${TEXTS.payments.waitingEvents}</dt><dd>{{figure 'payments.waiting' payments.waitingEvents ''}}</dd></div>
+<div><dt>${TEXTS.payments.lastWalk}</dt><dd>{{time payments.lastSyncAt}}</dd></div>
+<div><dt>${TEXTS.payments.refusedRewards}</dt><dd>{{figure 'payments.parked' payments.parked.length ''}}</dd></div>
 </dl>
-<p>The provider sends its events to <span class="id">{{payments.webhookUrl}}</span>.</p>
-{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
+<p>${TEXTS.payments.sendsTo} <span class="id">{{payments.webhookUrl}}</span>.</p>
+{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
-{{#if synced}}<dl class="figures"><div><dt>Paid invoices</dt><dd>{{figure 'invoices' synced.invoices ''}}</dd></div><div><dt>New in the ledger</dt><dd>{{figure 'applied' synced.applied ''}}</dd></div></dl>{{/if}}
-{{#if reconciled}}<dl class="figures"><div><dt>Both agree</dt><dd>{{figure 'ok' reconciled.ok ''}}</dd></div><div><dt>Differences</dt><dd>{{figure 'differences' reconciled.count ''}}</dd></div></dl>
+{{#if synced}}<dl class="figures"><div><dt>${TEXTS.payments.paidInvoices}</dt><dd>{{figure 'invoices' synced.invoices ''}}</dd></div><div><dt>${TEXTS.payments.applied}</dt><dd>{{figure 'applied' synced.applied ''}}</dd></div></dl>{{/if}}
+{{#if reconciled}}<dl class="figures"><div><dt>${TEXTS.payments.bothAgree}</dt><dd>{{figure 'ok' reconciled.ok ''}}</dd></div><div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' reconciled.count ''}}</dd></div></dl>
 {{#if reconciled.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=reconciled.heads}}</thead>
 <tbody>{{#each reconciled.rows}}<tr><td>{{account}}</td><td>{{kind}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.provider' provider ''}}</td></tr>{{/each}}</tbody></table></div>{{/if}}{{/if}}
-{{#if payments.parked.length}}<h2>Rewards that the provider refused</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Reward</th><th scope="col">Reason</th></tr></thead>
+{{#if payments.parked.length}}<h2>${TEXTS.payments.refusedHeading}</h2>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.reward}</th><th scope="col">${TEXTS.fields.reason}</th></tr></thead>
 <tbody>{{#each payments.parked}}<tr><td class="id">{{rewardId}}</td><td>{{reason}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
-{{#if isFinance}}<h2>Compare</h2><p>Credits, discounts and conversions of linked accounts, here and at the provider.</p>
-<form method="post">{{> csrf}}<button name="action" value="reconcile">Compare both sides</button></form>{{/if}}
+{{#if isFinance}}<h2>${TEXTS.payments.compare}</h2><p>${TEXTS.payments.compareHint}</p>
+<form method="post">{{> csrf}}<button name="action" value="reconcile">${TEXTS.payments.compareButton}</button></form>{{/if}}
 {{#if isSupport}}
-<h2>Walk the provider</h2><p>Records what the provider has and no event told, and tries refused rewards again.</p>
-<form class="fields narrow" method="post">{{> csrf}}{{field 'since' label="Since" value=typedSince placeholder="30 days ago"}}<button name="action" value="sync" class="quiet">Walk</button></form>
-<h2>{{#if payments.provider}}Replace the connection{{else}}Connect Stripe{{/if}}</h2>
+<h2>${TEXTS.payments.walkHeading}</h2><p>${TEXTS.payments.walkHint}</p>
+<form class="fields narrow" method="post">{{> csrf}}{{field 'since' label="${TEXTS.fields.since}" value=typedSince placeholder="${TEXTS.payments.sinceExample}"}}<button name="action" value="sync" class="quiet">${TEXTS.payments.walk}</button></form>
+<h2>{{#if payments.provider}}${TEXTS.payments.replace}{{else}}${TEXTS.payments.connectHeading}{{/if}}</h2>
 <form class="fields" method="post" autocomplete="off">{{> csrf}}
-{{field 'secretKey' label="Secret key" type="password" autocomplete="off" required=true hint="One of this mode. It is checked by a call."}}
-{{field 'webhookSecret' label="Webhook secret" type="password" autocomplete="off" required=true}}
-{{field 'apiBase' label="Another server" value=typedBase placeholder="that of Stripe"}}
-<button name="action" value="connect">Connect</button></form>
-{{#if payments.provider}}<h2>Disconnect</h2><p>Destroys the secrets; what was recorded stays.</p>
-<form class="fields narrow" method="post">{{> csrf}}{{field 'confirmed' label="Type stripe to confirm" autocomplete="off"}}<button name="action" value="disconnect" class="danger">Disconnect</button></form>{{/if}}
+{{field 'secretKey' label="${TEXTS.payments.secretKey}" type="password" autocomplete="off" required=true hint="${TEXTS.payments.secretKeyHint}"}}
+{{field 'webhookSecret' label="${TEXTS.payments.webhookSecret}" type="password" autocomplete="off" required=true}}
+{{field 'apiBase' label="${TEXTS.payments.apiBase}" value=typedBase placeholder="${TEXTS.payments.apiBaseDefault}"}}
+<button name="action" value="connect">${TEXTS.payments.connect}</button></form>
+{{#if payments.provider}}<h2>${TEXTS.payments.disconnect}</h2><p>${TEXTS.payments.disconnectHint}</p>
+<form class="fields narrow" method="post">{{> csrf}}{{field 'confirmed' label="${TEXTS.payments.confirm}" autocomplete="off"}}<button name="action" value="disconnect" class="danger">${TEXTS.payments.disconnect}</button></form>{{/if}}
 {{/if}}
 {{/if}}`);
 
@@ -163,7 +164,9 @@ export class ConsolePaymentsController {
       );
     }
     if (action === 'disconnect' && call.form.text('confirmed') !== 'stripe')
-      return this.shown(call, scope, { faults: faultAt('confirmed', 'Type stripe to confirm.') });
+      return this.shown(call, scope, {
+        faults: faultAt('confirmed', TEXTS.payments.notConfirmed),
+      });
     const outcome = await this.changed(call, scope, action);
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES) });
@@ -200,7 +203,13 @@ export class ConsolePaymentsController {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const found = await showPayments(this.operations.core, this.payments, scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
-    const frame = { title: 'Payments', scope, section: '/payments', faults, ...refresh };
+    const frame = {
+      title: TEXTS.sections.payments,
+      scope,
+      section: '/payments',
+      faults,
+      ...refresh,
+    };
     return pageSent(call, frame, content, {
       isSupport: hasRole(call.operator, ['support']),
       isFinance: hasRole(call.operator, ['finance']),

@@ -28,6 +28,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const content = template<
   WithForms & {
@@ -44,26 +45,26 @@ const content = template<
     changes: readonly ChangedLine[];
   }
 >(`
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Program</th><th scope="col" class="number">Version</th><th scope="col">Default</th></tr></thead>
-<tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}yes{{/if}}</td></tr>{{/each}}</tbody></table></div>
-<details class="assistant"{{#if isFirst}} open{{/if}}><summary>Assistant: three choices to a working program</summary>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.program}</th><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.program.default}</th></tr></thead>
+<tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}${TEXTS.program.yes}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+<details class="assistant"{{#if isFirst}} open{{/if}}><summary>${TEXTS.program.assistant}</summary>
 <form method="get"><input type="hidden" name="program" value="{{id}}">
 <div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
-<button class="quiet">Make the program</button> <span class="note">Nothing is applied yet.</span>
+<button class="quiet">${TEXTS.program.make}</button> <span class="note">${TEXTS.program.notApplied}</span>
 </form></details>
-{{#if hasCompared}}<h2>Changes to version {{version}}</h2>
+{{#if hasCompared}}<h2>${TEXTS.program.changesTo('{{version}}')}</h2>
 {{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
-{{/each}}</pre>{{else}}<p class="empty">No change.</p>{{/if}}{{/if}}
-<h2>Program {{id}}</h2>
-<p>Both modes of the tenant have the same programs. Rewards earned before keep their terms.</p>
+{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
+<h2>${TEXTS.program.heading('{{id}}')}</h2>
+<p>${TEXTS.program.explained}</p>
 <form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="shown">
 <div class="beside">
 <div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
 {{#each fields}}{{field name label=label value=value options=options inputmode=inputMode}}
 {{/each}}</div></fieldset>{{/each}}</div>
-{{field 'document' label="Program file, as JSON" rows="40" spellcheck="false" class="id" value=text hint="Where both were changed, the JSON counts."}}
+{{field 'document' label="${TEXTS.program.document}" rows="40" spellcheck="false" class="id" value=text hint="${TEXTS.program.documentHint}"}}
 </div>
-<p class="actions"><button name="action" value="check" class="quiet">Show the changes</button><button name="action" value="apply">Apply</button></p>
+<p class="actions"><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="apply">${TEXTS.program.apply}</button></p>
 </form>`);
 
 /** What a page shows of a program that somebody edits. */
@@ -127,7 +128,7 @@ export class ConsoleProgramController {
     if (form.text('compared') !== digestOfText(text))
       return this.shown(call, scope, {
         ...compared,
-        faults: faultAt(null, 'Look at the changes first.'),
+        faults: faultAt(null, TEXTS.program.lookFirst),
       });
     const expected = Number(form.text('version'));
     const outcome = await this.pages.recorded(call, [scope, 'program apply'], async (core) => {
@@ -156,7 +157,7 @@ export class ConsoleProgramController {
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;
     const path = `${tenantPath(scope)}/program`;
-    const frame = { title: 'Program', scope, section: '/program', faults };
+    const frame = { title: TEXTS.sections.program, scope, section: '/program', faults };
     return pageSent(call, frame, content, {
       programs: known.map((program) => ({
         id: program.id,

@@ -47,6 +47,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 /** What is kept of a run has 1 MiB. */
 const DIFF_ROWS_MAX = 1_000;
@@ -177,7 +178,7 @@ export class ConsoleProjectionsController {
   private async csv(call: ConsoleCall, id: string): Promise<string> {
     const { operation, result } = await this.pages.runOfPage(call, id, null);
     if (operation !== 'projection diff' || result === undefined)
-      throw new ApiError('NOT_FOUND', { message: 'There is no such comparison any more' });
+      throw new ApiError('NOT_FOUND', { message: TEXTS.projections.comparisonIsGone });
     void call.reply
       .header('Content-Type', 'text/csv; charset=utf-8; header=present')
       .header('Content-Disposition', 'attachment; filename="differences.csv"');
@@ -213,7 +214,7 @@ export class ConsoleProjectionsController {
     const entries = history instanceof NotDone ? [] : history;
     return pageSent(
       call,
-      { title: 'Projections', section: PROJECTIONS_PATH, faults, ...refresh },
+      { title: TEXTS.sections.projections, section: PROJECTIONS_PATH, faults, ...refresh },
       content,
       {
         notices: faultsOf(status).problems,
@@ -248,12 +249,9 @@ function faultsIn(
 ): Faults | null {
   const isConfirmed = projection !== '' && confirmed === projection;
   if ((action === 'swap' || action === 'rollback') && !isConfirmed)
-    return faultAt(
-      projection === '' ? 'projection' : 'confirmed',
-      'Choose a projection, and type its name to confirm.',
-    );
+    return faultAt(projection === '' ? 'projection' : 'confirmed', TEXTS.projections.notConfirmed);
   return action === 'rebuild' && tenant === '' && account !== ''
-    ? faultAt('tenant', 'Account: name its tenant as well.')
+    ? faultAt('tenant', TEXTS.projections.tenantMissing)
     : null;
 }
 

@@ -20,16 +20,22 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 type Difference = Reconciliation['differences'][number];
 
 const COLUMNS: readonly Column<Difference>[] = [
-  { label: 'Kind', key: 'kind', value: ({ kind }) => kind },
-  { label: 'Account', key: 'account', value: ({ account }) => account },
-  { label: 'Unit', key: 'unit', value: ({ unit }) => unit },
-  { label: 'Ledger', key: 'ledger', isNumber: true, value: ({ ledger }) => ledger },
-  { label: 'Against', key: 'against', isNumber: true, value: ({ against }) => against },
-  { label: 'Events' },
+  { label: TEXTS.common.kind, key: 'kind', value: ({ kind }) => kind },
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.fields.unit, key: 'unit', value: ({ unit }) => unit },
+  { label: TEXTS.common.ledger, key: 'ledger', isNumber: true, value: ({ ledger }) => ledger },
+  {
+    label: TEXTS.reconcile.against,
+    key: 'against',
+    isNumber: true,
+    value: ({ against }) => against,
+  },
+  { label: TEXTS.common.events },
 ];
 
 const content = template<
@@ -41,31 +47,31 @@ const content = template<
     result: ReturnType<typeof shownResult> | null;
   }
 >(`
-<p>Reads every account and checks the ledger's sums: the roll-forward and the trial balance of each unit, what facts should have earned, and, with a file of balances, your own books.</p>
+<p>${TEXTS.reconcile.explained}</p>
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
-{{field 'month' label="Month" value=asked.month placeholder="all"}}
-{{field 'balances' label="Balance file" type="file" accept=".csv,text/csv" hint="CSV: account,unit,balance"}}
-<button>Reconcile</button>
+{{field 'month' label="${TEXTS.fields.period}" value=asked.month placeholder="${TEXTS.common.all}"}}
+{{field 'balances' label="${TEXTS.reconcile.balanceFile}" type="file" accept=".csv,text/csv" hint="${TEXTS.reconcile.balanceFileHint}"}}
+<button>${TEXTS.reconcile.reconcile}</button>
 </form>
-{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
+{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if result}}
 <dl class="figures">
-<div><dt>Everything adds up</dt><dd>{{figure 'ok' result.ok ''}}</dd></div>
-<div><dt>Differences</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
+<div><dt>${TEXTS.reconcile.addsUp}</dt><dd>{{figure 'ok' result.ok ''}}</dd></div>
+<div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
 </dl>
-{{#if result.count}}<h2>Differences</h2>
+{{#if result.count}}<h2>${TEXTS.common.differences}</h2>
 <div class="scroll" tabindex="0"><table><thead>{{> heads heads=result.heads}}</thead>
 <tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">The first {{amount result.kept}} are listed; the command line lists all.</p>{{/if}}{{/if}}
+{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">${TEXTS.reconcile.firstOnes('{{amount result.kept}}')}</p>{{/if}}{{/if}}
 {{#each result.units}}
 <h2>{{unit}}</h2>
-<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">Roll-forward</th><th scope="col" class="number">Amount</th></tr></thead>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.reconcile.rollForward}</th><th scope="col" class="number">${TEXTS.fields.amount}</th></tr></thead>
 <tbody>{{#each lines}}<tr><td>{{label}}</td><td class="number">{{figure name value ''}}</td></tr>{{/each}}</tbody></table></div>
-<div class="scroll" tabindex="0"><table><caption>Trial balance</caption><thead><tr><th scope="col">Ledger account</th><th scope="col" class="number">Debits</th><th scope="col" class="number">Credits</th></tr></thead>
+<div class="scroll" tabindex="0"><table><caption>${TEXTS.reconcile.trialBalance}</caption><thead><tr><th scope="col">${TEXTS.reconcile.ledgerAccount}</th><th scope="col" class="number">${TEXTS.reconcile.debits}</th><th scope="col" class="number">${TEXTS.reconcile.credits}</th></tr></thead>
 <tbody>{{#each trialBalance}}<tr><td>{{ledgerAccount}}</td><td class="number">{{amount debit}}</td><td class="number">{{amount credit}}</td></tr>{{/each}}
-<tr class="sum"><td>Sum</td><td class="number">{{amount debits}}</td><td class="number">{{amount credits}}</td></tr></tbody></table></div>
+<tr class="sum"><td>${TEXTS.reconcile.sum}</td><td class="number">{{amount debits}}</td><td class="number">{{amount credits}}</td></tr></tbody></table></div>
 {{/each}}
 {{/if}}`);
 
@@ -122,7 +128,7 @@ export class ConsoleReconcileController {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     return pageSent(
       call,
-      { title: 'Reconcile', scope, section: '/reconcile', faults, ...refresh },
+      { title: TEXTS.sections.reconcile, scope, section: '/reconcile', faults, ...refresh },
       content,
       {
         asked: { month },

@@ -18,14 +18,20 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const COLUMNS: readonly Column<Difference>[] = [
-  { label: 'Account', key: 'account', value: ({ account }) => account },
-  { label: 'Read model', key: 'model', value: ({ readModel }) => readModel },
-  { label: 'Field', key: 'field', value: ({ field }) => field },
-  { label: 'Ledger', key: 'ledger', isNumber: true, value: ({ ledger }) => shownValue(ledger) },
-  { label: 'Live', key: 'live', isNumber: true, value: ({ live }) => shownValue(live) },
-  { label: 'Events' },
+  { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
+  { label: TEXTS.replay.readModel, key: 'model', value: ({ readModel }) => readModel },
+  { label: TEXTS.replay.field, key: 'field', value: ({ field }) => field },
+  {
+    label: TEXTS.common.ledger,
+    key: 'ledger',
+    isNumber: true,
+    value: ({ ledger }) => shownValue(ledger),
+  },
+  { label: TEXTS.common.live, key: 'live', isNumber: true, value: ({ live }) => shownValue(live) },
+  { label: TEXTS.common.events },
 ];
 
 const content = template<
@@ -37,29 +43,29 @@ const content = template<
     replay: ReturnType<typeof shownReplay> | null;
   }
 >(`
-<p>A replay folds the log by the rules that decisions use and compares it with the live read models. It changes nothing.</p>
+<p>${TEXTS.replay.explained}</p>
 <form class="fields" method="post">{{> csrf}}
-{{field 'account' label="Account" value=asked.account placeholder="all"}}
-{{field 'asOf' label="As of" value=asked.asOf placeholder="now"}}
-{{field 'position' label="Position" value=asked.position}}
-<button>Start replay</button>
+{{field 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
+{{field 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
+{{field 'position' label="${TEXTS.fields.position}" value=asked.position}}
+<button>${TEXTS.replay.start}</button>
 </form>
-{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
+{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if replay}}
 <dl class="figures">
-<div><dt>Position</dt><dd>{{figure 'position' replay.position ''}}</dd></div>
-<div><dt>Events</dt><dd>{{figure 'events' replay.events ''}}</dd></div>
-<div><dt>Differences</dt><dd>{{figure 'differences' replay.count ''}}</dd></div>
+<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' replay.position ''}}</dd></div>
+<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' replay.events ''}}</dd></div>
+<div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' replay.count ''}}</dd></div>
 </dl>
 {{#if replay.count}}
-<h2>Differences</h2>
+<h2>${TEXTS.common.differences}</h2>
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads heads=replay.heads}}</thead>
 <tbody>{{#each replay.shown}}<tr><td>{{account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">The first {{amount replay.differences.length}} are listed; the command line lists all.</p>{{/if}}
-{{else}}<p class="done">The read models say what the ledger says.</p>{{/if}}
+{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.replay.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
+{{else}}<p class="done">${TEXTS.replay.noDifference}</p>{{/if}}
 {{/if}}`);
 
 /** For finance: the log folded anew, compared with the live read models. */
@@ -79,18 +85,23 @@ export class ConsoleReplayController {
     const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
     const order = queried(query, 'sort', 'dir', 'page');
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
-    return pageSent(call, { title: 'Replay', scope, section: '/replay', ...refresh }, content, {
-      asked,
-      run,
-      isGone,
-      here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
-      replay:
-        result === undefined || operation !== 'ledger replay'
-          ? null
-          : shownReplay(result as KeptReplay, order, (section) =>
-              queryOf({ run: id, ...asked, ...section }),
-            ),
-    });
+    return pageSent(
+      call,
+      { title: TEXTS.sections.replay, scope, section: '/replay', ...refresh },
+      content,
+      {
+        asked,
+        run,
+        isGone,
+        here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
+        replay:
+          result === undefined || operation !== 'ledger replay'
+            ? null
+            : shownReplay(result as KeptReplay, order, (section) =>
+                queryOf({ run: id, ...asked, ...section }),
+              ),
+      },
+    );
   }
 
   @Post()

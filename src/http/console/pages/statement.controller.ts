@@ -25,6 +25,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 interface Asked {
   readonly account: string;
@@ -36,14 +37,14 @@ interface Asked {
 }
 
 const COLUMNS: readonly Column<StatementLine>[] = [
-  { label: 'Recorded', key: 'recorded', value: ({ recordedAt }) => recordedAt },
-  { label: 'Effective', key: 'effective', value: ({ effectiveAt }) => effectiveAt },
-  { label: 'Type', key: 'type', value: ({ type }) => type },
-  { label: 'Who', key: 'who', value: ({ actor }) => actor },
-  { label: 'Reward', key: 'reward', value: ({ rewardId }) => rewardId },
-  { label: 'Amount', key: 'amount', isNumber: true, value: ({ amount }) => amount },
-  { label: 'Balance', isNumber: true },
-  { label: 'Event' },
+  { label: TEXTS.statement.recorded, key: 'recorded', value: ({ recordedAt }) => recordedAt },
+  { label: TEXTS.statement.effective, key: 'effective', value: ({ effectiveAt }) => effectiveAt },
+  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.common.who, key: 'who', value: ({ actor }) => actor },
+  { label: TEXTS.common.reward, key: 'reward', value: ({ rewardId }) => rewardId },
+  { label: TEXTS.fields.amount, key: 'amount', isNumber: true, value: ({ amount }) => amount },
+  { label: TEXTS.common.balance, isNumber: true },
+  { label: TEXTS.common.event },
 ];
 
 const content = template<
@@ -55,34 +56,34 @@ const content = template<
   }
 >(`
 <form class="fields" method="get">
-{{field 'account' label="Account" value=asked.account placeholder="all"}}
-{{field 'from' label="From" value=asked.from placeholder="2026-10-01"}}
-{{field 'to' label="To" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
-{{field 'asOf' label="As of" value=asked.asOf placeholder="2026-10-31"}}
-{{field 'position' label="Position" value=asked.position}}
-{{field 'unit' label="Unit" value=asked.unit placeholder="all"}}
-<button>Show statement</button>
+{{field 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
+{{field 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
+{{field 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
+{{field 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="2026-10-31"}}
+{{field 'position' label="${TEXTS.fields.position}" value=asked.position}}
+{{field 'unit' label="${TEXTS.fields.unit}" value=asked.unit placeholder="${TEXTS.common.all}"}}
+<button>${TEXTS.statement.show}</button>
 </form>
-{{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>Download as CSV</a></p>
+{{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>${TEXTS.common.asCsv}</a></p>
 {{> tenantStatement ofTenant}}{{/if}}
 {{#if statement}}
 <dl class="figures">
-<div><dt>Account</dt><dd>{{statement.account}}</dd></div>
-<div><dt>Position</dt><dd>{{figure 'position' statement.position ''}}</dd></div>
-<div><dt>Digest</dt><dd class="id">{{figure 'digest' statement.digest ''}}</dd></div>
+<div><dt>${TEXTS.fields.account}</dt><dd>{{statement.account}}</dd></div>
+<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' statement.position ''}}</dd></div>
+<div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' statement.digest ''}}</dd></div>
 </dl>
-<p class="actions"><a href="{{csvPath}}" download>Download as CSV</a></p>
+<p class="actions"><a href="{{csvPath}}" download>${TEXTS.common.asCsv}</a></p>
 {{#each statement.units}}
 <h2>{{unit}}</h2>
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
 <tbody>
-<tr class="sum"><td></td><td></td><td>opening</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
+<tr class="sum"><td></td><td></td><td>${TEXTS.statement.opening}</td><td></td><td></td><td></td><td class="number">{{figure openingName opening unit}}</td><td></td></tr>
 {{#each rows}}<tr><td>{{time recordedAt}}</td><td>{{time effectiveAt}}</td><td>{{type}}</td><td>{{actor}}</td><td class="id">{{rewardId}}</td><td class="number">{{figure 'line.amount' amount ''}}</td><td class="number">{{figure 'line.balance' balance ''}}</td><td class="id">{{eventId}}</td></tr>
-{{/each}}<tr class="sum"><td></td><td></td><td>closing</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
+{{/each}}<tr class="sum"><td></td><td></td><td>${TEXTS.statement.closing}</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
 </tbody></table></div>
 {{> pager}}
-{{else}}<p class="empty">This account has no credit in this period.</p>
+{{else}}<p class="empty">${TEXTS.statement.noCredit}</p>
 {{/each}}
 {{/if}}`);
 
@@ -117,7 +118,7 @@ export class ConsoleStatementController {
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;
     const faults = faultsOf(found);
-    const frame = { title: 'Statement', scope, section: '/statement', faults };
+    const frame = { title: TEXTS.sections.statement, scope, section: '/statement', faults };
     return pageSent(call, frame, content, {
       asked,
       statement: ofAccount && shownStatement(ofAccount, asked, section),

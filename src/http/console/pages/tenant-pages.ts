@@ -13,6 +13,7 @@ import type { OperationRuns, ShownRun } from '../../operations/operation-runs.js
 import type { ConsoleCall } from '../console-call.js';
 import type { Frame } from '../view/layout.js';
 import { progressText, runView, type RunView } from '../view/run-view.js';
+import { TEXTS } from '../texts.js';
 
 /** The path of a tenant's pages, as a route. */
 export const TENANT_ROUTE = 'console/tenants/:tenant/:mode';
@@ -101,7 +102,7 @@ export function ofThisTenant<T>(outcome: Outcome<T>): Outcome<T> {
 }
 
 export const notOfThisTenant = (): ApiError =>
-  new ApiError('FORBIDDEN', { message: 'It is not one of this tenant, or is gone' });
+  new ApiError('FORBIDDEN', { message: TEXTS.refused.ofOthers });
 
 /** The operations that pages of a tenant stand on. */
 export class TenantPages {

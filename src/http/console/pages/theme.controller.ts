@@ -26,6 +26,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const VERSIONS_SHOWN = Math.min(50, HISTORY_MAX);
 
@@ -41,23 +42,23 @@ const content = template<
   }
 >(`
 <form class="fields" method="get">
-{{field 'locale' label="Locale" value=locale placeholder="the default"}}
-<button class="quiet">Show</button>
+{{field 'locale' label="${TEXTS.fields.locale}" value=locale placeholder="${TEXTS.theme.defaultLocale}"}}
+<button class="quiet">${TEXTS.theme.show}</button>
 </form>
 <div class="beside even">
 <form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
-{{field 'values' label="Variables, as JSON" rows="28" spellcheck="false" class="id" value=values}}
-<p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">Preview</button><button name="action" value="check" class="quiet">Show the changes</button><button name="action" value="put">Publish</button></p>
+{{field 'values' label="${TEXTS.theme.variables}" rows="28" spellcheck="false" class="id" value=values}}
+<p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">${TEXTS.theme.preview}</button><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="put">${TEXTS.theme.publish}</button></p>
 </form>
-<div><h2>The page behind a share link</h2><iframe class="preview" name="preview" title="Preview of the page" sandbox></iframe><p class="note">With sample values, and without the logo.</p></div>
+<div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>
 </div>
-{{#if hasCompared}}<h2>Changes to version {{version}}</h2>
+{{#if hasCompared}}<h2>${TEXTS.theme.changesTo('{{version}}')}</h2>
 {{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
-{{/each}}</pre>{{else}}<p class="empty">No change.</p>{{/if}}{{/if}}
-<h2>Versions</h2>
-{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">Version</th><th scope="col">Published</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Roll back</th></tr></thead>
-<tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}removed{{else}}{{#if restores}}as version {{restores}}{{else}}changed{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">Roll back to {{version}}</button></form></td></tr>
-{{/each}}</tbody></table></div>{{else}}<p class="empty">Nothing was published: what you see is built in.</p>{{/if}}`);
+{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
+<h2>${TEXTS.theme.versions}</h2>
+{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.theme.published}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.theme.what}</th><th scope="col">${TEXTS.theme.rollBack}</th></tr></thead>
+<tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}${TEXTS.theme.removed}{{else}}{{#if restores}}${TEXTS.theme.restored('{{restores}}')}{{else}}${TEXTS.theme.changed}{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">${TEXTS.theme.rollBackTo('{{version}}')}</button></form></td></tr>
+{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.theme.empty}</p>{{/if}}`);
 
 /** For support: the theme of a tenant. */
 @ApiExcludeController()
@@ -132,11 +133,7 @@ export class ConsoleThemeController {
     const values = jsonOf(form.text('values'));
     if (values === undefined) return faultAt('values', NO_JSON);
     const newest = await this.newestVersion(scope, locale);
-    if (newest !== version)
-      return faultAt(
-        'values',
-        `Somebody has published version ${newest} meanwhile: your text is kept here, look at theirs first.`,
-      );
+    if (newest !== version) return faultAt('values', TEXTS.theme.changedMeanwhile(newest));
     return faultsOf(
       await this.pages.recorded(call, [scope, 'theme put'], (core) =>
         putTheme(core, scope, { locale, values, by }),
@@ -168,7 +165,7 @@ export class ConsoleThemeController {
     const versions = history instanceof NotDone ? [] : history;
     const published = jsonText(values instanceof NotDone ? {} : values);
     const isCompared = asked.compares === true;
-    const frame = { title: 'Theme', scope, section: '/theme', faults };
+    const frame = { title: TEXTS.sections.theme, scope, section: '/theme', faults };
     return pageSent(call, frame, content, {
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
@@ -181,4 +178,4 @@ export class ConsoleThemeController {
   }
 }
 
-const NO_JSON = 'The variables are not JSON, or nested too deep.';
+const NO_JSON = TEXTS.theme.noJson;

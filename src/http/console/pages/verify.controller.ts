@@ -16,6 +16,7 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const content = template<
   WithForms & {
@@ -26,28 +27,28 @@ const content = template<
     digest: DigestDocument | null;
   }
 >(`
-<p>Recomputes the chain of all events and compares it with its seals and with a digest that you kept. It stops at the first break.</p>
+<p>${TEXTS.verify.explained}</p>
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="verify">
-{{field 'digest' label="Digest file" type="file" accept=".json,application/json" hint="of an earlier month, optional"}}
-<button>Verify</button>
+{{field 'digest' label="${TEXTS.verify.digestFile}" type="file" accept=".json,application/json" hint="${TEXTS.verify.digestFileHint}"}}
+<button>${TEXTS.verify.verify}</button>
 </form>
-<form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">Make a digest of today</button></form>
-{{#if isGone}}<p class="problem" role="alert">This run is not known any more. Start it again.</p>{{/if}}
+<form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">${TEXTS.verify.makeDigest}</button></form>
+{{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if verification}}
-{{#if verification.ok}}<p class="done">Nobody has changed the ledger.</p>{{else}}
-<p class="problem" role="alert">The ledger is not what was sealed.{{#if verification.firstBroken}} First break: {{verification.firstBroken.reason}}, position {{verification.firstBroken.position}}, event {{verification.firstBroken.eventId}}.{{/if}}</p>{{/if}}
+{{#if verification.ok}}<p class="done">${TEXTS.verify.isIntact}</p>{{else}}
+<p class="problem" role="alert">${TEXTS.verify.isBroken}{{#if verification.firstBroken}} ${TEXTS.verify.firstBreak('{{verification.firstBroken.reason}}', '{{verification.firstBroken.position}}', '{{verification.firstBroken.eventId}}')}{{/if}}</p>{{/if}}
 <dl class="figures">
-<div><dt>Intact</dt><dd>{{figure 'ok' verification.ok ''}}</dd></div>
-<div><dt>Events</dt><dd>{{figure 'events' verification.events ''}}</dd></div>
-<div><dt>Position</dt><dd>{{figure 'position' verification.position ''}}</dd></div>
-<div><dt>Digest</dt><dd class="id">{{figure 'digest' verification.digest ''}}</dd></div>
+<div><dt>${TEXTS.verify.intact}</dt><dd>{{figure 'ok' verification.ok ''}}</dd></div>
+<div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' verification.events ''}}</dd></div>
+<div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' verification.position ''}}</dd></div>
+<div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' verification.digest ''}}</dd></div>
 </dl>
 {{/if}}
 {{#if digest}}
-<h2>Digest</h2>
-<p>Keep this document outside of the service, and verify with it later. <a href="{{here}}&amp;format=json" download="digest.json">Download it</a></p>
-<dl class="figures"><div><dt>Digest</dt><dd class="id">{{figure 'digest' digest.digest ''}}</dd></div><div><dt>Events</dt><dd>{{figure 'events' digest.events ''}}</dd></div></dl>
+<h2>${TEXTS.common.digest}</h2>
+<p>${TEXTS.verify.keepDigest} <a href="{{here}}&amp;format=json" download="digest.json">${TEXTS.verify.download}</a></p>
+<dl class="figures"><div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' digest.digest ''}}</dd></div><div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' digest.events ''}}</dd></div></dl>
 <pre class="id">{{json digest}}</pre>
 {{/if}}`);
 
@@ -90,12 +91,12 @@ export class ConsoleVerifyController {
     if (file !== undefined && outside === undefined)
       return this.shown(call, scope, {
         id: '',
-        faults: faultAt('digest', 'The file is not a digest.'),
+        faults: faultAt('digest', TEXTS.verify.noDigest),
       });
     if (outside !== undefined && (outside.tenant !== scope.tenant || outside.mode !== scope.mode))
       return this.shown(call, scope, {
         id: '',
-        faults: faultAt('digest', `The digest is of ${outside.tenant} in ${outside.mode} mode.`),
+        faults: faultAt('digest', TEXTS.verify.digestOfOthers(outside.tenant, outside.mode)),
       });
     const run = await this.pages.started(call, scope, verificationRun(scope, outside));
     return redirected(call, `${tenantPath(scope)}/verify${queryOf({ run })}`);
@@ -113,7 +114,7 @@ export class ConsoleVerifyController {
   ): Promise<string> {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
-    const frame = { title: 'Verify', scope, section: '/verify', faults, ...refresh };
+    const frame = { title: TEXTS.sections.verify, scope, section: '/verify', faults, ...refresh };
     return pageSent(call, frame, content, {
       run,
       isGone,

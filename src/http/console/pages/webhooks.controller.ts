@@ -36,25 +36,40 @@ import {
   TenantPages,
   type TenantParameters,
 } from './tenant-pages.js';
+import { TEXTS } from '../texts.js';
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownDelivery>[] = [
-  { label: 'Created', key: 'created', value: ({ created }) => created },
-  { label: 'Type', key: 'type', value: ({ type }) => type },
-  { label: 'Endpoint', key: 'endpoint', value: ({ endpointUrl }) => endpointUrl },
-  { label: 'State', key: 'state', value: ({ state }) => state },
-  { label: 'Attempts', key: 'attempts', isNumber: true, value: ({ attempts }) => attempts },
-  { label: 'Next', key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
-  { label: 'Delivery' },
-  { label: 'Resend' },
+  { label: TEXTS.common.created, key: 'created', value: ({ created }) => created },
+  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.fields.endpoint, key: 'endpoint', value: ({ endpointUrl }) => endpointUrl },
+  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
+  {
+    label: TEXTS.common.attempts,
+    key: 'attempts',
+    isNumber: true,
+    value: ({ attempts }) => attempts,
+  },
+  { label: TEXTS.webhooks.next, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.webhooks.delivery },
+  { label: TEXTS.webhooks.resend },
 ];
 const ENDPOINT_COLUMNS: readonly Column<ShownEndpoint>[] = [
-  { label: 'Endpoint', key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
-  { label: 'State', key: 'endpoints.state', value: (one) => one.state },
-  { label: 'Waiting', key: 'endpoints.waiting', isNumber: true, value: ({ waiting }) => waiting },
-  { label: 'Dead', key: 'endpoints.dead', isNumber: true, value: ({ dead }) => dead },
-  { label: 'Last success', key: 'endpoints.success', value: ({ lastSuccess }) => lastSuccess },
-  { label: 'Actions' },
+  { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
+  { label: TEXTS.common.state, key: 'endpoints.state', value: (one) => one.state },
+  {
+    label: TEXTS.webhooks.waiting,
+    key: 'endpoints.waiting',
+    isNumber: true,
+    value: ({ waiting }) => waiting,
+  },
+  { label: TEXTS.webhooks.dead, key: 'endpoints.dead', isNumber: true, value: ({ dead }) => dead },
+  {
+    label: TEXTS.webhooks.lastSuccess,
+    key: 'endpoints.success',
+    value: ({ lastSuccess }) => lastSuccess,
+  },
+  { label: TEXTS.webhooks.actions },
 ];
 const STATES = ['PENDING', 'DELIVERED', 'DEAD'] as const;
 
@@ -81,7 +96,7 @@ type EndpointRow = ReturnType<typeof endpointRow>;
 const endpointRow = (one: ShownEndpoint, { isAdding, endpoint, since }: Typed) => ({
   ...one,
   sinceId: sinceIdOf(one.endpointUrl),
-  sinceLabel: `Since, for ${one.endpointUrl}`,
+  sinceLabel: TEXTS.webhooks.sinceFor(one.endpointUrl),
   since: !isAdding && endpoint === one.endpointUrl ? since : '',
 });
 
@@ -102,40 +117,40 @@ const content = template<
   }
 >(`
 {{> problems problems=notices}}
-{{#if issued}}<div class="done" role="status"><p>The secret that signs deliveries to {{issued.endpointUrl}}. It is shown this once: copy it now.</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
-<h2>Endpoints</h2>
+{{#if issued}}<div class="done" role="status"><p>${TEXTS.webhooks.issued('{{issued.endpointUrl}}')}</p><p><code class="secret" data-figure="secret" data-value="{{issued.secret}}" tabindex="0">{{issued.secret}}</code></p></div>{{/if}}
+<h2>${TEXTS.webhooks.endpoints}</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads heads=endpointHeads}}</thead>
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
-{{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">Enable</button></form>{{/if}}
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{fieldInRow sinceId label=sinceLabel name="since" value=since placeholder="since 2026-10-31T00:00:00Z" required=true}}<button name="action" value="resend-since" class="quiet">Resend all since</button></form>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">Test</button><select name="grace" class="short" aria-label="The secret before signs, for {{endpointUrl}}"><option value="24h">24 hours</option><option value="7d">7 days</option><option value="1h">1 hour</option><option value="0">no longer</option></select><button name="action" value="rotate" class="quiet">Rotate the secret</button><button name="action" value="remove" class="danger">Remove</button></form></td></tr>
+{{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{fieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.webhooks.graceDay}</option><option value="7d">${TEXTS.webhooks.graceWeek}</option><option value="1h">${TEXTS.webhooks.graceHour}</option><option value="0">${TEXTS.webhooks.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><button name="action" value="remove" class="danger">${TEXTS.webhooks.remove}</button></form></td></tr>
 {{/each}}</tbody></table></div>
-{{else}}<p class="empty">No endpoint is subscribed: add one below, or the tenant subscribes it by POST /subscription.</p>{{/if}}
+{{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
-{{field 'url' label="Add an endpoint" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="https://shop.example/webhooks"}}
-{{field 'name' label="Name" maxlength="255" value=typed.name}}
-<button name="action" value="add">Add</button>
+{{field 'url' label="${TEXTS.webhooks.addHeading}" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="${TEXTS.webhooks.urlExample}"}}
+{{field 'name' label="${TEXTS.common.name}" maxlength="255" value=typed.name}}
+<button name="action" value="add">${TEXTS.webhooks.add}</button>
 </form>
 {{#if delivery}}
-<h2>Delivery {{delivery.id}}</h2>
-<dl class="figures"><div><dt>Type</dt><dd>{{delivery.type}}</dd></div><div><dt>State</dt><dd>{{delivery.state}}</dd></div><div><dt>Event</dt><dd class="id">{{delivery.eventId}}</dd></div><div><dt>Created</dt><dd>{{time delivery.created}}</dd></div></dl>
-{{#if delivery.attempts.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">At</th><th scope="col" class="number">Status</th><th scope="col">Reason</th><th scope="col" class="number">ms</th><th scope="col">Answer</th></tr></thead>
-<tbody>{{#each delivery.attempts}}<tr><td>{{time at}}</td><td class="number">{{amount status}}</td><td>{{reason}}</td><td class="number">{{amount ms}}</td><td class="id">{{answer}}</td></tr>{{/each}}</tbody></table></div>{{else}}<p class="empty">No attempt was made yet.</p>{{/if}}
+<h2>${TEXTS.webhooks.deliveryTitle('{{delivery.id}}')}</h2>
+<dl class="figures"><div><dt>${TEXTS.common.type}</dt><dd>{{delivery.type}}</dd></div><div><dt>${TEXTS.common.state}</dt><dd>{{delivery.state}}</dd></div><div><dt>${TEXTS.common.event}</dt><dd class="id">{{delivery.eventId}}</dd></div><div><dt>${TEXTS.common.created}</dt><dd>{{time delivery.created}}</dd></div></dl>
+{{#if delivery.attempts.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.webhooks.at}</th><th scope="col" class="number">${TEXTS.webhooks.status}</th><th scope="col">${TEXTS.fields.reason}</th><th scope="col" class="number">${TEXTS.webhooks.ms}</th><th scope="col">${TEXTS.webhooks.answer}</th></tr></thead>
+<tbody>{{#each delivery.attempts}}<tr><td>{{time at}}</td><td class="number">{{amount status}}</td><td>{{reason}}</td><td class="number">{{amount ms}}</td><td class="id">{{answer}}</td></tr>{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.webhooks.noAttempt}</p>{{/if}}
 {{/if}}
-<h2>Deliveries</h2>
+<h2>${TEXTS.webhooks.deliveries}</h2>
 <form class="fields" method="get">
-{{field 'endpoint' label="Endpoint" value=asked.endpoint placeholder="all"}}
-{{field 'state' label="State" value=asked.state none="all" options=states}}
-{{field 'type' label="Type" value=asked.type placeholder="all"}}
-{{field 'since' label="Since" value=asked.since}}
-<button class="quiet">Filter</button>
+{{field 'endpoint' label="${TEXTS.fields.endpoint}" value=asked.endpoint placeholder="${TEXTS.common.all}"}}
+{{field 'state' label="${TEXTS.common.state}" value=asked.state none="${TEXTS.common.all}" options=states}}
+{{field 'type' label="${TEXTS.common.type}" value=asked.type placeholder="${TEXTS.common.all}"}}
+{{field 'since' label="${TEXTS.fields.since}" value=asked.since}}
+<button class="quiet">${TEXTS.webhooks.filter}</button>
 </form>
 {{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">Resend</button></form></td></tr>
-{{/each}}</tbody></table></div><p class="note">The newest ${SHOWN_MAX}.</p>
-{{else}}<p class="empty">Nothing was delivered, or nothing fits the filter.</p>{{/if}}`);
+<tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">${TEXTS.webhooks.resend}</button></form></td></tr>
+{{/each}}</tbody></table></div><p class="note">${TEXTS.webhooks.newest(SHOWN_MAX)}</p>
+{{else}}<p class="empty">${TEXTS.webhooks.noDelivery}</p>{{/if}}`);
 
 /** For support: endpoints, deliveries and their attempts. */
 @ApiExcludeController()
@@ -255,7 +270,7 @@ export class ConsoleWebhooksController {
     const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
     const listed = endpoints instanceof NotDone ? [] : endpoints;
     const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
-    const frame = { title: 'Webhooks', scope, section: '/webhooks', faults: refused };
+    const frame = { title: TEXTS.sections.webhooks, scope, section: '/webhooks', faults: refused };
     return pageSent(call, frame, content, {
       notices: faultsOf(endpoints).problems,
       endpoints: sorted.rows.map((one) => endpointRow(one, typed)),

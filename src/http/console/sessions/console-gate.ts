@@ -10,6 +10,7 @@ import { noteFacts } from '../../edge/request-facts.js';
 import { Form } from './form.js';
 import type { RefusedVisits, Visitor } from './refused-visits.js';
 import { endedCookie, sessionCookie, sessionTokenIn } from './session-cookie.js';
+import { TEXTS } from '../texts.js';
 
 const WRONG_KEYS_PER_MINUTE = 5;
 export const CSRF_FIELD = 'csrf';
@@ -64,7 +65,7 @@ export class ConsoleGate {
     if (open) return;
     if (session === null && visitor !== null)
       throw new ApiError('FORBIDDEN', {
-        message: 'Your key no longer counts: sign in with another one',
+        message: TEXTS.refused.keyIsGone,
         headers: { 'Set-Cookie': endedCookie(isSecure(request)) },
       });
     if (session === null) throw new ApiError('UNAUTHORIZED');
@@ -87,7 +88,7 @@ export class ConsoleGate {
     const { session } = entered;
     if (session === null || !isSame(entered.form.text(CSRF_FIELD), session.csrf))
       throw new ApiError('FORBIDDEN', {
-        message: 'The form does not belong to this session: open the page again',
+        message: TEXTS.refused.formOfOthers,
       });
   }
 

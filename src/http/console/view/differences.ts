@@ -1,6 +1,7 @@
 import { csvLines, oneLine } from '../../../exports/files/csv-lines.js';
 import type { DiffDocument } from '../../../operations/projections/projection-commands.js';
 import type { Column } from './sorting.js';
+import { TEXTS } from '../texts.js';
 
 /** A column in which a row of two generations differs. */
 export interface DifferingColumn {
@@ -14,12 +15,12 @@ export interface DifferingColumn {
 }
 
 export const DIFFERING_COLUMNS: readonly Column<DifferingColumn>[] = [
-  { label: 'Table', key: 'diff.table', value: ({ table }) => table },
-  { label: 'Kind', key: 'diff.kind', value: ({ kind }) => kind },
-  { label: 'Row', key: 'diff.row', value: ({ key }) => key },
-  { label: 'Column', key: 'diff.column', value: ({ column }) => column },
-  { label: 'Live', key: 'diff.live', value: ({ live }) => live },
-  { label: 'New', key: 'diff.new', value: ({ built }) => built },
+  { label: TEXTS.projections.table, key: 'diff.table', value: ({ table }) => table },
+  { label: TEXTS.common.kind, key: 'diff.kind', value: ({ kind }) => kind },
+  { label: TEXTS.projections.row, key: 'diff.row', value: ({ key }) => key },
+  { label: TEXTS.projections.column, key: 'diff.column', value: ({ column }) => column },
+  { label: TEXTS.common.live, key: 'diff.live', value: ({ live }) => live },
+  { label: TEXTS.projections.new, key: 'diff.new', value: ({ built }) => built },
 ];
 
 export const differingColumns = ({

@@ -3,27 +3,28 @@ import type { ShownExport } from '../../../exports/shown-export.js';
 import type { AskedOrder, Column, HeadView } from './sorting.js';
 import { inOrder } from './sorting.js';
 import { template, type WithForms } from './templates.js';
+import { TEXTS } from '../texts.js';
 
 export const EXPORTS_SHOWN_MAX = 100;
 
 const COLUMNS: readonly Column<ShownExport>[] = [
-  { label: 'Asked for', key: 'asked', value: ({ dateCreated }) => dateCreated },
-  { label: 'Name', key: 'name', value: ({ name }) => name },
-  { label: 'Type', key: 'type', value: ({ type }) => type },
-  { label: 'Format', key: 'format', value: ({ format }) => format },
-  { label: 'State', key: 'state', value: ({ status }) => status },
-  { label: 'Figures' },
-  { label: 'Expires', key: 'expires', value: ({ dateExpires }) => dateExpires },
-  { label: 'Export' },
-  { label: 'File' },
+  { label: TEXTS.exports.askedFor, key: 'asked', value: ({ dateCreated }) => dateCreated },
+  { label: TEXTS.common.name, key: 'name', value: ({ name }) => name },
+  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.exports.format, key: 'format', value: ({ format }) => format },
+  { label: TEXTS.common.state, key: 'state', value: ({ status }) => status },
+  { label: TEXTS.exports.figures },
+  { label: TEXTS.common.expires, key: 'expires', value: ({ dateExpires }) => dateExpires },
+  { label: TEXTS.exports.export },
+  { label: TEXTS.exports.file },
 ];
 
 const FILTERS = {
-  createdSince: 'Created since',
-  createdBefore: 'Created before',
-  updatedSince: 'Updated since',
-  updatedBefore: 'Updated before',
-  programId: 'Program',
+  createdSince: TEXTS.exports.createdSince,
+  createdBefore: TEXTS.exports.createdBefore,
+  updatedSince: TEXTS.exports.updatedSince,
+  updatedBefore: TEXTS.exports.updatedBefore,
+  programId: TEXTS.common.program,
 } as const;
 export type ExportFilter = keyof typeof FILTERS;
 export const EXPORT_FILTERS = Object.keys(FILTERS) as readonly ExportFilter[];
@@ -45,18 +46,18 @@ export interface ExportsView {
 export const exportsContent = template<ExportsView & WithForms>(`
 {{> problems problems=notices}}
 <form class="fields" method="post">{{> csrf}}
-{{field 'type' label="Type" value=form.type options=form.types}}
-{{field 'format' label="Format" value=form.format options=form.formats}}
-{{field 'name' label="Name" value=form.name maxlength="255" placeholder="of the file"}}
+{{field 'type' label="${TEXTS.common.type}" value=form.type options=form.types}}
+{{field 'format' label="${TEXTS.exports.format}" value=form.format options=form.formats}}
+{{field 'name' label="${TEXTS.common.name}" value=form.name maxlength="255" placeholder="${TEXTS.exports.nameHint}"}}
 {{#each form.filters}}{{field name label=label value=value placeholder=placeholder}}
-{{/each}}<button name="action" value="ask">Export</button>
+{{/each}}<button name="action" value="ask">${TEXTS.exports.export}</button>
 </form>
 <div id="exports" data-live="{{here}}" data-every="2000">
 {{#if exports.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each exports}}<tr><td>{{time createdAt}}</td><td>{{name}}</td><td>{{type}}</td><td>{{format}}</td><td>{{status}}</td><td>{{#each figures}}<div>{{name}}: <span class="id">{{amount value}}</span></div>{{/each}}</td><td>{{time expiresAt}}</td><td class="id">{{id}}</td><td>{{#if isPending}}<form method="post">{{> csrf}}<input type="hidden" name="export" value="{{id}}"><button class="quiet">Cancel</button></form>{{/if}}{{#if filePath}}<a href="{{filePath}}" download>Download</a>{{/if}}</td></tr>
-{{/each}}</tbody></table></div><p class="note">The newest ${EXPORTS_SHOWN_MAX}.</p>
-{{else}}<p class="empty">Nothing was exported yet. Choose a type above; the tenant exports by POST /export.</p>{{/if}}
+<tbody>{{#each exports}}<tr><td>{{time createdAt}}</td><td>{{name}}</td><td>{{type}}</td><td>{{format}}</td><td>{{status}}</td><td>{{#each figures}}<div>{{name}}: <span class="id">{{amount value}}</span></div>{{/each}}</td><td>{{time expiresAt}}</td><td class="id">{{id}}</td><td>{{#if isPending}}<form method="post">{{> csrf}}<input type="hidden" name="export" value="{{id}}"><button class="quiet">${TEXTS.common.cancel}</button></form>{{/if}}{{#if filePath}}<a href="{{filePath}}" download>${TEXTS.exports.download}</a>{{/if}}</td></tr>
+{{/each}}</tbody></table></div><p class="note">${TEXTS.exports.newest(EXPORTS_SHOWN_MAX)}</p>
+{{else}}<p class="empty">${TEXTS.exports.empty}</p>{{/if}}
 </div>`);
 
 export const NOTHING_TYPED: TypedExport = {

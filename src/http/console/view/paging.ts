@@ -1,4 +1,5 @@
 import { partial } from './templates.js';
+import { TEXTS } from '../texts.js';
 
 /** A section of a list that a page shows, and the addresses of the sections beside it. */
 export interface Paged<R> {
@@ -21,7 +22,7 @@ export const ROWS_OF_A_PAGE = 200;
 
 partial(
   'pager',
-  `{{#if pager}}<p class="actions">Rows {{amount pager.first}} to {{amount pager.last}} of {{amount pager.total}}{{#if pager.previousPath}}<a href="{{pager.previousPath}}">Previous</a>{{/if}}{{#if pager.nextPath}}<a href="{{pager.nextPath}}">Next</a>{{/if}}</p>{{/if}}`,
+  `{{#if pager}}<p class="actions">${TEXTS.paging.rowsOf('{{amount pager.first}}', '{{amount pager.last}}', '{{amount pager.total}}')}{{#if pager.previousPath}}<a href="{{pager.previousPath}}">${TEXTS.paging.previous}</a>{{/if}}{{#if pager.nextPath}}<a href="{{pager.nextPath}}">${TEXTS.paging.next}</a>{{/if}}</p>{{/if}}`,
 );
 
 /**

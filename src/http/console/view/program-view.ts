@@ -5,6 +5,7 @@ import {
 } from '../../../operations/tenants/program-form.js';
 
 import type { Option } from './field.js';
+import { TEXTS } from '../texts.js';
 
 interface OptionView {
   readonly value: string;
@@ -48,9 +49,9 @@ export const fieldGroups = (texts: ProgramTexts): readonly GroupView[] =>
   }));
 
 const LEGENDS = {
-  friend: 'What does the invited friend get?',
-  referrer: 'What does the referrer get?',
-  when: 'When does the referrer get it?',
+  friend: TEXTS.program.friendGets,
+  referrer: TEXTS.program.referrerGets,
+  when: TEXTS.program.referrerWhen,
 } as const;
 
 export const questions = (choices: Readonly<Record<string, string>>): readonly QuestionView[] =>

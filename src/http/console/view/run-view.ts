@@ -1,6 +1,7 @@
 import { withThousands } from '../../../foundation/thousands.js';
 import type { ShownRun } from '../../operations/operation-runs.js';
 import { partial } from './templates.js';
+import { TEXTS } from '../texts.js';
 
 /** A run on a page: while it is under way its progress, and the reason why it failed. */
 export interface RunView {
@@ -75,10 +76,10 @@ partial(
   'run',
   `{{#if run.isRunning}}
 <section class="run"{{#if run.id}} data-run="/console/runs/{{run.id}}/progress"{{/if}} aria-live="polite">
-<p><a href="/console/runs/{{run.id}}">Begun</a> {{time run.startedAt}}: <span data-figure="progress" data-value="{{run.progress}}">{{run.progress}}</span> <span class="note" data-pace>{{run.pace}}</span></p>
-<progress{{#if run.total}} max="{{run.total}}" value="{{run.done}}"{{/if}} aria-label="Progress"></progress>
-<form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">Cancel</button></form>
+<p><a href="/console/runs/{{run.id}}">${TEXTS.common.begun}</a> {{time run.startedAt}}: <span data-figure="progress" data-value="{{run.progress}}">{{run.progress}}</span> <span class="note" data-pace>{{run.pace}}</span></p>
+<progress{{#if run.total}} max="{{run.total}}" value="{{run.done}}"{{/if}} aria-label="${TEXTS.common.progress}"></progress>
+<form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">${TEXTS.common.cancel}</button></form>
 </section>
 {{else}}{{#if run.error}}<p class="problem" role="alert">{{run.error}}</p>{{else}}
-<p class="done"><span data-figure="progress" data-value="done">Done</span>, <a href="/console/runs/{{run.id}}">begun</a> {{time run.startedAt}}</p>{{/if}}{{/if}}`,
+<p class="done"><span data-figure="progress" data-value="done">${TEXTS.run.done}</span>, <a href="/console/runs/{{run.id}}">${TEXTS.run.begun}</a> {{time run.startedAt}}</p>{{/if}}{{/if}}`,
 );

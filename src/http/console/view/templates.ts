@@ -1,5 +1,6 @@
 import Handlebars from 'handlebars';
 import { withThousands } from '../../../foundation/thousands.js';
+import { TEXTS } from '../texts.js';
 import { fieldElement, fieldInRow, type WithWrong } from './field.js';
 
 /** Pages are made by Handlebars from templates of ours: whatever is filled in is escaped. */
@@ -76,7 +77,7 @@ function timeElement(iso: unknown): Handlebars.SafeString | string {
   const utc = `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
   const escaped = Handlebars.escapeExpression(iso);
   return asHtml(
-    `<time datetime="${escaped}" title="${utc} UTC">${utc}<span class="zone"> UTC</span></time>`,
+    `<time datetime="${escaped}" title="${TEXTS.common.utc(utc)}">${utc}<span class="zone"> ${TEXTS.common.zone}</span></time>`,
   );
 }
 

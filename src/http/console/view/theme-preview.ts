@@ -5,6 +5,7 @@ import type { PageTheme } from '../../../themes/theme-instance.js';
 import { documentOf, policyOf, styleWith, type HtmlPage } from '../../share-pages/page-document.js';
 import { sharePage } from '../../share-pages/share-page.js';
 import type { ConsoleCall } from '../console-call.js';
+import { TEXTS } from '../texts.js';
 
 /** What the frame of the theme's page shows: nothing of another origin is fetched. */
 
@@ -25,7 +26,7 @@ export function sampleSharePage({
 
 /** Instead of a page that cannot be made. */
 export function faultsPage(problems: readonly string[]): HtmlPage {
-  const title = 'No preview';
+  const title = TEXTS.theme.noPreview;
   const style = styleWith(BUILT_IN_THEME.page.color);
   const lines = problems.map((problem) => `<p>${escapeHtml(problem)}</p>`);
   const html = documentOf({
