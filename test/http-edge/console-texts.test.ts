@@ -13,7 +13,7 @@ const WITHOUT_READERS: readonly string[] = ['pages/patterns.controller.ts'];
 const SHOWN = new Set(['label', 'title', 'hint', 'button', 'message', 'problem', 'problems']);
 const MARKUP = /<\/?[a-z][^<]*>/;
 const SHOWN_ATTRIBUTE = /\b(?:aria-label|placeholder|title|alt)="([^"]*)"/g;
-/** Of the helpers `field` and `fieldInRow`. */
+/** Of the helpers `formField` and `formFieldInRow`. */
 const OF_A_FIELD = /\b(?:label|hint|none|placeholder)="([^"]*)"(?=[^<]*\}\})/g;
 const WORD = /\p{L}{2,}/u;
 const SENTENCE = /^[A-Z][\p{L}-]* \p{L}|^[A-Z]\p{L}+[.:]( |$)/u;
@@ -76,7 +76,7 @@ test.each([
   ['between tags', '`<h2>Closed months</h2>`', ['Closed months']],
   ['after a value', '`<p>${A.b} since {{time at}}</p>`', ['since']],
   ['of an attribute', '`<input aria-label="Reason" name="why">`', ['Reason']],
-  ['of a field', '`<form>{{field \'to\' label="Until" hint="a day"}}`', ['Until', 'a day']],
+  ['of a field', '`<form>{{formField \'to\' label="Until" hint="a day"}}`', ['Until', 'a day']],
   ['of a column', "[{ label: 'Month' }]", ['Month']],
   ['of a choice', "({ title: isLive ? 'Live' : T.test })", ['Live']],
   ['of a list', "({ problems: ['choose one'] })", ['choose one']],

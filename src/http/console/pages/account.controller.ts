@@ -64,8 +64,8 @@ const content = template<
   }
 >(`
 <form class="fields" method="get">
-{{field 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
-{{field 'position' label="${TEXTS.fields.position}" value=asked.position}}
+{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
+{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
 <button class="quiet">${TEXTS.account.showMoment}</button>
 </form>
 {{#if account}}

@@ -54,11 +54,11 @@ const content = template<
 >(`
 <p>${TEXTS.corrections.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="propose"><input type="hidden" name="key" value="{{typed.key}}">
-{{field 'account' label="${TEXTS.fields.account}" value=typed.account required=true}}
-{{field 'user' label="${TEXTS.fields.user}" value=typed.user required=true}}
-{{field 'unit' label="${TEXTS.fields.unit}" value=typed.unit required=true}}
-{{field 'amount' label="${TEXTS.fields.amount}" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
-{{field 'reason' label="${TEXTS.fields.reason}" value=typed.reason required=true}}
+{{formField 'account' label="${TEXTS.fields.account}" value=typed.account required=true}}
+{{formField 'user' label="${TEXTS.fields.user}" value=typed.user required=true}}
+{{formField 'unit' label="${TEXTS.fields.unit}" value=typed.unit required=true}}
+{{formField 'amount' label="${TEXTS.fields.amount}" value=typed.amount inputmode="numeric" pattern="[+\\-]?[0-9]+" placeholder="-500" required=true}}
+{{formField 'reason' label="${TEXTS.fields.reason}" value=typed.reason required=true}}
 <button>${TEXTS.corrections.propose}</button>
 </form>
 <h2>${TEXTS.corrections.waiting}</h2>

@@ -25,8 +25,8 @@ interface Asked {
 const content = template<WithForms & { asked: Asked }>(`
 <p>${TEXTS.events.explained}</p>
 <form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
-{{field 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
-{{field 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
+{{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
+{{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
 <button>${TEXTS.events.export}</button>
 </form>`);
 

@@ -52,7 +52,7 @@ const content = template<
 >(`
 {{> problems problems=notices}}
 <form class="fields" method="get">
-{{field 'state' label="${TEXTS.mails.state}" value=state none="${TEXTS.mails.allStates}" options=states}}
+{{formField 'state' label="${TEXTS.mails.state}" value=state none="${TEXTS.mails.allStates}" options=states}}
 <button class="quiet">${TEXTS.mails.filter}</button>
 </form>
 {{#if mails.length}}<div class="scroll" tabindex="0"><table>

@@ -57,7 +57,7 @@ const content = template<
   }
 >(`
 <form class="fields narrow" method="get" role="search">
-{{field 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder="${TEXTS.overview.searchHint}"}}
+{{formField 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder="${TEXTS.overview.searchHint}"}}
 <button>${TEXTS.common.search}</button>
 </form>
 {{#if search}}

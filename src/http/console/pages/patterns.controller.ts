@@ -90,11 +90,11 @@ const content = template<
 {{/each}}<tr class="sum"><td>Sum</td><td></td><td class="number">{{amount 1249700}}</td><td></td></tr></tbody></table></div>
 <h2>Form</h2>
 <form class="fields" method="get" action="${PATH}">
-{{field 'text' label="Text" placeholder="all" hint="A hint"}}
-{{field 'month' label="Wrong" value="2026-13" hint="A month"}}
+{{formField 'text' label="Text" placeholder="all" hint="A hint"}}
+{{formField 'month' label="Wrong" value="2026-13" hint="A month"}}
 <div class="field"><label for="choice">Choice</label><select id="choice"><option>live</option><option>test</option></select></div>
-{{field 'file' label="File" type="file"}}
-{{field 'long' label="Long text" rows="3" value="" wide=true}}
+{{formField 'file' label="File" type="file"}}
+{{formField 'long' label="Long text" rows="3" value="" wide=true}}
 <fieldset class="wide"><legend>Switches</legend><div class="fields broad"><div class="tick"><input type="checkbox" id="on" checked><label for="on">Open endpoints</label><span class="hint">Widgets call them without a key.</span></div><div class="tick"><input type="radio" id="one" name="choice" checked><label for="one">One of several</label></div></div></fieldset>
 <p class="actions field wide"><button>Do it</button><button class="quiet">Something else</button><button class="danger">Roll back</button><button disabled>Not now</button></p>
 </form>

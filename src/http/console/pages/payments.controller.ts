@@ -86,15 +86,15 @@ const content = template<
 <form method="post">{{> csrf}}<button name="action" value="reconcile">${TEXTS.payments.compareButton}</button></form>{{/if}}
 {{#if isSupport}}
 <h2>${TEXTS.payments.walkHeading}</h2><p>${TEXTS.payments.walkHint}</p>
-<form class="fields narrow" method="post">{{> csrf}}{{field 'since' label="${TEXTS.fields.since}" value=typedSince placeholder="${TEXTS.payments.sinceExample}"}}<button name="action" value="sync" class="quiet">${TEXTS.payments.walk}</button></form>
+<form class="fields narrow" method="post">{{> csrf}}{{formField 'since' label="${TEXTS.fields.since}" value=typedSince placeholder="${TEXTS.payments.sinceExample}"}}<button name="action" value="sync" class="quiet">${TEXTS.payments.walk}</button></form>
 <h2>{{#if payments.provider}}${TEXTS.payments.replace}{{else}}${TEXTS.payments.connectHeading}{{/if}}</h2>
 <form class="fields" method="post" autocomplete="off">{{> csrf}}
-{{field 'secretKey' label="${TEXTS.payments.secretKey}" type="password" autocomplete="off" required=true hint="${TEXTS.payments.secretKeyHint}"}}
-{{field 'webhookSecret' label="${TEXTS.payments.webhookSecret}" type="password" autocomplete="off" required=true}}
-{{field 'apiBase' label="${TEXTS.payments.apiBase}" value=typedBase placeholder="${TEXTS.payments.apiBaseDefault}"}}
+{{formField 'secretKey' label="${TEXTS.payments.secretKey}" type="password" autocomplete="off" required=true hint="${TEXTS.payments.secretKeyHint}"}}
+{{formField 'webhookSecret' label="${TEXTS.payments.webhookSecret}" type="password" autocomplete="off" required=true}}
+{{formField 'apiBase' label="${TEXTS.payments.apiBase}" value=typedBase placeholder="${TEXTS.payments.apiBaseDefault}"}}
 <button name="action" value="connect">${TEXTS.payments.connect}</button></form>
 {{#if payments.provider}}<h2>${TEXTS.payments.disconnect}</h2><p>${TEXTS.payments.disconnectHint}</p>
-<form class="fields narrow" method="post">{{> csrf}}{{field 'confirmed' label="${TEXTS.payments.confirm}" autocomplete="off"}}<button name="action" value="disconnect" class="danger">${TEXTS.payments.disconnect}</button></form>{{/if}}
+<form class="fields narrow" method="post">{{> csrf}}{{formField 'confirmed' label="${TEXTS.payments.confirm}" autocomplete="off"}}<button name="action" value="disconnect" class="danger">${TEXTS.payments.disconnect}</button></form>{{/if}}
 {{/if}}
 {{/if}}`);
 

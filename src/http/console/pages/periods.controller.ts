@@ -61,8 +61,8 @@ const content = template<
 >(`
 <p>${TEXTS.periods.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
-{{field 'period' label="${TEXTS.periods.month}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
-{{field 'comment' label="${TEXTS.periods.comment}" value=typed.comment required=true}}
+{{formField 'period' label="${TEXTS.periods.month}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
+{{formField 'comment' label="${TEXTS.periods.comment}" value=typed.comment required=true}}
 <button>${TEXTS.periods.close}</button>
 </form>
 <h2>${TEXTS.periods.heading}</h2>
@@ -70,7 +70,7 @@ const content = template<
 <div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
-{{fieldInRow commentId label=commentLabel name="comment" value=comment placeholder="${TEXTS.periods.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
+{{formFieldInRow commentId label=commentLabel name="comment" value=comment placeholder="${TEXTS.periods.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
 

@@ -60,9 +60,9 @@ const content = template<
 <form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="shown">
 <div class="beside">
 <div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
-{{#each fields}}{{field name label=label value=value options=options inputmode=inputMode}}
+{{#each fields}}{{formField name label=label value=value options=options inputmode=inputMode}}
 {{/each}}</div></fieldset>{{/each}}</div>
-{{field 'document' label="${TEXTS.program.document}" rows="40" spellcheck="false" class="id" value=text hint="${TEXTS.program.documentHint}"}}
+{{formField 'document' label="${TEXTS.program.document}" rows="40" spellcheck="false" class="id" value=text hint="${TEXTS.program.documentHint}"}}
 </div>
 <p class="actions"><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="apply">${TEXTS.program.apply}</button></p>
 </form>`);

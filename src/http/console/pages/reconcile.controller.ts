@@ -49,8 +49,8 @@ const content = template<
 >(`
 <p>${TEXTS.reconcile.explained}</p>
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}
-{{field 'month' label="${TEXTS.fields.period}" value=asked.month placeholder="${TEXTS.common.all}"}}
-{{field 'balances' label="${TEXTS.reconcile.balanceFile}" type="file" accept=".csv,text/csv" hint="${TEXTS.reconcile.balanceFileHint}"}}
+{{formField 'month' label="${TEXTS.fields.period}" value=asked.month placeholder="${TEXTS.common.all}"}}
+{{formField 'balances' label="${TEXTS.reconcile.balanceFile}" type="file" accept=".csv,text/csv" hint="${TEXTS.reconcile.balanceFileHint}"}}
 <button>${TEXTS.reconcile.reconcile}</button>
 </form>
 {{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}

@@ -45,9 +45,9 @@ const content = template<
 >(`
 <p>${TEXTS.replay.explained}</p>
 <form class="fields" method="post">{{> csrf}}
-{{field 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
-{{field 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
-{{field 'position' label="${TEXTS.fields.position}" value=asked.position}}
+{{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
+{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="${TEXTS.common.now}"}}
+{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
 <button>${TEXTS.replay.start}</button>
 </form>
 {{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}

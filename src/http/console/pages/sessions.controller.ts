@@ -13,7 +13,7 @@ import { template } from '../view/templates.js';
 const content = template<WithWrong>(`
 <p>${TEXTS.signIn.explained}</p>
 <form class="fields narrow" method="post" action="/console/session">
-{{field 'key' label="${TEXTS.signIn.key}" type="password" autocomplete="current-password" required=true autofocus=true}}
+{{formField 'key' label="${TEXTS.signIn.key}" type="password" autocomplete="current-password" required=true autofocus=true}}
 <button>${TEXTS.signIn.title}</button>
 </form>`);
 

@@ -69,18 +69,18 @@ const content = template<
 </div>
 <fieldset><legend>${TEXTS.settings.mails}</legend><div class="fields broad">{{#each mails}}<div class="tick"><input type="checkbox" id="mail-{{type}}" name="mail" value="{{type}}"{{#if isOn}} checked{{/if}}><label for="mail-{{type}}">{{type}}</label></div>{{/each}}</div></fieldset>
 <div class="fields broad">
-{{field 'addresses' label="${TEXTS.settings.addresses}" rows="3" value=settings.addresses hint="${TEXTS.settings.addressesHint}"}}
-{{field 'not-before' label="${TEXTS.settings.notBefore}" name="tokensNotBefore" value=settings.tokensNotBefore placeholder="${TEXTS.settings.anyAge}" hint="${TEXTS.settings.notBeforeHint}"}}
-{{field 'origins' label="${TEXTS.settings.origins}" rows="3" value=settings.origins hint="${TEXTS.settings.originsHint}"}}
+{{formField 'addresses' label="${TEXTS.settings.addresses}" rows="3" value=settings.addresses hint="${TEXTS.settings.addressesHint}"}}
+{{formField 'not-before' label="${TEXTS.settings.notBefore}" name="tokensNotBefore" value=settings.tokensNotBefore placeholder="${TEXTS.settings.anyAge}" hint="${TEXTS.settings.notBeforeHint}"}}
+{{formField 'origins' label="${TEXTS.settings.origins}" rows="3" value=settings.origins hint="${TEXTS.settings.originsHint}"}}
 </div>
-<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}{{field id label=call value=calls inputmode="numeric" hint=hint}}
+<fieldset><legend>${TEXTS.settings.limits}</legend><div class="fields">{{#each limits}}{{formField id label=call value=calls inputmode="numeric" hint=hint}}
 {{/each}}</div></fieldset>
 <button name="action" value="settings">${TEXTS.settings.save}</button>
 </form>
 <h2>${TEXTS.settings.suspension}</h2>
 {{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>
 <form method="post">{{> csrf}}<button name="action" value="resume">${TEXTS.settings.resume}</button></form>
-{{else}}<form class="fields narrow" method="post">{{> csrf}}{{field 'reason' label="${TEXTS.settings.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
+{{else}}<form class="fields narrow" method="post">{{> csrf}}{{formField 'reason' label="${TEXTS.settings.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
 
 /** For support: keys, secrets and switches of a tenant. */
 @ApiExcludeController()

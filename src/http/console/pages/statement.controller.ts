@@ -56,12 +56,12 @@ const content = template<
   }
 >(`
 <form class="fields" method="get">
-{{field 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
-{{field 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
-{{field 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
-{{field 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="2026-10-31"}}
-{{field 'position' label="${TEXTS.fields.position}" value=asked.position}}
-{{field 'unit' label="${TEXTS.fields.unit}" value=asked.unit placeholder="${TEXTS.common.all}"}}
+{{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
+{{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
+{{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
+{{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="2026-10-31"}}
+{{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
+{{formField 'unit' label="${TEXTS.fields.unit}" value=asked.unit placeholder="${TEXTS.common.all}"}}
 <button>${TEXTS.statement.show}</button>
 </form>
 {{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>${TEXTS.common.asCsv}</a></p>

@@ -42,12 +42,12 @@ const content = template<
   }
 >(`
 <form class="fields" method="get">
-{{field 'locale' label="${TEXTS.fields.locale}" value=locale placeholder="${TEXTS.theme.defaultLocale}"}}
+{{formField 'locale' label="${TEXTS.fields.locale}" value=locale placeholder="${TEXTS.theme.defaultLocale}"}}
 <button class="quiet">${TEXTS.theme.show}</button>
 </form>
 <div class="beside even">
 <form method="post" data-preview>{{> csrf}}<input type="hidden" name="locale" value="{{locale}}"><input type="hidden" name="version" value="{{version}}">
-{{field 'values' label="${TEXTS.theme.variables}" rows="28" spellcheck="false" class="id" value=values}}
+{{formField 'values' label="${TEXTS.theme.variables}" rows="28" spellcheck="false" class="id" value=values}}
 <p class="actions"><button formaction="{{previewPath}}" formtarget="preview" class="quiet">${TEXTS.theme.preview}</button><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="put">${TEXTS.theme.publish}</button></p>
 </form>
 <div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>

@@ -29,7 +29,7 @@ const content = template<
 >(`
 <p>${TEXTS.verify.explained}</p>
 <form class="fields" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="verify">
-{{field 'digest' label="${TEXTS.verify.digestFile}" type="file" accept=".json,application/json" hint="${TEXTS.verify.digestFileHint}"}}
+{{formField 'digest' label="${TEXTS.verify.digestFile}" type="file" accept=".json,application/json" hint="${TEXTS.verify.digestFileHint}"}}
 <button>${TEXTS.verify.verify}</button>
 </form>
 <form class="actions" method="post" enctype="multipart/form-data">{{> csrf}}<input type="hidden" name="action" value="digest"><button class="quiet">${TEXTS.verify.makeDigest}</button></form>

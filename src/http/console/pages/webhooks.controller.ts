@@ -123,13 +123,13 @@ const content = template<
 <thead>{{> heads heads=endpointHeads}}</thead>
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{fieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.webhooks.graceDay}</option><option value="7d">${TEXTS.webhooks.graceWeek}</option><option value="1h">${TEXTS.webhooks.graceHour}</option><option value="0">${TEXTS.webhooks.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><button name="action" value="remove" class="danger">${TEXTS.webhooks.remove}</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
-{{field 'url' label="${TEXTS.webhooks.addHeading}" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="${TEXTS.webhooks.urlExample}"}}
-{{field 'name' label="${TEXTS.common.name}" maxlength="255" value=typed.name}}
+{{formField 'url' label="${TEXTS.webhooks.addHeading}" name="endpoint" type="url" required=true maxlength="2000" value=typed.endpoint placeholder="${TEXTS.webhooks.urlExample}"}}
+{{formField 'name' label="${TEXTS.common.name}" maxlength="255" value=typed.name}}
 <button name="action" value="add">${TEXTS.webhooks.add}</button>
 </form>
 {{#if delivery}}
@@ -140,10 +140,10 @@ const content = template<
 {{/if}}
 <h2>${TEXTS.webhooks.deliveries}</h2>
 <form class="fields" method="get">
-{{field 'endpoint' label="${TEXTS.fields.endpoint}" value=asked.endpoint placeholder="${TEXTS.common.all}"}}
-{{field 'state' label="${TEXTS.common.state}" value=asked.state none="${TEXTS.common.all}" options=states}}
-{{field 'type' label="${TEXTS.common.type}" value=asked.type placeholder="${TEXTS.common.all}"}}
-{{field 'since' label="${TEXTS.fields.since}" value=asked.since}}
+{{formField 'endpoint' label="${TEXTS.fields.endpoint}" value=asked.endpoint placeholder="${TEXTS.common.all}"}}
+{{formField 'state' label="${TEXTS.common.state}" value=asked.state none="${TEXTS.common.all}" options=states}}
+{{formField 'type' label="${TEXTS.common.type}" value=asked.type placeholder="${TEXTS.common.all}"}}
+{{formField 'since' label="${TEXTS.fields.since}" value=asked.since}}
 <button class="quiet">${TEXTS.webhooks.filter}</button>
 </form>
 {{#if deliveries.length}}<div class="scroll" tabindex="0"><table>

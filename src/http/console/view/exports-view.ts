@@ -46,10 +46,10 @@ export interface ExportsView {
 export const exportsContent = template<ExportsView & WithForms>(`
 {{> problems problems=notices}}
 <form class="fields" method="post">{{> csrf}}
-{{field 'type' label="${TEXTS.common.type}" value=form.type options=form.types}}
-{{field 'format' label="${TEXTS.exports.format}" value=form.format options=form.formats}}
-{{field 'name' label="${TEXTS.common.name}" value=form.name maxlength="255" placeholder="${TEXTS.exports.nameHint}"}}
-{{#each form.filters}}{{field name label=label value=value placeholder=placeholder}}
+{{formField 'type' label="${TEXTS.common.type}" value=form.type options=form.types}}
+{{formField 'format' label="${TEXTS.exports.format}" value=form.format options=form.formats}}
+{{formField 'name' label="${TEXTS.common.name}" value=form.name maxlength="255" placeholder="${TEXTS.exports.nameHint}"}}
+{{#each form.filters}}{{formField name label=label value=value placeholder=placeholder}}
 {{/each}}<button name="action" value="ask">${TEXTS.exports.export}</button>
 </form>
 <div id="exports" data-live="{{here}}" data-every="2000">

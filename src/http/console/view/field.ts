@@ -38,7 +38,7 @@ const escaped = (value: unknown): string => Handlebars.escapeExpression(String(v
 
 /**
  * A field of a form with its label, its hint, and what is wrong with it:
- * `{{field 'from' label="From" value=asked.from placeholder="2026-10-01"}}`.
+ * `{{formField 'from' label="From" value=asked.from placeholder="2026-10-01"}}`.
  */
 export function fieldElement(
   id: unknown,

@@ -110,11 +110,11 @@ export const content = template<
 <h2>${TEXTS.projections.operate}</h2>
 <p>${TEXTS.projections.explained}</p>
 <form class="fields" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
-{{field 'projection' label="${TEXTS.common.projection}" value=chosen none="${TEXTS.common.all}" options=names}}
-{{field 'tenant' label="${TEXTS.common.tenant}" value=part.tenant placeholder="${TEXTS.common.all}"}}
-{{field 'mode' label="${TEXTS.common.mode}" value=part.mode options=modes}}
-{{field 'account' label="${TEXTS.fields.account}" value=part.account placeholder="${TEXTS.common.all}"}}
-{{field 'confirmed' label="${TEXTS.projections.confirm}" autocomplete="off" hint="${TEXTS.projections.confirmHint}"}}
+{{formField 'projection' label="${TEXTS.common.projection}" value=chosen none="${TEXTS.common.all}" options=names}}
+{{formField 'tenant' label="${TEXTS.common.tenant}" value=part.tenant placeholder="${TEXTS.common.all}"}}
+{{formField 'mode' label="${TEXTS.common.mode}" value=part.mode options=modes}}
+{{formField 'account' label="${TEXTS.fields.account}" value=part.account placeholder="${TEXTS.common.all}"}}
+{{formField 'confirmed' label="${TEXTS.projections.confirm}" autocomplete="off" hint="${TEXTS.projections.confirmHint}"}}
 <p class="actions field wide"><button name="action" value="rebuild">${TEXTS.projections.rebuild}</button><button name="action" value="diff" class="quiet">${TEXTS.projections.diff}</button><button name="action" value="swap" class="quiet">${TEXTS.projections.swap}</button><button name="action" value="rollback" class="danger">${TEXTS.projections.rollBack}</button><button name="action" value="retry" class="quiet">${TEXTS.projections.retryParked}</button></p>
 </form>
 <h2>${TEXTS.projections.parkedReactions}</h2>

@@ -23,8 +23,8 @@ const HELPERS = {
   },
   eq: (one: unknown, other: unknown): boolean => one === other,
   json: (value: unknown): string => JSON.stringify(value, undefined, 2),
-  field: fieldElement,
-  fieldInRow,
+  formField: fieldElement,
+  formFieldInRow: fieldInRow,
 } as const;
 
 for (const [name, helper] of Object.entries(HELPERS)) engine.registerHelper(name, helper);
@@ -44,7 +44,7 @@ const knownHelpers: KnownHelpers = {
 /** A page's content from its values. A value that a template names must be there. */
 export type Template<V extends object> = (values: V) => string;
 
-/** Of content with forms: the token that `{{> csrf}}` puts into each, and what `field` marks. */
+/** Of content with forms: the token that `{{> csrf}}` puts into each, and what `formField` marks. */
 export interface WithForms extends WithWrong {
   readonly csrf: string;
 }
