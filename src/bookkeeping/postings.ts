@@ -97,7 +97,7 @@ interface CreditReward {
   /** The automatic redemption was posted by its date, before its event. */
   redeemedByClock: boolean;
   /** The amount in each ledger account for this reward so far. */
-  readonly posted: Amounts;
+  posted: Readonly<Amounts>;
 }
 
 /**
@@ -226,7 +226,7 @@ export class AccountPostings {
       phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
       cancelled: false,
       forgotten: false,
-      posted: noAmounts(),
+      posted: amountsOf(0),
     };
     this.rewards.set(rewardId, reward);
     return this.move(reward, dateScheduledFor === null ? 'issued' : 'scheduled', entry, event.at);
@@ -295,7 +295,7 @@ export class AccountPostings {
       void steps.push(
         ...transfers(
           reward,
-          { ...noAmounts(), ...target },
+          { ...amountsOf(reward.assigned), ...target },
           { type, entry: granted, effectiveAt: at, byClock: true },
         ),
       );
@@ -329,7 +329,7 @@ export class AccountPostings {
       reward;
     const redeemed = redeemedByClock && !cancelled ? assigned : reward.redeemed;
     const left = assigned - redeemed;
-    const target = { ...noAmounts(), programme: -assigned };
+    const target = amountsOf(assigned);
     target.redeemed = redeemed;
     if (forgotten) target.forfeited = left;
     else if (cancelled) target.cancelled = left;
@@ -346,8 +346,9 @@ type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {
   readonly adjustment?: Adjustment | undefined;
 };
 
-const noAmounts = (): Amounts => ({
-  programme: 0,
+/** Of a reward: what is in no other account is the programme's. */
+const amountsOf = (assigned: number): Amounts => ({
+  programme: -assigned,
   scheduled: 0,
   available: 0,
   redeemed: 0,
@@ -358,36 +359,35 @@ const noAmounts = (): Amounts => ({
 
 /** Moves the current amounts to the target with the fewest transfers. */
 function transfers(reward: CreditReward, target: Amounts, cause: Cause): Posting[] {
-  const { posted, rewardId, unitKey: key, assigned } = reward;
-  const wanted = { ...target, programme: -assigned };
-  const taken = LEDGER_ACCOUNTS.map((account) => ({
-    account,
-    amount: posted[account] - wanted[account],
-  })).filter(({ amount }) => amount > 0);
-  const given = LEDGER_ACCOUNTS.map((account) => ({
-    account,
-    amount: wanted[account] - posted[account],
-  })).filter(({ amount }) => amount > 0);
-  const { event } = cause.entry;
+  const { type, entry, effectiveAt, byClock } = cause;
+  const { posted, rewardId, unitKey: key } = reward;
   const adjustment =
-    cause.adjustment ?? (!cause.byClock && 'adjustment' in event ? event.adjustment : undefined);
+    cause.adjustment ??
+    (byClock || !('adjustment' in entry.event) ? undefined : entry.event.adjustment);
+  const moved = LEDGER_ACCOUNTS.map((account) => posted[account] - target[account]);
   const postings: Posting[] = [];
-  for (let from = taken.shift(), to = given.shift(); from && to;) {
-    const amount = Math.min(from.amount, to.amount);
+  for (;;) {
+    const from = moved.findIndex((amount) => amount > 0);
+    const to = moved.findIndex((amount) => amount < 0);
+    const [debit, credit] = [LEDGER_ACCOUNTS[from], LEDGER_ACCOUNTS[to]];
+    const [taken, given] = [moved[from], moved[to]];
+    if (!debit || !credit || taken === undefined || given === undefined) break;
+    const amount = Math.min(taken, -given);
+    moved[from] = taken - amount;
+    moved[to] = given + amount;
     postings.push({
-      ...cause,
+      type,
       rewardId,
       unitKey: key,
       amount,
-      debit: from.account,
-      credit: to.account,
+      debit,
+      credit,
+      entry,
+      effectiveAt,
+      byClock,
       adjustment,
     });
-    from.amount -= amount;
-    to.amount -= amount;
-    if (from.amount === 0) from = taken.shift();
-    if (to.amount === 0) to = given.shift();
   }
-  Object.assign(posted, wanted);
+  reward.posted = target;
   return postings;
 }

@@ -1,6 +1,12 @@
 import type { Position } from '../event-log/event-log.js';
-import { digestOf } from '../foundation/canonical-json.js';
-import { AccountPostings, type Entry, type Posting, type PostingType } from './postings.js';
+import { digestInTurns } from '../foundation/canonical-json.js';
+import {
+  AccountPostings,
+  type Entry,
+  type LedgerAccount,
+  type Posting,
+  type PostingType,
+} from './postings.js';
 
 /**
  * An account's credit in each unit and its movements. Times are ISO 8601; amounts are integers in
@@ -62,53 +68,81 @@ export interface StatementOf {
   readonly unit: string | undefined;
 }
 
-/** Pure: the same input gives the same bytes. */
-export function statementOf({
-  account,
-  position,
-  entries,
-  paid = [],
-  from,
-  clock,
-  unit,
-}: StatementOf): Statement {
+/**
+ * Pure: the same input gives the same bytes.
+ * @param turn lets other work go on: the lines of a long account take long.
+ */
+export async function statementOf(
+  { account, position, entries, paid = [], from, clock, unit }: StatementOf,
+  turn: () => Promise<void> = async () => undefined,
+): Promise<Statement> {
   const postings = new AccountPostings();
   const isBefore = ({ recordedAt }: Entry): boolean => from !== undefined && recordedAt < from;
-  for (const entry of entries) if (isBefore(entry)) postings.post(entry);
+  for (const some of inParts(entries)) {
+    for (const entry of some) if (isBefore(entry)) postings.post(entry);
+    await turn();
+  }
   if (from !== undefined) postings.settle(from - 1);
-  const opening = postings.available();
-  const lines = [
-    ...entries.filter((entry) => !isBefore(entry)).flatMap((entry) => postings.post(entry)),
-    ...postings.settle(clock),
-  ];
   const wanted = unit?.toLowerCase();
+  const shown = new StatementLines(postings.available());
+  const show = (posted: readonly Posting[]): void => {
+    for (const posting of posted)
+      if (wanted === undefined || posting.unitKey === wanted) shown.add(posting);
+  };
+  for (const some of inParts(entries)) {
+    for (const entry of some) if (!isBefore(entry)) show(postings.post(entry));
+    await turn();
+  }
+  show(postings.settle(clock));
   const units = [...postings.units]
     .filter(([key]) => wanted === undefined || key === wanted)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, spelled]) =>
-      unitOf(
-        spelled,
-        opening.get(key) ?? 0,
-        lines.filter(({ unitKey }) => unitKey === key),
-      ),
-    );
+    .map(([key, spelled]) => shown.unit(key, spelled));
   const document = { account, position, units, ...(paid.length > 0 && { rewards: paid }) };
-  return { ...document, digest: digestOf(document) };
+  return { ...document, digest: await digestInTurns(document, turn) };
 }
 
-function unitOf(unit: string, opening: number, postings: readonly Posting[]): StatementUnit {
-  let balance = opening;
-  const lines = postings.filter(isShown).map((posting): StatementLine => {
+const ENTRIES_IN_A_TURN = 500;
+
+function* inParts(entries: readonly Entry[]): Iterable<readonly Entry[]> {
+  for (let at = 0; at < entries.length; at += ENTRIES_IN_A_TURN)
+    yield entries.slice(at, at + ENTRIES_IN_A_TURN);
+}
+
+/** Lines of each unit, each with the balance behind it. */
+class StatementLines {
+  private readonly lines = new Map<string, StatementLine[]>();
+  private readonly balances: Map<string, number>;
+
+  /** @param opening the balances before the first line, by unit in lower case. */
+  constructor(private readonly opening: ReadonlyMap<string, number>) {
+    this.balances = new Map(opening);
+  }
+
+  add(posting: Posting): void {
+    if (!isShown(posting)) return;
+    const { unitKey: key } = posting;
     const amount = effectOnAvailable(posting);
-    balance += amount;
-    return lineOf(posting, amount, balance);
-  });
-  return { unit, opening, closing: balance, lines };
+    const balance = (this.balances.get(key) ?? 0) + amount;
+    this.balances.set(key, balance);
+    const line = lineOf(posting, amount, balance);
+    const lines = this.lines.get(key);
+    if (lines === undefined) this.lines.set(key, [line]);
+    else lines.push(line);
+  }
+
+  unit(key: string, spelled: string): StatementUnit {
+    const lines = this.lines.get(key) ?? [];
+    const [opening, closing] = [this.opening.get(key) ?? 0, this.balances.get(key) ?? 0];
+    return { unit: spelled, opening, closing, lines };
+  }
 }
 
 /** Moves between the other ledger accounts do not concern the account's owner. */
-const isShown = ({ debit, credit }: Posting): boolean =>
-  [debit, credit].some((account) => account === 'available' || account === 'scheduled');
+const isShown = ({ debit, credit }: Posting): boolean => isOwners(debit) || isOwners(credit);
+
+const isOwners = (account: LedgerAccount): boolean =>
+  account === 'available' || account === 'scheduled';
 
 export function effectOnAvailable({ debit, credit, amount }: Posting): number {
   if (credit === 'available') return amount;
@@ -121,11 +155,12 @@ function lineOf(
   balance: number,
 ): StatementLine {
   const { eventId, position, recordedAt } = entry;
+  const recorded = iso(recordedAt);
   return {
     eventId,
     position,
-    recordedAt: iso(recordedAt),
-    effectiveAt: iso(effectiveAt),
+    recordedAt: recorded,
+    effectiveAt: effectiveAt === recordedAt ? recorded : iso(effectiveAt),
     type,
     actor: byClock
       ? 'system:clock'

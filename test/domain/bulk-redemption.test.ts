@@ -227,7 +227,7 @@ const oneByOne = (): AccountEvent[] =>
     return [...available, creditRedeemed(granted, redemptionId, amount, NOW)];
   });
 
-it('a statement has the same lines as if each had an event of its own', () => {
+it('a statement has the same lines as if each had an event of its own', async () => {
   const of = (events: readonly AccountEvent[]) =>
     statementOf({
       account: 'acme',
@@ -237,7 +237,7 @@ it('a statement has the same lines as if each had an event of its own', () => {
       clock: NOW,
       entries: [...before, ...events].filter(isPosted).map(entryOf),
     });
-  const [bulk, single] = [of([...decided, ...rest]), of(oneByOne())];
+  const [bulk, single] = [await of([...decided, ...rest]), await of(oneByOne())];
   expect(bulk.units).toEqual(single.units);
   expect(bulk.units[0]?.closing).toBe(5);
 });

@@ -7,12 +7,13 @@ import {
   erasureRequested,
   rewardCancelled,
 } from '../support/account-events.js';
+import { digestOf } from '../../src/foundation/canonical-json.js';
 import { BOB, entry, granted, grantOf } from './support/entries.js';
 
 const FROM = 2_000;
 
-const statement = (clock: number, ...entries: readonly Entry[]) => {
-  const { units } = statementOf({
+const statement = async (clock: number, ...entries: readonly Entry[]) => {
+  const { units } = await statementOf({
     account: 'acme',
     position: null,
     entries,
@@ -24,28 +25,30 @@ const statement = (clock: number, ...entries: readonly Entry[]) => {
   return { opening, closing, lines: lines.map(({ type, amount }) => [type, amount]) };
 };
 
-it('an event at the first moment of a period is a line of it, one before is in the opening', () => {
-  expect(statement(FROM, granted('w1', { at: FROM - 1 }), granted('w2', { at: FROM }))).toEqual({
+it('an event at the first moment of a period is a line of it, one before is in the opening', async () => {
+  expect(
+    await statement(FROM, granted('w1', { at: FROM - 1 }), granted('w2', { at: FROM })),
+  ).toEqual({
     opening: 100,
     closing: 200,
     lines: [['issued', 100]],
   });
 });
 
-it('a date at the first moment of a period is a line of it, one before is in the opening', () => {
+it('a date at the first moment of a period is a line of it, one before is in the opening', async () => {
   const before = granted('w1', { dateScheduledFor: FROM - 1 });
   const at = granted('w2', { dateScheduledFor: FROM });
-  expect(statement(FROM, before, at)).toEqual({
+  expect(await statement(FROM, before, at)).toEqual({
     opening: 100,
     closing: 200,
     lines: [['available', 100]],
   });
 });
 
-it('credit is expired from the moment of its date on', () => {
+it('credit is expired from the moment of its date on', async () => {
   const expiring = granted('w1', { dateExpires: 3_000 });
-  expect(statement(2_999, expiring)).toMatchObject({ closing: 100, lines: [] });
-  expect(statement(3_000, expiring)).toEqual({
+  expect(await statement(2_999, expiring)).toMatchObject({ closing: 100, lines: [] });
+  expect(await statement(3_000, expiring)).toEqual({
     opening: 100,
     closing: 0,
     lines: [['expired', -100]],
@@ -63,8 +66,8 @@ const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
     ...over,
   });
 
-it('without a beginning everything is a line, and the opening is zero', () => {
-  expect(wholeOf([granted('w1', { at: -1 }), granted('w2')]).units).toMatchObject([
+it('without a beginning everything is a line, and the opening is zero', async () => {
+  expect((await wholeOf([granted('w1', { at: -1 }), granted('w2')])).units).toMatchObject([
     { opening: 0, closing: 200, lines: [{ amount: 100 }, { amount: 100 }] },
   ]);
 });
@@ -74,9 +77,12 @@ describe('units', () => {
     granted(unit, { value: credit(5, unit) }),
   );
 
-  it('are in order, each with its own lines', () => {
+  it('are in order, each with its own lines', async () => {
     expect(
-      wholeOf(entries).units.map(({ unit, lines }) => [unit, lines.map((line) => line.rewardId)]),
+      (await wholeOf(entries)).units.map(({ unit, lines }) => [
+        unit,
+        lines.map((line) => line.rewardId),
+      ]),
     ).toEqual([
       ['apples', ['apples']],
       ['CENTS', ['CENTS']],
@@ -84,26 +90,32 @@ describe('units', () => {
     ]);
   });
 
-  it.each(['points', 'POINTS'])('are only the one that is asked for, in any case: %s', (unit) => {
-    expect(wholeOf(entries, { unit }).units.map((shown) => shown.unit)).toEqual(['Points']);
-  });
+  it.each(['points', 'POINTS'])(
+    'are only the one that is asked for, in any case: %s',
+    async (unit) => {
+      expect((await wholeOf(entries, { unit })).units.map((shown) => shown.unit)).toEqual([
+        'Points',
+      ]);
+    },
+  );
 });
 
-it('what the provider has paid is there when it has paid something', () => {
+it('what the provider has paid is there when it has paid something', async () => {
   const paid = [{ rewardId: 'w1', paidAt: '2026-01-01T00:00:00.000Z', externalReference: null }];
-  expect(wholeOf([], { paid })).toMatchObject({ rewards: paid });
-  expect(wholeOf([], { paid: [] })).not.toHaveProperty('rewards');
-  expect(wholeOf([])).not.toHaveProperty('rewards');
-  expect(wholeOf([], { paid }).digest).not.toBe(wholeOf([]).digest);
+  expect(await wholeOf([], { paid })).toMatchObject({ rewards: paid });
+  expect(await wholeOf([], { paid: [] })).not.toHaveProperty('rewards');
+  expect(await wholeOf([])).not.toHaveProperty('rewards');
+  expect((await wholeOf([], { paid })).digest).not.toBe((await wholeOf([])).digest);
 });
 
-it('scheduled credit has lines of the amount 0 until its date; moves behind its end have none', () => {
+it('scheduled credit has lines of the amount 0 until its date; moves behind its end have none', async () => {
   const later = grantOf('w1', { dateScheduledFor: 8_000, redeemsAutomatically: true });
-  const [{ lines } = { lines: [] }] = wholeOf([
+  const { units } = await wholeOf([
     entry(later),
     entry(rewardCancelled(later, 100, 3_000)),
     entry(aboutReward('RewardRestored', later, 100, 4_000)),
-  ]).units;
+  ]);
+  const [{ lines } = { lines: [] }] = units;
   expect(lines.map(({ type, amount, balance }) => [type, amount, balance])).toEqual([
     ['scheduled', 0, 0],
     ['cancelled', 0, 0],
@@ -111,23 +123,27 @@ it('scheduled credit has lines of the amount 0 until its date; moves behind its 
     ['available', 100, 100],
     ['redeemed', -100, 0],
   ]);
-  const redeemedByDate = wholeOf([entry(later), entry(rewardCancelled(later, 100, 8_500), 8_500)], {
-    from: 8_100,
-  });
+  const redeemedByDate = await wholeOf(
+    [entry(later), entry(rewardCancelled(later, 100, 8_500), 8_500)],
+    {
+      from: 8_100,
+    },
+  );
   expect(redeemedByDate.units).toMatchObject([{ opening: 0, closing: 0, lines: [] }]);
 });
 
-it('a line names who did it: the actor, an operator who corrects, or the clock', () => {
+it('a line names who did it: the actor, an operator who corrects, or the clock', async () => {
   const adjustmentBy = (by: string | null) => ({
     reason: personal('staff', 'a mistake'),
     approvedBy: personal('staff', 'fay'),
     by: { subject: 'staff', value: by },
   });
-  const [{ lines } = { lines: [] }] = wholeOf([
+  const { units } = await wholeOf([
     granted('w1', { at: 1_000 }),
     granted('w2', { at: 1_001, adjustment: adjustmentBy('sam') }),
     granted('w3', { at: 1_002, adjustment: adjustmentBy(null), dateExpires: 5_000 }),
-  ]).units;
+  ]);
+  const [{ lines } = { lines: [] }] = units;
   expect(lines.map(({ rewardId, actor }) => [rewardId, actor])).toEqual([
     ['w1', 'system:test'],
     ['w2', 'operator:sam'],
@@ -136,8 +152,8 @@ it('a line names who did it: the actor, an operator who corrects, or the clock',
   ]);
 });
 
-it('a line has both times of its event, and its place', () => {
-  expect(wholeOf([entry(grantOf('w1', { at: 1_000 }), 1_500)]).units[0]?.lines).toEqual([
+it('a line has both times of its event, and its place', async () => {
+  expect((await wholeOf([entry(grantOf('w1', { at: 1_000 }), 1_500)])).units[0]?.lines).toEqual([
     {
       eventId: 'event-1500',
       position: 'm-1500',
@@ -152,8 +168,22 @@ it('a line has both times of its event, and its place', () => {
   ]);
 });
 
-it('the credit of a forgotten person leaves the balance, as forfeited', () => {
+it('the credit of a forgotten person leaves the balance, as forfeited', async () => {
   expect(
-    wholeOf([granted('w1'), entry(erasureRequested([BOB.person]), 8_000)]).units,
+    (await wholeOf([granted('w1'), entry(erasureRequested([BOB.person]), 8_000)])).units,
   ).toMatchObject([{ closing: 0, lines: [{}, { type: 'forfeited', amount: -100 }] }]);
+});
+
+it('the digest is that of its canonical JSON, also over many lines, and others have their turn', async () => {
+  const many = Array.from({ length: 2_500 }, (_, at) =>
+    granted(`w${at}`, { value: credit(1, at % 2 === 0 ? 'CENTS' : 'Points') }),
+  );
+  let turns = 0;
+  const { digest, ...document } = await statementOf(
+    { account: 'acme', position: null, entries: many, from: 5, clock: 9_000, unit: undefined },
+    async () => void (turns += 1),
+  );
+  expect(document.units.map(({ lines }) => lines.length)).toEqual([1_250, 1_250]);
+  expect(digest).toBe(digestOf(document));
+  expect(turns).toBeGreaterThanOrEqual(10);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { statementOf, type Statement } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
@@ -27,7 +28,8 @@ export async function statementOfAccount(
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
   const { from } = selection;
-  return statementOf({ account: accountId, position, entries, paid, from, clock, unit });
+  const asked = { account: accountId, position, entries, paid, from, clock, unit };
+  return statementOf(asked, () => turnOfOthers());
 }
 
 /** As `statementOfAccount`, with what its audit event contains. */
