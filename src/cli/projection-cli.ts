@@ -8,6 +8,7 @@ import {
   rebuildProjections,
   rollBackProjection,
   showHistory,
+  showParkedStreams,
   showStatus,
   swapProjections,
   type DiffDocument,
@@ -159,6 +160,15 @@ export function addProjectionCommands(cli: Command): void {
         ),
         options,
       );
+    });
+  projection
+    .command('parked')
+    .description('accounts that an event holds back from a read model, newest first')
+    .option('--limit <entries>', 'entries to show', '100')
+    .option(...JSON_OUT)
+    .action(async (options: OutputOptions & { limit: string }) => {
+      const limit = parseLimit(options.limit);
+      print(await operate({}, (operator) => showParkedStreams(operator, limit)), options);
     });
   projection
     .command('history')

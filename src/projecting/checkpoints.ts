@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import type { Position, SeenEvent } from '../event-log/event-log.js';
 import { witnessText } from '../event-log/witness.js';
@@ -165,6 +166,51 @@ export async function allUnreadableStreams(
       .where('s.reason', 'like', `${UNREADABLE}%`),
   );
   return rows.map(({ stream }) => stream);
+}
+
+/** A stream that an event holds back from a read model. */
+export interface ParkedStream {
+  readonly projection: string;
+  readonly stream: string;
+  /** Of the event that cannot be applied. */
+  readonly position: Position;
+  /** Names the place of an error, and no person. */
+  readonly reason: string;
+  /** Number of events that wait, with that one. */
+  readonly events: number;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+/** Of the generations that the release with these tables follows, the newest first. */
+export async function listParkedStreams(
+  pool: Pool,
+  readModels: readonly ReadModel[],
+  limit: number,
+): Promise<ParkedStream[]> {
+  return fetchRows(
+    pool,
+    tables
+      .selectFrom('ledger.parked_streams as s')
+      .innerJoin('ledger.projection_generations as g', (join) =>
+        join.onRef('g.projection', '=', 's.projection').onRef('g.generation', '=', 's.generation'),
+      )
+      .select((eb) => [
+        's.projection',
+        's.stream',
+        's.position',
+        's.reason',
+        sql<number>`(select count(*)::int from ${sql.table('ledger.parked_events')} e
+          where e.projection = s.projection and e.generation = s.generation
+            and e.stream = s.stream)`.as('events'),
+        epochMs(eb.ref('s.parked_at')).as('since'),
+      ])
+      .where(isFollowedBy(readModels))
+      .orderBy('s.parked_at', 'desc')
+      .orderBy('s.projection')
+      .orderBy('s.stream')
+      .limit(limit),
+  );
 }
 
 /** The streams that are parked for a generation. */

@@ -94,6 +94,7 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/runs/{runId}/cancel': ['finance', 'support'],
   'GET /operations/projections': ['finance', 'support'],
   'GET /operations/projections/history': ['support'],
+  'GET /operations/projections/parked': ['support'],
   'POST /operations/projections/rebuild': ['support'],
   'POST /operations/projections/swap': ['support'],
   'POST /operations/projections/retry-parked': ['support'],

@@ -154,6 +154,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /operations/runs/{runId}/cancel': ['operator', 200],
   'GET /operations/projections': ['operator', 200],
   'GET /operations/projections/history': ['operator', 200],
+  'GET /operations/projections/parked': ['operator', 200],
   'POST /operations/projections/rebuild': ['operator', 200],
   'POST /operations/projections/swap': ['operator', 200],
   'POST /operations/projections/retry-parked': ['operator', 200],

@@ -8,6 +8,7 @@ import {
   rebuildProjections,
   rollBackProjection,
   showHistory,
+  showParkedStreams,
   showStatus,
   swapProjections,
 } from '../../src/operations/projections/projection-commands.js';
@@ -280,6 +281,20 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
   await give(9_000, rich, owner);
   await eventually(async () => (await parked()) === 2);
   expect(await available()).toBe(before);
+  const listed = await cli('parked', '--json');
+  expect(listed.code).toBe(0);
+  expect(JSON.parse(listed.out)).toEqual(
+    [1, 2].map(() => ({
+      projection: 'reward-balances',
+      stream: expect.stringMatching(/^referral-account-live/) as string,
+      position: expect.any(String) as string,
+      reason: expect.stringContaining('narrow') as string,
+      events: expect.any(Number) as number,
+      since: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+    })),
+  );
+  for (const word of [rich, owner, account]) expect(listed.out).not.toContain(word);
+  expect(await operate((operator) => showParkedStreams(operator, 1))).toHaveLength(1);
   const stillNarrow = await cli('retry-parked', 'reward-balances', '--json');
   expect(stillNarrow.code).toBe(0);
   expect(JSON.parse(stillNarrow.out)).toEqual({
@@ -301,6 +316,7 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
   await pool.query(`alter table ${table} drop constraint narrow`);
   await operate((operator) => retryParked(operator, of(operator)));
   expect(await parked()).toBe(0);
+  expect(await operate((operator) => showParkedStreams(operator, 10))).toEqual([]);
 });
 
 test('bad input is answered in one line, and changes nothing', async () => {

@@ -8,7 +8,11 @@ import {
   Query as QueryParameters,
 } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { showHistory, showStatus } from '../../operations/projections/projection-commands.js';
+import {
+  showHistory,
+  showParkedStreams,
+  showStatus,
+} from '../../operations/projections/projection-commands.js';
 import {
   onProjections,
   type ProjectionOperator,
@@ -49,6 +53,21 @@ export class ProjectionsController {
   @Access('operator', { roles: ['support', 'finance'] })
   status(@OperatorCall() call: OperatorCall) {
     return answered(this.operate(call, new AbortController().signal, showStatus));
+  }
+
+  @ApiOperation({
+    summary: 'Streams that an event holds back from a read model, newest first; `limit` of them',
+  })
+  @ApiOkResponse({ schema: DOCUMENTS })
+  @Get('parked')
+  @Access('operator', { roles: ['support'] })
+  parked(@OperatorCall() call: OperatorCall, @QueryParameters() query: unknown) {
+    const { limit } = parsed(limitRequest, query);
+    return answered(
+      this.operate(call, new AbortController().signal, (projections) =>
+        showParkedStreams(projections, limit),
+      ),
+    );
   }
 
   @ApiOperation({ summary: 'The operations on projections, newest first; `limit` entries' })

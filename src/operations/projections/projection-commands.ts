@@ -1,4 +1,5 @@
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
+import { listParkedStreams, type ParkedStream } from '../../projecting/checkpoints.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
 import {
   atOnePosition,
@@ -265,7 +266,20 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
   };
 }
 
-/** The newest entries first, times as ISO 8601. */
+/** A stream that an event holds back from a read model. Times are ISO 8601. */
+export interface ShownParkedStream extends Omit<ParkedStream, 'since'> {
+  readonly since: string;
+}
+
+/** Streams that are parked in the live read models, the newest first. */
+export async function showParkedStreams(
+  { parts: { pool, projectors } }: ProjectionOperator,
+  limit: number,
+): Promise<readonly ShownParkedStream[]> {
+  const parked = await listParkedStreams(pool, projectors, limit);
+  return parked.map(({ since, ...one }) => ({ ...one, since: new Date(since).toISOString() }));
+}
+
 /** A line of history, as operators see it. Times are ISO 8601. */
 export interface ShownHistoryEntry extends Omit<
   ProjectionHistoryEntry,
@@ -275,6 +289,7 @@ export interface ShownHistoryEntry extends Omit<
   readonly finishedAt: string | null;
 }
 
+/** The newest entries first. */
 export async function showHistory(
   { parts }: ProjectionOperator,
   limit: number,

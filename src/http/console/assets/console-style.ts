@@ -55,9 +55,11 @@ tfoot td, tr.sum td { font-weight: 600; }
 td.id { min-width: 9rem; }
 td.text { min-width: 16rem; }
 .empty { color: var(--soft); padding: 1rem 0; }
-form.fields { display: grid; gap: 0.75rem 1rem; align-items: end; margin: 0 0 1rem;
+form.fields { display: grid; gap: 0.75rem 1rem; align-items: start; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); max-width: 70rem; }
 form.fields.narrow { grid-template-columns: minmax(0, 24rem); }
+/* Beside fields: as high as their controls, below the line of the labels. */
+@media (min-width: 48rem) { form.fields:not(.narrow) > .field + button { margin-top: 1.4375rem; } }
 .field { min-width: 0; display: grid; gap: 0.125rem; }
 .field.wide { grid-column: 1 / -1; max-width: 40rem; }
 label { font-weight: 600; font-size: 0.875rem; }

@@ -77,7 +77,7 @@ const content = template<
 <tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 <p class="actions"><button name="action" value="APPROVED">${TEXTS.moderation.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
-<label for="side">${TEXTS.moderation.side}</label><select id="side" name="side"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
+<label for="side">${TEXTS.moderation.side}</label><select id="side" name="side" class="short"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
 </form>
 <p class="actions">{{#if newerPath}}<a href="{{newerPath}}">${TEXTS.moderation.newer}</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">${TEXTS.moderation.older}</a>{{/if}}</p>
 {{else}}<p class="empty">${TEXTS.moderation.empty}</p>{{/if}}`);

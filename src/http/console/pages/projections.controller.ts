@@ -8,6 +8,7 @@ import {
 } from '../../../operations/projections/projection-operator.js';
 import {
   showHistory,
+  showParkedStreams,
   showStatus,
   type DiffDocument,
 } from '../../../operations/projections/projection-commands.js';
@@ -33,6 +34,7 @@ import { differencesCsv } from '../view/differences.js';
 import {
   COLUMNS,
   content,
+  HELD_BACK_COLUMNS,
   HISTORY_COLUMNS,
   PARKED_COLUMNS,
   PROJECTIONS_PATH,
@@ -205,6 +207,9 @@ export class ConsoleProjectionsController {
     const history = await this.operate(call, never, (projections) =>
       showHistory(projections, HISTORY_MAX),
     );
+    const heldBack = await this.operate(call, never, (projections) =>
+      showParkedStreams(projections, PARKED_MAX),
+    );
     const parked = await showParked(this.operations.core, PARKED_MAX);
     const listed = status instanceof NotDone ? [] : status;
     const pathOf = (asked: Readonly<Record<string, string>>): string =>
@@ -232,6 +237,12 @@ export class ConsoleProjectionsController {
         diff: isDiff ? shownDiff(result as DiffDocument, order, pathOf) : null,
         csvPath: pathOf({ format: 'csv' }),
         result: result ?? null,
+        heldBack: inOrder(
+          heldBack instanceof NotDone ? [] : heldBack,
+          HELD_BACK_COLUMNS,
+          order,
+          pathOf,
+        ),
         parked: inOrder(parked, PARKED_COLUMNS, order, pathOf),
         history: inOrder(entries, HISTORY_COLUMNS, order, pathOf),
       },

@@ -1,6 +1,7 @@
 import type {
   DiffDocument,
   ShownHistoryEntry,
+  ShownParkedStream,
   ShownProjection,
 } from '../../../operations/projections/projection-commands.js';
 import type { ShownParkedReaction } from '../../../operations/policies/policy-commands.js';
@@ -49,6 +50,16 @@ export const PARKED_COLUMNS: readonly Column<ShownParkedReaction>[] = [
   { label: TEXTS.common.retry },
 ];
 
+export const HELD_BACK_COLUMNS: readonly Column<ShownParkedStream>[] = [
+  { label: TEXTS.fields.since, key: 'held.since', value: ({ since }) => since },
+  { label: TEXTS.common.projection, key: 'held.projection', value: ({ projection }) => projection },
+  { label: TEXTS.projections.stream, key: 'held.stream', value: ({ stream }) => stream },
+  { label: TEXTS.fields.position, key: 'held.position', value: ({ position }) => position },
+  { label: TEXTS.common.events, key: 'held.events', isNumber: true, value: ({ events }) => events },
+  { label: TEXTS.fields.reason, key: 'held.reason', value: ({ reason }) => reason },
+  { label: TEXTS.common.retry },
+];
+
 export const HISTORY_COLUMNS: readonly Column<ShownHistoryEntry>[] = [
   { label: TEXTS.common.begun, key: 'history.begun', value: ({ startedAt }) => startedAt },
   { label: TEXTS.projections.action, key: 'history.action', value: ({ action }) => action },
@@ -84,6 +95,7 @@ export const content = template<
     diff: ShownDiff | null;
     csvPath: string;
     result: unknown;
+    heldBack: Sorted<ShownParkedStream>;
     parked: Sorted<ShownParkedReaction>;
     history: Sorted<ShownHistoryEntry>;
   }
@@ -117,6 +129,10 @@ export const content = template<
 {{formField 'confirmed' label="${TEXTS.projections.confirm}" autocomplete="off" hint="${TEXTS.projections.confirmHint}"}}
 <p class="actions field wide"><button name="action" value="rebuild">${TEXTS.projections.rebuild}</button><button name="action" value="diff" class="quiet">${TEXTS.projections.diff}</button><button name="action" value="swap" class="quiet">${TEXTS.projections.swap}</button><button name="action" value="rollback" class="danger">${TEXTS.projections.rollBack}</button><button name="action" value="retry" class="quiet">${TEXTS.projections.retryParked}</button></p>
 </form>
+<h2>${TEXTS.projections.heldBack}</h2>
+{{#if heldBack.rows.length}}<p>${TEXTS.projections.heldBackHint}</p><div class="scroll" tabindex="0"><table><thead>{{> heads heads=heldBack.heads}}</thead>
+<tbody>{{#each heldBack.rows}}<tr><td>{{time since}}</td><td>{{projection}}</td><td class="id">{{stream}}</td><td class="id">{{position}}</td><td class="number">{{amount events}}</td><td>{{reason}}</td><td><form method="post" action="${PROJECTIONS_PATH}">{{> csrf}}<input type="hidden" name="projection" value="{{projection}}"><button name="action" value="retry" class="quiet">${TEXTS.projections.retryAllOf('{{projection}}')}</button></form></td></tr>
+{{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.projections.noneHeldBack}</p>{{/if}}
 <h2>${TEXTS.projections.parkedReactions}</h2>
 {{#if parked.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=parked.heads}}</thead>
 <tbody>{{#each parked.rows}}<tr><td>{{time since}}</td><td>{{policy}}</td><td class="id">{{eventId}}</td><td class="id">{{position}}</td><td>{{reason}}</td><td><form method="post" action="${PROJECTIONS_PATH}">{{> csrf}}<input type="hidden" name="reaction" value="{{id}}"><button name="action" value="retry-reaction" class="quiet">${TEXTS.common.retry}</button></form></td></tr>
