@@ -110,7 +110,7 @@ async function swapsAndRollsBack({ cli }, { page, faults, before }) {
     return generation;
   };
   await confirmed('Swap', 'reward');
-  await page.getByText('type its name to confirm', { exact: false }).first().waitFor();
+  await page.getByRole('alert').getByText('type its name to confirm').waitFor();
   assert.equal(await live(), before);
   // The browser calls the refused form an error.
   assert.match(faults.splice(0).join(), /^[^,]*400[^,]*$/);

@@ -413,7 +413,7 @@ enters it in the list of operators.`,
     operate: 'Operate',
     explained:
       'A rebuild makes a new generation beside the live one; look at its differences, then swap it in. With a tenant, a rebuild folds that part of the log into the live generation in place.',
-    confirm: "Type the projection's name to confirm",
+    confirm: 'Type its name to confirm',
     confirmHint: 'to swap or roll back',
     rebuild: 'Rebuild',
     diff: 'Diff',

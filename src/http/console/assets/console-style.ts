@@ -99,7 +99,8 @@ td > form.actions { min-width: 27rem; }
 td > form.actions + form.actions { margin-top: 0.375rem; }
 td > form.actions > input { width: 14rem; }
 .scroll + form { margin-top: 1rem; }
-.problem, .done { padding: 0.5rem 0.75rem; border-left: 3px solid; max-width: 70rem; }
+.problem, .done { padding: 0.5rem 0.75rem; border-left: 3px solid; max-width: 70rem;
+  margin: 0 0 1rem; }
 .problem { background: var(--bad-ground); border-color: var(--bad); color: var(--bad); }
 .done { background: var(--good-ground); border-color: var(--good); color: var(--good); }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr));
