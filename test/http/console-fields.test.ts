@@ -1,21 +1,26 @@
-import { startConsole, type ConsoleBrowsers, type Page } from '../support/console-browser.js';
+import {
+  get,
+  open,
+  post,
+  running,
+  setUpConsole,
+  type Name,
+  type Page,
+} from '../support/console-staff.js';
 import type { TestTenant } from '../support/running-service.js';
 
 /** What forms of the console say at the field that is wrong. */
 
-type Name = 'fay' | 'sam';
+setUpConsole();
 
-let consoles: ConsoleBrowsers<Name>;
 let tenant: TestTenant;
 let paid: TestTenant;
 beforeAll(async () => {
-  consoles = await startConsole<Name>({ fay: ['finance'], sam: ['support'] });
-  tenant = await consoles.running.service.createTenant();
-  paid = await consoles.running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
+  tenant = await running.service.createTenant();
+  paid = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
   const account = { id: 'acme', subscription: { status: 'TRIAL' } };
   expect((await tenant.live.post('/accountsync', account)).status).toBeLessThan(300);
 });
-afterAll(() => consoles.end());
 
 const ofTenant = (path: string, { alias }: TestTenant = tenant): string =>
   `/console/tenants/${alias}/live${path}`;
@@ -272,12 +277,11 @@ const CASES: readonly Case[] = [
 test.each(CASES)('$what: said at the field, what was typed is kept', async (one) => {
   const { who, fields, files, at, keeps } = one;
   const path = ofTenant(one.path, one.path === '/payments' ? paid : tenant);
-  const page = await (fields === undefined
-    ? consoles.get(who, path)
-    : consoles.post(who, path, fields, files));
+  const page = await (fields === undefined ? get(who, path) : post(who, path, fields, files));
   expect(page.status).toBe(400);
   expect(marked(page)).toEqual(at);
   expect(page.text).toContain('role="alert"');
+  expect(page.text.match(/<(?:input|textarea) [^>]* autofocus>/g)).toHaveLength(1);
   if (keeps !== undefined) expect(page.text).toContain(keeps);
 });
 
@@ -286,7 +290,7 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ action: 'swap', projection: 'rewards', confirmed: 'reward' }, 'confirmed'],
   [{ action: 'rebuild', projection: '', tenant: '', account: 'acme' }, 'tenant'],
 ])('of the projections %j', async (fields, at) => {
-  const page = await consoles.post('sam', '/console/projections', fields);
+  const page = await post('sam', '/console/projections', fields);
   expect(page.status).toBe(400);
   expect(Object.keys(marked(page))).toEqual([at]);
   for (const typed of [fields.projection, fields.account].filter(Boolean))
@@ -297,8 +301,8 @@ describe('a form in a row', () => {
   test('a month is not reopened without a reason, which is said in its row', async () => {
     const path = ofTenant('/periods');
     const closing = { action: 'close', period: '2026-01', comment: 'looked at' };
-    expect((await consoles.post('fay', path, closing)).status).toBe(303);
-    const page = await consoles.post('fay', path, {
+    expect((await post('fay', path, closing)).status).toBe(303);
+    const page = await post('fay', path, {
       action: 'reopen',
       period: '2026-01',
       comment: 'x'.repeat(1_001),
@@ -312,11 +316,9 @@ describe('a form in a row', () => {
     const path = ofTenant('/webhooks');
     const urls = ['https://one.example/', 'https://two.example/?a=1&b=2'];
     for (const endpoint of urls)
-      expect((await consoles.post('sam', path, { action: 'add', endpoint, name: '' })).status).toBe(
-        200,
-      );
+      expect((await post('sam', path, { action: 'add', endpoint, name: '' })).status).toBe(200);
     const [, endpoint = ''] = urls;
-    const page = await consoles.post('sam', path, {
+    const page = await post('sam', path, {
       action: 'resend-since',
       endpoint,
       since: 'ever',
@@ -329,7 +331,7 @@ describe('a form in a row', () => {
 
 test('a wrong key is said at its field', async () => {
   const body = new URLSearchParams({ key: 'wrong' });
-  const page = await consoles.open(null, '/console/session', { method: 'POST', body });
+  const page = await open('/console/session', { method: 'POST', body });
   expect(page.status).toBe(401);
   expect(marked(page)).toEqual({ key: 'This key is not known.' });
 });

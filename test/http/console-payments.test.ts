@@ -1,4 +1,12 @@
-import { startConsole, type ConsoleBrowsers, type Page } from '../support/console-browser.js';
+import {
+  ended,
+  get,
+  post,
+  running,
+  setUpConsole,
+  type Name,
+  type Page,
+} from '../support/console-staff.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import type { TestTenant } from '../support/running-service.js';
 import { StripeDouble } from '../support/stripe-double.js';
@@ -7,35 +15,32 @@ import { StripeDouble } from '../support/stripe-double.js';
 
 const KEY = 'sk_live_console7777';
 const WEBHOOK_SECRET = 'whsec_console0001';
-const ROLES = { fay: ['finance'], sam: ['support'] } as const;
 
-let consoles: ConsoleBrowsers<'fay' | 'sam'>;
+setUpConsole({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+
 let double: StripeDouble;
 let tenant: TestTenant;
 let path: string;
 
-const post = (who: 'fay' | 'sam', fields: Readonly<Record<string, string>>): Promise<Page> =>
-  consoles.post(who, path, fields);
+const act = (who: Name, fields: Readonly<Record<string, string>>): Promise<Page> =>
+  post(who, path, fields);
 
-const ended = (who: 'fay' | 'sam', { location }: Page): Promise<Page> =>
-  consoles.ended(who, location ?? '');
+const outcomeOf = (who: Name, { location }: Page): Promise<Page> => ended(who, location ?? '');
 
 const figure = ({ text }: Page, name: string): string | undefined =>
   new RegExp(`data-figure="${name}" data-value="([^"]*)"`).exec(text)?.[1];
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY });
-  consoles = await startConsole(ROLES, { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
-  tenant = await consoles.running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
+  tenant = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
   path = `/console/tenants/${tenant.alias}/live/payments`;
 });
 afterAll(async () => {
   await double.stop();
-  await consoles.end();
 });
 
 const connecting = (more: Readonly<Record<string, string>> = {}): Promise<Page> =>
-  post('sam', {
+  act('sam', {
     action: 'connect',
     secretKey: KEY,
     webhookSecret: WEBHOOK_SECRET,
@@ -44,8 +49,8 @@ const connecting = (more: Readonly<Record<string, string>> = {}): Promise<Page> 
   });
 
 test('a tenant of no provider is told where to switch it on', async () => {
-  const other = await consoles.running.service.createTenant();
-  const page = await consoles.get('sam', `/console/tenants/${other.alias}/live/payments`);
+  const other = await running.service.createTenant();
+  const page = await get('sam', `/console/tenants/${other.alias}/live/payments`);
   expect(page).toMatchObject({ status: 200 });
   expect(page.text).toContain('Support switches it on in the settings');
 });
@@ -61,21 +66,19 @@ test('a refused connection says why, keeps the address, and never shows a secret
 
 test('support connects, walks the provider and disconnects, on record', async () => {
   expect((await connecting()).status).toBe(303);
-  const page = await consoles.get('sam', path);
+  const page = await get('sam', path);
   expect(page.text).toContain('…7777');
   expect(page.text).toContain(`/integrations/stripe/${tenant.alias}`);
   for (const secret of [KEY, WEBHOOK_SECRET]) expect(page.text).not.toContain(secret);
 
-  const walked = await ended('sam', await post('sam', { action: 'sync' }));
+  const walked = await outcomeOf('sam', await act('sam', { action: 'sync' }));
   expect([figure(walked, 'invoices'), figure(walked, 'applied')]).toEqual(['0', '0']);
 
-  expect((await post('sam', { action: 'disconnect', confirmed: 'strip' })).status).toBe(400);
-  expect((await post('sam', { action: 'disconnect', confirmed: 'stripe' })).status).toBe(303);
-  expect((await consoles.get('sam', path)).text).toContain('not connected');
+  expect((await act('sam', { action: 'disconnect', confirmed: 'strip' })).status).toBe(400);
+  expect((await act('sam', { action: 'disconnect', confirmed: 'stripe' })).status).toBe(303);
+  expect((await get('sam', path)).text).toContain('not connected');
   const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const records = JSON.stringify(
-    await recordedOperations(consoles.running.service.service.core, scope),
-  );
+  const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
   for (const operation of ['payment connect', 'payment sync', 'payment disconnect'])
     expect(records).toContain(`"${operation}"`);
   expect(records).not.toContain(KEY);
@@ -83,10 +86,10 @@ test('support connects, walks the provider and disconnects, on record', async ()
 
 test('finance compares both sides, and changes nothing', async () => {
   expect((await connecting()).status).toBe(303);
-  const compared = await ended('fay', await post('fay', { action: 'reconcile' }));
+  const compared = await outcomeOf('fay', await act('fay', { action: 'reconcile' }));
   expect([figure(compared, 'ok'), figure(compared, 'differences')]).toEqual(['true', '0']);
   for (const action of ['connect', 'disconnect', 'sync'])
-    expect((await post('fay', { action })).status).toBe(403);
-  expect((await post('sam', { action: 'reconcile' })).status).toBe(403);
-  expect((await consoles.get('fay', path)).text).not.toContain('name="secretKey"');
+    expect((await act('fay', { action })).status).toBe(403);
+  expect((await act('sam', { action: 'reconcile' })).status).toBe(403);
+  expect((await get('fay', path)).text).not.toContain('name="secretKey"');
 });

@@ -81,6 +81,8 @@ function controlOf(
     rows,
     'aria-invalid': wrong[id] === undefined ? null : 'true',
     'aria-describedby': notes.map(({ of }) => of).join(' ') || null,
+    // Whoever hears the page begins at the first fault.
+    autofocus: others['autofocus'] ?? Object.keys(wrong)[0] === id,
   });
   return {
     html: controlWith(attributes, { value, rows, options, none }),

@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'pg';
+import { makeOperatorKey, NO_OPERATORS, type OperatorRole } from '../../src/config/operators.js';
+import { OperatorSessions } from '../../src/operations/sessions/operator-sessions.js';
+import { consoleRoutes } from '../support/known-routes.js';
+import { recordedOperations } from '../support/recorded-operations.js';
+
+import {
+  setUpConsole,
+  cookies,
+  csrfIn,
+  entries,
+  get,
+  keys,
+  type Name,
+  NAMES,
+  ofTenant,
+  open,
+  type Page,
+  post,
+  running,
+  signedIn,
+  tenant,
+  writeOperators,
+} from '../support/console-staff.js';
+
+/** Who may do what in the console: roles, sessions, and what no browser sends. */
+
+setUpConsole();
+
+/** Whom each page is for. */
+const PAGES: Readonly<Record<string, readonly Name[]>> = {
+  '/console': ['fay', 'flo', 'sam', 'vic'],
+  '/console/projections': ['sam'],
+  '/console/runs': ['fay', 'flo', 'sam'],
+  '/console/patterns': ['fay', 'flo', 'sam', 'vic'],
+  '': ['fay', 'flo', 'sam', 'vic'],
+  '/statement': ['fay', 'flo', 'vic'],
+  '/replay': ['fay', 'flo'],
+  '/reconcile': ['fay', 'flo'],
+  '/periods': ['fay', 'flo'],
+  '/verify': ['fay', 'flo'],
+  '/corrections': ['fay', 'flo'],
+  '/events': ['fay', 'flo'],
+  '/moderation': ['sam'],
+  '/webhooks': ['sam'],
+  '/exports': ['sam'],
+  '/mails': ['sam'],
+  '/payments': ['fay', 'flo', 'sam'],
+  '/settings': ['sam'],
+  '/program': ['sam'],
+  '/theme': ['sam'],
+};
+const pathOf = (page: string): string => (page.startsWith('/console') ? page : ofTenant(page));
+
+describe('who may see a page', () => {
+  test.each(Object.keys(PAGES))(
+    '%s: its roles, nobody else, and nobody without a session',
+    async (page) => {
+      const path = pathOf(page);
+      expect(await open(path)).toMatchObject({ status: 303, location: '/console/sign-in' });
+      for (const who of NAMES) {
+        const { status, text, headers } = await get(who, path);
+        expect({ who, status }).toEqual({ who, status: PAGES[page]?.includes(who) ? 200 : 403 });
+        expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+        expect(headers.get('cache-control')).toBe('no-store');
+        expect(text).not.toMatch(/<script(?! src="\/console\/assets)|\son[a-z]+=|style="/);
+      }
+    },
+  );
+
+  /** Whom the forms of a page are for. */
+  const FORMS: Readonly<Record<string, Name>> = {
+    '/console/projections': 'sam',
+    '/replay': 'fay',
+    '/reconcile': 'fay',
+    '/periods': 'fay',
+    '/verify': 'fay',
+    '/corrections': 'fay',
+    '/moderation': 'sam',
+    '/webhooks': 'sam',
+    '/exports': 'sam',
+    '/mails': 'sam',
+    '/payments': 'sam',
+    '/settings': 'sam',
+    '/program': 'sam',
+    '/theme': 'sam',
+    '/theme/preview': 'sam',
+  };
+  test.each(Object.entries(FORMS))(
+    'the forms of %s: with the token of the own session only',
+    async (page, who) => {
+      const path = pathOf(page);
+      const own = cookies.get(who);
+      const [own1, foreign] = [await get(who, '/console'), await get('vic', '/console')];
+      const send = (csrf: string, cookie = own, headers: Record<string, string> = {}) =>
+        open(
+          path,
+          { method: 'POST', body: new URLSearchParams({ csrf, action: '-' }), headers },
+          cookie,
+        );
+      expect((await send('')).status).toBe(403);
+      expect((await send(csrfIn(foreign))).status).toBe(403);
+      expect((await send(csrfIn(foreign), cookies.get('vic'))).status).toBe(403);
+      expect((await send(csrfIn(own1), own, { origin: 'https://elsewhere.example' })).status).toBe(
+        403,
+      );
+      expect(await send(csrfIn(own1), 'ledger_console=x')).toMatchObject({ status: 303 });
+      expect((await open(path, { method: 'POST', body: '{}' }, own)).status).toBe(403);
+    },
+  );
+
+  test('no route is left out', () => {
+    const ofPage = (page: string): string =>
+      page.startsWith('/console') ? page : `/console/tenants/{tenant}/{mode}${page}`;
+    expect([...consoleRoutes(running.service)].sort()).toEqual(
+      [
+        ...Object.keys(PAGES).map((page) => `GET ${ofPage(page)}`),
+        ...Object.keys(FORMS).map((page) => `POST ${ofPage(page)}`),
+        'GET /console/assets/{name}',
+        'GET /console/sign-in',
+        'POST /console/session',
+        'POST /console/session/end',
+        'GET /console/runs/{run}',
+        'GET /console/runs/{run}/progress',
+        'POST /console/runs/{run}/cancel',
+        `GET ${ofPage('/accounts/{account}')}`,
+        `GET ${ofPage('/exports/{export}/file')}`,
+        `GET ${ofPage('/projections')}`,
+      ].sort(),
+    );
+  });
+
+  test('a browser of another site is refused', async () => {
+    const sent = await open(
+      ofTenant('/periods'),
+      {
+        method: 'POST',
+        headers: { 'sec-fetch-site': 'cross-site' },
+        body: new URLSearchParams({ csrf: csrfIn(await get('fay', '/console')) }),
+      },
+      cookies.get('fay'),
+    );
+    expect(sent.status).toBe(403);
+  });
+
+  test('a tenant or mode that is none is a page that says so', async () => {
+    expect((await get('fay', '/console/tenants/nobody/live')).status).toBe(404);
+    expect((await get('fay', `/console/tenants/${tenant.alias}/both`)).status).toBe(404);
+  });
+});
+
+describe('refused visits', () => {
+  const scope = () => ({ tenant: tenant.alias, mode: 'live' }) as const;
+  const recordsOf = async (name: string): Promise<readonly string[]> =>
+    (await recordedOperations(running.service.service.core, scope()))
+      .map((record) => JSON.stringify(record))
+      .filter((record) => record.includes('"console refused"') && record.includes(`"${name}"`));
+  const recorded = async (name: string, count: number): Promise<readonly string[]> => {
+    for (;;) {
+      const found = await recordsOf(name);
+      if (found.length >= count) return found;
+    }
+  };
+  const visitor = async (name: string, roles: readonly OperatorRole[]): Promise<string> => {
+    const { key, entry } = makeOperatorKey(name, roles);
+    keys.set(name, key);
+    entries.push(entry);
+    await writeOperators(entries);
+    return signedIn(name);
+  };
+  const sendForm = (path: string, cookie: string, fields: Record<string, string>, headers = {}) =>
+    open(path, { method: 'POST', body: new URLSearchParams(fields), headers }, cookie);
+
+  test('are on record with the operator’s name, whatever the reason', async () => {
+    const [name, path] = ['ivo', ofTenant('/webhooks')];
+    const cookie = await visitor(name, ['support']);
+    const csrf = csrfIn(await open('/console', {}, cookie));
+    const delivery = { csrf, action: 'resend', delivery: randomUUID() };
+    const reasons: Readonly<Record<string, () => Promise<Page>>> = {
+      role: () => open(ofTenant('/periods'), {}, cookie),
+      token: () => sendForm(path, cookie, { csrf: 'old' }),
+      origin: () => sendForm(path, cookie, { csrf }, { origin: 'https://elsewhere.example' }),
+      'id of another tenant': () => sendForm(path, cookie, delivery),
+      'id in an address': () => open(`${path}?delivery=${randomUUID()}`, {}, cookie),
+    };
+    for (const [reason, visit] of Object.entries(reasons)) {
+      const before = (await recordsOf(name)).length;
+      const { status, headers } = await visit();
+      expect({ reason, status }).toEqual({ reason, status: 403 });
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      await recorded(name, before + 1);
+    }
+    await writeOperators(entries.filter((entry) => entry.name !== name));
+    expect((await open(path, {}, cookie)).status).toBe(403);
+    const all = await recorded(name, 6);
+    expect(all[0]).toContain('/console/tenants/:tenant/:mode/periods');
+    expect(all.join()).not.toContain(delivery.delivery);
+  });
+
+  test('are recorded ten times a minute for a session', async () => {
+    const cookie = await visitor('ida', ['viewer']);
+    const again = await signedIn('ida');
+    for (let visits = 0; visits < 14; visits += 1)
+      expect((await open(ofTenant('/periods'), {}, cookie)).status).toBe(403);
+    expect((await open(ofTenant('/periods'), {}, again)).status).toBe(403);
+    expect(await recorded('ida', 11)).toHaveLength(11);
+  });
+});
+
+describe('sessions', () => {
+  test('the cookie belongs to the console alone, and scripts cannot read it', async () => {
+    const body = new URLSearchParams({ key: keys.get('fay') ?? '' });
+    const { headers } = await open('/console/session', { method: 'POST', body });
+    expect(headers.get('set-cookie')).toMatch(
+      /^ledger_console=[A-Za-z0-9_-]{43}; Path=\/console; Max-Age=28800; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  test('a session ends when its operator signs out', async () => {
+    const cookie = await signedIn('fay');
+    const csrf = csrfIn(await open('/console', {}, cookie));
+    const end = { method: 'POST', body: new URLSearchParams({ csrf }) };
+    expect(await open('/console/session/end', end, cookie)).toMatchObject({
+      status: 303,
+      location: '/console/sign-in',
+    });
+    expect((await open('/console', {}, cookie)).status).toBe(303);
+  });
+
+  test('a session ends with its key', async () => {
+    const cookie = await signedIn('gone');
+    expect((await open('/console', {}, cookie)).status).toBe(200);
+    await writeOperators(entries.filter(({ name }) => name !== 'gone'));
+    const refused = await open('/console', {}, cookie);
+    expect(refused).toMatchObject({ status: 403, location: null });
+    expect(refused.text).toContain('Your key no longer counts');
+    expect(refused.headers.get('set-cookie')).toMatch(/^ledger_console=; .*Max-Age=0;/);
+    await writeOperators(entries);
+  });
+
+  test('a session that this service did not make is none without asking the database', async () => {
+    const away = new Pool({ connectionString: 'postgres://127.0.0.1:1/none' });
+    const sessions = new OperatorSessions(away, NO_OPERATORS, running.service.service.core.names);
+    const [, token = ''] = (await signedIn('fay')).split('=');
+    await expect(sessions.find(token)).rejects.toThrow();
+    const madeUp = [
+      token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+      'x'.repeat(43),
+      '',
+    ];
+    for (const one of madeUp) expect(await sessions.find(one)).toBeUndefined();
+    await away.end();
+  });
+
+  test('a further session of an operator ends the oldest of twenty', async () => {
+    const first = await signedIn('flo');
+    for (let more = 0; more < 20; more += 1) cookies.set('flo', await signedIn('flo'));
+    expect((await open('/console', {}, first)).status).toBe(303);
+    expect((await get('flo', '/console')).status).toBe(200);
+  });
+
+  test('sign-ins at the same moment do not stand in each other’s way', async () => {
+    const together = Array.from({ length: 60 }, () => signedIn('gone'));
+    const begun = await Promise.all(together);
+    const pages = await Promise.all(begun.map((cookie) => open('/console', {}, cookie)));
+    expect(pages.some(({ status }) => status === 200)).toBe(true);
+  });
+
+  test('the sixth wrong key of an address within a minute waits; a good one passes', async () => {
+    const wrong = () =>
+      open('/console/session', {
+        method: 'POST',
+        body: new URLSearchParams({ key: 'operator_0' }),
+      });
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 6; tries += 1) statuses.push((await wrong()).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    await signedIn('vic');
+  });
+});
+
+describe('what no browser sends', () => {
+  const cutOff = '--b\r\nContent-Disposition: form-data; name="key"; filename="f"\r\n\r\nhalf';
+  const multipart = { 'content-type': 'multipart/form-data; boundary=b' };
+
+  test('a form whose file is cut off is refused, and the service goes on', async () => {
+    const init = { method: 'POST', headers: multipart, body: cutOff };
+    expect((await open('/console/session', init)).status).toBe(400);
+    expect((await get('fay', '/console')).status).toBe(200);
+  });
+
+  test('a form of somebody who is not signed in is short', async () => {
+    const body = new URLSearchParams({ key: 'k'.repeat(5_000) });
+    expect((await open('/console/session', { method: 'POST', body })).status).toBe(413);
+  });
+
+  test('a NUL in a search, a filter or a field is left out', async () => {
+    expect((await get('vic', ofTenant('?search=nobody%00'))).text).toContain('called “nobody”');
+    expect((await get('sam', ofTenant('/webhooks?type=%00&endpoint=%00'))).status).toBe(200);
+    const mail = await post('sam', ofTenant('/mails'), { mail: 'a\0b' });
+    expect(mail.status).toBe(403);
+  });
+
+  test('a run is cancelled, and the way back leads into the console', async () => {
+    const ways: Readonly<Record<string, string>> = {
+      '/console/projections?run=a': '/console/projections?run=a',
+      '//example.com': '/console',
+      '/console/\r\nx-other: 1': '/console',
+      '/console/€': '/console',
+    };
+    for (const [back, location] of Object.entries(ways))
+      expect(await post('fay', '/console/runs/none/cancel', { back })).toMatchObject({
+        status: 303,
+        location,
+      });
+  });
+
+  test('a theme that is nested without end is refused', async () => {
+    const values = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    const fields = { action: 'put', locale: 'fr', version: '0', values };
+    const page = await post('sam', ofTenant('/theme'), fields);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('nested too deep');
+  });
+
+  test('changes of a nested document, or of a long one, are no longer than the document', async () => {
+    const nested = (levels: number): string =>
+      `${'['.repeat(levels)}${'0,'.repeat(10_000)}0${']'.repeat(levels)}`;
+    const fields = { action: 'check', locale: 'fr', version: '0' };
+    const theme = (values: string): ReturnType<typeof post> =>
+      post('sam', ofTenant('/theme'), { ...fields, values });
+    const program = await post('sam', ofTenant('/program'), { document: nested(1_000) });
+    const pages = [await theme(nested(1_000)), program, await theme(nested(1))];
+    expect(pages.map(({ status }) => status)).toEqual([400, 400, 200]);
+    for (const { text } of pages) expect(text.length).toBeLessThan(150_000);
+    expect(pages[2]?.text).toContain('… (the first 5000 lines)');
+  });
+});

@@ -1,0 +1,315 @@
+import { eventually } from '../support/embedded.js';
+import { basic } from '../support/api-client.js';
+import { recordedOperations } from '../support/recorded-operations.js';
+import { personal } from '../support/running-service.js';
+
+import {
+  setUpConsole,
+  ended,
+  figures,
+  get,
+  keys,
+  type Name,
+  ofTenant,
+  onTrial,
+  type Page,
+  post,
+  rewarded,
+  running,
+  sent,
+  tenant,
+} from '../support/console-staff.js';
+
+/** What finance does in the console. */
+
+setUpConsole();
+
+describe('finance', () => {
+  test('the statement of a page is that of the operation, and viewers see it', async () => {
+    const { accountId } = await rewarded(1_500);
+    const asked = new URLSearchParams({ account: accountId }).toString();
+    const page = await get('fay', `${ofTenant('/statement')}?${asked}`);
+    const answer = await fetch(
+      `${running.service.origin}/operations/ledger/${tenant.alias}/statement?${asked}`,
+      { headers: { authorization: basic(`:${keys.get('fay')}`) } },
+    );
+    const statement = (await answer.json()) as { digest: string; position: string };
+    expect(figures(page, 'digest')).toEqual([statement.digest]);
+    expect(figures(page, 'position')).toEqual([statement.position]);
+    expect(figures(page, 'opening:CENTS')).toEqual(['0']);
+    expect(figures(page, 'line.amount')).toEqual(['1500']);
+    expect(figures(page, 'closing:CENTS')).toEqual(['1500']);
+    expect(figures(await get('vic', `${ofTenant('/statement')}?${asked}`), 'digest')).toEqual([
+      statement.digest,
+    ]);
+    const csv = await get('fay', `${ofTenant('/statement')}?${asked}&format=csv`);
+    expect(csv.headers.get('content-type')).toContain('text/csv');
+    expect(csv.text.split('\r\n')[2]).toMatch(/,1500,1500$/);
+  });
+
+  test('without an account the statement is of the whole tenant, by days', async () => {
+    const own = await running.service.createTenant();
+    const accountId = personal('a');
+    const person = { accountId, id: personal('u'), firstName: 'T' };
+    await own.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+    await own.live.post('/user', person);
+    const path = `/rewards/account/${accountId}/user/${person.id}`;
+    for (const assignedCredit of [700, 50])
+      await own.live.post(path, { type: 'CREDIT', unit: 'Cents', assignedCredit });
+    await own.live.post('/credit/bulkredeem', { amount: 120, unit: 'CENTS', accountId });
+    const statement = `/console/tenants/${own.alias}/live/statement`;
+    await eventually(async () => {
+      const page = await get('vic', statement);
+      return figures(page, 'closing:Cents')[0] === '630';
+    });
+    const page = await get('vic', statement);
+    expect(figures(page, 'opening:Cents')).toEqual(['0']);
+    expect(figures(page, 'line.issued')).toEqual(['750']);
+    expect(figures(page, 'line.redeemed')).toEqual(['120']);
+    expect(figures(page, 'line.balance')).toEqual(['630']);
+    const today = new Date().toISOString().slice(0, 10);
+    const answer = await fetch(
+      `${running.service.origin}/operations/ledger/${own.alias}/tenant-statement?to=${today}`,
+      { headers: { authorization: basic(`:${keys.get('fay')}`) } },
+    );
+    const { digest } = (await answer.json()) as { digest: string };
+    expect(figures(page, 'digest')).toEqual([digest]);
+    const before = await get('fay', `${statement}?to=2020-01-31&unit=cents`);
+    expect(before.text).toContain('Nobody had credit');
+    const csv = await get('fay', `${statement}?unit=cents&format=csv`);
+    expect(csv.text.split('\r\n')).toEqual([
+      'unit,day,issued,redeemed,expired,cancelled,restored,balance',
+      'Cents,opening,,,,,,0',
+      `Cents,${today},750,120,0,0,0,630`,
+      'Cents,closing,,,,,,630',
+      '',
+    ]);
+    const [typed, span] = [
+      await get('fay', `${statement}?from=2026-10-01T12:00Z`),
+      await get('fay', `${statement}?asOf=2020-01-31`),
+    ];
+    expect(typed.status).toBe(400);
+    expect(typed.text).toContain('From takes a day');
+    expect(typed.text).toContain('value="2026-10-01T12:00Z"');
+    expect(span.status).toBe(400);
+    expect(span.text).toContain('As of and Position need an account');
+  });
+
+  test('the events of the ledger are a file, as the command line writes it, on record', async () => {
+    const { firstName, accountId } = await rewarded(10);
+    const refused = await get('fay', ofTenant('/events?format=jsonl&from=soon'));
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('From takes a time');
+    const file = await get('fay', ofTenant('/events?format=jsonl'));
+    expect(file.headers.get('content-disposition')).toContain(`events-${tenant.alias}-live.jsonl`);
+    const events = file.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; data: unknown });
+    expect(JSON.stringify(events)).toContain(firstName);
+    const granted = events.filter(({ data }) => JSON.stringify(data).includes(accountId));
+    expect(granted.map(({ type }) => type)).toContain('RewardGranted');
+    const scope = { tenant: tenant.alias, mode: 'live' } as const;
+    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('"operation":"ledger export begun"');
+    expect(records).toContain('"operation":"ledger export"');
+  });
+
+  test('a statement that cannot be made says why beside the form, and keeps what was typed', async () => {
+    const page = await get('fay', `${ofTenant('/statement')}?account=%3Cb%3Enobody&from=yesterday`);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('From takes a time');
+    expect(page.text).toContain('value="&lt;b&gt;nobody"');
+  });
+
+  test('a replay runs, and its page shows its progress and its figures', async () => {
+    await rewarded(100);
+    const { status, location } = await post('fay', ofTenant('/replay'), {});
+    expect(status).toBe(303);
+    const page = await ended('fay', location ?? '');
+    expect(figures(page, 'progress')).toEqual(['done']);
+    expect(figures(page, 'differences')).toEqual(['0']);
+    expect(Number(figures(page, 'events')[0])).toBeGreaterThan(3);
+    // Another operator's run is not shown.
+    expect((await get('flo', location ?? '')).text).toContain('not known');
+  });
+
+  test('a run is shown on the pages of its own tenant and mode alone', async () => {
+    const other = await running.service.createTenant();
+    for (const page of ['/replay', '/reconcile', '/verify']) {
+      const { location } = await post('fay', ofTenant(page), {});
+      const { search } = new URL(location ?? '', 'http://localhost');
+      await ended('fay', location ?? '');
+      for (const elsewhere of [`${other.alias}/live`, `${tenant.alias}/test`]) {
+        const shown = await get('fay', `/console/tenants/${elsewhere}${page}${search}`);
+        expect({ page, status: shown.status, figures: figures(shown, 'ok') }).toEqual({
+          page,
+          status: 403,
+          figures: [],
+        });
+      }
+    }
+  });
+
+  test('what another operation found is no verification', async () => {
+    const { location } = await post('fay', ofTenant('/replay'), {});
+    await ended('fay', location ?? '');
+    const { search } = new URL(location ?? '', 'http://localhost');
+    for (const page of ['/verify', '/replay', '/reconcile']) {
+      const { status, text } = await get('fay', `${ofTenant(page)}${search}`);
+      expect({ page, status }).toEqual({ page, status: 200 });
+      expect(text).not.toMatch(/Nobody has changed the ledger|is not what was sealed/);
+    }
+  });
+
+  test('a run has a page that shows how it ended and leads to its result, for its operator alone', async () => {
+    const { location } = await post('fay', ofTenant('/replay'), {});
+    await ended('fay', location ?? '');
+    const path = `/console/runs/${new URLSearchParams(location?.split('?')[1]).get('run')}`;
+    const page = await get('fay', path);
+    expect(figures(page, 'progress')).toEqual(['done']);
+    const links = page.text.replaceAll('&#x3D;', '=');
+    expect(links).toContain(`<a href="${location}">See the result</a>`);
+    expect((await get('fay', '/console/runs')).text).toContain(`<a href="${path}">`);
+    expect(JSON.parse((await get('fay', `${path}/progress`)).text)).toMatchObject({
+      state: 'done',
+      text: 'done',
+      pace: '',
+    });
+    for (const one of [path, `${path}/progress`])
+      expect((await get('flo', one)).text).toContain('There is no such run');
+    expect((await get('flo', '/console/runs')).text).not.toContain(path);
+  });
+
+  test('a reconciliation finds what a file of balances says otherwise', async () => {
+    const { accountId } = await rewarded(700);
+    const balances = `account,unit,balance\n${accountId},CENTS,650\n`;
+    const started = await post('fay', ofTenant('/reconcile'), {}, { balances });
+    const page = await ended('fay', started.location ?? '');
+    expect(figures(page, 'ok')).toEqual(['false']);
+    const row = page.text.split('<tr>').find((text) => text.includes(accountId)) ?? '';
+    expect(row).toContain('data-figure="difference.ledger" data-value="700"');
+    expect(row).toContain('data-figure="difference.against" data-value="650"');
+    const faulty = await post('fay', ofTenant('/reconcile'), {}, { balances: 'a,b\n' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('must begin with the line account,unit,balance');
+  });
+
+  test('a correction is proposed by one and appended by another, once', async () => {
+    const { accountId, userId } = await rewarded(1_000);
+    const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-300', reason: 'x' };
+    const asked = { action: 'propose', key: personal('k'), ...fields };
+    expect((await post('fay', ofTenant('/corrections'), asked)).status).toBe(303);
+    // The form is sent again, as a browser does after going back.
+    expect((await post('fay', ofTenant('/corrections'), asked)).status).toBe(303);
+    const own = await get('fay', ofTenant('/corrections'));
+    expect(own.text.split(accountId)).toHaveLength(2);
+    expect(own.text).toContain('another person approves it');
+    const others = await get('flo', ofTenant('/corrections'));
+    const proposal = /name="proposal" value="([^"]+)"/.exec(others.text)?.[1] ?? '';
+    const approval = { action: 'approve', proposal };
+    expect((await post('fay', ofTenant('/corrections'), approval)).status).toBe(403);
+    const test = `/console/tenants/${tenant.alias}/test/corrections`;
+    expect((await post('flo', test, approval)).status).toBe(403);
+    expect((await post('flo', ofTenant('/corrections'), approval)).status).toBe(303);
+    const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
+    expect(figures(statement, 'closing:CENTS')).toEqual(['700']);
+    const wrong = await post('fay', ofTenant('/corrections'), { ...asked, amount: '1.5', key: '' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('value="1.5"');
+  });
+
+  test('a month is closed and opened again with a reason', async () => {
+    const close = { action: 'close', period: '2024-02', comment: 'looked at' };
+    expect((await post('fay', ofTenant('/periods'), close)).status).toBe(303);
+    expect((await get('fay', ofTenant('/periods'))).text).toContain('Reopen 2024-02');
+    expect((await post('fay', ofTenant('/periods'), close)).status).toBe(400);
+    const reopen = { action: 'reopen', period: '2024-02', comment: 'too early' };
+    expect((await post('fay', ofTenant('/periods'), reopen)).status).toBe(303);
+    expect((await get('fay', ofTenant('/periods'))).text).not.toContain('Reopen 2024-02');
+    expect((await post('fay', ofTenant('/periods'), { ...close, comment: '' })).status).toBe(400);
+  });
+
+  test('the chain verifies with the file of a digest', async () => {
+    await rewarded(10);
+    const made = await post('fay', ofTenant('/verify'), { action: 'digest' });
+    const page = await ended('fay', made.location ?? '');
+    const digest = (await get('fay', `${made.location}&format=json`)).text;
+    expect(figures(page, 'digest')).toEqual([(JSON.parse(digest) as { digest: string }).digest]);
+    const started = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest });
+    expect(figures(await ended('fay', started.location ?? ''), 'ok')).toEqual(['true']);
+    const other = digest.replace('"live"', '"test"');
+    expect((await post('fay', ofTenant('/verify'), {}, { digest: other })).status).toBe(400);
+  });
+});
+
+describe('tables are in the order of their address', () => {
+  const shownIn = ({ text }: Page, texts: readonly string[]): readonly string[] =>
+    [...texts].sort((one, other) => text.indexOf(one) - text.indexOf(other));
+
+  test('the lines of a statement, between its opening and its closing', async () => {
+    const { accountId, userId } = await rewarded(300);
+    for (const assignedCredit of [20, 1_000])
+      await sent(`/rewards/account/${accountId}/user/${userId}`, {
+        type: 'CREDIT',
+        unit: 'CENTS',
+        assignedCredit,
+      });
+    const path = `${ofTenant('/statement')}?account=${accountId}`;
+    const amounts = async (order: string) => figures(await get('fay', path + order), 'line.amount');
+    expect(await amounts('')).toEqual(['300', '20', '1000']);
+    expect(await amounts('&sort=amount&dir=asc')).toEqual(['20', '300', '1000']);
+    expect(await amounts('&sort=amount&dir=desc')).toEqual(['1000', '300', '20']);
+    const sorted = await get('fay', `${path}&sort=amount&dir=desc`);
+    expect(figures(sorted, 'closing:CENTS')).toEqual(['1320']);
+    expect(sorted.text).toContain('aria-sort="descending"');
+  });
+
+  test('people of an account', async () => {
+    const accountId = personal('a');
+    await onTrial(accountId);
+    for (const firstName of ['Qmia', 'Qada', 'Qzoe'])
+      await sent('/user', { id: personal('u'), accountId, firstName });
+    const path = ofTenant(`/accounts/${accountId}`);
+    const names = ['Qada', 'Qmia', 'Qzoe'];
+    const cells = names.map((name) => `<td>${name}</td>`);
+    const order = async (query: string): Promise<string> =>
+      shownIn(await get('sam', path + query), cells).join();
+    expect(await order('')).toBe([cells[1], cells[0], cells[2]].join());
+    expect(await order('?sort=people.name&dir=asc')).toBe(cells.join());
+    expect(await order('?sort=people.name&dir=desc')).toBe([...cells].reverse().join());
+  });
+
+  test('proposals and closed months', async () => {
+    const { accountId: account, userId: user } = await rewarded(1_000);
+    for (const amount of ['-31', '-33', '-32'])
+      await post('fay', ofTenant('/corrections'), {
+        action: 'propose',
+        key: personal('k'),
+        account,
+        user,
+        unit: 'CENTS',
+        amount,
+        reason: `by ${amount}`,
+      });
+    const reasons = ['by -33', 'by -32', 'by -31'];
+    const waiting = (query: string) => get('flo', ofTenant(`/corrections${query}`));
+    expect(shownIn(await waiting('?sort=amount&dir=asc'), reasons)).toEqual(reasons);
+    expect(shownIn(await waiting('?sort=amount&dir=desc'), reasons)).toEqual(reasons.toReversed());
+    const months = ['2023-01', '2023-02'].map((period) => `Reopen ${period}`);
+    for (const period of ['2023-01', '2023-02'])
+      await post('fay', ofTenant('/periods'), { action: 'close', period, comment: 'looked at' });
+    const closed = (query: string) => get('fay', ofTenant(`/periods${query}`));
+    expect(shownIn(await closed(''), months)).toEqual(months.toReversed());
+    expect(shownIn(await closed('?sort=month&dir=asc'), months)).toEqual(months);
+  });
+
+  test.each<[string, Name, string]>([
+    ['/moderation?waiting=referrer', 'sam', 'Nothing waits'],
+    ['/webhooks', 'sam', 'No endpoint is subscribed'],
+  ])('%s says so when it has none to sort', async (page, who, empty) => {
+    const sorted = await get(who, `${ofTenant(page)}${page.includes('?') ? '&' : '?'}sort=state`);
+    expect(sorted).toMatchObject({ status: 200 });
+    expect(sorted.text).toContain(empty);
+  });
+});

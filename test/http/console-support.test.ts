@@ -1,0 +1,375 @@
+import { eventually } from '../support/embedded.js';
+import { basic } from '../support/api-client.js';
+import { recordedOperations } from '../support/recorded-operations.js';
+import { personal, type TestTenant } from '../support/running-service.js';
+
+import {
+  setUpConsole,
+  ended,
+  figures,
+  get,
+  hiddenIn,
+  ofTenant,
+  type Page,
+  post,
+  rewarded,
+  running,
+  tenant,
+} from '../support/console-staff.js';
+
+/** What support does in the console. */
+
+setUpConsole();
+
+/** The text that a page offers to be edited. */
+const documentIn = ({ text }: Page): string =>
+  (/<textarea[^>]*>([^<]*)</.exec(text)?.[1] ?? '')
+    .replace(/&quot;/g, '"')
+    .replace(/&#x27;/g, "'")
+    .replace(/&#x3D;/g, '=')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&amp;/g, '&');
+
+describe('support', () => {
+  test('a table is in the order of its address, and its heads lead to the other ones', async () => {
+    const namesOn = ({ text }: Page): string[] =>
+      [...text.matchAll(/data-figure="generation:([^"]*)"/g)].map(([, name = '']) => name);
+    const plain = await get('sam', '/console/projections');
+    expect(plain.text).toContain('<th scope="col"><a href="?sort&#x3D;name&amp;dir&#x3D;asc">');
+    const up = await get('sam', '/console/projections?sort=name&dir=asc');
+    expect(namesOn(up)).toEqual([...namesOn(plain)].sort());
+    expect(up.text).toContain('aria-sort="ascending"><a href="?sort&#x3D;name&amp;dir&#x3D;desc">');
+    const down = await get('sam', '/console/projections?sort=name&dir=desc');
+    expect(namesOn(down)).toEqual([...namesOn(up)].reverse());
+    const none = await get('sam', '/console/projections?sort=nothing&dir=desc');
+    expect(namesOn(none)).toEqual(namesOn(plain));
+  });
+
+  test('a projection is rebuilt, compared, swapped in after a typed confirmation, and rolled back', async () => {
+    let compared = '';
+    const act = async (action: string, confirmed = ''): Promise<Page> => {
+      const fields = { action, projection: 'rewards', confirmed };
+      const { status, location, text } = await post('sam', '/console/projections', fields);
+      if (status !== 303) throw new Error(text);
+      if (action === 'diff') compared = location ?? '';
+      return ended('sam', location ?? '');
+    };
+    expect(figures(await act('rebuild'), 'progress')).toEqual(['done']);
+    const diff = await act('diff');
+    expect(figures(diff, 'differences')).toEqual(['0']);
+    const [, run = ''] = /[?&]run=([0-9a-f-]+)/.exec(compared) ?? [];
+    const csv = await get('sam', `/console/projections?run=${run}&format=csv`);
+    expect(csv.headers.get('content-type')).toContain('text/csv');
+    expect(csv.text).toBe('table,kind,row,column,live,new\r\n');
+    expect((await get('fay', `/console/projections?run=${run}&format=csv`)).status).toBe(403);
+    await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
+    expect(figures(await act('swap', 'rewards'), 'generation:rewards')).toEqual(['2']);
+    expect(figures(await act('rollback', 'rewards'), 'generation:rewards')).toEqual(['1']);
+    const repaired = await post('sam', '/console/projections', {
+      action: 'rebuild',
+      projection: 'rewards',
+      tenant: tenant.alias,
+      mode: 'live',
+    });
+    expect(figures(await ended('sam', repaired.location ?? ''), 'progress')).toEqual(['done']);
+    expect(figures(await get('sam', '/console/projections'), 'parked:rewards')).toEqual(['0']);
+  });
+
+  test('a tenant leads to the read models with its name filled in, and a part needs a tenant', async () => {
+    expect(await get('fay', ofTenant('/projections'))).toMatchObject({ status: 403 });
+    const { status, location } = await get('sam', ofTenant('/projections'));
+    expect({ status, location }).toEqual({
+      status: 303,
+      location: `/console/projections?tenant=${tenant.alias}&mode=live`,
+    });
+    expect((await get('sam', location ?? '')).text).toContain(`value="${tenant.alias}"`);
+    const part = { action: 'rebuild', projection: 'rewards', account: 'some-account' };
+    const refused = await post('sam', '/console/projections', part);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('Account: name its tenant as well.');
+    expect(refused.text).toContain('value="some-account"');
+  });
+
+  test('a program is compared with the live one, applied, and not over somebody else', async () => {
+    const path = ofTenant('/program');
+    const page = await get('sam', path);
+    const live = documentIn(page);
+    const changed = live.replace('"discountPercent": 10', '"discountPercent": 12');
+    expect(changed).not.toBe(live);
+    const asked = { document: changed, version: '1' };
+    const compared = await post('sam', path, { ...asked, action: 'check' });
+    expect(compared.text).toMatch(
+      /− +&quot;discountPercent&quot;: 10[^]*\+ +&quot;discountPercent&quot;: 12/,
+    );
+    expect(figures(await get('sam', path), 'version')).toEqual(['1']);
+    expect((await post('sam', path, { ...asked, action: 'apply' })).text).toContain(
+      'Look at the changes first',
+    );
+    const seen = { ...asked, compared: hiddenIn(compared, 'compared'), action: 'apply' };
+    expect((await post('sam', path, seen)).status).toBe(303);
+    expect(figures(await get('sam', path), 'version')).toEqual(['2']);
+    const late = await post('sam', path, seen);
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('is at version 2 by now');
+    const faulty = await post('sam', path, { ...asked, document: '{"id": 7}', action: 'apply' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('/id');
+    expect(JSON.parse(documentIn(faulty))).toEqual({ id: 7 });
+    const broken = await post('sam', path, { ...asked, document: '{"id": ', action: 'check' });
+    expect(broken.status).toBe(400);
+    expect(documentIn(broken)).toBe('{"id":');
+  });
+
+  test('the fields of a program change its JSON, and say what is wrong with them', async () => {
+    const path = ofTenant('/program');
+    const page = await get('sam', path);
+    const asked = {
+      action: 'check',
+      fields: 'shown',
+      was: hiddenIn(page, 'was'),
+      document: documentIn(page),
+      referredReward: 'PCT_DISCOUNT',
+      'referredReward.discountPercent': '15',
+      'referredReward.monthsDiscountIsValid': '6',
+      referrerReward: 'NONE',
+    };
+    const changed = await post('sam', path, asked);
+    expect(JSON.parse(documentIn(changed))).toEqual({
+      id: 'default',
+      referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15, monthsDiscountIsValid: 6 },
+      referrerReward: null,
+    });
+    const wrong = { ...asked, 'referredReward.discountPercent': '150' };
+    const refused = await post('sam', path, wrong);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(
+      /value="150" inputmode="numeric" aria-invalid="true"[^]*?must be &lt;&#x3D; 100/,
+    );
+    // A changed text counts, whatever the fields say.
+    const typed = await post('sam', path, { ...asked, document: '{"id":"default"}' });
+    expect(JSON.parse(documentIn(typed))).toEqual({ id: 'default' });
+  });
+
+  test('three choices make a program that is applied as it is', async () => {
+    const shop = await running.service.createTenant();
+    const path = `/console/tenants/${shop.alias}/live/program`;
+    const made = await get('sam', `${path}?friend=credit&referrer=nothing&when=started`);
+    const asked = { document: documentIn(made), compared: hiddenIn(made, 'compared') };
+    const sent = { ...asked, version: '1', action: 'apply' };
+    expect((await post('sam', path, sent)).status).toBe(303);
+    expect(JSON.parse(documentIn(await get('sam', path)))).toEqual({
+      id: 'default',
+      referredReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1000 },
+      referrerReward: null,
+    });
+  });
+
+  test('a theme is shown before it is published, in a frame that fetches nothing', async () => {
+    const path = ofTenant('/theme');
+    const values = documentIn(await get('sam', path)).replace(
+      /"heading": "[^"]*"(?=[^}]*"siteUrl")/,
+      '"heading": "Hello, {{friend.name}}"',
+    );
+    const preview = await post('sam', `${path}/preview`, { locale: '', values });
+    expect(preview).toMatchObject({ status: 200 });
+    expect(preview.text).toContain('Hello, Bob R');
+    const policy = preview.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toMatch(/frame-ancestors 'self'; sandbox$/);
+    expect(preview.headers.get('x-frame-options')).toBeNull();
+    const faulty = await post('sam', `${path}/preview`, { values: '{"page":{"x":"<b>"}}' });
+    expect(faulty.text).toContain('No preview');
+    const compared = await post('sam', path, { action: 'check', locale: '', values });
+    expect(compared.text).toMatch(/\+ .*Hello, /);
+    expect((await get('sam', path)).text).not.toContain('Hello, ');
+  });
+
+  test('a theme is published, and not over somebody else', async () => {
+    const path = ofTenant('/theme');
+    const shown = JSON.parse(documentIn(await get('sam', path))) as { page: object };
+    const heading = 'Welcome from {{friend.name}}';
+    const values = JSON.stringify({ ...shown, page: { ...shown.page, heading } });
+    const asked = { action: 'put', locale: '', version: '0', values };
+    expect((await post('sam', path, asked)).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('Welcome from');
+    expect((await post('sam', path, asked)).text).toContain('meanwhile');
+    const faulty = await post('sam', path, { ...asked, version: '1', values: '{"page":{"x":1}}' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('page');
+  });
+
+  test('an export is asked for, appears at once, and its file is downloaded, on record', async () => {
+    const { accountId } = await rewarded(70);
+    const name = personal('export');
+    const fields = { action: 'ask', type: 'REWARD_BALANCE', format: 'CSV', name };
+    const wrong = await post('sam', ofTenant('/exports'), { ...fields, createdSince: 'soon' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('params.createdSince must be a time');
+    expect(wrong.text).toContain(`value="${name}"`);
+    expect(wrong.text).toContain('value="soon"');
+    const asked = await post('sam', ofTenant('/exports'), fields);
+    expect(asked).toMatchObject({ status: 303 });
+    const first = await get('sam', asked.location ?? '');
+    expect(first.text).toContain(`<td>${name}</td>`);
+    let path = '';
+    await eventually(async () => {
+      const page = await get('sam', asked.location ?? '');
+      const row = page.text.split('<tr>').find((text) => text.includes(name)) ?? '';
+      path = /href="([^"]*\/file)" download/.exec(row)?.[1] ?? '';
+      return path !== '';
+    });
+    const file = await get('sam', path);
+    expect(file).toMatchObject({ status: 200 });
+    expect(file.headers.get('content-disposition')).toContain(`filename="${name}.csv"`);
+    expect(file.text).toContain(accountId);
+    expect((await get('fay', path)).status).toBe(403);
+    const other = await running.service.createTenant();
+    const elsewhere = path.replace(tenant.alias, other.alias);
+    expect((await get('sam', elsewhere)).status).toBe(403);
+    const scope = { tenant: tenant.alias, mode: 'live' } as const;
+    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('"operation":"export run"');
+    expect(records).toContain('"operation":"export download"');
+  });
+
+  test('an endpoint is added, tested, given a new secret and removed', async () => {
+    const path = ofTenant('/webhooks');
+    const endpoint = 'https://shop.invalid/hooks';
+    const act = (action: string, more: object = {}) =>
+      post('sam', path, { action, endpoint, ...more });
+    const added = await act('add', { name: 'shop' });
+    const [secret = ''] = figures(added, 'secret');
+    expect(secret).toMatch(/^whsec_/);
+    expect((await get('sam', path)).text).not.toContain(secret);
+    const twice = await act('add');
+    expect(twice).toMatchObject({ status: 400 });
+    expect(twice.text).toContain('is subscribed already');
+    expect((await act('test')).status).toBe(303);
+    expect((await get('sam', `${path}?type=test`)).text).toContain('?delivery=');
+    const [newer = ''] = figures(await act('rotate', { grace: '1h' }), 'secret');
+    expect(newer).toMatch(/^whsec_/);
+    expect(newer).not.toBe(secret);
+    expect((await act('remove')).status).toBe(303);
+    expect((await act('remove')).status).toBe(400);
+    expect((await get('sam', path)).text).toContain('No endpoint is subscribed');
+    for (const wrong of ['no address', 'ftp://shop.invalid', 'http://127.0.0.1/hooks']) {
+      const refused = await act('add', { endpoint: wrong });
+      expect({ wrong, status: refused.status }).toEqual({ wrong, status: 400 });
+      expect(refused.text).toContain(`value="${wrong}"`);
+    }
+  });
+});
+
+describe('the settings of a tenant', () => {
+  let shop: TestTenant;
+  let path: string;
+  const seenIn = (page: Page, action: string): string =>
+    new RegExp(`name="seen" value="([^"]*)"(?:(?!</form>)[^])*value="${action}"`).exec(
+      page.text,
+    )?.[1] ?? '';
+  const saved = async (fields: Readonly<Record<string, string>>): Promise<Page> => {
+    const seen = seenIn(await get('sam', path), 'settings');
+    return post('sam', path, { action: 'settings', seen, ...fields });
+  };
+
+  beforeAll(async () => {
+    shop = await running.service.createTenant();
+    path = `/console/tenants/${shop.alias}/live/settings`;
+  });
+
+  test('a new API key is shown once, works at once, and a form sent twice makes one', async () => {
+    const seen = seenIn(await get('sam', path), 'rotate-key');
+    const asked = { action: 'rotate-key', grace: '0', seen };
+    const [key = ''] = figures(await post('sam', path, asked), 'secret');
+    const users = async (one: string): Promise<number> => {
+      const headers = { authorization: basic(`:${one}`) };
+      const url = `${running.service.origin}/api/v1/${shop.alias}/users`;
+      return (await fetch(url, { headers })).status;
+    };
+    expect(await users(key)).toBe(200);
+    const again = await post('sam', path, asked);
+    expect(again.status).toBe(400);
+    expect(again.text).toContain('has changed the API key meanwhile');
+    expect(await users(key)).toBe(200);
+    expect((await get('sam', path)).text).not.toContain(key);
+    const scope = { tenant: shop.alias, mode: 'live' } as const;
+    const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
+    expect(records).toContain('tenant rotate-key');
+    expect(records).not.toContain(key);
+  });
+
+  test('a signing secret is rotated, and the one before is listed until its grace is over', async () => {
+    const seen = seenIn(await get('sam', path), 'rotate-secret');
+    const rotated = await post('sam', path, { action: 'rotate-secret', grace: '7d', seen });
+    expect(figures(rotated, 'secret')[0]).toMatch(/^live_secret_/);
+    expect((await get('sam', path)).text).toMatch(/signing-live<\/td><td><time/);
+    const grace = await post('sam', path, { action: 'rotate-key', grace: 'ever', seen });
+    expect(grace.status).toBe(400);
+  });
+
+  test('switches are saved, and not over somebody else’s change', async () => {
+    const before = seenIn(await get('sam', path), 'settings');
+    const on = { openEndpoints: 'on', minimal: 'on', mail: 'WELCOME' };
+    const lists = { addresses: 'ann@shop.example', origins: 'https://shop.example' };
+    expect((await saved({ ...on, ...lists })).status).toBe(303);
+    const { text } = await get('sam', path);
+    for (const name of ['openEndpoints', 'minimal'])
+      expect(text).toMatch(new RegExp(`name="${name}" checked`));
+    expect(text).toContain('value="WELCOME" checked');
+    expect(text).toContain('>ann@shop.example</textarea>');
+    expect(text).toContain('>https://shop.example</textarea>');
+    const late = await post('sam', path, { action: 'settings', seen: before });
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('somebody has changed the settings meanwhile');
+    expect(late.text).toContain('Open endpoints: on by now');
+    expect((await get('sam', path)).text).toContain('name="openEndpoints" checked');
+    const faulty = await saved({ origins: 'shop.example', addresses: 'ann' });
+    expect(faulty.status).toBe(400);
+    expect(faulty.text).toContain('allowed origins: up to 100');
+    expect(faulty.text).toContain('>shop.example</textarea>');
+  });
+
+  test('limits of calls and the age of user tokens are saved, and say what is wrong with them', async () => {
+    const tokensNotBefore = '2026-02-01T08:00:00Z';
+    expect((await saved({ 'limit-code': '7', tokensNotBefore })).status).toBe(303);
+    const { tenants } = running.service.service.core;
+    expect(await tenants.read(shop.alias)).toMatchObject({
+      openRules: { rateLimits: { code: 7 } },
+      tokensNotBefore: Date.parse(tokensNotBefore),
+    });
+    const { text } = await get('sam', path);
+    expect(text).toContain('name="limit-code" value="7"');
+    expect(text).toContain('name="tokensNotBefore" value="2026-02-01T08:00:00.000Z"');
+    const wrong = await saved({ 'limit-code': 'many', tokensNotBefore: '2999-01-01' });
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('calls of a client, code: a whole number');
+    expect(wrong.text).toContain('user tokens not before: ');
+    expect(wrong.text).toContain('name="limit-code" value="many"');
+    expect(wrong.text).toContain('name="tokensNotBefore" value="2999-01-01"');
+    // Empty fields are the defaults.
+    expect((await saved({ 'limit-code': '', tokensNotBefore: '' })).status).toBe(303);
+    expect(await tenants.read(shop.alias)).toMatchObject({ tokensNotBefore: null });
+    expect((await get('sam', path)).text).toContain('name="limit-code" value="100"');
+  });
+
+  test('nobody is let in while the tenant is suspended', async () => {
+    expect((await post('sam', path, { action: 'suspend', reason: ' ' })).status).toBe(400);
+    expect((await post('sam', path, { action: 'suspend', reason: 'unpaid' })).status).toBe(303);
+    expect((await get('sam', path)).text).toContain('unpaid');
+    expect((await post('sam', path, { action: 'resume' })).status).toBe(303);
+    expect((await get('sam', path)).text).not.toContain('unpaid');
+  });
+});
+
+test('the page of patterns has each component, and its table is sorted by its heads', async () => {
+  const page = await get('vic', '/console/patterns?sort=amount');
+  expect(figures(page, 'progress')).toEqual(['replaying: 1200 of 4800', 'done']);
+  expect(page.text).toContain('40 a second, 90 s left');
+  // Its sample of a run is asked nobody about: the answer would load the page again and again.
+  expect(page.text).not.toContain('data-run=');
+  expect(page.text).toContain('aria-sort="ascending"');
+  expect(page.text.indexOf('&lt;b&gt;Bob')).toBeLessThan(page.text.indexOf('Ann Lee'));
+  for (const part of ['problem', 'done', 'empty', 'figures', 'plot', 'scroll', 'fields', 'history'])
+    expect(page.text).toContain(`class="${part}"`);
+});
