@@ -82,6 +82,13 @@ const CASES: readonly Case[] = [
     keeps: 'value="nobody"',
   },
   {
+    what: 'what is typed is text, in its field and in what is said',
+    who: 'fay',
+    path: `/statement?account=${encodeURIComponent('"><img src=x onerror=alert(1)>')}`,
+    at: { account: expect.stringContaining('&quot;&gt;&lt;img src&#x3D;x') as string },
+    keeps: 'value="&quot;&gt;&lt;img src&#x3D;x onerror&#x3D;alert(1)&gt;"',
+  },
+  {
     what: 'a statement at a time and a position',
     who: 'fay',
     path: '/statement?account=acme&asOf=2026-01-01&position=1',

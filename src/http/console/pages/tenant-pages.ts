@@ -5,7 +5,6 @@ import type { Done } from '../../../operations/audited.js';
 import type { GivingWay } from '../../../foundation/giving-way.js';
 import { timeNow } from '../../../foundation/world.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
-import { plainText } from '../../../operations/refusal-text.js';
 import { ApiError, unavailable } from '../../edge/api-error.js';
 import type { LedgerOperations } from '../../operations/ledger-operations.js';
 import type { LedgerRun } from '../../operations/ledger-runs.js';
@@ -77,18 +76,6 @@ export function queryOf(texts: Readonly<Record<string, string>>): string {
   const given = Object.entries(texts).filter(([, text]) => text !== '');
   const query = new URLSearchParams(given).toString();
   return query === '' ? '' : `?${query}`;
-}
-
-export const problemOf = (outcome: unknown): string | null =>
-  outcome instanceof NotDone ? plainText(outcome.because) : null;
-
-/** One line for each reason of a refusal; none: it is done. */
-export function problemsOf(outcome: unknown): readonly string[] {
-  if (!(outcome instanceof NotDone)) return [];
-  const { because } = outcome;
-  if ('reasons' in because) return because.reasons;
-  if (because.code === 'THEME_REFUSED' && because.details.length > 0) return because.details;
-  return [plainText(because)];
 }
 
 /** Pages show ids of their own tenant: a form with another one was not made by them. */

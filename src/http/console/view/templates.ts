@@ -44,7 +44,7 @@ const knownHelpers: KnownHelpers = {
 /** A page's content from its values. A value that a template names must be there. */
 export type Template<V extends object> = (values: V) => string;
 
-/** Of content with forms: the token that `{{> csrf}}` puts into each, and what `formField` marks. */
+/** Of content with forms: the token that `{{> csrf}}` puts into each, and what fields mark. */
 export interface WithForms extends WithWrong {
   readonly csrf: string;
 }
