@@ -52,6 +52,7 @@ export async function showStatus({
 }: ProjectionOperator): Promise<readonly ShownProjection[]> {
   const { pool, log, projectors } = parts;
   const rows = await projectionStatus(pool, log, projectors, Date.now());
+  const generationsOf = await GenerationsOf.readAll(pool, log, projectors);
   const shown: ShownProjection[] = [];
   for (const projector of projectors) {
     const row = rows.find(({ projection }) => projection === projector.name);
@@ -66,10 +67,10 @@ export async function showStatus({
       lastError,
       unreadableBecause,
     } = row;
-    const generations = await GenerationsOf.read(pool, log, projector);
+    const generations = generationsOf.get(projector.name);
     const others = {
-      ready: generations.ready?.generation ?? null,
-      previous: generations.previous?.generation ?? null,
+      ready: generations?.ready?.generation ?? null,
+      previous: generations?.previous?.generation ?? null,
     };
     shown.push({
       name: projector.name,
