@@ -303,7 +303,7 @@ const VARIABLES = {
     schema: cidrList().default([]),
     default: 'none',
     meaning:
-      'Proxies whose `X-Forwarded-For` is believed for the address of a client (rate limits, first and last address of a user), as a comma list of addresses and ranges.',
+      "Proxies whose `X-Forwarded-For` is believed for the address of a client (rate limits, first and last address of a user), and whose `X-Forwarded-Proto` and `X-Forwarded-Host` are for the console's address (its cookie is `Secure` behind TLS), as a comma list of addresses and ranges.",
   },
   DATABASE_CONNECTIONS_MAX: {
     schema: wholeNumber(CONNECTIONS_MIN, 1000).default(40),

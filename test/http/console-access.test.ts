@@ -26,7 +26,8 @@ import {
 
 /** Who may do what in the console: roles, sessions, and what no browser sends. */
 
-setUpConsole();
+/** Requests without its headers are the browser's own. */
+setUpConsole({ TRUSTED_PROXIES: '127.0.0.0/8' });
 
 /** Whom each page is for. */
 const PAGES: Readonly<Record<string, readonly Name[]>> = {
@@ -216,6 +217,24 @@ describe('sessions', () => {
     expect(headers.get('set-cookie')).toMatch(
       /^ledger_console=[A-Za-z0-9_-]{43}; Path=\/console; Max-Age=28800; HttpOnly; SameSite=Strict$/,
     );
+  });
+
+  test('behind a proxy that ends TLS the cookie is sent over TLS alone, and its pages are its own', async () => {
+    const proxied = (origin: string): Record<string, string> => ({
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'ledger.example',
+      origin,
+    });
+    const signIn = (headers: Record<string, string>): Promise<Page> => {
+      const body = new URLSearchParams({ key: keys.get('fay') ?? '' });
+      return open('/console/session', { method: 'POST', body, headers });
+    };
+    const { status, headers } = await signIn(proxied('https://ledger.example'));
+    expect(status).toBe(303);
+    expect(headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
+    expect((await signIn(proxied('https://elsewhere.example'))).status).toBe(403);
+    const plain = await signIn({ 'x-forwarded-proto': 'http' });
+    expect(plain.headers.get('set-cookie')).not.toContain('Secure');
   });
 
   test('a session ends when its operator signs out', async () => {
