@@ -3,11 +3,12 @@
 // CHROMIUM=/path/to/chromium; default: that of Debian. Without one it says so, and exits with 2. With an argument: only what has it in its name; the
 // stories are told in order. The last line is `N passed, N failed`. Figures of pages are compared with the command line's `--json`. Every page is opened
 // at 390, 768 and 1440 pixels, light and dark: axe-core finds nothing, nothing is wider than the window, nothing of another origin is loaded, and the
-// browser reports no error.
+// browser reports no error. Keys, pages without a script, print and times in another zone are used as people do.
 import assert from 'node:assert/strict';
 import axe from 'axe-core';
 import { DEMO, executablePath, hasBrowser, openWorld, signedIn } from './browser/console-world.mjs';
 import { closesTheMonth, findsDrift } from './browser/finance-story.mjs';
+import { byKeyboard, inAnotherZone, onPaper, withoutScript } from './browser/hands.mjs';
 import { repairs } from './browser/support-story.mjs';
 
 const ofDemo = (...paths) => paths.map((path) => DEMO + path);
@@ -86,6 +87,10 @@ async function main() {
     const drift = await check('story: finance finds the drift', () => findsDrift(world));
     if (drift) await check('story: support repairs it', () => repairs(world, drift));
     await check('story: finance closes the month', () => closesTheMonth(world));
+    await check('used by the keyboard', () => byKeyboard(world));
+    await check('used without a script', () => withoutScript(world));
+    await check('used in another zone', () => inAnotherZone(world));
+    await check('used on paper', () => onPaper(world));
     for (const name of Object.keys(PAGES)) await looked(world, name);
     await check('the run that an operator began', () => lookedAtRun(world));
   } finally {

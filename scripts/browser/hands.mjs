@@ -1,0 +1,83 @@
+// How pages are used: by the keyboard, without a script, on paper, and in another zone.
+import assert from 'node:assert/strict';
+import { DEMO, figure, isDone, press, signedIn } from './console-world.mjs';
+
+/** `g` and a letter goes places, `/` searches, `?` lists the keys; what is typed into a field does none of it. */
+export async function byKeyboard(world) {
+  const { page, faults, context } = await signedIn(world, 'fay');
+  await page.goto(`${DEMO}/statement`);
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await page.waitForURL(`**${DEMO}/replay`);
+  await page.getByLabel('Account', { exact: true }).focus();
+  await page.keyboard.type('go?/');
+  assert.equal(await page.getByLabel('Account', { exact: true }).inputValue(), 'go?/');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await page.getByLabel('Account', { exact: true }).blur();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).getByText('journal of events').waitFor();
+  await page.keyboard.press('Escape');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await page.keyboard.press('g');
+  await page.keyboard.press('o');
+  await page.waitForURL(`**${DEMO}`);
+  await page.locator('h1').click();
+  await page.keyboard.press('/');
+  await page.keyboard.type('account-1');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**${DEMO}/accounts/account-1`);
+  // The first stop of the keyboard leads past the navigation.
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate('document.activeElement.className'), 'skip');
+  assert.deepEqual(faults, []);
+  await context.close();
+}
+
+/** A replay runs to its end, a search finds, a form is refused: all of it without a script. */
+export async function withoutScript(world) {
+  const { page, faults, context } = await signedIn(world, 'fay', { javaScriptEnabled: false });
+  await page.goto(`${DEMO}/replay`);
+  await page.getByLabel('Account', { exact: true }).fill('account-1');
+  await press(page, 'Start replay');
+  await isDone(page);
+  assert.match(page.url(), /run=/);
+  assert.ok(Number(await figure(page, 'events')) > 0);
+  await page.goto(`${DEMO}/accounts/account-1`);
+  const time = page.locator('.history time').first();
+  assert.equal(await time.innerText(), await titleOf(time));
+  await page.goto(`${DEMO}/statement`);
+  await page.getByLabel('From', { exact: true }).fill('yesterday');
+  await press(page, 'Show statement');
+  assert.equal(await page.locator('[aria-invalid=true]').inputValue(), 'yesterday');
+  // The browser reports the status of the page itself.
+  assert.equal(faults.splice(0).length, 1);
+  await context.close();
+}
+
+/** Times are the viewer's, with UTC on hover. */
+export async function inAnotherZone(world) {
+  const { page, faults, context } = await signedIn(world, 'fay', { timezoneId: 'Asia/Tokyo' });
+  await page.goto(`${DEMO}/accounts/account-1`);
+  const time = page.locator('.history time').first();
+  const shown = await time.innerText();
+  const utc = await titleOf(time);
+  const hours = (Date.parse(`${shown}Z`) - Date.parse(utc.replace(' UTC', 'Z'))) / 3_600_000;
+  assert.equal(hours, 9);
+  assert.deepEqual(faults, []);
+  await context.close();
+}
+
+/** A statement is printed without what only a screen needs. */
+export async function onPaper(world) {
+  const { page, faults, context } = await signedIn(world, 'fay');
+  await page.goto(`${DEMO}/statement?account=account-1`);
+  await page.emulateMedia({ media: 'print' });
+  for (const part of ['header', 'nav.tenant', 'main form', '.actions'])
+    assert.equal(await page.locator(part).first().isVisible(), false, `${part} is printed`);
+  assert.ok(await page.locator('[data-figure="digest"]').isVisible());
+  assert.ok(await page.locator('[data-figure="line.balance"]').first().isVisible());
+  assert.deepEqual(faults, []);
+  await context.close();
+}
+
+const titleOf = (time) => time.getAttribute('title');
