@@ -7,6 +7,8 @@ import type { Argument, OperationRefusal } from './outcome.js';
 export function membersOf(refusal: OperationRefusal): readonly Argument[] {
   if ('argument' in refusal) return [refusal.argument];
   switch (refusal.code) {
+    case 'TENANT_NOT_FOUND':
+      return ['tenant'];
     case 'ACCOUNT_NOT_FOUND':
     case 'REPAIRED_ACCOUNT_NOT_FOUND':
       return ['account'];

@@ -117,6 +117,30 @@ const CASES: readonly Case[] = [
     at: { from: 'From lies after To' },
   },
   {
+    what: 'a replay at a time to come',
+    who: 'fay',
+    path: '/replay',
+    fields: { account: 'acme', asOf: '2999-01-01', position: '' },
+    at: { asOf: 'As of lies in the future' },
+    keeps: 'value="acme"',
+  },
+  {
+    what: 'a replay of an account there is not',
+    who: 'fay',
+    path: '/replay',
+    fields: { account: 'nobody', asOf: '', position: '' },
+    at: { account: expect.stringContaining('there is no account nobody') as string },
+    keeps: 'value="nobody"',
+  },
+  {
+    what: 'a walk of the provider since a time that is none',
+    who: 'sam',
+    path: '/payments',
+    fields: { action: 'sync', since: 'ever' },
+    at: { since: `Since ${TIME}` },
+    keeps: 'value="ever"',
+  },
+  {
     what: 'a month that is none',
     who: 'fay',
     path: '/periods',
@@ -296,12 +320,24 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ action: 'swap', projection: '', confirmed: '' }, 'projection'],
   [{ action: 'swap', projection: 'rewards', confirmed: 'reward' }, 'confirmed'],
   [{ action: 'rebuild', projection: '', tenant: '', account: 'acme' }, 'tenant'],
+  [{ action: 'rebuild', projection: '', tenant: 'nobody-s', mode: 'live' }, 'tenant'],
 ])('of the projections %j', async (fields, at) => {
   const page = await post('sam', '/console/projections', fields);
   expect(page.status).toBe(400);
   expect(Object.keys(marked(page))).toEqual([at]);
   for (const typed of [fields.projection, fields.account].filter(Boolean))
     expect(page.text).toMatch(new RegExp(`value="${String(typed)}"( selected| |>)`));
+});
+
+test('a rebuild in place of an account that there is not begins no run', async () => {
+  const part = { projection: 'rewards', tenant: tenant.alias, mode: 'live', account: 'nobody' };
+  const page = await post('sam', '/console/projections', { action: 'rebuild', ...part });
+  expect(page.status).toBe(400);
+  expect(marked(page)).toEqual({
+    account: `there is no account nobody in ${tenant.alias} (live)`,
+  });
+  const runs = await get('sam', '/console/runs');
+  expect(runs.text).not.toContain('projection rebuild');
 });
 
 describe('a form in a row', () => {

@@ -44,6 +44,18 @@ type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool'>;
 const CATCH_UP_MS_MAX = 10_000;
 const BATCH = { accounts: 100, events: 5_000 };
 
+/** What is refused before anything is read; undefined: nothing. */
+export async function replayRefused(
+  core: Pick<ReplayCore, 'log' | 'names'>,
+  scope: Scope,
+  { accountId, asOf, position }: Omit<ReplayRequest, 'resumeFrom'>,
+): Promise<NotDone | undefined> {
+  const selection = await select(core.log, { asOf, position });
+  if (selection instanceof NotDone) return selection;
+  const account = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
+  return account instanceof NotDone ? account : undefined;
+}
+
 /**
  * `ledger replay`: folds every account by the rules that decisions use and compares it with the
  * rows of the live read models, all read from one snapshot. A read model is compared at its own

@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { OperatorRole } from '../../../config/operators.js';
 import type { Scope } from '../../../domain/scope.js';
 import { OPERATOR } from '../../../operations/audit.js';
+import { timeOf } from '../../../operations/ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import {
   connectPayments,
@@ -154,6 +155,8 @@ export class ConsolePaymentsController {
     const path = `${tenantPath(scope)}/payments`;
     if (action === 'sync' || action === 'reconcile') {
       const since = call.form.text('since') || undefined;
+      const from = timeOf('since', since, Date.now());
+      if (from instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(from) });
       const asked =
         action === 'sync'
           ? syncRun(this.payments, scope, since)

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { MODES } from '../../../domain/scope.js';
+import { MODES, type Mode } from '../../../domain/scope.js';
+import { findAccount } from '../../../operations/ledger/ledger-entries.js';
 import {
   onProjections,
   type ProjectionChoice,
@@ -128,7 +129,7 @@ export class ConsoleProjectionsController {
     const asked = { projection: form.text('projection'), confirmed: form.text('confirmed') };
     const action = form.text('action');
     const part = partIn((name) => form.text(name));
-    const faults = faultsIn(action, asked, part);
+    const faults = faultsIn(action, asked, part) ?? (await this.faultsOfPart(action, part));
     if (faults !== null)
       return this.shown(call, {
         run: '',
@@ -174,6 +175,20 @@ export class ConsoleProjectionsController {
       default:
         throw badRequest('action: one of the buttons');
     }
+  }
+
+  /** A part that there is not; null: there is, or nothing is rebuilt in place. */
+  private async faultsOfPart(
+    action: string,
+    { tenant, mode, account }: Part,
+  ): Promise<Faults | null> {
+    if (action !== 'rebuild' || tenant === '') return null;
+    const { core } = this.operations;
+    if ((await core.tenants.find(tenant)) === undefined)
+      return faultsOf(new NotDone({ code: 'TENANT_NOT_FOUND', tenant }));
+    if (account === '') return null;
+    const found = await findAccount(core, { tenant, mode: modeOf(mode) }, account);
+    return found instanceof NotDone ? faultsOf(found) : null;
   }
 
   /** The differences of a run as a file. */
@@ -250,6 +265,8 @@ export class ConsoleProjectionsController {
   }
 }
 
+const modeOf = (typed: string): Mode => (typed === 'test' ? 'test' : 'live');
+
 const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true } : { name });
 
 /** What is wrong in the form; null: it can be begun. */
@@ -272,6 +289,6 @@ function rebuildOf(
   choice: ProjectionChoice,
 ): ProjectionRun {
   if (tenant === '') return rebuildRun(choice, {});
-  const mode = typed === 'test' ? 'test' : 'live';
+  const mode = modeOf(typed);
   return repairRun(choice, { tenant, mode, ...(account === '' ? {} : { account }) });
 }

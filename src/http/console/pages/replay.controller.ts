@@ -1,10 +1,13 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import type { Scope } from '../../../domain/scope.js';
 import type { Difference } from '../../../operations/ledger/replay/difference.js';
-import type { Replay } from '../../../operations/ledger/ledger-replay.js';
+import { replayRefused, type Replay } from '../../../operations/ledger/ledger-replay.js';
+import { OperationsCore } from '../../operations/operations-core.js';
 import { replayRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { shownValue } from '../view/differences.js';
+import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
 import type { RunView } from '../view/run-view.js';
@@ -34,9 +37,18 @@ const COLUMNS: readonly Column<Difference>[] = [
   { label: TEXTS.common.events },
 ];
 
+type Asked = Readonly<Record<'account' | 'asOf' | 'position', string>>;
+
+interface Shown {
+  readonly id: string;
+  readonly asked: Asked;
+  readonly order: AskedOrder & { readonly page: string };
+  readonly faults: Faults;
+}
+
 const content = template<
   WithForms & {
-    asked: { account: string; asOf: string; position: string };
+    asked: Asked;
     run: RunView | null;
     isGone: boolean;
     here: string;
@@ -72,7 +84,10 @@ const content = template<
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/replay`)
 export class ConsoleReplayController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
 
   @Get()
   @ForRoles('finance')
@@ -84,10 +99,18 @@ export class ConsoleReplayController {
     const scope = await this.pages.scopeOf(parameters);
     const { run: id, ...asked } = queried(query, 'run', 'account', 'asOf', 'position');
     const order = queried(query, 'sort', 'dir', 'page');
+    return this.shown(call, scope, { id, asked, order, faults: NO_FAULTS });
+  }
+
+  private async shown(
+    call: ConsoleCall,
+    scope: Scope,
+    { id, asked, order, faults }: Shown,
+  ): Promise<string> {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     return pageSent(
       call,
-      { title: TEXTS.sections.replay, scope, section: '/replay', ...refresh },
+      { title: TEXTS.sections.replay, scope, section: '/replay', faults, ...refresh },
       content,
       {
         asked,
@@ -120,6 +143,14 @@ export class ConsoleReplayController {
     );
     const { account: accountId, ...options } = filledIn(asked);
     const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
+    const refused = await replayRefused(this.operations.core, scope, request);
+    if (refused !== undefined)
+      return this.shown(call, scope, {
+        id: '',
+        asked,
+        order: { sort: '', dir: '', page: '' },
+        faults: faultsOf(refused),
+      });
     const run = await this.pages.started(call, scope, replayRun(scope, request));
     return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);
   }
