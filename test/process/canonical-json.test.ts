@@ -17,7 +17,8 @@ test('a value has one text, whatever the order of its members', () => {
     fc.property(values, (value) => {
       const text = canonicalJson(value);
       const read: unknown = JSON.parse(text);
-      expect(sorted(read)).toEqual(sorted(value));
+      // JSON has no −0.
+      expect(sorted(read)).toEqual(sorted(JSON.parse(JSON.stringify(value))));
       expect(canonicalJson(read)).toBe(text);
       expect(text).not.toMatch(/^\s|\s$/);
     }),
