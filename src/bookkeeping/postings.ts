@@ -346,7 +346,7 @@ type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {
   readonly adjustment?: Adjustment | undefined;
 };
 
-/** Of a reward: what is in no other account is the programme's. */
+/** Of a reward: its whole cost is the programme's, whatever account the credit is in. */
 const amountsOf = (assigned: number): Amounts => ({
   programme: -assigned,
   scheduled: 0,

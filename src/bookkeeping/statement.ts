@@ -78,8 +78,8 @@ export async function statementOf(
 ): Promise<Statement> {
   const postings = new AccountPostings();
   const isBefore = ({ recordedAt }: Entry): boolean => from !== undefined && recordedAt < from;
-  for (const some of inParts(entries)) {
-    for (const entry of some) if (isBefore(entry)) postings.post(entry);
+  for (const some of inParts(entries.filter(isBefore))) {
+    for (const entry of some) postings.post(entry);
     await turn();
   }
   if (from !== undefined) postings.settle(from - 1);
@@ -89,8 +89,8 @@ export async function statementOf(
     for (const posting of posted)
       if (wanted === undefined || posting.unitKey === wanted) shown.add(posting);
   };
-  for (const some of inParts(entries)) {
-    for (const entry of some) if (!isBefore(entry)) show(postings.post(entry));
+  for (const some of inParts(entries.filter((entry) => !isBefore(entry)))) {
+    for (const entry of some) show(postings.post(entry));
     await turn();
   }
   show(postings.settle(clock));
@@ -102,7 +102,7 @@ export async function statementOf(
   return { ...document, digest: await digestInTurns(document, turn) };
 }
 
-const ENTRIES_IN_A_TURN = 500;
+const ENTRIES_IN_A_TURN = 250;
 
 function* inParts(entries: readonly Entry[]): Iterable<readonly Entry[]> {
   for (let at = 0; at < entries.length; at += ENTRIES_IN_A_TURN)

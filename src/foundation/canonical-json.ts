@@ -49,44 +49,49 @@ export const digestOf = (value: unknown): string =>
 /** As `digestOf`, for long lists: other work has its turn between some of their items. */
 export async function digestInTurns(value: unknown, turn: () => Promise<void>): Promise<string> {
   const hash = createHash('sha256');
-  const orders = new MemberOrders();
   let waiting = '';
-  const write = (text: string): void => {
-    waiting += text;
-    if (waiting.length < CHUNK) return;
+  for (const part of partsOf(value, new MemberOrders())) {
+    if (part === TURN) await turn();
+    else waiting += part;
+    if (waiting.length < CHUNK) continue;
     hash.update(waiting);
     waiting = '';
-  };
-  const walk = async (part: unknown): Promise<void> => {
-    if (!isDeep(part)) return write(textOf(part, orders));
-    if (Array.isArray(part)) {
-      write('[');
-      for (const [at, item] of part.entries()) {
-        if (at > 0) write(',');
-        if (isDeep(item)) await walk(item);
-        else write(textOf(item, orders));
-        if (at % ITEMS_IN_A_TURN === ITEMS_IN_A_TURN - 1) await turn();
-      }
-      return write(']');
-    }
-    let separator = '';
-    write('{');
-    for (const { name, label } of [...orders.of(part)]) {
-      const member = (part as Readonly<Record<string, unknown>>)[name];
-      if (member === undefined) continue;
-      write(`${separator}${label}`);
-      separator = ',';
-      await walk(member);
-    }
-    write('}');
-  };
-  await walk(value);
+  }
   return hash.update(waiting).digest('hex');
 }
 
 /** Characters that are hashed at once. */
 const CHUNK = 64 * 1024;
 const ITEMS_IN_A_TURN = 1_000;
+/** A place in a long list where other work may have its turn. */
+const TURN = null;
+
+/** The text in parts, of which each holds no objects or lists; of a request that costs too much. */
+function* partsOf(value: unknown, orders: MemberOrders): Generator<string | typeof TURN, void> {
+  if (!isDeep(value)) {
+    yield textOf(value, orders);
+    return;
+  }
+  let before = Array.isArray(value) ? '[' : '{';
+  if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) {
+      yield before;
+      yield* partsOf(item, orders);
+      before = ',';
+      if (at % ITEMS_IN_A_TURN === ITEMS_IN_A_TURN - 1) yield TURN;
+    }
+    yield ']';
+    return;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const { name, label } of orders.of(members)) {
+    if (members[name] === undefined) continue;
+    yield before + label;
+    yield* partsOf(members[name], orders);
+    before = ',';
+  }
+  yield '}';
+}
 
 /** It holds objects or lists. */
 const isDeep = (value: unknown): value is object =>

@@ -1,9 +1,12 @@
 import {
   get,
+  ofTenant,
+  onTrial,
   open,
   post,
   running,
   setUpConsole,
+  tenant,
   type Name,
   type Page,
 } from '../support/console-staff.js';
@@ -13,17 +16,13 @@ import type { TestTenant } from '../support/running-service.js';
 
 setUpConsole();
 
-let tenant: TestTenant;
 let paid: TestTenant;
 beforeAll(async () => {
-  tenant = await running.service.createTenant();
   paid = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });
-  const account = { id: 'acme', subscription: { status: 'TRIAL' } };
-  expect((await tenant.live.post('/accountsync', account)).status).toBeLessThan(300);
+  await onTrial('acme');
 });
 
-const ofTenant = (path: string, { alias }: TestTenant = tenant): string =>
-  `/console/tenants/${alias}/live${path}`;
+const ofPaid = (path: string): string => `/console/tenants/${paid.alias}/live${path}`;
 
 /** The text of a note; undefined: there is no such element. */
 const noteIn = (text: string, id: string): string | undefined =>
@@ -307,7 +306,7 @@ const CASES: readonly Case[] = [
 
 test.each(CASES)('$what: said at the field, what was typed is kept', async (one) => {
   const { who, fields, files, at, keeps } = one;
-  const path = ofTenant(one.path, one.path === '/payments' ? paid : tenant);
+  const path = one.path === '/payments' ? ofPaid(one.path) : ofTenant(one.path);
   const page = await (fields === undefined ? get(who, path) : post(who, path, fields, files));
   expect(page.status).toBe(400);
   expect(marked(page)).toEqual(at);

@@ -1,5 +1,6 @@
 import {
   ended,
+  figures,
   get,
   post,
   running,
@@ -27,8 +28,7 @@ const act = (who: Name, fields: Readonly<Record<string, string>>): Promise<Page>
 
 const outcomeOf = (who: Name, { location }: Page): Promise<Page> => ended(who, location ?? '');
 
-const figure = ({ text }: Page, name: string): string | undefined =>
-  new RegExp(`data-figure="${name}" data-value="([^"]*)"`).exec(text)?.[1];
+const figure = (page: Page, name: string): string | undefined => figures(page, name)[0];
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY });

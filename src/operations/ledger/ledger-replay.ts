@@ -9,7 +9,13 @@ import { accountRefOf } from '../../privacy/keyed-names.js';
 import { liveCheckpoints } from '../../projecting/checkpoints.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { ACCOUNTS_AT_ONCE, accountsInLog, findAccount, pagesOf } from './ledger-entries.js';
+import {
+  ACCOUNTS_AT_ONCE,
+  accountsInLog,
+  findAccount,
+  pagesOf,
+  type FoundAccount,
+} from './ledger-entries.js';
 import { select, type Selection, type SelectionOptions } from './ledger-selection.js';
 import { compareBatch, type AccountInBatch } from './replay/comparison.js';
 import type { Difference } from './replay/difference.js';
@@ -44,16 +50,27 @@ type ReplayCore = Pick<Core, 'log' | 'codec' | 'names' | 'pool'>;
 const CATCH_UP_MS_MAX = 10_000;
 const BATCH = { accounts: 100, events: 5_000 };
 
-/** What is refused before anything is read; undefined: nothing. */
-export async function replayRefused(
+/** What a replay is of. */
+interface Replayed {
+  readonly selection: Selection;
+  /** Undefined: every account. */
+  readonly one: FoundAccount | undefined;
+  /** Accounts behind it; undefined: from the first one on. */
+  readonly after: Position | undefined;
+}
+
+/** Refused for what a replay would be refused for before it reads anything. */
+export async function selectReplayed(
   core: Pick<ReplayCore, 'log' | 'names'>,
   scope: Scope,
-  { accountId, asOf, position }: Omit<ReplayRequest, 'resumeFrom'>,
-): Promise<NotDone | undefined> {
+  { accountId, asOf, position, resumeFrom }: ReplayRequest,
+): Promise<Outcome<Replayed>> {
   const selection = await select(core.log, { asOf, position });
   if (selection instanceof NotDone) return selection;
-  const account = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
-  return account instanceof NotDone ? account : undefined;
+  const from = await select(core.log, { position: resumeFrom });
+  if (from instanceof NotDone) return from;
+  const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
+  return one instanceof NotDone ? one : { selection, one, after: from.upTo };
 }
 
 /**
@@ -65,22 +82,19 @@ export async function replayRefused(
 export async function replayLedger(
   core: ReplayCore,
   scope: Scope,
-  { accountId, asOf, position, resumeFrom }: ReplayRequest,
+  request: ReplayRequest,
   options: ReplayOptions = {},
 ): Promise<Outcome<Replay>> {
-  const selection = await select(core.log, { asOf, position });
-  if (selection instanceof NotDone) return selection;
-  const from = await select(core.log, { position: resumeFrom });
-  if (from instanceof NotDone) return from;
-  const one = accountId === undefined ? undefined : await findAccount(core, scope, accountId);
-  if (one instanceof NotDone) return one;
+  const replayed = await selectReplayed(core, scope, request);
+  if (replayed instanceof NotDone) return replayed;
+  const { selection, one, after } = replayed;
   if (selection.upTo !== undefined)
     await untilReadModelsReach(core, selection.upTo, options.signal);
   const snapshot = await ReadModelSnapshot.open(core.pool);
   if (snapshot instanceof NotDone) return snapshot;
   try {
     const run = new ReplayRun(core, scope, selection, snapshot, options);
-    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(from.upTo));
+    return await (one ? run.account(one.ref, one.stream) : run.everyAccount(after));
   } finally {
     await snapshot.close();
   }

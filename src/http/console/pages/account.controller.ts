@@ -34,7 +34,7 @@ const REWARD_COLUMNS: readonly Column<ShownReward>[] = [
   { label: TEXTS.account.owner, key: 'owner', value: ({ owner }) => owner },
   { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
   {
-    label: TEXTS.account.redeemed,
+    label: TEXTS.common.redeemed,
     key: 'redeemed',
     isNumber: true,
     value: ({ redeemed }) => redeemed,
@@ -90,12 +90,12 @@ const content = template<
 {{else}}<p class="empty">${TEXTS.account.nobody}</p>{{/if}}
 <h2>${TEXTS.account.referredBy}</h2>
 {{#if account.referral}}<dl class="figures">
-<div><dt>${TEXTS.account.referrer}</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}${TEXTS.account.unknownReferrer}{{/if}}</dd></div>
+<div><dt>${TEXTS.common.referrer}</dt><dd>{{#if account.referrerPath}}<a href="{{account.referrerPath}}">{{account.referral.referrerAccount}}</a>{{else}}${TEXTS.account.unknownReferrer}{{/if}}</dd></div>
 <div><dt>${TEXTS.common.code}</dt><dd>{{account.referral.code}}</dd></div>
 <div><dt>${TEXTS.common.started}</dt><dd>{{time account.referral.startedAt}}</dd></div>
 <div><dt>${TEXTS.account.converted}</dt><dd>{{time account.referral.paidAt}}</dd></div>
-<div><dt>${TEXTS.account.referredSide}</dt><dd>{{account.referral.referredStatus}}</dd></div>
-<div><dt>${TEXTS.account.referrerSide}</dt><dd>{{account.referral.referrerStatus}}</dd></div>
+<div><dt>${TEXTS.common.referredSide}</dt><dd>{{account.referral.referredStatus}}</dd></div>
+<div><dt>${TEXTS.common.referrerSide}</dt><dd>{{account.referral.referrerStatus}}</dd></div>
 </dl>{{else}}<p class="empty">${TEXTS.account.noReferral}</p>{{/if}}
 <h2>${TEXTS.account.rewards}</h2>
 {{#if account.rewards.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.rewardHeads}}</thead>

@@ -16,7 +16,13 @@ import { proposalRequest } from '../../operations/proposal.request.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsIn, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
+import {
+  AS_LISTED,
+  inOrder,
+  type AskedOrder,
+  type Column,
+  type HeadView,
+} from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   queried,
@@ -66,7 +72,7 @@ const content = template<
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{time proposedAt}}</td><td>{{proposedBy}}</td><td>{{account}}</td><td>{{user}}</td><td class="number">{{amount amount}} <span class="unit">{{unit}}</span></td><td>{{reason}}</td><td>{{time expiresAt}}</td><td>
-{{#if isOwn}}<span class="note">${TEXTS.corrections.byAnother}</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>${TEXTS.corrections.approve}</button></form>{{/if}}</td></tr>
+{{#if isOwn}}<span class="note">${TEXTS.corrections.byAnother}</span>{{else}}<form method="post">{{> csrf}}<input type="hidden" name="action" value="approve"><input type="hidden" name="proposal" value="{{id}}"><button>${TEXTS.common.approve}</button></form>{{/if}}</td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.corrections.empty}</p>{{/if}}`);
 
@@ -157,7 +163,7 @@ export class ConsoleCorrectionsController {
     {
       faults,
       typed,
-      order = { sort: '', dir: '' },
+      order = AS_LISTED,
     }: {
       readonly faults: Faults;
       readonly typed: Typed;

@@ -27,7 +27,7 @@ const content = template<WithForms & { asked: Asked }>(`
 <form class="fields" method="get"><input type="hidden" name="format" value="jsonl">
 {{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
 {{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
-<button>${TEXTS.events.export}</button>
+<button>${TEXTS.common.export}</button>
 </form>`);
 
 /** For finance: the events of a ledger as a file. */

@@ -17,10 +17,10 @@ interface TenantRow {
 }
 
 const COLUMNS: readonly Column<TenantRow>[] = [
-  { label: TEXTS.home.tenant, key: 'tenant', value: ({ alias }) => alias },
-  { label: TEXTS.home.program, key: 'program', value: ({ programType }) => programType },
+  { label: TEXTS.common.tenant, key: 'tenant', value: ({ alias }) => alias },
+  { label: TEXTS.common.program, key: 'program', value: ({ programType }) => programType },
   {
-    label: TEXTS.home.state,
+    label: TEXTS.common.state,
     key: 'state',
     value: ({ isSuspended }) => (isSuspended ? TEXTS.home.suspended : TEXTS.home.active),
   },

@@ -24,19 +24,19 @@ import {
 
 const SHOWN_MAX = 100;
 const COLUMNS: readonly Column<ShownMail>[] = [
-  { label: TEXTS.mails.created, key: 'created', value: ({ created }) => created },
-  { label: TEXTS.mails.type, key: 'type', value: ({ type }) => type },
-  { label: TEXTS.mails.state, key: 'state', value: ({ state }) => state },
+  { label: TEXTS.common.created, key: 'created', value: ({ created }) => created },
+  { label: TEXTS.common.type, key: 'type', value: ({ type }) => type },
+  { label: TEXTS.common.state, key: 'state', value: ({ state }) => state },
   {
-    label: TEXTS.mails.attempts,
+    label: TEXTS.common.attempts,
     key: 'attempts',
     isNumber: true,
     value: ({ attempts }) => attempts,
   },
-  { label: TEXTS.mails.next, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
-  { label: TEXTS.mails.reason, key: 'reason', value: ({ reason }) => reason },
+  { label: TEXTS.common.nextAttempt, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.fields.reason, key: 'reason', value: ({ reason }) => reason },
   { label: TEXTS.mails.mail },
-  { label: TEXTS.mails.resend },
+  { label: TEXTS.common.resend },
 ];
 const NOTHING_ASKED = { state: '', sort: '', dir: '' };
 const STATES = ['PENDING', 'DELIVERED', 'DEAD', 'UNKNOWN'] as const;
@@ -52,13 +52,13 @@ const content = template<
 >(`
 {{> problems problems=notices}}
 <form class="fields" method="get">
-{{formField 'state' label="${TEXTS.mails.state}" value=state none="${TEXTS.mails.allStates}" options=states}}
-<button class="quiet">${TEXTS.mails.filter}</button>
+{{formField 'state' label="${TEXTS.common.state}" value=state none="${TEXTS.common.all}" options=states}}
+<button class="quiet">${TEXTS.common.filter}</button>
 </form>
 {{#if mails.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">${TEXTS.mails.resend}</button></form>{{/if}}</td></tr>
-{{/each}}</tbody></table></div><p class="note">${TEXTS.mails.newest(SHOWN_MAX)}</p>
+<tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">${TEXTS.common.resend}</button></form>{{/if}}</td></tr>
+{{/each}}</tbody></table></div><p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>
 {{else}}<p class="empty">${TEXTS.mails.empty}</p>{{/if}}`);
 
 /** For support: mails that were sent, wait, or failed. Nobody is named. */

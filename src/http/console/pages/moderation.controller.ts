@@ -36,15 +36,15 @@ const COLUMNS: readonly Column<ShownReferral>[] = [
   { label: TEXTS.moderation.choose },
   { label: TEXTS.common.started, key: 'started', value: ({ startedAt }) => startedAt },
   { label: TEXTS.moderation.referred, key: 'referred', value: ({ referred }) => referred.name },
-  { label: TEXTS.moderation.referrer, key: 'referrer', value: ({ referrer }) => referrer.name },
+  { label: TEXTS.common.referrer, key: 'referrer', value: ({ referrer }) => referrer.name },
   { label: TEXTS.common.code, key: 'code', value: ({ code }) => code },
   {
-    label: TEXTS.moderation.referredSide,
+    label: TEXTS.common.referredSide,
     key: 'referredSide',
     value: ({ referredStatus }) => referredStatus,
   },
   {
-    label: TEXTS.moderation.referrerSide,
+    label: TEXTS.common.referrerSide,
     key: 'referrerSide',
     value: ({ referrerStatus }) => referrerStatus,
   },
@@ -76,7 +76,7 @@ const content = template<
 <thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-<p class="actions"><button name="action" value="APPROVED">${TEXTS.moderation.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
+<p class="actions"><button name="action" value="APPROVED">${TEXTS.common.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
 <label for="side">${TEXTS.moderation.side}</label><select id="side" name="side" class="short"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
 </form>
 <p class="actions">{{#if newerPath}}<a href="{{newerPath}}">${TEXTS.moderation.newer}</a>{{/if}}{{#if olderPath}}<a href="{{olderPath}}">${TEXTS.moderation.older}</a>{{/if}}</p>

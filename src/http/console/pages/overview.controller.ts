@@ -163,7 +163,7 @@ export class ConsoleOverviewController {
       },
       { label: TEXTS.overview.toBeModerated, name: 'referrals.pending', value: waiting, unit: '' },
       ...sums.units.flatMap(({ unit, redeemed, outstanding }) => [
-        { label: TEXTS.overview.redeemed, name: `redeemed:${unit}`, value: redeemed, unit },
+        { label: TEXTS.common.redeemed, name: `redeemed:${unit}`, value: redeemed, unit },
         {
           label: TEXTS.overview.outstandingCredit,
           name: `outstanding:${unit}`,

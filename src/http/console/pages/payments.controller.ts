@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { OperatorRole } from '../../../config/operators.js';
 import type { Scope } from '../../../domain/scope.js';
 import { OPERATOR } from '../../../operations/audit.js';
+import { timeNow } from '../../../foundation/world.js';
 import { timeOf } from '../../../operations/ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import {
@@ -26,7 +27,13 @@ import { shownValue } from '../view/differences.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults, type FieldNames } from '../view/faults.js';
 import { hasRole, tenantPath } from '../view/layout.js';
 import type { RunView } from '../view/run-view.js';
-import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
+import {
+  AS_LISTED,
+  inOrder,
+  type AskedOrder,
+  type Column,
+  type HeadView,
+} from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   queried,
@@ -155,7 +162,7 @@ export class ConsolePaymentsController {
     const path = `${tenantPath(scope)}/payments`;
     if (action === 'sync' || action === 'reconcile') {
       const since = call.form.text('since') || undefined;
-      const from = timeOf('since', since, Date.now());
+      const from = timeOf('since', since, timeNow());
       if (from instanceof NotDone) return this.shown(call, scope, { faults: faultsOf(from) });
       const asked =
         action === 'sync'
@@ -201,7 +208,7 @@ export class ConsolePaymentsController {
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { faults = NO_FAULTS, run: id = '', order = { sort: '', dir: '' } }: Shown,
+    { faults = NO_FAULTS, run: id = '', order = AS_LISTED }: Shown,
   ): Promise<string> {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const found = await showPayments(this.operations.core, this.payments, scope);

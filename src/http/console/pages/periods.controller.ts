@@ -12,7 +12,13 @@ import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js'
 import { TEXTS } from '../texts.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
-import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
+import {
+  AS_LISTED,
+  inOrder,
+  type AskedOrder,
+  type Column,
+  type HeadView,
+} from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   queried,
@@ -50,18 +56,17 @@ const shownPeriod = ({ period, closedAt }: ClosedPeriod, typed: Typed) => ({
 type ShownPeriod = ReturnType<typeof shownPeriod>;
 
 const COLUMNS: readonly Column<ShownPeriod>[] = [
-  { label: TEXTS.periods.month, key: 'month', value: ({ period }) => period },
+  { label: TEXTS.fields.period, key: 'month', value: ({ period }) => period },
   { label: TEXTS.periods.closed, key: 'closed', value: ({ closedAt }) => closedAt },
   { label: TEXTS.periods.reopen },
 ];
-const AS_LISTED: AskedOrder = { sort: '', dir: '' };
 
 const content = template<
   WithForms & { typed: Typed; rows: readonly ShownPeriod[]; heads: readonly HeadView[] }
 >(`
 <p>${TEXTS.periods.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
-{{formField 'period' label="${TEXTS.periods.month}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
+{{formField 'period' label="${TEXTS.fields.period}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
 {{formField 'comment' label="${TEXTS.periods.comment}" value=typed.comment required=true}}
 <button>${TEXTS.periods.close}</button>
 </form>
@@ -70,7 +75,7 @@ const content = template<
 <div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
 <tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
-{{formFieldInRow commentId label=commentLabel name="comment" value=comment placeholder="${TEXTS.periods.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
+{{formFieldInRow commentId label=commentLabel name="comment" value=comment placeholder="${TEXTS.fields.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
 

@@ -52,7 +52,7 @@ const content = template<
 <div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
 <button class="quiet">${TEXTS.program.make}</button> <span class="note">${TEXTS.program.notApplied}</span>
 </form></details>
-{{#if hasCompared}}<h2>${TEXTS.program.changesTo('{{version}}')}</h2>
+{{#if hasCompared}}<h2>${TEXTS.common.changesTo('{{version}}')}</h2>
 {{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
 {{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
 <h2>${TEXTS.program.heading('{{id}}')}</h2>

@@ -42,7 +42,7 @@ import {
   shownDiff,
   withFigureNames,
 } from '../view/projections-view.js';
-import { inOrder, type AskedOrder } from '../view/sorting.js';
+import { AS_LISTED, inOrder, type AskedOrder } from '../view/sorting.js';
 import {
   queried,
   queryOf,
@@ -129,14 +129,14 @@ export class ConsoleProjectionsController {
     const asked = { projection: form.text('projection'), confirmed: form.text('confirmed') };
     const action = form.text('action');
     const part = partIn((name) => form.text(name));
-    const faults = faultsIn(action, asked, part) ?? (await this.faultsOfPart(action, part));
+    const faults = faultsOfForm(action, asked, part) ?? (await this.faultsOfPart(action, part));
     if (faults !== null)
       return this.shown(call, {
         run: '',
         chosen: asked.projection,
         part,
         faults,
-        order: { sort: '', dir: '', page: '' },
+        order: AS_LISTED,
       });
     const run = await this.started(call, action, asked);
     if (run === undefined) throw unavailable();
@@ -270,7 +270,7 @@ const modeOf = (typed: string): Mode => (typed === 'test' ? 'test' : 'live');
 const choiceOf = (name: string): ProjectionChoice => (name === '' ? { all: true } : { name });
 
 /** What is wrong in the form; null: it can be begun. */
-function faultsIn(
+function faultsOfForm(
   action: string,
   { projection, confirmed }: Asked,
   { tenant, account }: Part,

@@ -11,7 +11,7 @@ import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
 import type { RunView } from '../view/run-view.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   queried,
@@ -64,7 +64,7 @@ const content = template<
 <div class="scroll" tabindex="0"><table><thead>{{> heads heads=result.heads}}</thead>
 <tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">${TEXTS.reconcile.firstOnes('{{amount result.kept}}')}</p>{{/if}}{{/if}}
+{{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount result.kept}}')}</p>{{/if}}{{/if}}
 {{#each result.units}}
 <h2>{{unit}}</h2>
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.reconcile.rollForward}</th><th scope="col" class="number">${TEXTS.fields.amount}</th></tr></thead>
@@ -111,7 +111,7 @@ export class ConsoleReconcileController {
           run: '',
           month,
           faults: faultsOf(faulty, { period: 'month' }),
-          order: { sort: '', dir: '', page: '' },
+          order: AS_LISTED,
         });
     const file = against instanceof NotDone ? undefined : against;
     const period = month === '' ? undefined : month;

@@ -2,7 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
 import type { Difference } from '../../../operations/ledger/replay/difference.js';
-import { replayRefused, type Replay } from '../../../operations/ledger/ledger-replay.js';
+import { selectReplayed, type Replay } from '../../../operations/ledger/ledger-replay.js';
+import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { replayRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
@@ -11,7 +12,7 @@ import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
 import type { RunView } from '../view/run-view.js';
-import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
+import { AS_LISTED, inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   filledIn,
@@ -76,7 +77,7 @@ const content = template<
 <thead>{{> heads heads=replay.heads}}</thead>
 <tbody>{{#each replay.shown}}<tr><td>{{account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
-{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.replay.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
+{{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
 {{else}}<p class="done">${TEXTS.replay.noDifference}</p>{{/if}}
 {{/if}}`);
 
@@ -143,13 +144,13 @@ export class ConsoleReplayController {
     );
     const { account: accountId, ...options } = filledIn(asked);
     const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
-    const refused = await replayRefused(this.operations.core, scope, request);
-    if (refused !== undefined)
+    const replayed = await selectReplayed(this.operations.core, scope, request);
+    if (replayed instanceof NotDone)
       return this.shown(call, scope, {
         id: '',
         asked,
-        order: { sort: '', dir: '', page: '' },
-        faults: faultsOf(refused),
+        order: AS_LISTED,
+        faults: faultsOf(replayed),
       });
     const run = await this.pages.started(call, scope, replayRun(scope, request));
     return redirected(call, `${tenantPath(scope)}/replay${queryOf({ run, ...asked })}`);

@@ -20,7 +20,7 @@ const RESULT_SHOWN_MAX = 100_000;
 const listed = template<WithForms & { runs: readonly ReturnType<typeof listedRun>[] }>(`
 <p>${TEXTS.runs.explained}</p>
 {{#if runs.length}}<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">${TEXTS.runs.begun}</th><th scope="col">${TEXTS.runs.operation}</th><th scope="col">${TEXTS.runs.tenant}</th><th scope="col">${TEXTS.runs.progress}</th><th scope="col">${TEXTS.runs.ended}</th></tr></thead>
+<thead><tr><th scope="col">${TEXTS.common.begun}</th><th scope="col">${TEXTS.common.operation}</th><th scope="col">${TEXTS.common.tenant}</th><th scope="col">${TEXTS.common.progress}</th><th scope="col">${TEXTS.runs.ended}</th></tr></thead>
 <tbody>{{#each runs}}<tr><td><a href="{{path}}">{{time startedAt}}</a></td><td>{{operation}}</td><td>{{about}}</td><td>{{progress}}</td><td>{{time finishedAt}}</td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.runs.empty}</p>{{/if}}`);
@@ -38,13 +38,13 @@ const content = template<
 {{> run}}
 {{#if resultPath}}<p><a href="{{resultPath}}">${TEXTS.runs.seeResult}</a></p>{{/if}}
 <dl class="figures">
-<div><dt>${TEXTS.runs.operation}</dt><dd>{{shown.operation}}</dd></div>
-<div><dt>${TEXTS.runs.tenant}</dt><dd>{{shown.about}}</dd></div>
-<div><dt>${TEXTS.runs.begun}</dt><dd>{{time shown.startedAt}}</dd></div>
+<div><dt>${TEXTS.common.operation}</dt><dd>{{shown.operation}}</dd></div>
+<div><dt>${TEXTS.common.tenant}</dt><dd>{{shown.about}}</dd></div>
+<div><dt>${TEXTS.common.begun}</dt><dd>{{time shown.startedAt}}</dd></div>
 <div><dt>${TEXTS.runs.ended}</dt><dd>{{time shown.finishedAt}}</dd></div>
 </dl>
 <details><summary>${TEXTS.runs.arguments}</summary><pre>{{json parameters}}</pre></details>
-{{#if result}}<h2>${TEXTS.runs.result}</h2><pre class="id">{{result}}</pre>{{/if}}
+{{#if result}}<h2>${TEXTS.common.result}</h2><pre class="id">{{result}}</pre>{{/if}}
 <p><a href="${PATH}">${TEXTS.runs.all}</a></p>`);
 
 /** Operations that take long: each has a page, whatever started it. */

@@ -56,7 +56,7 @@ const content = template<
 <tbody>{{#each keys}}<tr><td class="id">{{id}}</td><td>{{#if validUntil}}{{time validUntil}}{{else}}${TEXTS.settings.nextRotation}{{/if}}</td></tr>
 {{/each}}</tbody></table></div>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="seen" value="{{newest}}">
-<label for="grace-{{action}}">${TEXTS.settings.grace}</label><select id="grace-{{action}}" name="grace" class="short"><option value="24h">${TEXTS.settings.graceDay}</option><option value="7d">${TEXTS.settings.graceWeek}</option><option value="1h">${TEXTS.settings.graceHour}</option><option value="0">${TEXTS.settings.graceNone}</option></select>
+<label for="grace-{{action}}">${TEXTS.settings.grace}</label><select id="grace-{{action}}" name="grace" class="short"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select>
 <button name="action" value="{{action}}">{{button}}</button></form>
 {{/each}}
 <h2>${TEXTS.settings.switches}</h2>
@@ -80,7 +80,7 @@ const content = template<
 <h2>${TEXTS.settings.suspension}</h2>
 {{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>
 <form method="post">{{> csrf}}<button name="action" value="resume">${TEXTS.settings.resume}</button></form>
-{{else}}<form class="fields narrow" method="post">{{> csrf}}{{formField 'reason' label="${TEXTS.settings.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
+{{else}}<form class="fields narrow" method="post">{{> csrf}}{{formField 'reason' label="${TEXTS.fields.reason}" value=reason required=true maxlength="1000"}}<button name="action" value="suspend" class="danger">${TEXTS.settings.suspend}</button></form>{{/if}}`);
 
 /** For support: keys, secrets and switches of a tenant. */
 @ApiExcludeController()

@@ -52,11 +52,11 @@ const content = template<
 </form>
 <div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>
 </div>
-{{#if hasCompared}}<h2>${TEXTS.theme.changesTo('{{version}}')}</h2>
+{{#if hasCompared}}<h2>${TEXTS.common.changesTo('{{version}}')}</h2>
 {{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
 {{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
 <h2>${TEXTS.theme.versions}</h2>
-{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.theme.published}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.theme.what}</th><th scope="col">${TEXTS.theme.rollBack}</th></tr></thead>
+{{#if history.length}}<div class="scroll" tabindex="0"><table><thead><tr><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.theme.published}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.theme.what}</th><th scope="col">${TEXTS.common.rollBack}</th></tr></thead>
 <tbody>{{#each history}}<tr><td class="number">{{version}}</td><td>{{time created}}</td><td>{{by}}</td><td>{{#if removed}}${TEXTS.theme.removed}{{else}}{{#if restores}}${TEXTS.theme.restored('{{restores}}')}{{else}}${TEXTS.theme.changed}{{/if}}{{/if}}</td><td><form method="post">{{> csrf}}<input type="hidden" name="locale" value="{{@root.locale}}"><input type="hidden" name="version" value="{{version}}"><button name="action" value="rollback" class="quiet">${TEXTS.theme.rollBackTo('{{version}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.theme.empty}</p>{{/if}}`);
 

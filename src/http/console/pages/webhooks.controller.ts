@@ -50,9 +50,9 @@ const COLUMNS: readonly Column<ShownDelivery>[] = [
     isNumber: true,
     value: ({ attempts }) => attempts,
   },
-  { label: TEXTS.webhooks.next, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
+  { label: TEXTS.common.nextAttempt, key: 'next', value: ({ nextAttemptAt }) => nextAttemptAt },
   { label: TEXTS.webhooks.delivery },
-  { label: TEXTS.webhooks.resend },
+  { label: TEXTS.common.resend },
 ];
 const ENDPOINT_COLUMNS: readonly Column<ShownEndpoint>[] = [
   { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
@@ -124,7 +124,7 @@ const content = template<
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.webhooks.graceDay}</option><option value="7d">${TEXTS.webhooks.graceWeek}</option><option value="1h">${TEXTS.webhooks.graceHour}</option><option value="0">${TEXTS.webhooks.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><button name="action" value="remove" class="danger">${TEXTS.webhooks.remove}</button></form></td></tr>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><button name="action" value="remove" class="danger">${TEXTS.webhooks.remove}</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
@@ -144,12 +144,12 @@ const content = template<
 {{formField 'state' label="${TEXTS.common.state}" value=asked.state none="${TEXTS.common.all}" options=states}}
 {{formField 'type' label="${TEXTS.common.type}" value=asked.type placeholder="${TEXTS.common.all}"}}
 {{formField 'since' label="${TEXTS.fields.since}" value=asked.since}}
-<button class="quiet">${TEXTS.webhooks.filter}</button>
+<button class="quiet">${TEXTS.common.filter}</button>
 </form>
 {{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">${TEXTS.webhooks.resend}</button></form></td></tr>
-{{/each}}</tbody></table></div><p class="note">${TEXTS.webhooks.newest(SHOWN_MAX)}</p>
+<tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">${TEXTS.common.resend}</button></form></td></tr>
+{{/each}}</tbody></table></div><p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>
 {{else}}<p class="empty">${TEXTS.webhooks.noDelivery}</p>{{/if}}`);
 
 /** For support: endpoints, deliveries and their attempts. */

@@ -118,7 +118,7 @@ export const content = template<
 <div class="scroll" tabindex="0"><table><thead>{{> heads heads=diff.heads}}</thead>
 <tbody>{{#each diff.rows}}<tr><td>{{table}}</td><td>{{kind}}</td><td class="id">{{key}}</td><td>{{column}}</td><td class="id">{{live}}</td><td class="id">{{built}}</td></tr>{{/each}}</tbody></table></div>
 {{> pager pager=diff.pager}}{{#if diff.hasMore}}<p class="note">${TEXTS.projections.firstRows('{{amount diff.differences.length}}')}</p>{{/if}}{{/if}}
-{{else}}{{#if result}}<details><summary>${TEXTS.projections.result}</summary><pre>{{json result}}</pre></details>{{/if}}{{/if}}
+{{else}}{{#if result}}<details><summary>${TEXTS.common.result}</summary><pre>{{json result}}</pre></details>{{/if}}{{/if}}
 <h2>${TEXTS.projections.operate}</h2>
 <p>${TEXTS.projections.explained}</p>
 <form class="fields" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
@@ -127,7 +127,7 @@ export const content = template<
 {{formField 'mode' label="${TEXTS.common.mode}" value=part.mode options=modes}}
 {{formField 'account' label="${TEXTS.fields.account}" value=part.account placeholder="${TEXTS.common.all}"}}
 {{formField 'confirmed' label="${TEXTS.projections.confirm}" autocomplete="off" hint="${TEXTS.projections.confirmHint}"}}
-<p class="actions field wide"><button name="action" value="rebuild">${TEXTS.projections.rebuild}</button><button name="action" value="diff" class="quiet">${TEXTS.projections.diff}</button><button name="action" value="swap" class="quiet">${TEXTS.projections.swap}</button><button name="action" value="rollback" class="danger">${TEXTS.projections.rollBack}</button><button name="action" value="retry" class="quiet">${TEXTS.projections.retryParked}</button></p>
+<p class="actions field wide"><button name="action" value="rebuild">${TEXTS.projections.rebuild}</button><button name="action" value="diff" class="quiet">${TEXTS.projections.diff}</button><button name="action" value="swap" class="quiet">${TEXTS.projections.swap}</button><button name="action" value="rollback" class="danger">${TEXTS.common.rollBack}</button><button name="action" value="retry" class="quiet">${TEXTS.projections.retryParked}</button></p>
 </form>
 <h2>${TEXTS.projections.heldBack}</h2>
 {{#if heldBack.rows.length}}<p>${TEXTS.projections.heldBackHint}</p><div class="scroll" tabindex="0"><table><thead>{{> heads heads=heldBack.heads}}</thead>
