@@ -1,13 +1,16 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../../config/operators.js';
+import { after } from '../../foundation/world.js';
 import { Access } from '../edge/access.js';
 import { departureOf } from '../edge/departures.js';
 import { attachmentNamed } from '../exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
 import { NO_FAULTS } from './view/faults.js';
-import { page, type Frame } from './view/layout.js';
+import { errorBelowHeading } from './view/error-page.js';
+import { page, restOfPage, startOfPage, type Frame } from './view/layout.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template, WithForms } from './view/templates.js';
 
@@ -21,6 +24,8 @@ export interface ConsoleCall {
   readonly requestId: string;
   /** Aborts when the request was answered or its browser has left. */
   readonly departure: AbortSignal;
+  /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
+  readonly errorBelowHeading: (error: unknown) => string;
 }
 
 /** Injects the call. @throws when the route is not of the console, or open. */
@@ -40,6 +45,7 @@ export const ConsoleCall = createParamDecorator(
       get departure() {
         return departureOf(request.raw);
       },
+      errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
     };
   },
 );
@@ -77,6 +83,45 @@ export function pageSent<V extends object>(
   if (problems.length > 0) void reply.code(400);
   void reply.headers(PAGE_HEADERS);
   return page({ ...frame, session }, content({ ...values, wrong, csrf: session.csrf }));
+}
+
+/** A page that takes longer shows its heading meanwhile. */
+const HEADING_AFTER_MS = 75;
+
+/**
+ * A page with long work: its heading is sent when that takes long, and the rest follows. What is
+ * refused after that cannot have a status of its own any more.
+ * @param make the whole page; it calls `accepted` when what was asked for is not refused any more,
+ * and the long work begins.
+ * @returns the body.
+ */
+export async function longPageSent(
+  call: ConsoleCall,
+  frame: Omit<Frame, 'session'>,
+  make: (accepted: () => void) => Promise<string>,
+): Promise<string | Readable> {
+  let cancel = (): void => undefined;
+  let accepted = cancel;
+  const isLong = new Promise<undefined>((resolve) => {
+    accepted = () => (cancel = after(HEADING_AFTER_MS, () => resolve(undefined)));
+  });
+  const made = make(accepted);
+  try {
+    const whole = await Promise.race([made, isLong]);
+    if (whole !== undefined) return whole;
+  } finally {
+    cancel();
+  }
+  void call.reply.headers(PAGE_HEADERS);
+  const rest = made.then(restOfPage, call.errorBelowHeading);
+  const start = startOfPage({ ...frame, session: call.session });
+  return Readable.from(
+    (async function* () {
+      yield start;
+      yield await rest;
+    })(),
+    { objectMode: false },
+  );
 }
 
 /** After a form: the browser fetches another page, which a reload does not send again. */

@@ -42,6 +42,7 @@ export const TEXTS = {
     endpoint: 'Endpoint',
   },
   layout: {
+    awaited: 'The log is read. What is asked for follows here.',
     product: 'Referral ledger',
     skip: 'Skip to the content',
     console: 'Console',

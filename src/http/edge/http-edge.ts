@@ -50,6 +50,7 @@ import {
   AnswerLate,
   HttpErrorFilter,
   type ErrorMapping,
+  loggedRefusalOf,
 } from './http-error-filter.js';
 import { HeadRefusals } from './head-refusals.js';
 import { HeldRefusals } from './held-refusals.js';
@@ -203,6 +204,9 @@ export class HttpEdge {
     server.decorateRequest('call', null);
     server.decorateRequest('operator', null);
     server.decorateRequest('console', null);
+    server.decorateRequest('refusalOf', function (this: FastifyRequest, exception: unknown) {
+      return loggedRefusalOf(exception, this, mapping);
+    });
     server.addHook('onRequest', async (request, reply) => {
       this.answerInTime(request, reply, mapping);
       beginSpan(request, routeOf(request));
@@ -227,7 +231,8 @@ export class HttpEdge {
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, payload, done) => {
-      if (payload instanceof Readable) this.exchangesOf(request).leaves(request.raw);
+      if (payload instanceof Readable && !isMadeWhileSent(request))
+        this.exchangesOf(request).leaves(request.raw);
       if (this.draining || this.exchangesOf(request).isSpare(request.raw))
         void reply.header('Connection', 'close');
       if (isRefusedUnknown(request, reply)) this.sendRefusal(request, done);
@@ -508,6 +513,12 @@ const partyOf = (request: FastifyRequest): Party => ({
   member: countedAddress(clientAddress(request)),
   isPassing: request.routeOptions.config.access?.kind === 'tenant',
 });
+
+/** A page of the console is still worked on when its heading is sent; its files are not. */
+function isMadeWhileSent({ routeOptions }: FastifyRequest): boolean {
+  const { kind, streams = false } = routeOptions.config.access ?? {};
+  return kind === 'console' && !streams;
+}
 
 /** A refusal to somebody without good credentials, whatever was refused. */
 function isRefusedUnknown(

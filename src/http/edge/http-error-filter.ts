@@ -9,6 +9,13 @@ import { noteFacts } from './request-facts.js';
 import { isError, loggedError, routeOf } from './request-log.js';
 import { traceIdOf } from './request-span.js';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What a client is told of an error. Unexpected ones are logged. */
+    refusalOf: (exception: unknown) => ApiError;
+  }
+}
+
 export interface ErrorMapping {
   readonly logger: Logger;
   /** True for an error of an unavailable or slow store: 503 instead of 500. */
@@ -43,9 +50,7 @@ export function answerWithError(
   reply: FastifyReply,
   mapping: ErrorMapping,
 ): void {
-  const error = apiErrorOf(exception, request, mapping);
-  if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
-    logFailure(error, exception, request, mapping.logger);
+  const error = loggedRefusalOf(exception, request, mapping);
   if (reply.sent || reply.raw.headersSent) return;
   noteFacts(request, { code: error.code });
   // The framework would close the connection because of the unread body; `Connections` reads and
@@ -58,6 +63,18 @@ export function answerWithError(
   if (isShownAsPage(request, error.body))
     return void reply.send(errorPageSent(request, reply, error.body));
   void reply.type('application/json; charset=utf-8').send(error.body);
+}
+
+/** What a client is told of an error. Unexpected ones are logged. */
+export function loggedRefusalOf(
+  exception: unknown,
+  request: FastifyRequest,
+  mapping: ErrorMapping,
+): ApiError {
+  const error = apiErrorOf(exception, request, mapping);
+  if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
+    logFailure(error, exception, request, mapping.logger);
+  return error;
 }
 
 /** A route of the console, or an address below it that is none. */

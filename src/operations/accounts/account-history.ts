@@ -95,6 +95,8 @@ export interface HistoryRequest extends Pick<SelectionOptions, 'asOf' | 'positio
   readonly before?: bigint;
   /** False: what identifies people is left out. */
   readonly showsPersonal: boolean;
+  /** Called when the request is not refused any more: the account is read from here on. */
+  readonly accepted?: (() => void) | undefined;
 }
 
 export const EVENTS_SHOWN_MAX = 100;
@@ -117,11 +119,12 @@ export async function accountHistory(
   request: HistoryRequest,
   now = Date.now(),
 ): Promise<Outcome<AccountHistory>> {
-  const { accountId, before, showsPersonal, ...options } = request;
+  const { accountId, before, showsPersonal, accepted, ...options } = request;
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
   const found = await findAccount(core, scope, accountId);
   if (found instanceof NotDone) return found;
+  accepted?.();
   const isToday = selection.upTo === undefined && selection.until === undefined;
   if (isToday || before !== undefined) return historyOfToday(core, found.stream, request, now);
   const reading = new Reading(showsPersonal);

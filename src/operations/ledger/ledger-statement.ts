@@ -11,19 +11,22 @@ import { select, type SelectionOptions } from './ledger-selection.js';
 export interface StatementRequest extends SelectionOptions {
   readonly accountId: string;
   readonly unit?: string;
+  /** Called when the request is not refused any more: the account is read from here on. */
+  readonly accepted?: (() => void) | undefined;
 }
 
 /** `ledger statement`. */
 export async function statementOfAccount(
   core: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
-  { accountId, unit, ...options }: StatementRequest,
+  { accountId, unit, accepted, ...options }: StatementRequest,
   now = Date.now(),
 ): Promise<Outcome<Statement>> {
   const selection = await select(core.log, options, now);
   if (selection instanceof NotDone) return selection;
   const account = await findAccount(core, scope, accountId);
   if (account instanceof NotDone) return account;
+  accepted?.();
   const { entries, paid, newest } = await readAccountEntries(core, account.stream, selection);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
@@ -40,7 +43,7 @@ export async function statementOnRecord(
 ): Promise<Outcome<Done<Statement>>> {
   const result = await statementOfAccount(core, scope, request);
   if (result instanceof NotDone) return result;
-  const { accountId, ...selection } = request;
+  const { accountId, accepted: _, ...selection } = request;
   const account = core.names.accountRef(scope, accountId);
   return { result, parameters: { account, ...selection }, digest: result.digest };
 }

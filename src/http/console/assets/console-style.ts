@@ -54,7 +54,8 @@ tfoot td, tr.sum td { font-weight: 600; }
   overflow-wrap: anywhere; }
 td.id { min-width: 9rem; }
 td.text { min-width: 16rem; }
-.empty { color: var(--soft); padding: 1rem 0; }
+.empty, .awaited { color: var(--soft); padding: 1rem 0; }
+.awaited:not(:last-child) { display: none; }
 form.fields { display: grid; gap: 0.75rem 1rem; align-items: start; margin: 0 0 1rem;
   grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); max-width: 70rem; }
 form.fields.narrow { grid-template-columns: minmax(0, 24rem); }

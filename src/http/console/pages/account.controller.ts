@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import {
@@ -8,11 +9,12 @@ import {
   type ShownReward,
 } from '../../../operations/accounts/account-history.js';
 import { RememberedCredit, type ShownUnit } from '../../../operations/accounts/account-credit.js';
+import type { Scope } from '../../../domain/scope.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ApiError } from '../../edge/api-error.js';
-import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
+import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
-import { hasRole, tenantPath } from '../view/layout.js';
+import { hasRole, tenantPath, type Frame } from '../view/layout.js';
 import { PLOT_BOX, stepPath } from '../view/plot.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -110,6 +112,14 @@ const content = template<
 {{#if account.olderPath}}<p><a href="{{account.olderPath}}">${TEXTS.account.olderEvents}</a></p>{{/if}}
 {{/if}}`);
 
+interface AskedPage {
+  readonly frame: Omit<Frame, 'session'>;
+  readonly scope: Scope;
+  readonly accountId: string;
+  readonly query: unknown;
+  readonly accepted: () => void;
+}
+
 /** One account: people, referral, rewards, credit, and everything that happened, at any moment. */
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/accounts`)
@@ -125,12 +135,22 @@ export class ConsoleAccountController {
     @ConsoleCall() call: ConsoleCall,
     @Param() parameters: TenantParameters & { readonly account: string },
     @QueryParameters() query: unknown,
-  ): Promise<string> {
+  ): Promise<string | Readable> {
     const scope = await this.pages.scopeOf(parameters);
+    const { account: accountId } = parameters;
+    const frame = { title: TEXTS.account.titleOf(accountId), scope };
+    return longPageSent(call, frame, (accepted) =>
+      this.made(call, { frame, scope, accountId, query, accepted }),
+    );
+  }
+
+  private async made(
+    call: ConsoleCall,
+    { frame, scope, accountId, query, accepted }: AskedPage,
+  ): Promise<string> {
     const { before: typed, ...asked } = queried(query, 'asOf', 'position', 'before');
     const before = /^\d{1,18}$/.test(typed) ? typed : '';
     const order = queried(query, 'sort', 'dir');
-    const { account: accountId } = parameters;
     const showsPersonal = hasRole(call.operator, ['finance', 'support']);
     const options = filledIn(asked);
     const found = await this.pages.recorded(call, [scope, 'console account'], async (core) => {
@@ -138,6 +158,7 @@ export class ConsoleAccountController {
         accountId,
         showsPersonal,
         before: before === '' ? undefined : BigInt(before),
+        accepted,
         ...options,
       };
       const { log, codec, names, streams } = core;
@@ -153,19 +174,14 @@ export class ConsoleAccountController {
     if (found instanceof NotDone && found.because.code === 'ACCOUNT_NOT_FOUND')
       throw new ApiError('ACCOUNT_NOT_FOUND');
     const statement = `${tenantPath(scope)}/statement${queryOf({ account: accountId, ...asked })}`;
-    return pageSent(
-      call,
-      { title: TEXTS.account.titleOf(accountId), scope, faults: faultsOf(found) },
-      content,
-      {
-        asked,
-        statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
-        account:
-          found instanceof NotDone
-            ? null
-            : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
-      },
-    );
+    return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
+      asked,
+      statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
+      account:
+        found instanceof NotDone
+          ? null
+          : shownAccount(found, path, tenantPath(scope), { ...asked, before, ...order }),
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { accountProjectors } from '../../../../projections/account-projectors.js';
@@ -12,8 +13,9 @@ import { tenantStatementView } from '../view/tenant-statement-view.js';
 import { statementCsv } from '../../../operations/ledger/statement-csv.js';
 import { statementOnRecord } from '../../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
-import { ConsoleCall, fileSent, ForRoles, pageSent } from '../console-call.js';
+import { ConsoleCall, fileSent, ForRoles, longPageSent, pageSent } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
+import type { Frame } from '../view/layout.js';
 import { onPage } from '../view/paging.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -34,6 +36,12 @@ interface Asked {
   readonly from: string;
   readonly to: string;
   readonly unit: string;
+}
+
+interface ShownStatement {
+  readonly asked: Asked;
+  readonly section: AskedOrder & { readonly page: string };
+  readonly found: Outcome<Statement | TenantStatement>;
 }
 
 const COLUMNS: readonly Column<StatementLine>[] = [
@@ -99,27 +107,41 @@ export class ConsoleStatementController {
     @ConsoleCall() call: ConsoleCall,
     @Param() parameters: TenantParameters,
     @QueryParameters() query: unknown,
-  ): Promise<string> {
+  ): Promise<string | Readable> {
     const scope = await this.pages.scopeOf(parameters);
     const { format, sort, dir, page, ...asked } = queried(
       query,
       ...(['account', 'position', 'asOf', 'from', 'to', 'unit', 'format'] as const),
       ...(['sort', 'dir', 'page'] as const),
     );
-    const found = await this.found(call, scope, asked);
-    const made = found instanceof NotDone ? null : found;
-    if (format === 'csv' && made !== null)
-      return fileSent(
-        call,
-        { name: 'statement.csv', type: 'text/csv; charset=utf-8; header=present' },
-        'account' in made ? statementCsv(made) : tenantStatementCsv(made),
-      );
     const section = { sort, dir, page };
+    const frame = { title: TEXTS.sections.statement, scope, section: '/statement' };
+    if (format !== 'csv')
+      return longPageSent(call, frame, async (accepted) =>
+        this.shown(call, frame, {
+          asked,
+          section,
+          found: await this.found(call, scope, asked, accepted),
+        }),
+      );
+    const found = await this.found(call, scope, asked);
+    if (found instanceof NotDone) return this.shown(call, frame, { asked, section, found });
+    return fileSent(
+      call,
+      { name: 'statement.csv', type: 'text/csv; charset=utf-8; header=present' },
+      'account' in found ? statementCsv(found) : tenantStatementCsv(found),
+    );
+  }
+
+  private shown(
+    call: ConsoleCall,
+    frame: Omit<Frame, 'session'>,
+    { asked, section, found }: ShownStatement,
+  ): string {
+    const made = found instanceof NotDone ? null : found;
     const ofAccount = made !== null && 'account' in made ? made : null;
     const ofTenant = made !== null && 'tenant' in made ? made : null;
-    const faults = faultsOf(found);
-    const frame = { title: TEXTS.sections.statement, scope, section: '/statement', faults };
-    return pageSent(call, frame, content, {
+    return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
       asked,
       statement: ofAccount && shownStatement(ofAccount, asked, section),
       ofTenant:
@@ -133,10 +155,11 @@ export class ConsoleStatementController {
     call: ConsoleCall,
     scope: Scope,
     { account: accountId, ...selection }: Asked,
+    accepted?: () => void,
   ): Promise<Outcome<Statement | TenantStatement>> {
     if (accountId !== '')
       return this.pages.recorded(call, [scope, 'ledger statement'], (core) =>
-        statementOnRecord(core, scope, { accountId, ...filledIn(selection) }),
+        statementOnRecord(core, scope, { accountId, accepted, ...filledIn(selection) }),
       );
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });

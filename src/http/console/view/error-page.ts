@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorJson } from '../../edge/api-error.js';
 import { TEXTS } from '../texts.js';
-import { page } from './layout.js';
+import { page, restOfPage } from './layout.js';
 import { PAGE_HEADERS } from './page-headers.js';
 import { template } from './templates.js';
 
@@ -15,6 +15,11 @@ const content = template<{
 {{#if comesBack}}<p>${TEXTS.errors.comesBack}</p>{{/if}}
 <p><a href="/console">${TEXTS.errors.back}</a></p>
 <p class="note">${TEXTS.errors.request('{{requestId}}')}</p>`);
+
+/** For a page whose head was sent: it can have no header any more. */
+const loadedAgain = template<{ seconds: number }>(
+  `<meta http-equiv="refresh" content="{{seconds}}">`,
+);
 
 const TITLES: Readonly<Record<number, string>> = {
   400: TEXTS.errors.refused,
@@ -33,17 +38,33 @@ const AGAIN_SECONDS = 5;
 export function consoleErrorSent(
   request: FastifyRequest,
   reply: FastifyReply,
-  { statusCode, apiErrorCode, message, validationErrors = [] }: ErrorJson,
+  error: ErrorJson,
 ): string {
+  const { statusCode, apiErrorCode } = error;
   if (apiErrorCode === 'UNAUTHORIZED') {
     void reply.removeHeader('WWW-Authenticate');
     void reply.code(303).header('Location', '/console/sign-in');
     return '';
   }
-  const isUnknown = request.is404 && apiErrorCode === 'NOT_FOUND';
-  const comesBack = statusCode === 503 && request.method === 'GET';
   void reply.headers(PAGE_HEADERS);
-  if (comesBack) void reply.header('Refresh', String(AGAIN_SECONDS));
+  if (comesBack(request, statusCode)) void reply.header('Refresh', String(AGAIN_SECONDS));
+  return errorPage(request, error);
+}
+
+/** The page of an error, below a heading that was sent. */
+export function errorBelowHeading(request: FastifyRequest, error: ErrorJson): string {
+  const again = comesBack(request, error.statusCode) ? loadedAgain({ seconds: AGAIN_SECONDS }) : '';
+  return again + restOfPage(errorPage(request, error));
+}
+
+const comesBack = ({ method }: FastifyRequest, statusCode: number): boolean =>
+  statusCode === 503 && method === 'GET';
+
+function errorPage(
+  request: FastifyRequest,
+  { statusCode, apiErrorCode, message, validationErrors = [] }: ErrorJson,
+): string {
+  const isUnknown = request.is404 && apiErrorCode === 'NOT_FOUND';
   const shown = {
     title: TITLES[statusCode] ?? TEXTS.errors.other,
     session: request.console?.session ?? null,
@@ -54,7 +75,7 @@ export function consoleErrorSent(
       message: isUnknown ? TEXTS.errors.noPage : message,
       reasons: validationErrors,
       requestId: request.id,
-      comesBack,
+      comesBack: comesBack(request, statusCode),
     }),
   );
 }
