@@ -77,6 +77,15 @@ describe('an account', () => {
     expect(last.text).not.toContain('Older events');
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['1021']);
+    const [moment = ''] = figures(first, 'position');
+    const earlier = await get('fay', `${path}?position=${moment}`);
+    const [link = ''] = /<a href="([^"]*)">Older events/.exec(earlier.text)?.slice(1) ?? [];
+    const before = await get('fay', link.replaceAll('&amp;', '&').replaceAll('&#x3D;', '='));
+    expect(figures(before, 'events')).toEqual([String(count)]);
+    expect(shownEvents(before)).toBe(count - 100);
+    const beyond = await get('fay', `${path}?position=${moment}&before=${count + 1}`);
+    expect(figures(beyond, 'position')).toEqual([moment]);
+    expect(shownEvents(beyond)).toBe(100);
   });
 
   test('its page lists the newest 200 people, and says how many there are', async () => {

@@ -193,6 +193,9 @@ describe('finance', () => {
     const faulty = await post('fay', ofTenant('/reconcile'), {}, { balances: 'a,b\n' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('must begin with the line account,unit,balance');
+    const empty = await post('fay', ofTenant('/reconcile'), {}, { balances: '' });
+    expect(empty.status).toBe(400);
+    expect(empty.text).toContain('must begin with the line account,unit,balance');
   });
 
   test('a correction is proposed by one and appended by another, once', async () => {

@@ -6,8 +6,10 @@ import { RememberedCredit, type ShownUnit } from '../../src/operations/accounts/
 import {
   anAccount,
   credit,
+  aboutReward,
   creditRedeemed,
   partyOf,
+  rewardCancelled,
   rewardGranted,
 } from '../support/account-events.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
@@ -105,6 +107,20 @@ test('a date that passes between two looks counts, without an event', async () =
     read: 0,
     units: [{ available: 0, expired: 100 }],
   });
+});
+
+test('credit that was cancelled before its date counts, and what was restored no longer does', async () => {
+  const [waiting, moderated] = [granted('w1', { dateScheduledFor: 5_000 }), granted('w2')];
+  const end = await happened(
+    waiting,
+    rewardCancelled(waiting, 100, 2_000),
+    moderated,
+    rewardCancelled(moderated, 100, 2_000, 'MODERATION'),
+    aboutReward('RewardRestored', moderated, 100, 3_000),
+  );
+  expect((await look(end)).units).toMatchObject([
+    { assigned: 200, available: 100, pending: 0, cancelled: 100 },
+  ]);
 });
 
 test('an event of a time that a look has settled begins anew', async () => {

@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
-import { AccountPostings, POSTED_TYPES, type Entry } from '../../bookkeeping/postings.js';
+import {
+  AccountPostings,
+  POSTED_TYPES,
+  type Entry,
+  type LedgerAccount,
+} from '../../bookkeeping/postings.js';
 import { effectOnAvailable } from '../../bookkeeping/statement.js';
 import type { Decoded } from '../../event-log/codec.js';
 import { LogWentBack, type StreamEnd } from '../../event-log/event-log.js';
@@ -73,16 +78,21 @@ export class CreditFold {
     }
   }
 
-  private unit({ unit, issued, closing, scheduled, redeemed, expired, cancelled }: RollForward) {
+  private unit({ unit, closing, scheduled, redeemed, expired, trialBalance }: RollForward) {
+    const heldBy = (account: LedgerAccount): number =>
+      trialBalance
+        .filter(({ ledgerAccount }) => ledgerAccount === account)
+        .reduce((sum, { debit, credit }) => sum + credit - debit, 0);
     const points = this.points.get(unit.toLowerCase()) ?? [];
     return {
       unit,
-      assigned: issued + scheduled,
+      assigned: 0 - heldBy('programme'),
       available: closing,
       pending: scheduled,
       redeemed,
       expired,
-      cancelled,
+      // Not what moved there: some of it may have been restored, or was never available.
+      cancelled: heldBy('cancelled') + heldBy('forfeited'),
       points: [...points],
     };
   }

@@ -110,8 +110,8 @@ export interface HistoryCore extends Pick<Core, 'log' | 'codec' | 'names' | 'str
 
 /**
  * An account and its events in words. Today it is what commands and earlier looks remember, and
- * what was recorded since; an earlier moment is folded from the log. Of older events, those before
- * `before`, only they are read: credit is left out. @throws {UnreadableEvent}
+ * what was recorded since; an earlier moment is folded from the log. With older events, those
+ * before `before`, credit is left out; of today only they are read. @throws {UnreadableEvent}
  */
 export async function accountHistory(
   core: HistoryCore,
@@ -126,8 +126,8 @@ export async function accountHistory(
   if (found instanceof NotDone) return found;
   accepted?.();
   const isToday = selection.upTo === undefined && selection.until === undefined;
-  if (isToday || before !== undefined) return historyOfToday(core, found.stream, request, now);
-  const reading = new Reading(showsPersonal);
+  if (isToday) return historyOfToday(core, found.stream, request, now);
+  const reading = new Reading(showsPersonal, before);
   for await (const page of pages(selectedEvents(core.log, found.stream, selection)))
     for (const decoded of await core.codec.decodeAll(page)) reading.add(decoded);
   return reading.result(accountId, clockOf(selection, reading.newest, now));
@@ -174,13 +174,17 @@ class Reading {
   private events: { readonly decoded: Decoded; readonly state: AccountState }[] = [];
   private count = 0;
 
-  constructor(private readonly showsPersonal: boolean) {}
+  constructor(
+    private readonly showsPersonal: boolean,
+    private readonly before: bigint | undefined,
+  ) {}
 
   add(decoded: Decoded): void {
     this.newest = decoded.recorded;
     this.count += 1;
     this.state = evolve(this.state, decoded.event as AccountEvent);
     this.credit.add(decoded);
+    if (this.before !== undefined && decoded.recorded.revision >= this.before) return;
     this.events.push({ decoded, state: this.state });
     if (this.events.length > 2 * EVENTS_SHOWN_MAX)
       this.events = this.events.slice(-EVENTS_SHOWN_MAX);
@@ -191,7 +195,7 @@ class Reading {
       account,
       position: this.newest === undefined ? null : firstPosition(this.newest),
       ...new ShownAccount(this.state, this.showsPersonal).account(),
-      units: this.credit.unitsAt(clock),
+      units: this.before === undefined ? this.credit.unitsAt(clock) : [],
       events: this.events
         .slice(-EVENTS_SHOWN_MAX)
         .map(({ decoded, state }) => new ShownAccount(state, this.showsPersonal).event(decoded))

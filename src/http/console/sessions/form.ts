@@ -17,7 +17,7 @@ export class Form {
   /** Undefined: the body is no form. */
   static async parse(body: Buffer, contentType: string): Promise<Form | undefined> {
     const texts = new Map<string, string[]>();
-    const files = new Map<string, Buffer[]>();
+    const files = new Map<string, { readonly isChosen: boolean; readonly chunks: Buffer[] }>();
     try {
       const limits = { ...LIMITS, fieldSize: body.length, fileSize: body.length };
       const parser = new Busboy({ headers: { 'content-type': contentType }, limits });
@@ -25,9 +25,9 @@ export class Form {
         // Postgres has no text for NUL.
         texts.set(name, [...(texts.get(name) ?? []), value.replaceAll('\0', '')]);
       });
-      parser.on('file', (name, stream) => {
+      parser.on('file', (name, stream, fileName) => {
         const chunks: Buffer[] = [];
-        files.set(name, chunks);
+        files.set(name, { isChosen: Boolean(fileName), chunks });
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
         // A file that is cut off: the parser fails as well, and nobody else listens to the file.
         stream.on('error', () => undefined);
@@ -37,9 +37,9 @@ export class Form {
       return undefined;
     }
     const contents = [...files]
-      .map(([name, chunks]) => [name, Buffer.concat(chunks).toString('utf8')] as const)
-      // A field for a file that was left empty sends an empty file.
-      .filter(([, text]) => text !== '');
+      // A field for a file that was left empty sends an empty file without a name.
+      .filter(([, { isChosen, chunks }]) => isChosen || chunks.length > 0)
+      .map(([name, { chunks }]) => [name, Buffer.concat(chunks).toString('utf8')] as const);
     return new Form(texts, new Map(contents));
   }
 
