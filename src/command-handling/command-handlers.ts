@@ -15,7 +15,7 @@ import { decide as decideOperation } from '../domain/operation/operation.decider
 import { decide as decidePeriod } from '../domain/period/period.decider.js';
 import { propose } from '../domain/proposal/proposal.decider.js';
 import { personal, type SubjectId } from '../domain/personal.js';
-import type { Refused } from '../domain/refusal.js';
+import { refused, type Refused } from '../domain/refusal.js';
 import { decide as decideVisits } from '../domain/share-link/share-link.decider.js';
 import { decide as decideRegister } from '../domain/tenant/tenant-register.decider.js';
 import { decide as decideTenant, type OpenTenant } from '../domain/tenant/tenant.decider.js';
@@ -160,14 +160,15 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
     private readonly announce: (alias: string) => Promise<void>,
   ) {}
 
-  async execute({ meta, command }: TenantCommandEnvelope): Promise<OpenTenant | Refused> {
+  async execute({ meta, command, unless }: TenantCommandEnvelope): Promise<OpenTenant | Refused> {
     const alias = meta.scope.tenant;
     if (command.type === 'CreateTenant') await this.enterAlias(meta, alias);
     const stream = this.names.tenantStream(alias);
-    const outcome = await this.streams.tenants.handle(stream, meta, (state) =>
-      decideTenant(state, command),
-    );
-    if (outcome.kind === 'refused') return { refused: outcome.refused };
+    const outcome = await this.streams.tenants.handle(stream, meta, async (state) => {
+      const refused = state.status === 'open' ? await unless?.(state) : undefined;
+      return refused ?? decideTenant(state, command);
+    });
+    if (outcome.kind === 'refused') return refused(outcome.refused, ...outcome.details);
     // The change is recorded. A failed announcement must not lose keys that are shown only once.
     await this.announce(alias).catch(() => undefined);
     if (outcome.kind !== 'accepted' || outcome.state.status === 'absent')

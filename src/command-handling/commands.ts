@@ -99,10 +99,17 @@ export class TenantCommandEnvelope extends CommandOf<OpenTenant | Refused> {
     /** Its scope names the tenant. */
     readonly meta: CommandMeta,
     readonly command: TenantCommand,
+    readonly unless?: TenantCheck,
   ) {
     super();
   }
 }
+
+/**
+ * Why a command must not be done, of the tenant that it would change; undefined: it may. Asked
+ * again when others changed the tenant meanwhile.
+ */
+export type TenantCheck = (tenant: OpenTenant) => Promise<Refused | undefined>;
 
 export type WebhookOutcome =
   | {
@@ -195,6 +202,8 @@ export interface ThemeEdit {
   readonly locale: string | null;
   /** The version whose values are to be current again. */
   readonly restores?: number;
+  /** The newest version that its author saw: another one now is refused. */
+  readonly expected?: number;
   /**
    * The values wanted (null: none), from the current ones, or from those of the version `restores`.
    * May be called several times.

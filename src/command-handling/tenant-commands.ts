@@ -13,7 +13,7 @@ import type { Actor, CommandMeta } from '../event-log/envelope.js';
 import { newBytes, newId, timeNow } from '../foundation/world.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
 import type { Sealer } from '../privacy/sealed-bytes.js';
-import { TenantCommandEnvelope, type Commands } from './commands.js';
+import { TenantCommandEnvelope, type Commands, type TenantCheck } from './commands.js';
 import type { ReadableStreams } from './readable-streams.js';
 import { hashOfKey } from './tenant-directory.js';
 import { apiKeyContexts, signingSecretContexts } from './token-secrets.js';
@@ -77,17 +77,17 @@ export class TenantCommands {
     alias: string,
     modes: readonly Mode[],
     graceMs: number,
+    unless?: TenantCheck,
   ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
     const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'key') }));
     const keys = await Promise.all(
       issued.map(({ mode, plain }) => this.sealKey(alias, mode, plain)),
     );
-    const changed = await this.execute(alias, {
-      type: 'RotateKeys',
-      keys,
-      graceMs,
-      now: timeNow(),
-    });
+    const changed = await this.execute(
+      alias,
+      { type: 'RotateKeys', keys, graceMs, now: timeNow() },
+      unless,
+    );
     return 'refused' in changed
       ? changed
       : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
@@ -98,6 +98,7 @@ export class TenantCommands {
     alias: string,
     modes: readonly Mode[],
     graceMs: number,
+    unless?: TenantCheck,
   ): Promise<Readonly<Partial<Record<Mode, string>>> | Refused> {
     const issued = modes.map((mode) => ({ mode, plain: newSecret(mode, 'secret') }));
     const secrets = await Promise.all(
@@ -106,12 +107,11 @@ export class TenantCommands {
         return { secretId, ...(await this.sealSecret(alias, { secretId, mode }, plain)) };
       }),
     );
-    const changed = await this.execute(alias, {
-      type: 'RotateSigningSecrets',
-      secrets,
-      graceMs,
-      now: timeNow(),
-    });
+    const changed = await this.execute(
+      alias,
+      { type: 'RotateSigningSecrets', secrets, graceMs, now: timeNow() },
+      unless,
+    );
     return 'refused' in changed
       ? changed
       : Object.fromEntries(issued.map(({ mode, plain }) => [mode, plain]));
@@ -127,9 +127,13 @@ export class TenantCommands {
   }
 
   /** @returns the tenant after the command. */
-  execute(alias: string, command: TenantCommand): Promise<OpenTenant | Refused> {
+  execute(
+    alias: string,
+    command: TenantCommand,
+    unless?: TenantCheck,
+  ): Promise<OpenTenant | Refused> {
     return this.commands.execute(
-      new TenantCommandEnvelope(this.meta(alias, command.type), command),
+      new TenantCommandEnvelope(this.meta(alias, command.type), command, unless),
     );
   }
 

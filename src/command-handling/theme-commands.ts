@@ -1,6 +1,6 @@
 import type { ICommandHandler } from '@nestjs/cqrs';
 import type { Scope } from '../domain/scope.js';
-import type { Refused } from '../domain/refusal.js';
+import { refused, type Refused } from '../domain/refusal.js';
 import {
   decide,
   isFull,
@@ -77,8 +77,11 @@ export class ThemeCommands implements ICommandHandler<ThemeCommandEnvelope> {
   private async commandFor(
     scope: Scope,
     state: ThemesState,
-    { locale, restores, apply, by }: ThemeEdit,
+    { locale, restores, expected, apply, by }: ThemeEdit,
   ): Promise<ChangeTheme | Refused> {
+    const newest = state.locales.get(locale)?.version ?? 0;
+    if (expected !== undefined && expected !== newest)
+      return refused('CHANGED_MEANWHILE', `version ${newest} is the newest by now`);
     const current = await this.journal.valuesOf(scope, state, locale);
     let from = current;
     if (restores !== undefined) {

@@ -30,6 +30,8 @@ export type Refusal =
   | 'MODERATION_NOT_POSSIBLE'
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'
+  /** Somebody else changed what the command was based on. */
+  | 'CHANGED_MEANWHILE'
   | 'SUBSCRIPTION_NOT_FOUND'
   | 'TOO_MANY_ENDPOINTS'
   | 'RESERVED_BY_ANOTHER'

@@ -33,10 +33,11 @@ export class ThemeChanges {
     meta: CommandMeta,
     locale: string | null,
     values: unknown,
-    by?: Personal<string>,
+    { by, expected }: Pick<ThemeEdit, 'by' | 'expected'> = {},
   ): Promise<ThemeOutcome> {
     const check = checkBy(await this.loadFaults());
-    return this.send(meta, { locale, ...byOf(by), apply: () => check(values, true) });
+    const known = expected === undefined ? {} : { expected };
+    return this.send(meta, { locale, ...byOf(by), ...known, apply: () => check(values, true) });
   }
 
   /** Why these values would not be taken; undefined: they would. */

@@ -37,7 +37,7 @@ import { decideOnEndpoint, ENDPOINTS_MAX } from '../../src/domain/tenant/webhook
 import { USERS_MAX } from '../../src/domain/account/identify-user.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
-import type { Refusal } from '../../src/domain/refusal.js';
+import { refused, type Refusal } from '../../src/domain/refusal.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import {
   accountOpened,
@@ -271,6 +271,14 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     code(
       Promise.resolve(
         decideTenant(noTenant, { type: 'SwitchOpenEndpoints', openEndpoints: true, now: 1 }),
+      ),
+    ),
+  CHANGED_MEANWHILE: () =>
+    code(
+      process.tenantCommands.execute(
+        'demo',
+        { type: 'SwitchOpenEndpoints', openEndpoints: true, now: 1 },
+        async () => refused('CHANGED_MEANWHILE', 'somebody was faster'),
       ),
     ),
   SUBSCRIPTION_NOT_FOUND: () =>

@@ -112,6 +112,16 @@ describe('support', () => {
     const late = await post('sam', path, seen);
     expect(late.status).toBe(400);
     expect(late.text).toContain('is at version 2 by now');
+    const wanted = await Promise.all(
+      [13, 14, 15].map(async (percent) => {
+        const document = changed.replace('"discountPercent": 12', `"discountPercent": ${percent}`);
+        const looked = await post('sam', path, { document, version: '2', action: 'check' });
+        return { document, version: '2', compared: hiddenIn(looked, 'compared'), action: 'apply' };
+      }),
+    );
+    const answers = await Promise.all(wanted.map((one) => post('sam', path, one)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
+    expect(figures(await get('sam', path), 'version')).toEqual(['3']);
     const faulty = await post('sam', path, { ...asked, document: '{"id": 7}', action: 'apply' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('/id');
@@ -194,6 +204,17 @@ describe('support', () => {
     expect((await post('sam', path, asked)).status).toBe(303);
     expect((await get('sam', path)).text).toContain('Welcome from');
     expect((await post('sam', path, asked)).text).toContain('meanwhile');
+    const headings = ['One', 'Two', 'Three'];
+    const others = await Promise.all(
+      headings.map((one) =>
+        post('sam', path, {
+          ...asked,
+          version: '1',
+          values: JSON.stringify({ ...shown, page: { ...shown.page, heading: one } }),
+        }),
+      ),
+    );
+    expect(others.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
     const faulty = await post('sam', path, { ...asked, version: '1', values: '{"page":{"x":1}}' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('page');
@@ -293,6 +314,10 @@ describe('the settings of a tenant', () => {
     expect(again.text).toContain('has changed the API key meanwhile');
     expect(await users(key)).toBe(200);
     expect((await get('sam', path)).text).not.toContain(key);
+    const newer = { ...asked, grace: '1h', seen: seenIn(await get('sam', path), 'rotate-key') };
+    const made = await Promise.all([1, 2, 3, 4].map(() => post('sam', path, newer)));
+    expect(made.flatMap((page) => figures(page, 'secret'))).toHaveLength(1);
+    expect(made.filter(({ status }) => status === 400)).toHaveLength(3);
     const scope = { tenant: shop.alias, mode: 'live' } as const;
     const records = JSON.stringify(await recordedOperations(running.service.service.core, scope));
     expect(records).toContain('tenant rotate-key');
@@ -324,6 +349,14 @@ describe('the settings of a tenant', () => {
     expect(late.text).toContain('somebody has changed the settings meanwhile');
     expect(late.text).toContain('Open endpoints: on by now');
     expect((await get('sam', path)).text).toContain('name="openEndpoints" checked');
+    const seen = seenIn(await get('sam', path), 'settings');
+    const asked = { ...on, ...lists, action: 'settings', seen };
+    const both = await Promise.all([
+      post('sam', path, { ...asked, origins: 'https://other.example' }),
+      post('sam', path, { ...asked, 'limit-code': '9' }),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual([303, 400]);
+    expect((await saved({ ...on, ...lists })).status).toBe(303);
     const faulty = await saved({ origins: 'shop.example', addresses: 'ann' });
     expect(faulty.status).toBe(400);
     expect(faulty.text).toContain('allowed origins: up to 100');

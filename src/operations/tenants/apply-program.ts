@@ -1,6 +1,7 @@
 import type { Core } from '../../core/core.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import { refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
@@ -35,20 +36,22 @@ export async function applyProgram(
   alias: string,
   { program, expected }: { readonly program: ProgramDocument; readonly expected: number },
 ): Promise<Outcome<AppliedProgram>> {
-  const before = await tenants.find(alias);
-  if (before === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
-  const version = versionOf(before, program.id);
-  if (version !== expected)
-    return new NotDone({
-      code: 'PROGRAM_REFUSED',
-      reasons: [`program ${program.id} is at version ${version} by now: look at it first`],
-    });
-  const after = await tenantCommands.execute(alias, {
-    type: 'ApplyProgram',
-    program,
-    now: timeNow(),
-  });
-  if ('refused' in after) return new NotDone({ code: 'PROGRAM_REFUSED', reasons: [after.refused] });
+  if ((await tenants.find(alias)) === undefined)
+    return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
+  const after = await tenantCommands.execute(
+    alias,
+    { type: 'ApplyProgram', program, now: timeNow() },
+    async (tenant) => {
+      const version = versionOf(tenant, program.id);
+      if (version === expected) return undefined;
+      return refused(
+        'CHANGED_MEANWHILE',
+        `program ${program.id} is at version ${version} by now: look at it first`,
+      );
+    },
+  );
+  if ('refused' in after)
+    return new NotDone({ code: 'PROGRAM_REFUSED', reasons: after.details ?? [after.refused] });
   return { id: program.id, version: versionOf(after, program.id) };
 }
 

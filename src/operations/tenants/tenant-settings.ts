@@ -10,6 +10,7 @@ import {
 } from '../../domain/tenant/open-rules.js';
 import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
 import { digestOf } from '../../foundation/canonical-json.js';
+import { refused, type Refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import { isMailAddress } from '../../mails/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
@@ -133,10 +134,19 @@ export async function changeSettings(
   if (digestOfSettings(before) !== seen)
     return changedMeanwhile('the settings', differencesOf(settings, before));
   const commands = await commandsOf(core, alias, { before, after: settings });
+  let known = seen;
   for (const command of commands) {
-    const changed = await core.tenantCommands.execute(alias, command);
+    const changed = await core.tenantCommands.execute(alias, command, async (current) =>
+      digestOfSettings(await settingsOf(core, current)) === known
+        ? undefined
+        : changedBefore('the settings'),
+    );
     if ('refused' in changed)
-      return new NotDone({ code: 'SETTINGS_REFUSED', reasons: [changed.refused] });
+      return new NotDone({
+        code: 'SETTINGS_REFUSED',
+        reasons: changed.details ?? [changed.refused],
+      });
+    known = digestOfSettings(await settingsOf(core, changed));
   }
   // Addresses are those of people: the audit event names the kinds of changes.
   const parameters = { changes: commands.map(({ type }) => type).join(', ') };
@@ -159,15 +169,17 @@ export async function rotateOnRecord(
 ): Promise<Outcome<Done<{ readonly secret: string }>>> {
   const tenant = await core.tenants.read(alias);
   if (tenant === undefined) return new NotDone({ code: 'TENANT_NOT_FOUND', tenant: alias });
-  const known = what === 'key' ? keysOf(tenant, mode) : signingSecretsOf(tenant, mode);
-  if (known[0]?.id !== seen)
-    return changedMeanwhile(what === 'key' ? 'the API key' : 'the signing secret');
+  const idsOf = what === 'key' ? keysOf : signingSecretsOf;
+  const unless = async (current: OpenTenant): Promise<Refused | undefined> =>
+    idsOf(current, mode)[0]?.id === seen
+      ? undefined
+      : changedBefore(what === 'key' ? 'the API key' : 'the signing secret');
   const rotated =
     what === 'key'
-      ? await core.tenantCommands.rotateKeys(alias, [mode], graceMs)
-      : await core.tenantCommands.rotateSigningSecrets(alias, [mode], graceMs);
+      ? await core.tenantCommands.rotateKeys(alias, [mode], graceMs, unless)
+      : await core.tenantCommands.rotateSigningSecrets(alias, [mode], graceMs, unless);
   if ('refused' in rotated)
-    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: [rotated.refused] });
+    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: rotated.details ?? [rotated.refused] });
   const secret = rotated[mode];
   if (secret === undefined) throw new Error('a rotation makes no secret');
   const completed = `${alias} has a new ${what === 'key' ? 'API key' : 'signing secret'}`;
@@ -206,11 +218,13 @@ export async function suspendOnRecord(
 
 const REASON_MAX = 1_000;
 
-const changedMeanwhile = (what: string, differences: readonly string[] = []): NotDone =>
-  new NotDone({
-    code: 'SETTINGS_REFUSED',
-    reasons: [`somebody has changed ${what} meanwhile: look at it first`, ...differences],
-  });
+const changedBefore = (what: string): Refused => refused('CHANGED_MEANWHILE', changedText(what));
+
+const changedText = (what: string): string =>
+  `somebody has changed ${what} meanwhile: look at it first`;
+
+const changedMeanwhile = (what: string, differences: readonly string[]): NotDone =>
+  new NotDone({ code: 'SETTINGS_REFUSED', reasons: [changedText(what), ...differences] });
 
 const LABELS: Readonly<Record<keyof TenantSettings, string>> = {
   openEndpoints: 'Open endpoints',

@@ -64,17 +64,27 @@ export async function showTheme(
     : notChanged({ refused: 'THEME_NOT_FOUND' });
 }
 
-/** Replaces the own values of a locale. @param by a member of staff. */
+/**
+ * Replaces the own values of a locale.
+ * @param by a member of staff.
+ * @param expected the newest version that they saw: another one now is refused.
+ */
 export async function putTheme(
   core: ThemeCore,
   scope: Scope,
-  { locale, values, by }: NamedTheme & { readonly values: unknown; readonly by: string },
+  {
+    locale,
+    values,
+    by,
+    expected,
+  }: NamedTheme & { readonly values: unknown; readonly by: string; readonly expected?: number },
 ): Promise<Outcome<Done<ChangedTheme>>> {
   const wrong = await refusalOf(core, scope, locale);
   if (wrong) return wrong;
   const meta = operatorMeta(scope, 'theme put');
   const staff = memberOfStaff(core.names, scope, by);
-  const result = changedBy(await core.themeChanges.put(meta, locale, values, staff), locale);
+  const edit = { by: staff, ...(expected === undefined ? {} : { expected }) };
+  const result = changedBy(await core.themeChanges.put(meta, locale, values, edit), locale);
   if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, version: result.version };
   return { result, parameters, completed: `version ${result.version} is published` };

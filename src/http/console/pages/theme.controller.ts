@@ -136,7 +136,7 @@ export class ConsoleThemeController {
     if (newest !== version) return faultAt('values', TEXTS.theme.changedMeanwhile(newest));
     return faultsOf(
       await this.pages.recorded(call, [scope, 'theme put'], (core) =>
-        putTheme(core, scope, { locale, values, by }),
+        putTheme(core, scope, { locale, values, by, expected: version }),
       ),
     );
   }
