@@ -82,7 +82,7 @@ export async function statementOf(
     for (const entry of some) postings.post(entry);
     await turn();
   }
-  if (from !== undefined) postings.settle(from - 1);
+  if (from !== undefined) postings.settle(Math.min(from - 1, clock));
   const wanted = unit?.toLowerCase();
   const shown = new StatementLines(postings.available());
   const show = (posted: readonly Posting[]): void => {

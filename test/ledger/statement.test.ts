@@ -55,6 +55,11 @@ it('credit is expired from the moment of its date on', async () => {
   });
 });
 
+it('a period that begins after what is included closes with what it opens with', async () => {
+  const expiring = granted('w1', { dateExpires: FROM - 100 });
+  expect(await statement(FROM - 200, expiring)).toEqual({ opening: 100, closing: 100, lines: [] });
+});
+
 const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
   statementOf({
     account: 'acme',
