@@ -65,7 +65,17 @@ describe('support', () => {
     expect((await get('fay', `/console/projections?run=${run}&format=csv`)).status).toBe(403);
     await expect(act('swap', 'reward')).rejects.toThrow('type its name to confirm');
     expect(figures(await act('swap', 'rewards'), 'generation:rewards')).toEqual(['2']);
-    expect(figures(await act('rollback', 'rewards'), 'generation:rewards')).toEqual(['1']);
+    const page = await get('sam', '/console/projections');
+    const shown = { projection: 'rewards', confirmed: 'rewards', action: 'rollback' };
+    const seen = { ...shown, 'seen:rewards': hiddenIn(page, 'seen:rewards') };
+    expect(seen['seen:rewards']).toBe('2//1');
+    const back = await Promise.all([1, 2].map(() => post('sam', '/console/projections', seen)));
+    for (const { location } of back) await ended('sam', location ?? '');
+    expect(figures(await get('sam', '/console/projections'), 'generation:rewards')).toEqual(['1']);
+    const late = await post('sam', '/console/projections', seen);
+    const told = await ended('sam', late.location ?? '');
+    expect(told.text).toContain('the generations of rewards are others by now');
+    expect(figures(told, 'generation:rewards')).toEqual(['1']);
     const repaired = await post('sam', '/console/projections', {
       action: 'rebuild',
       projection: 'rewards',

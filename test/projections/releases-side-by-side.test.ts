@@ -130,7 +130,7 @@ describe('a release with other tables', () => {
     const client = await pool.connect();
     const { signal } = new AbortController();
     await rebuild(parts, client, users, { signal });
-    await swap(parts, client, users, signal);
+    await swap(parts, client, users, { signal });
     client.release();
     expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
   });

@@ -16,6 +16,7 @@ import {
 } from '../../operations/projections/projection-operator.js';
 import { repairProjections, retryParked } from '../../operations/projections/projection-repairs.js';
 import type { RebuildProgress } from '../../projecting/generations/rebuild.js';
+import type { SeenGenerations } from '../../projecting/generations/switch-generations.js';
 import type { AskedRun, OperationRuns, Run, RunContext } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';
 
@@ -84,20 +85,22 @@ export const diffRun = (name: string, limit: number): ProjectionRun => ({
     onNamed(projections, name, (projector) => diffProjection(projections, projector, limit)),
 });
 
-export const swapRun = (choice: ProjectionChoice): ProjectionRun => ({
+/** @param seen the generations that the operator saw: others now are refused. */
+export const swapRun = (choice: ProjectionChoice, seen?: SeenGenerations): ProjectionRun => ({
   operation: 'projection swap',
   parameters: { projection: choice.name },
   work: (projections) =>
     onChosen(projections, choice, (chosen) =>
-      swapProjections(projections, chosen, choice.all ?? false),
+      swapProjections(projections, chosen, choice.all ?? false, seen),
     ),
 });
 
-export const rollBackRun = (name: string): ProjectionRun => ({
+/** @param seen as for a swap. */
+export const rollBackRun = (name: string, seen?: SeenGenerations): ProjectionRun => ({
   operation: 'projection rollback',
   parameters: { projection: name },
   work: (projections) =>
-    onNamed(projections, name, (projector) => rollBackProjection(projections, projector)),
+    onNamed(projections, name, (projector) => rollBackProjection(projections, projector, seen)),
 });
 
 export const retryParkedRun = (choice: ProjectionChoice): ProjectionRun => ({

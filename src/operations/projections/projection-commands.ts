@@ -22,7 +22,11 @@ import {
 } from '../../projecting/generations/projection-history.js';
 import { followedGenerations } from '../../projecting/generations/live-generations.js';
 import { countEvents, rebuild, type RebuildOptions } from '../../projecting/generations/rebuild.js';
-import { rollBack, swap } from '../../projecting/generations/switch-generations.js';
+import {
+  rollBack,
+  swap,
+  type SeenGenerations,
+} from '../../projecting/generations/switch-generations.js';
 import type { Projector } from '../../projecting/projector.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { recorded, type OperationResult, type ProjectionOperator } from './projection-operator.js';
@@ -218,16 +222,18 @@ export async function diffProjection(
 /**
  * Makes new generations live. @param all every projection that has a waiting generation; otherwise
  * each named one must have one.
+ * @param seen the generations that the operator saw: others now are refused.
  */
 export async function swapProjections(
   operator: ProjectionOperator,
   projectors: readonly Projector[],
   all: boolean,
+  seen?: SeenGenerations,
 ): Promise<Outcome<object>> {
   const chosen = all ? await waiting(operator.parts, projectors) : projectors;
   if (chosen.length === 0) return new NotDone({ code: 'NO_NEW_GENERATIONS' });
   return recorded(operator, { action: 'swap', projectors: chosen }, async (client, signal) =>
-    ended(await swap(operator.parts, client, chosen, signal)),
+    ended(await swap(operator.parts, client, chosen, { signal, seen })),
   );
 }
 
@@ -241,15 +247,17 @@ async function waiting(
   return found;
 }
 
-/** Makes the previous generation live again. */
+/** Makes the previous generation live again. @param seen as for a swap. */
 export async function rollBackProjection(
   operator: ProjectionOperator,
   projector: Projector,
+  seen?: SeenGenerations,
 ): Promise<object> {
   return recorded(
     operator,
     { action: 'rollback', projectors: [projector] },
-    async (client, signal) => ended(await rollBack(operator.parts, client, projector, signal)),
+    async (client, signal) =>
+      ended(await rollBack(operator.parts, client, projector, { signal, seen })),
   );
 }
 

@@ -17,14 +17,27 @@ export interface Switched {
   readonly heldMs: number;
 }
 
+/** The generations of a projection that somebody looked at; 0: there was none. */
+export interface SeenGenerations {
+  readonly live: number;
+  readonly ready: number;
+  readonly previous: number;
+}
+
+export interface SwitchOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Others now are refused; undefined: whatever there is. */
+  readonly seen?: SeenGenerations | undefined;
+}
+
 /** Makes the built generations live. @throws {GenerationRefused} with nothing changed. */
 export async function swap(
   parts: GenerationParts,
   client: PoolClient,
   projectors: readonly Projector[],
-  signal?: AbortSignal,
+  options: SwitchOptions = {},
 ): Promise<Switched> {
-  return switchTo({ ...parts, client }, projectors, signal, ({ ready, projector }) => {
+  return switchTo({ ...parts, client }, projectors, options, ({ ready, projector }) => {
     if (!ready)
       throw new GenerationRefused(
         `there is no new generation of ${projector.name}: rebuild it first`,
@@ -41,9 +54,9 @@ export async function rollBack(
   parts: GenerationParts,
   client: PoolClient,
   projector: Projector,
-  signal?: AbortSignal,
+  options: SwitchOptions = {},
 ): Promise<Switched> {
-  return switchTo({ ...parts, client }, [projector], signal, ({ previous }) => {
+  return switchTo({ ...parts, client }, [projector], options, ({ previous }) => {
     if (!previous)
       throw new GenerationRefused(
         `there is no earlier generation of ${projector.name} to go back to`,
@@ -60,12 +73,13 @@ export async function rollBack(
 async function switchTo(
   { client, ...parts }: GenerationParts & { readonly client: PoolClient },
   projectors: readonly Projector[],
-  signal: AbortSignal | undefined,
+  { signal, seen }: SwitchOptions,
   choose: (generations: GenerationsOf) => GenerationRecord,
 ): Promise<Switched> {
   const chosen: (Pairing & { readonly next: GenerationRecord })[] = [];
   for (const projector of projectors) {
     const generations = await GenerationsOf.read(client, parts.log, projector);
+    refuseUnseen(generations, seen);
     const { live } = generations;
     const next = choose(generations);
     chosen.push({ projector, live, next, follower: await Follower.open(parts, projector, next) });
@@ -83,6 +97,20 @@ async function switchTo(
     position: follower.track.position ?? null,
   }));
   return { switched, heldMs };
+}
+
+/** @throws {GenerationRefused} for other generations than were seen. */
+function refuseUnseen(generations: GenerationsOf, seen: SeenGenerations | undefined): void {
+  if (seen === undefined) return;
+  const { live, ready, previous, projector } = generations;
+  const isSame =
+    live.generation === seen.live &&
+    (ready?.generation ?? 0) === seen.ready &&
+    (previous?.generation ?? 0) === seen.previous;
+  if (!isSame)
+    throw new GenerationRefused(
+      `the generations of ${projector.name} are others by now: look at them first`,
+    );
 }
 
 /**

@@ -29,6 +29,8 @@ import {
   swapRun,
   type ProjectionRun,
 } from '../../operations/projection-runs.js';
+import type { SeenGenerations } from '../../../projecting/generations/switch-generations.js';
+import type { Form } from '../sessions/form.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultAt, faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { differencesCsv } from '../view/differences.js';
@@ -165,9 +167,9 @@ export class ConsoleProjectionsController {
       case 'diff':
         return start(diffRun(name, DIFF_ROWS_MAX));
       case 'swap':
-        return start(swapRun({ name, all: false }));
+        return start(swapRun({ name, all: false }, seenIn(form, name)));
       case 'rollback':
-        return start(rollBackRun(name));
+        return start(rollBackRun(name, seenIn(form, name)));
       case 'retry':
         return start(retryParkedRun(choiceOf(name)));
       case 'retry-reaction':
@@ -291,4 +293,13 @@ function rebuildOf(
   if (tenant === '') return rebuildRun(choice, {});
   const mode = modeOf(typed);
   return repairRun(choice, { tenant, mode, ...(account === '' ? {} : { account }) });
+}
+
+/** The generations that the page showed; undefined: the form was not that of the page. */
+function seenIn(form: Form, projection: string): SeenGenerations | undefined {
+  const [, live, ready, previous] =
+    /^(\d+)\/(\d*)\/(\d*)$/.exec(form.text(`seen:${projection}`)) ?? [];
+  return live === undefined
+    ? undefined
+    : { live: Number(live), ready: Number(ready), previous: Number(previous) };
 }

@@ -103,7 +103,7 @@ export const content = template<
 {{> problems problems=notices}}
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody id="projections" data-live="{{livePath}}" data-every="2000">{{#each projections}}<tr><td>{{name}}{{#if lastError}}<br><span class="wrong">{{lastError}}</span>{{/if}}</td><td class="number">{{figure generationName generation ''}}</td><td class="id">{{position}}</td><td class="number">{{figure lagName lagEvents ''}}</td><td class="number">{{amount lagSeconds}}</td><td class="number">{{figure parkedName parked ''}}</td><td class="number">{{amount ready}}</td><td class="number">{{amount previous}}</td><td><svg class="spark" viewBox="0 0 150 24" preserveAspectRatio="none" data-plots="{{lagName}}" role="img" aria-label="${TEXTS.projections.plotOf('{{name}}')}"></svg></td></tr>
+<tbody id="projections" data-live="{{livePath}}" data-every="2000">{{#each projections}}<tr><td><input type="hidden" form="operate" name="seen:{{name}}" value="{{generation}}/{{ready}}/{{previous}}">{{name}}{{#if lastError}}<br><span class="wrong">{{lastError}}</span>{{/if}}</td><td class="number">{{figure generationName generation ''}}</td><td class="id">{{position}}</td><td class="number">{{figure lagName lagEvents ''}}</td><td class="number">{{amount lagSeconds}}</td><td class="number">{{figure parkedName parked ''}}</td><td class="number">{{amount ready}}</td><td class="number">{{amount previous}}</td><td><svg class="spark" viewBox="0 0 150 24" preserveAspectRatio="none" data-plots="{{lagName}}" role="img" aria-label="${TEXTS.projections.plotOf('{{name}}')}"></svg></td></tr>
 {{/each}}</tbody></table></div>
 {{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}<h2>{{operation}}</h2>{{> run}}{{/if}}
@@ -121,7 +121,7 @@ export const content = template<
 {{else}}{{#if result}}<details><summary>${TEXTS.common.result}</summary><pre>{{json result}}</pre></details>{{/if}}{{/if}}
 <h2>${TEXTS.projections.operate}</h2>
 <p>${TEXTS.projections.explained}</p>
-<form class="fields" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
+<form class="fields" id="operate" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
 {{formField 'projection' label="${TEXTS.common.projection}" value=chosen none="${TEXTS.common.all}" options=names}}
 {{formField 'tenant' label="${TEXTS.common.tenant}" value=part.tenant placeholder="${TEXTS.common.all}"}}
 {{formField 'mode' label="${TEXTS.common.mode}" value=part.mode options=modes}}
