@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { makeOperatorKey } from '../src/config/operators.js';
 import { lengthenAccount } from './long-account.js';
 import { grantRewards } from './rewards-in-log.js';
@@ -95,13 +96,26 @@ async function measured(events: number, long: number): Promise<ReadonlyMap<strin
       await withCore(dataDir, async (core) => {
         await lengthenAccount(core, SCOPE, core.names.accountRef(SCOPE, ACCOUNT), long);
       });
-      await client.get('users?limit=1');
-      return await readAll(service.url, await signedIn(service.url, key));
+      const cookie = await signedIn(service.url, key);
+      await caughtUp(service.url, cookie);
+      return await readAll(service.url, cookie);
     } finally {
       await service.kill();
     }
   } finally {
     await removeDataDir(dataDir);
+  }
+}
+
+/** Pages are measured when the read models have followed. */
+async function caughtUp(url: string, cookie: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/console/projections`, { headers: { cookie } });
+    const lags = [
+      ...(await answer.text()).matchAll(/data-figure="lag:[^"]*" data-value="([^"]*)"/g),
+    ];
+    if (lags.length > 0 && lags.every(([, lag]) => lag === '0')) return;
+    await pause(200);
   }
 }
 
