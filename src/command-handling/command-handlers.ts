@@ -165,8 +165,8 @@ export class TenantCommandHandler implements ICommandHandler<TenantCommandEnvelo
     if (command.type === 'CreateTenant') await this.enterAlias(meta, alias);
     const stream = this.names.tenantStream(alias);
     const outcome = await this.streams.tenants.handle(stream, meta, async (state) => {
-      const refused = state.status === 'open' ? await unless?.(state) : undefined;
-      return refused ?? decideTenant(state, command);
+      const refusal = state.status === 'open' ? await unless?.(state) : undefined;
+      return refusal ?? decideTenant(state, command);
     });
     if (outcome.kind === 'refused') return refused(outcome.refused, ...outcome.details);
     // The change is recorded. A failed announcement must not lose keys that are shown only once.

@@ -203,7 +203,7 @@ export interface ThemeEdit {
   /** The version whose values are to be current again. */
   readonly restores?: number;
   /** The newest version that its author saw: another one now is refused. */
-  readonly expected?: number;
+  readonly expected?: number | undefined;
   /**
    * The values wanted (null: none), from the current ones, or from those of the version `restores`.
    * May be called several times.

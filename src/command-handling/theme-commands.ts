@@ -81,7 +81,10 @@ export class ThemeCommands implements ICommandHandler<ThemeCommandEnvelope> {
   ): Promise<ChangeTheme | Refused> {
     const newest = state.locales.get(locale)?.version ?? 0;
     if (expected !== undefined && expected !== newest)
-      return refused('CHANGED_MEANWHILE', `version ${newest} is the newest by now`);
+      return refused(
+        'CHANGED_MEANWHILE',
+        `somebody has published version ${newest} meanwhile: look at it first`,
+      );
     const current = await this.journal.valuesOf(scope, state, locale);
     let from = current;
     if (restores !== undefined) {

@@ -66,5 +66,9 @@ export interface Refused {
   readonly details?: readonly string[];
 }
 
+/** What to tell people, one line each. */
+export const reasonsOf = ({ refused: code, details = [code] }: Refused): readonly string[] =>
+  details;
+
 export const refused = (code: Refusal, ...details: string[]): Refused =>
   details.length > 0 ? { refused: code, details } : { refused: code };

@@ -33,11 +33,10 @@ export class ThemeChanges {
     meta: CommandMeta,
     locale: string | null,
     values: unknown,
-    { by, expected }: Pick<ThemeEdit, 'by' | 'expected'> = {},
+    edit: Pick<ThemeEdit, 'by' | 'expected'> = {},
   ): Promise<ThemeOutcome> {
     const check = checkBy(await this.loadFaults());
-    const known = expected === undefined ? {} : { expected };
-    return this.send(meta, { locale, ...byOf(by), ...known, apply: () => check(values, true) });
+    return this.send(meta, { locale, ...edit, apply: () => check(values, true) });
   }
 
   /** Why these values would not be taken; undefined: they would. */
@@ -118,9 +117,6 @@ export class ThemeChanges {
     return this.commands.execute(new ThemeCommandEnvelope(meta, edit));
   }
 }
-
-const byOf = (by: Personal<string> | undefined): Pick<ThemeEdit, 'by'> =>
-  by === undefined ? {} : { by };
 
 /** What is wrong with a theme's values, one line for each fault. */
 type FaultsOf = (values: unknown, of: { readonly isWhole: boolean }) => readonly string[];

@@ -104,6 +104,14 @@ async function shortPage(found: string): Promise<string> {
   return (await open()).text();
 }
 
+/** What follows the heading of a page whose work fails. */
+async function restOfFailed(error: Error): Promise<string> {
+  const { fail } = held();
+  const { rest } = await begun();
+  fail(error);
+  return rest();
+}
+
 test('its heading comes while the work goes on, and then the same page as a short one', async () => {
   const whole = await shortPage('all of it');
   expect(whole).toContain('<p class="found">all of it</p>');
@@ -138,10 +146,7 @@ test('a request that is refused late has its status, since no heading was sent',
 });
 
 test('a store that goes away meanwhile is said below the heading, logged, and asked again', async () => {
-  const { fail } = held();
-  const { rest } = await begun();
-  fail(new DatabaseUnavailable('gone: a secret'));
-  const text = await rest();
+  const text = await restOfFailed(new DatabaseUnavailable('gone: a secret'));
   expect(text).toContain('<meta http-equiv="refresh" content="5">');
   expect(text).toContain(TEXTS.errors.comesBack);
   expect(text).toContain('role="alert"');
@@ -151,10 +156,7 @@ test('a store that goes away meanwhile is said below the heading, logged, and as
 });
 
 test('an error that nobody expected is said without its text, and not asked again', async () => {
-  const { fail } = held();
-  const { rest } = await begun();
-  fail(new Error('a secret'));
-  const text = await rest();
+  const text = await restOfFailed(new Error('a secret'));
   expect(text).toContain('role="alert"');
   expect(text).not.toContain('refresh');
   expect(text).not.toContain('secret');

@@ -25,6 +25,12 @@ import {
 
 setUpConsole();
 
+/** The page that a history's link to older events leads to. */
+function olderThan({ text }: Page): Promise<Page> {
+  const [, link = ''] = /<a href="([^"]*)">Older events/.exec(text) ?? [];
+  return get('fay', link.replaceAll('&amp;', '&').replaceAll('&#x3D;', '='));
+}
+
 describe('an account', () => {
   test('its page shows people, credit and history to staff, and nobody to viewers', async () => {
     const { accountId, userId, firstName } = await rewarded(900);
@@ -71,16 +77,14 @@ describe('an account', () => {
     for (const { limit, from = 0n, end } of limits)
       expect(limit ?? (end === undefined && from === 0n ? Infinity : 0)).toBeLessThanOrEqual(100);
     expect(shownEvents(again)).toBe(100);
-    const [, older = ''] = /<a href="([^"]*)">Older events/.exec(again.text) ?? [];
-    const last = await get('fay', older.replaceAll('&amp;', '&').replaceAll('&#x3D;', '='));
+    const last = await olderThan(again);
     expect(shownEvents(last)).toBe(count + 1 - 100);
     expect(last.text).not.toContain('Older events');
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['1021']);
     const [moment = ''] = figures(first, 'position');
     const earlier = await get('fay', `${path}?position=${moment}`);
-    const [link = ''] = /<a href="([^"]*)">Older events/.exec(earlier.text)?.slice(1) ?? [];
-    const before = await get('fay', link.replaceAll('&amp;', '&').replaceAll('&#x3D;', '='));
+    const before = await olderThan(earlier);
     expect(figures(before, 'events')).toEqual([String(count)]);
     expect(shownEvents(before)).toBe(count - 100);
     const beyond = await get('fay', `${path}?position=${moment}&before=${count + 1}`);

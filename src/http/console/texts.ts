@@ -467,8 +467,6 @@ enters it in the list of operators.`,
     changed: 'changed',
     rollBackTo: (version: string) => `Roll back to ${version}`,
     empty: 'Nothing was published: what you see is built in.',
-    changedMeanwhile: (newest: number) =>
-      `Somebody has published version ${newest} meanwhile: your text is kept here, look at theirs first.`,
     noJson: 'The variables are not JSON, or nested too deep.',
     noPreview: 'No preview',
   },

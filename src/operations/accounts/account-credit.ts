@@ -79,13 +79,14 @@ export class CreditFold {
   }
 
   private unit({ unit, closing, scheduled, redeemed, expired, trialBalance }: RollForward) {
-    const heldBy = (account: LedgerAccount): number =>
-      trialBalance
-        .filter(({ ledgerAccount }) => ledgerAccount === account)
-        .reduce((sum, { debit, credit }) => sum + credit - debit, 0);
+    const heldBy = (account: LedgerAccount): number => {
+      const line = trialBalance.find(({ ledgerAccount }) => ledgerAccount === account);
+      return line === undefined ? 0 : line.credit - line.debit;
+    };
     const points = this.points.get(unit.toLowerCase()) ?? [];
     return {
       unit,
+      // Of nothing 0, and not the negative zero of a minus alone.
       assigned: 0 - heldBy('programme'),
       available: closing,
       pending: scheduled,

@@ -1,7 +1,7 @@
 import type { Core } from '../../core/core.js';
 import { programsOf } from '../../domain/tenant/program-document.js';
 import type { OpenTenant, ProgramDocument } from '../../domain/tenant/tenant.decider.js';
-import { refused } from '../../domain/refusal.js';
+import { reasonsOf, refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { parseProgram } from './program-schema.js';
@@ -51,7 +51,7 @@ export async function applyProgram(
     },
   );
   if ('refused' in after)
-    return new NotDone({ code: 'PROGRAM_REFUSED', reasons: after.details ?? [after.refused] });
+    return new NotDone({ code: 'PROGRAM_REFUSED', reasons: reasonsOf(after) });
   return { id: program.id, version: versionOf(after, program.id) };
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../domain/tenant/open-rules.js';
 import type { OpenTenant, TenantCommand } from '../../domain/tenant/tenant.decider.js';
 import { digestOf } from '../../foundation/canonical-json.js';
-import { refused, type Refused } from '../../domain/refusal.js';
+import { reasonsOf, refused, type Refused } from '../../domain/refusal.js';
 import { timeNow } from '../../foundation/world.js';
 import { isMailAddress } from '../../mails/mail-address.js';
 import { TEST_ADDRESSES_MAX } from '../../mails/settings/test-addresses.js';
@@ -144,7 +144,7 @@ export async function changeSettings(
     if ('refused' in changed)
       return new NotDone({
         code: 'SETTINGS_REFUSED',
-        reasons: changed.details ?? [changed.refused],
+        reasons: reasonsOf(changed),
       });
     known = digestOfSettings(await settingsOf(core, changed));
   }
@@ -179,7 +179,7 @@ export async function rotateOnRecord(
       ? await core.tenantCommands.rotateKeys(alias, [mode], graceMs, unless)
       : await core.tenantCommands.rotateSigningSecrets(alias, [mode], graceMs, unless);
   if ('refused' in rotated)
-    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: rotated.details ?? [rotated.refused] });
+    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: reasonsOf(rotated) });
   const secret = rotated[mode];
   if (secret === undefined) throw new Error('a rotation makes no secret');
   const completed = `${alias} has a new ${what === 'key' ? 'API key' : 'signing secret'}`;
@@ -210,7 +210,7 @@ export async function suspendOnRecord(
         };
   const changed = await tenantCommands.execute(alias, command);
   if ('refused' in changed)
-    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: [changed.refused] });
+    return new NotDone({ code: 'SETTINGS_REFUSED', reasons: reasonsOf(changed) });
   const isSuspended = changed.suspended !== null;
   const completed = `${alias} is ${isSuspended ? 'suspended' : 'open again'}`;
   return { result: { isSuspended }, parameters: {}, completed };

@@ -83,7 +83,7 @@ export async function putTheme(
   if (wrong) return wrong;
   const meta = operatorMeta(scope, 'theme put');
   const staff = memberOfStaff(core.names, scope, by);
-  const edit = { by: staff, ...(expected === undefined ? {} : { expected }) };
+  const edit = { by: staff, expected };
   const result = changedBy(await core.themeChanges.put(meta, locale, values, edit), locale);
   if (result instanceof NotDone) return result;
   const parameters = { locale: locale ?? undefined, version: result.version };

@@ -1,5 +1,5 @@
 import type { Core } from '../../core/core.js';
-import type { Refusal } from '../../domain/refusal.js';
+import { reasonsOf, type Refusal } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor } from '../../event-log/envelope.js';
 import { durationMs } from '../../foundation/duration.js';
@@ -322,7 +322,7 @@ export async function subscribeOnRecord(
     return refusedEndpoint('the endpoint is subscribed already');
   const meta = metaOf(scope, OPERATOR, 'webhook subscribe');
   const changed = await core.webhooks.subscribe(meta, endpoint, name);
-  if ('refused' in changed) return refusedEndpoint(...(changed.details ?? [changed.refused]));
+  if ('refused' in changed) return refusedEndpoint(...reasonsOf(changed));
   const [secret] = changed.subscription?.secrets ?? [];
   if (secret === undefined) throw new Error('a new subscription has no secret');
   const result = { endpointUrl: endpoint, secret };

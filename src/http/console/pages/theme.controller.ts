@@ -132,18 +132,11 @@ export class ConsoleThemeController {
       );
     const values = jsonOf(form.text('values'));
     if (values === undefined) return faultAt('values', NO_JSON);
-    const newest = await this.newestVersion(scope, locale);
-    if (newest !== version) return faultAt('values', TEXTS.theme.changedMeanwhile(newest));
     return faultsOf(
       await this.pages.recorded(call, [scope, 'theme put'], (core) =>
         putTheme(core, scope, { locale, values, by, expected: version }),
       ),
     );
-  }
-
-  private async newestVersion(scope: Scope, locale: string | null): Promise<number> {
-    const history = await showThemeHistory(this.operations.core, scope, { locale, limit: 1 });
-    return history instanceof NotDone ? 0 : (history[0]?.version ?? 0);
   }
 
   private async shown(
