@@ -222,6 +222,18 @@ describe('finance', () => {
     expect(wrong.text).toContain('value="1.5"');
   });
 
+  test('the same proposal sent many times at once is one, and each gets its answer', async () => {
+    const { accountId, userId } = await rewarded(1_000);
+    const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-1', reason: 'x' };
+    const asked = { action: 'propose', key: personal('k'), ...fields };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => post('fay', ofTenant('/corrections'), asked)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 303));
+    const own = await get('fay', ofTenant('/corrections'));
+    expect(own.text.split(accountId)).toHaveLength(2);
+  });
+
   test('a month is closed and opened again with a reason', async () => {
     const close = { action: 'close', period: '2024-02', comment: 'looked at' };
     expect((await post('fay', ofTenant('/periods'), close)).status).toBe(303);

@@ -9,7 +9,8 @@ import {
   type WaitingProposal,
 } from '../../../operations/ledger/ledger-proposals.js';
 import { proposalNameOf } from '../../../operations/ledger/proposal-id.js';
-import { NotDone } from '../../../operations/outcome.js';
+import { NotDone, type Outcome } from '../../../operations/outcome.js';
+import { pause } from '../../../foundation/pause.js';
 import { ApiError } from '../../edge/api-error.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { proposalRequest } from '../../operations/proposal.request.js';
@@ -76,6 +77,18 @@ const content = template<
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.corrections.empty}</p>{{/if}}`);
 
+const FIRST_LOOKED_FOR = { times: 50, everyMs: 100 };
+
+/** A form that is sent twice at once waits for the answer of the first one. */
+async function afterTheFirst<T>(propose: () => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  for (let looked = 1; ; looked += 1) {
+    const outcome = await propose();
+    const isUnderWay = outcome instanceof NotDone && outcome.because.code === 'REQUEST_IN_PROGRESS';
+    if (!isUnderWay || looked === FIRST_LOOKED_FOR.times) return outcome;
+    await pause(FIRST_LOOKED_FOR.everyMs);
+  }
+}
+
 /** For finance: corrections that one operator proposes and another one approves. */
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/corrections`)
@@ -136,7 +149,9 @@ export class ConsoleCorrectionsController {
     const request = { accountId, userId, unit, reason, amount, by: operator.name };
     const { answers } = this.operations;
     const outcome = await this.pages.recorded(call, [scope, 'ledger propose'], (core) =>
-      proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
+      afterTheFirst(() =>
+        proposeOnRecord(core, scope, request, key === '' ? undefined : { key, answers }),
+      ),
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { faults: faultsOf(outcome), typed });
