@@ -8,7 +8,13 @@ import assert from 'node:assert/strict';
 import axe from 'axe-core';
 import { DEMO, executablePath, hasBrowser, openWorld, signedIn } from './browser/console-world.mjs';
 import { closesTheMonth, findsDrift } from './browser/finance-story.mjs';
-import { byKeyboard, inAnotherZone, onPaper, withoutScript } from './browser/hands.mjs';
+import {
+  byKeyboard,
+  inAnotherZone,
+  onPaper,
+  whileDatabaseIsAway,
+  withoutScript,
+} from './browser/hands.mjs';
 import { repairs } from './browser/support-story.mjs';
 
 const ofDemo = (...paths) => paths.map((path) => DEMO + path);
@@ -91,6 +97,7 @@ async function main() {
     await check('used without a script', () => withoutScript(world));
     await check('used in another zone', () => inAnotherZone(world));
     await check('used on paper', () => onPaper(world));
+    await check('used while the database is away', () => whileDatabaseIsAway(world));
     for (const name of Object.keys(PAGES)) await looked(world, name);
     await check('the run that an operator began', () => lookedAtRun(world));
   } finally {

@@ -28,11 +28,11 @@ const BUGS = [
 
 /**
  * Opens the world; `planted` false: without the bugs, and with pages of components.
- * @returns {Promise<object>} `end` closes it.
+ * @returns {Promise<object>} `database` has the process ids of the embedded server; `end` closes it.
  */
 export async function openWorld({ planted = true } = {}) {
   buildOrExit();
-  const { makeDataDir, removeDataDir, startServiceProcess } =
+  const { makeDataDir, postgresPids, removeDataDir, startServiceProcess } =
     await import('../../dist/bench/service-process.js');
   const dataDir = await makeDataDir();
   const env = {
@@ -65,7 +65,8 @@ export async function openWorld({ planted = true } = {}) {
     browser = await chromium.launch({ executablePath, args: sandboxOf() });
     const cli = async (...args) =>
       JSON.parse(await ran([join(root, 'dist/bin/cli.js'), ...args, '--json'], env));
-    return { browser, url: service.url, secrets, cli, end };
+    const database = () => postgresPids(dataDir);
+    return { browser, url: service.url, secrets, cli, database, end };
   } catch (error) {
     await end();
     throw error;

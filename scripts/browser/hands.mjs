@@ -1,4 +1,4 @@
-// How pages are used: by the keyboard, without a script, on paper, and in another zone.
+// How pages are used: by the keyboard, without a script, on paper, in another zone, and while the database is away.
 import assert from 'node:assert/strict';
 import { DEMO, figure, isDone, press, signedIn } from './console-world.mjs';
 
@@ -77,6 +77,32 @@ export async function onPaper(world) {
   assert.ok(await page.locator('[data-figure="digest"]').isVisible());
   assert.ok(await page.locator('[data-figure="line.balance"]').first().isVisible());
   assert.deepEqual(faults, []);
+  await context.close();
+}
+
+/** While the database does not answer, a page says so and keeps its figures; afterwards it is itself again, untouched. */
+export async function whileDatabaseIsAway(world) {
+  const { page, context } = await signedIn(world, 'sam');
+  const watched = await context.newPage();
+  await watched.goto('/console/projections');
+  const said = watched.getByText('The service does not answer');
+  assert.equal(await said.count(), 0);
+  const frozen = await world.database();
+  assert.ok(frozen.length > 1);
+  const shown = await watched.locator('#projections').innerText();
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+  try {
+    await said.waitFor();
+    assert.equal(await watched.locator('#projections').innerText(), shown);
+    const answer = await page.goto(`${DEMO}/webhooks`);
+    assert.equal(answer?.status(), 503);
+    await page.getByText('This page is loaded again by itself').waitFor();
+  } finally {
+    for (const pid of frozen) process.kill(pid, 'SIGCONT');
+  }
+  await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+  assert.ok(page.url().endsWith(`${DEMO}/webhooks`));
+  await said.waitFor({ state: 'detached' });
   await context.close();
 }
 
