@@ -9,6 +9,7 @@ import axe from 'axe-core';
 import { DEMO, executablePath, hasBrowser, openWorld, signedIn } from './browser/console-world.mjs';
 import { closesTheMonth, findsDrift } from './browser/finance-story.mjs';
 import {
+  backAgain,
   byKeyboard,
   inAnotherZone,
   onPaper,
@@ -97,6 +98,7 @@ async function main() {
     await check('used without a script', () => withoutScript(world));
     await check('used in another zone', () => inAnotherZone(world));
     await check('used on paper', () => onPaper(world));
+    await check('used by the back button', () => backAgain(world));
     await check('used while the database is away', () => whileDatabaseIsAway(world));
     for (const name of Object.keys(PAGES)) await looked(world, name);
     await check('the run that an operator began', () => lookedAtRun(world));

@@ -1,6 +1,6 @@
 // How pages are used: by the keyboard, without a script, on paper, in another zone, and while the database is away.
 import assert from 'node:assert/strict';
-import { DEMO, figure, isDone, press, signedIn } from './console-world.mjs';
+import { DEMO, figure, fillIn, isDone, press, signedIn } from './console-world.mjs';
 
 /** `g` and a letter goes places, `/` searches, `?` lists the keys; what is typed into a field does none of it. */
 export async function byKeyboard(world) {
@@ -77,6 +77,21 @@ export async function onPaper(world) {
   assert.ok(await page.locator('[data-figure="digest"]').isVisible());
   assert.ok(await page.locator('[data-figure="line.balance"]').first().isVisible());
   assert.deepEqual(faults, []);
+  await context.close();
+}
+
+/** Whoever goes back to a form that was sent can send it again. */
+export async function backAgain(world) {
+  const { page, context } = await signedIn(world, 'fay');
+  await page.goto(`${DEMO}/corrections`);
+  await fillIn(page, { Account: 'none', User: 'none', Unit: 'CENTS', Amount: '1', Reason: 'x' });
+  for (const times of [1, 2]) {
+    await press(page, 'Propose');
+    await page.locator('#account-wrong').waitFor();
+    await page.goBack();
+    assert.ok(await page.getByRole('button', { name: 'Propose' }).isEnabled(), `back, ${times}`);
+    assert.equal(await page.getByLabel('Account', { exact: true }).inputValue(), 'none');
+  }
   await context.close();
 }
 
