@@ -220,6 +220,7 @@ describe('finance', () => {
     const wrong = await post('fay', ofTenant('/corrections'), { ...asked, amount: '1.5', key: '' });
     expect(wrong.status).toBe(400);
     expect(wrong.text).toContain('value="1.5"');
+    expect(wrong.text).toContain('must be a whole number');
   });
 
   test('the same proposal sent many times at once is one, and each gets its answer', async () => {

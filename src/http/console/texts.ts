@@ -296,9 +296,13 @@ enters it in the list of operators.`,
   },
   overview: {
     searchHint: 'account, user, e-mail, code, reward or referral',
+    /** For whom no personal data are shown. */
+    idSearchHint: 'account, reward or referral, by its id',
     foundBy: 'Found by',
     nothingFound: (search: string) =>
       `Nothing is called “${search}”. Try an account's id, or three letters of a name.`,
+    noSuchId: (search: string) =>
+      `Nothing is called “${search}”. Try the whole id of an account, a reward or a referral.`,
     figures: 'Figures',
     behindTheLedger: 'Behind the ledger',
     behindBy: 'Read models are behind by',

@@ -8,5 +8,7 @@ export const adjustmentRequest = z.strictObject({
   unit: text.max(64),
   reason: text,
   approvedBy: text,
-  amount: z.int().refine((amount) => amount !== 0, 'must not be 0'),
+  amount: z
+    .int('must be a whole number, such as 500 or -500')
+    .refine((amount) => amount !== 0, 'must not be 0'),
 });

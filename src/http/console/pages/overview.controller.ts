@@ -48,6 +48,8 @@ const WAIT_MS = 5_000;
 const content = template<
   WithForms & {
     search: string;
+    showsPersonal: boolean;
+    searchHint: string;
     found: readonly (FoundByText & { path: string })[];
     figures: readonly Figure[];
     plots: readonly Plot[];
@@ -57,13 +59,13 @@ const content = template<
   }
 >(`
 <form class="fields narrow" method="get" role="search">
-{{formField 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder="${TEXTS.overview.searchHint}"}}
+{{formField 'search' label="${TEXTS.common.search}" type="search" value=search autofocus=true placeholder=searchHint}}
 <button>${TEXTS.common.search}</button>
 </form>
 {{#if search}}
 {{#if found.length}}<table><thead><tr><th scope="col">${TEXTS.fields.account}</th><th scope="col">${TEXTS.overview.foundBy}</th></tr></thead>
 <tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>
-{{else}}<p class="empty">${TEXTS.overview.nothingFound('{{search}}')}</p>{{/if}}
+{{else}}<p class="empty">{{#if showsPersonal}}${TEXTS.overview.nothingFound('{{search}}')}{{else}}${TEXTS.overview.noSuchId('{{search}}')}{{/if}}</p>{{/if}}
 {{/if}}
 <div id="figures" data-live="{{here}}">
 <h2>${TEXTS.overview.figures}</h2>
@@ -131,6 +133,8 @@ export class ConsoleOverviewController {
     if (only !== undefined && found?.length === 1) return redirected(call, pathOf(only.accountId));
     return pageSent(call, { title: scope.tenant, scope, section: '' }, content, {
       search,
+      showsPersonal,
+      searchHint: showsPersonal ? TEXTS.overview.searchHint : TEXTS.overview.idSearchHint,
       found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
       ...(await this.figures(scope)),
       running: await this.pages.running(scope),
