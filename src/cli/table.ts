@@ -34,12 +34,15 @@ interface Cell {
 const GAP = '  ';
 /** Where the columns would not fit otherwise. */
 const NARROW_GAP = ' ';
+/** Of the columns that have no place in the first line of their row. */
+const INDENT = '  ';
 
 /**
  * The table as lines for a terminal, each with its line break: a header, a rule, the rows. A row
  * that is shorter than the header has empty cells. What is wider than the terminal is shortened:
  * times to seconds, ids as far as they stay apart from each other, then texts, then the space
- * between columns; nothing else would fit into one line.
+ * between columns. Then names of columns are broken into words, and what still does not fit stands
+ * in a further line of its row: texts, ids and times before amounts, and the last ones first.
  * @param width of the terminal in columns; undefined: nothing is shortened.
  * @param onShortened called when something is not shown.
  */
@@ -50,17 +53,35 @@ export function* tableLines(
   onShortened: () => void = () => undefined,
 ): Iterable<string> {
   const whole = columns.map((column, place) => columnOf(column, rows, place));
-  const shown = width === undefined ? whole : fitted(whole, width, onShortened);
-  const gap = width !== undefined && widthOfAll(shown) > width ? NARROW_GAP : GAP;
-  const line = (cells: readonly string[]): string => `${cells.join(gap).trimEnd()}\n`;
-  yield line(shown.map((column) => aligned(column, column.name)));
-  yield line(shown.map((column) => '─'.repeat(column.width)));
-  for (const row of rows.keys()) {
-    const cells = shown.map(({ cells: of }) => of[row] ?? EMPTY);
-    const height = cells.reduce((most, { lines }) => Math.max(most, lines.length), 1);
-    for (let each = 0; each < height; each++)
-      yield line(shown.map((column, place) => aligned(column, cells[place]?.lines[each] ?? '')));
+  const [first = [], ...further] = width === undefined ? [whole] : fitted(whole, width);
+  if (isShortened(whole, [first, ...further])) onShortened();
+  const all = [first, ...further];
+  const hasRoom = width === undefined || all.every((each) => widthOfAll(each) <= width);
+  const gap = hasRoom ? GAP : NARROW_GAP;
+  const line = (cells: readonly string[], indent = ''): string =>
+    `${(indent + cells.join(gap)).trimEnd()}\n`;
+  const indentOf = (each: readonly ShownColumn[]): string => (each === first ? '' : INDENT);
+  for (const each of all) {
+    const height = each.reduce((most, { head }) => Math.max(most, head.length), 1);
+    for (let row = 0; row < height; row++) {
+      const words = each.map((column) =>
+        aligned(column, column.head[row - height + column.head.length] ?? ''),
+      );
+      yield line(words, indentOf(each));
+    }
   }
+  yield line(first.map((column) => '─'.repeat(column.width)));
+  for (const row of rows.keys())
+    for (const each of all) {
+      const cells = each.map(({ cells: of }) => of[row] ?? EMPTY);
+      const isFirst = each === first;
+      if (!isFirst && cells.every(({ width: filled }) => filled === 0)) continue;
+      const height = cells.reduce((most, { lines }) => Math.max(most, lines.length), 1);
+      for (let part = 0; part < height; part++) {
+        const texts = each.map((column, place) => aligned(column, cells[place]?.lines[part] ?? ''));
+        yield line(texts, indentOf(each));
+      }
+    }
 }
 
 /** The table for a pipe: tab-separated, a line each row, whole. */
@@ -73,7 +94,8 @@ export function* tabLines(columns: readonly Column[], rows: Rows): Iterable<stri
 const EMPTY: Cell = { lines: [], width: 0 };
 
 interface ShownColumn {
-  readonly name: string;
+  /** The name, and a line for each word of it where there is little room. */
+  readonly head: readonly string[];
   readonly isAmount: boolean;
   /** Cells may be cut: they are neither amounts nor all of them ids and times. */
   readonly isText: boolean;
@@ -93,12 +115,12 @@ function columnOf(column: Column, rows: Rows, place: number): ShownColumn {
     const text = row[place] ?? '';
     return cellOf(isAmount && /^-?\d+$/.test(text) ? withThousands(text) : text);
   });
-  return withWidth({ name: nameOf(column), isAmount, isText: !isAmount, cells });
+  return withWidth({ head: [nameOf(column)], isAmount, isText: !isAmount, cells });
 }
 
 const withWidth = (column: Omit<ShownColumn, 'width'>): ShownColumn => ({
   ...column,
-  width: column.cells.reduce((most, { width }) => Math.max(most, width), widthOf(column.name)),
+  width: column.cells.reduce((most, { width }) => Math.max(most, width), headWidth(column)),
 });
 
 const aligned = ({ isAmount, width }: ShownColumn, text: string): string => {
@@ -106,19 +128,58 @@ const aligned = ({ isAmount, width }: ShownColumn, text: string): string => {
   return isAmount ? space + text : text + space;
 };
 
-const widthOfAll = (columns: readonly ShownColumn[]): number =>
-  columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));
+const headWidth = ({ head }: Pick<ShownColumn, 'head'>): number => Math.max(...head.map(widthOf));
 
-function fitted(
-  whole: readonly ShownColumn[],
-  width: number,
-  onShortened: () => void,
-): readonly ShownColumn[] {
-  if (widthOfAll(whole) <= width) return whole;
-  onShortened();
+const widthOfAll = (columns: readonly ShownColumn[], gap = GAP): number =>
+  columns.reduce((sum, { width }) => sum + width, gap.length * (columns.length - 1));
+
+/** The columns of each line of a row. */
+type Layout = readonly (readonly ShownColumn[])[];
+
+function fitted(whole: readonly ShownColumn[], width: number): Layout {
+  if (widthOfAll(whole) <= width) return [whole];
   const shorter = whole.map(shortened);
-  const most = widestText(shorter, width);
-  return shorter.map((column) => (column.isText ? cutTo(column, most) : column));
+  if (leastWidth(shorter) <= width) return [cut(shorter, width)];
+  return brokenUp(shorter.map(withBrokenHead), width);
+}
+
+const withBrokenHead = (column: ShownColumn): ShownColumn =>
+  withWidth({ ...column, head: column.head.flatMap((name) => name.split(' ')) });
+
+/** Texts as wide as they can be. */
+function cut(columns: readonly ShownColumn[], width: number): readonly ShownColumn[] {
+  const gap = leastWidth(columns, GAP) <= width ? GAP : NARROW_GAP;
+  const most = widestText(columns, width, gap);
+  return columns.map((column) => (column.isText ? cutTo(column, most) : column));
+}
+
+/** With every text as short as may be. */
+function leastWidth(columns: readonly ShownColumn[], gap = NARROW_GAP): number {
+  return columns.reduce(
+    (sum, column) => sum + (column.isText ? leastOf(column) : column.width),
+    gap.length * (columns.length - 1),
+  );
+}
+
+const leastOf = (column: ShownColumn): number =>
+  Math.min(column.width, Math.max(TEXT_WIDTH_MIN, headWidth(column)));
+
+function brokenUp(columns: readonly ShownColumn[], width: number): Layout {
+  const first = [...columns];
+  const further: ShownColumn[] = [];
+  while (first.length > 1 && leastWidth(first) > width) {
+    const lastText = first.findLastIndex(({ isAmount }, place) => place > 0 && !isAmount);
+    further.unshift(...first.splice(lastText === -1 ? -1 : lastText, 1));
+  }
+  const shown = cut(first, width);
+  return further.length === 0 ? [shown] : [shown, ...brokenUp(further, width - INDENT.length)];
+}
+
+/** Whether something of a cell is left out; the break between two lines is nothing. */
+function isShortened(whole: readonly ShownColumn[], shown: Layout): boolean {
+  const lengthOf = (columns: readonly ShownColumn[]): number =>
+    columns.reduce((sum, { cells }) => cells.reduce((more, { width }) => more + width, sum), 0);
+  return lengthOf(shown.flat()) < lengthOf(whole);
 }
 
 /** A UUID, or as many hexadecimal digits. */
@@ -166,9 +227,9 @@ function digitsOf(ids: readonly string[]): number {
 }
 
 /** The greatest width of a text with which all columns fit, if any does. */
-function widestText(columns: readonly ShownColumn[], width: number): number {
+function widestText(columns: readonly ShownColumn[], width: number, gap: string): number {
   const texts = columns.filter(({ isText }) => isText).map((column) => column.width);
-  let left = width - widthOfAll(columns) + texts.reduce((sum, each) => sum + each, 0);
+  let left = width - widthOfAll(columns, gap) + texts.reduce((sum, each) => sum + each, 0);
   const narrowFirst = texts.sort((a, b) => a - b);
   for (const [place, each] of narrowFirst.entries()) {
     const share = Math.floor(left / (narrowFirst.length - place));
@@ -180,7 +241,7 @@ function widestText(columns: readonly ShownColumn[], width: number): number {
 
 /** Names stay whole: a column is as wide as its name at least. */
 function cutTo(column: ShownColumn, width: number): ShownColumn {
-  const most = Math.max(width, widthOf(column.name));
+  const most = Math.max(width, headWidth(column));
   if (column.width <= most) return column;
   const cells = column.cells.map(({ lines }) =>
     cellOf(lines.map((line) => cutText(line, most)).join('\n')),
