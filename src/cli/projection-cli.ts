@@ -168,7 +168,9 @@ export function addProjectionCommands(cli: Command): void {
     .option(...JSON_OUT)
     .action(async (options: OutputOptions & { limit: string }) => {
       const limit = parseLimit(options.limit);
-      print(await operate({}, (operator) => showParkedStreams(operator, limit)), options);
+      print(await operate({}, (operator) => showParkedStreams(operator, limit)), options, {
+        empty: 'nothing is parked',
+      });
     });
   projection
     .command('history')
@@ -177,7 +179,9 @@ export function addProjectionCommands(cli: Command): void {
     .option(...JSON_OUT)
     .action(async (options: OutputOptions & { limit: string }) => {
       const limit = parseLimit(options.limit);
-      print(await operate({}, (operator) => showHistory(operator, limit)), options);
+      print(await operate({}, (operator) => showHistory(operator, limit)), options, {
+        empty: 'no operation on a projection yet',
+      });
     });
 }
 
@@ -319,9 +323,17 @@ const cell = (value: unknown): string =>
       ? value
       : JSON.stringify(value);
 
-/** Without `--json`: a table for each list in the document, and a line for each figure. */
-function print(document: object, { json }: OutputOptions): void {
+/**
+ * Without `--json`: a table for each list in the document, and a line for each figure.
+ * @param empty says why an empty list shows nothing.
+ */
+function print(
+  document: object,
+  { json }: OutputOptions,
+  { empty }: { readonly empty?: string } = {},
+): void {
   if (json) return printJson(document);
+  if (empty !== undefined && Array.isArray(document) && document.length === 0) return note(empty);
   const lists = Array.isArray(document) ? { '': document as unknown[] } : document;
   for (const [name, value] of Object.entries(lists)) {
     if (!Array.isArray(value)) process.stdout.write(`${name}: ${cell(value)}\n`);

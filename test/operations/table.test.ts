@@ -85,6 +85,49 @@ describe('on a narrow terminal', () => {
     expect([...tableLines(columns, rows, 40)][0]).toBe('unit     opening  closing\n');
   });
 
+  test('names of columns are broken into words before anything has a line of its own', () => {
+    const columns = ['what', { amount: 'events behind' }, { amount: 'seconds behind' }];
+    expect(textOf(columns, [['users', '1', '20']], 21)).toBe(
+      [
+        '      events seconds',
+        'what  behind  behind',
+        '───── ────── ───────',
+        'users      1      20',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('what does not fit at all stands in a further line of its row: texts first', () => {
+    let shortened = 0;
+    const columns = ['type', 'at', 'event', { amount: 'amount' }];
+    const rows = [
+      ['opening', '', '', '5'],
+      ['issued', TIME, 'a short one', '1000'],
+    ];
+    const lines = textOf(columns, rows, 40, () => (shortened += 1)).split('\n');
+    expect(lines).toEqual([
+      'type     at                    amount',
+      '  event',
+      '───────  ────────────────────  ──────',
+      'opening                             5',
+      'issued   2026-03-01 10:20:30Z   1\u202f000',
+      '  a short one',
+      '',
+    ]);
+    expect(shortened).toBe(1);
+  });
+
+  test('a table of amounts fits too, and nothing of it is left out', () => {
+    let shortened = 0;
+    const columns = ['unit', ...['opening', 'issued', 'closing'].map((amount) => ({ amount }))];
+    const rows = [['CENTS', '1234567', '1234567', '1234567']];
+    const lines = textOf(columns, rows, 30, () => (shortened += 1)).split('\n');
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(30);
+    expect(lines.join('').match(/1\u202f234\u202f567/g)).toHaveLength(3);
+    expect(shortened).toBe(0);
+  });
+
   test('a table that fits is shown whole, and it is said when one is not', () => {
     let shortened = 0;
     const say = (): void => void (shortened += 1);

@@ -507,10 +507,15 @@ const STREAMED_WITHIN_MS = 24 * 3_600_000;
 /** Anybody may send such a form, and a key is short. */
 const OPEN_FORM_BYTES_MAX = 4_096;
 
-/** Tenants take turns, and within a tenant its clients. Operators count as one tenant. */
+/**
+ * Tenants take turns, and within a tenant its clients. Operators count as one tenant; those who are
+ * known take turns by their names, since they may share the address of their office.
+ */
 const partyOf = (request: FastifyRequest): Party => ({
   group: aliasIn(request.params) ?? ' operators',
-  member: countedAddress(clientAddress(request)),
+  member:
+    (request.operator ?? request.console?.session?.operator)?.name ??
+    countedAddress(clientAddress(request)),
   isPassing: request.routeOptions.config.access?.kind === 'tenant',
 });
 
