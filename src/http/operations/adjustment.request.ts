@@ -5,7 +5,7 @@ export const adjustmentRequest = z.strictObject({
   mode,
   account: text,
   user: text,
-  unit: text.max(64),
+  unit: text.max(64, 'takes at most 64 characters'),
   reason: text,
   approvedBy: text,
   amount: z

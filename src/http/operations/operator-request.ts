@@ -13,7 +13,10 @@ export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output
 }
 
 export const mode = z.enum(['live', 'test']).default('live');
-export const text = z.string().min(1).max(1_000);
+export const text = z
+  .string('must be a text')
+  .min(1, 'must not be empty')
+  .max(1_000, 'takes at most 1000 characters');
 
 /** The number of entries to return. */
 export const limitRequest = z.strictObject({
