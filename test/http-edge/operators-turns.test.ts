@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { NO_OPERATORS } from '../../src/config/operators.js';
 import { ConsoleCall, ForRoles } from '../../src/http/console/console-call.js';
 import { ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
+import { pollPause } from '../support/poll-pause.js';
 import { startSampleApp, type SampleApp } from './sample-app.js';
 
 /** Operators take turns, also those who share an address. */
@@ -53,18 +54,18 @@ const open = async (name: Name): Promise<string> => {
   return answer.text();
 };
 
-/** Its sessions were looked up: they wait for their turns. */
-async function wait(requests: number): Promise<void> {
-  while (entered.length < requests) await new Promise((resolve) => setImmediate(resolve));
+/** The sessions of so many requests were looked up: they are at work or wait for their turns. */
+async function untilEntered(requests: number): Promise<void> {
+  for (let looks = 0; entered.length < requests; looks++) await pollPause(looks);
 }
 
 test('one who asks for many pages has another at the same address wait for one of them', async () => {
   const flood = [open('vic')];
   await firstBegun;
   for (let each = 0; each < 8; each++) flood.push(open('vic'));
-  await wait(9);
+  await untilEntered(9);
   const other = open('fay');
-  await wait(10);
+  await untilEntered(10);
   release();
   expect(await other).toBe('fay');
   await Promise.all(flood);
