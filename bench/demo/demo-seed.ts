@@ -114,12 +114,16 @@ function report(
   { events, closed, account }: Seeded,
   { operators, keys, seconds }: Files & { readonly seconds: number },
 ): void {
-  const path = (file: string): string => relative(process.cwd(), file) || file;
+  const path = (file: string): string => {
+    const below = relative(process.cwd(), file);
+    return below.startsWith('..') ? file : below;
+  };
   const page = `/console/tenants/${tenant}/live`;
+  const dataDir = process.env.DATA_DIR ? `DATA_DIR=${process.env.DATA_DIR} ` : '';
   say(`
 Tenant ${tenant}: ${events} events in ${seconds.toFixed(0)} s; ${closed} is closed.
 
-Start the service: OPERATORS_FILE=${path(operators)} npm start
+Start the service: ${dataDir}OPERATORS_FILE=${path(operators)} npm start
 Sign in at /console with a key of ${path(keys)}: fay and flo are finance, sam is support, vic only looks.
 
 Look at

@@ -105,9 +105,24 @@ const PIECE_CHARACTERS = 64 * 1024;
 /** @throws {CommandError} */
 export async function readTextFile(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new CommandError(`cannot read ${path}: ${errorCode(error) ?? 'unknown error'}`);
+    throw new CommandError(`cannot read ${path}: ${whyNotRead(error)}`);
   });
 }
+
+/** Why a file is not read, with the code of the operating system. */
+function whyNotRead(error: unknown): string {
+  const code = errorCode(error) ?? 'unknown error';
+  const words = NOT_READ[code];
+  return words === undefined ? code : `${words} (${code})`;
+}
+
+const NOT_READ: Readonly<Record<string, string | undefined>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+  ERR_STRING_TOO_LONG: 'it is too large',
+  ERR_FS_FILE_TOO_LARGE: 'it is too large',
+};
 
 /** @throws {CommandError} */
 export async function readJsonFile(path: string): Promise<unknown> {

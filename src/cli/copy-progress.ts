@@ -28,6 +28,14 @@ const THINGS: Readonly<Record<ProgressPhase, string>> = {
   verifying: 'events',
 };
 
+interface Figures {
+  readonly phase: ProgressPhase;
+  readonly events: number;
+  readonly total: number | undefined;
+  /** In milliseconds. */
+  readonly at: number;
+}
+
 /**
  * Shows the progress of a copy or a verification every second: on a terminal in one changing line,
  * elsewhere as plain lines.
@@ -37,6 +45,8 @@ export class CopyProgress {
   private readonly seen: { at: number; events: number }[] = [];
   private saidAt = -Infinity;
   private isLineOpen = false;
+  /** The newest figures while they were not shown. */
+  private unsaid: Figures | undefined;
 
   constructor(
     private readonly out: { readonly isTTY?: boolean; write(text: string): unknown },
@@ -44,21 +54,36 @@ export class CopyProgress {
   ) {}
 
   readonly at = (phase: ProgressPhase, events: number, total: number | undefined): void => {
-    const now = this.now();
+    const figures = { phase, events, total, at: this.now() };
+    if (phase === this.phase && figures.at - this.saidAt < EVERY_MS) {
+      this.unsaid = figures;
+      return;
+    }
     if (phase !== this.phase) {
+      this.sayUnsaid();
       this.phase = phase;
       this.seen.length = 0;
-    } else if (now - this.saidAt < EVERY_MS) return;
-    this.seen.push({ at: now, events });
-    while ((this.seen[1]?.at ?? now) < now - RATE_OVER_MS) this.seen.shift();
-    this.saidAt = now;
-    this.say(progressLine(phase, events, total, this.rate(now, events)));
+    }
+    this.show(figures);
   };
 
-  /** Ends the changing line. */
+  /** Shows the newest figures and ends the changing line. */
   end(): void {
+    this.sayUnsaid();
     if (this.isLineOpen) this.out.write('\n');
     this.isLineOpen = false;
+  }
+
+  private sayUnsaid(): void {
+    if (this.unsaid) this.show(this.unsaid);
+  }
+
+  private show({ phase, events, total, at }: Figures): void {
+    this.seen.push({ at, events });
+    while ((this.seen[1]?.at ?? at) < at - RATE_OVER_MS) this.seen.shift();
+    this.saidAt = at;
+    this.unsaid = undefined;
+    this.say(progressLine(phase, events, total, this.rate(at, events)));
   }
 
   /** Events per second; 0: unknown. */
@@ -87,7 +112,10 @@ export function progressLine(
   const percent =
     total === undefined || total === 0 ? '' : ` (${Math.floor((events * 100) / total)} %)`;
   const speed = rate > 0 ? `, ${Math.round(rate)} a second` : '';
-  const left = rate > 0 && total !== undefined ? `, ${duration((total - events) / rate)} left` : '';
+  const left =
+    rate > 0 && total !== undefined && events < total
+      ? `, ${duration((total - events) / rate)} left`
+      : '';
   return `${VERBS[phase]} ${events}${share} ${THINGS[phase]}${percent}${speed}${left}`;
 }
 

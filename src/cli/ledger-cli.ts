@@ -69,7 +69,7 @@ export function addLedgerCommands(cli: Command): void {
         );
         if (json || format === 'json') return printJson(statement);
         if (format === 'csv') return void process.stdout.write(statementCsv(statement));
-        printStatement(statement);
+        printStatement(statement, options.unit);
       },
     );
 
@@ -90,7 +90,7 @@ export function addLedgerCommands(cli: Command): void {
       );
       if (json || format === 'json') return printJson(statement);
       if (format === 'csv') return void process.stdout.write(tenantStatementCsv(statement));
-      printTenantStatement(statement);
+      printTenantStatement(statement, unit);
     });
 
   for (const [name, type, description] of [

@@ -4,15 +4,13 @@ import { note, printTable } from './command-line.js';
 
 /** The ledger's figures as tables. */
 
-export function printStatement({
-  account,
-  position,
-  units,
-  rewards = [],
-  digest,
-}: Statement): void {
+/** @param only the unit that was asked for; without it all of them. */
+export function printStatement(
+  { account, position, units, rewards = [], digest }: Statement,
+  only: string | undefined,
+): void {
   process.stdout.write(`account ${account}, position ${position ?? 'none'}\n`);
-  if (units.length === 0) process.stdout.write('no credit\n');
+  if (units.length === 0) process.stdout.write(noCredit(only));
   for (const { unit, opening, closing, lines } of units) {
     printTable(
       [
@@ -55,16 +53,13 @@ export function printStatement({
   process.stdout.write(`digest ${digest}\n`);
 }
 
-export function printTenantStatement({
-  tenant,
-  from,
-  to,
-  units,
-  tooLarge,
-  digest,
-}: TenantStatement): void {
+/** @param only the unit that was asked for; without it all of them. */
+export function printTenantStatement(
+  { tenant, from, to, units, tooLarge, digest }: TenantStatement,
+  only: string | undefined,
+): void {
   process.stdout.write(`${tenant}, ${from ?? 'since the first event'} to ${to}\n`);
-  if (units.length === 0) process.stdout.write('no credit\n');
+  if (units.length === 0) process.stdout.write(noCredit(only));
   const none = MOVEMENTS.map(() => '');
   for (const { unit, opening, closing, lines, due } of units)
     printTable(
@@ -83,3 +78,6 @@ export function printTenantStatement({
   if (tooLarge.length > 0) note(`sums beyond 2^53, not shown: ${tooLarge.join(', ')}`);
   process.stdout.write(`digest ${digest}\n`);
 }
+
+const noCredit = (only: string | undefined): string =>
+  only === undefined ? 'no credit\n' : `no credit in ${only}; without --unit all units are shown\n`;

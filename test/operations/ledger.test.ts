@@ -1095,6 +1095,16 @@ describe('the audit entry of an operation', () => {
   });
 });
 
+test('a statement of a unit that an account lacks says which unit was asked for', async () => {
+  const tenant = await service.createTenant();
+  const { accountId } = await user(tenant);
+  const words = ['ledger', 'statement', tenant.alias, accountId];
+  expect((await cli(...words)).out).toMatch(/\nno credit\n/);
+  expect((await cli(...words, '--unit', 'EUR')).out).toMatch(/\nno credit in EUR; without --unit /);
+  const ofAll = ['ledger', 'tenant-statement', tenant.alias, '--unit', 'EUR'];
+  expect((await cli(...ofAll)).out).toMatch(/\nno credit in EUR; without --unit /);
+});
+
 describe('bad input', () => {
   test('is answered in one clear line, and changes nothing', async () => {
     const tenant = await service.createTenant();

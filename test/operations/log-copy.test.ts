@@ -10,7 +10,7 @@ import {
 import { firstPosition } from '../../src/event-log/first-recorded.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
-import { progressLine } from '../../src/cli/copy-progress.js';
+import { CopyProgress, progressLine } from '../../src/cli/copy-progress.js';
 import { parseLogAddress } from '../../src/operations/log/log-address.js';
 import { reportCopy } from '../../src/cli/log-cli.js';
 import { compareLogs } from '../../src/operations/log/log-comparison.js';
@@ -324,6 +324,30 @@ test('progress shows count, rate and remaining time', () => {
   expect(progressLine('comparing', 0, 900_000, 1_000)).toBe(
     'compared 0 of 900000 events (0 %), 1000 a second, 15 min left',
   );
+});
+
+test('progress ends each phase with its last figures', () => {
+  const lines: string[] = [];
+  let now = 0;
+  const progress = new CopyProgress({ write: (line) => lines.push(line) }, () => now);
+  for (const [at, phase, events] of [
+    [0, 'copying', 100],
+    [400, 'copying', 200],
+    [800, 'copying', 300],
+    [900, 'comparing', 100],
+    [1_000, 'comparing', 300],
+  ] as const) {
+    now = at;
+    progress.at(phase, events, 300);
+  }
+  progress.end();
+  progress.end();
+  expect(lines).toEqual([
+    'copied 100 of 300 events (33 %)\n',
+    'copied 300 of 300 events (100 %), 250 a second\n',
+    'compared 100 of 300 events (33 %)\n',
+    'compared 300 of 300 events (100 %), 2000 a second\n',
+  ]);
 });
 
 test.each([

@@ -91,7 +91,7 @@ const content = template<
 {{/each}}<tr class="sum"><td></td><td></td><td>${TEXTS.statement.closing}</td><td></td><td></td><td></td><td class="number">{{figure closingName closing unit}}</td><td></td></tr>
 </tbody></table></div>
 {{> pager}}
-{{else}}<p class="empty">${TEXTS.statement.noCredit}</p>
+{{else}}<p class="empty">{{#if asked.unit}}${TEXTS.statement.noCreditInUnit}{{else}}${TEXTS.statement.noCredit}{{/if}}</p>
 {{/each}}
 {{/if}}`);
 
