@@ -81,7 +81,7 @@ export function addLedgerChecks(cli: Command): void {
       async (alias: string, { mode, by, json, period, against: path }: ReconcileCommandOptions) => {
         const scope = scopeOf(alias, mode);
         const against =
-          path === undefined ? undefined : done(parseBalances(await readTextFile(path), path));
+          path === undefined ? undefined : done(await parseBalances(await readTextFile(path), path));
         const progress = new CopyProgress(process.stderr);
         const stopping = new AbortController();
         const parameters = { period, againstFile: against !== undefined };

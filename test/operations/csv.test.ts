@@ -67,8 +67,8 @@ describe('a statement as CSV', () => {
 
 describe('a balance file', () => {
   const HEAD = 'account,unit,balance\n';
-  const balancesIn = (text: string) =>
-    [...done(parseBalances(text, 'f')).accounts].flatMap(([account, units]) =>
+  const balancesIn = async (text: string) =>
+    [...done(await parseBalances(text, 'f')).accounts].flatMap(([account, units]) =>
       [...units.values()].map(({ unit, balance }) => [account, unit, balance]),
     );
 
@@ -78,25 +78,40 @@ describe('a balance file', () => {
     ['a byte order mark', `\uFEFF${HEAD}a,CENTS,5\nb,CENTS,-7\n`],
     ['quotes', '"account",Unit,"BALANCE"\n"a","CENTS","5"\nb,CENTS, -7 \n'],
     ['empty lines', `\n${HEAD}\r\n\na,CENTS,5\n""\nb,CENTS,-7\n\n`],
-  ])('is read with %s', (_what, text) => {
-    expect(balancesIn(text)).toEqual([
+  ])('is read with %s', async (_what, text) => {
+    expect(await balancesIn(text)).toEqual([
       ['a', 'CENTS', 5],
       ['b', 'CENTS', -7],
     ]);
   });
 
-  test('keeps commas, quotes and line breaks in quotes, and blanks', () => {
-    expect(balancesIn(`${HEAD}"a,""b""\r\nc", u ,1\n`)).toEqual([['a,"b"\r\nc', ' u ', 1]]);
+  test('keeps commas, quotes and line breaks in quotes, and blanks', async () => {
+    expect(await balancesIn(`${HEAD}"a,""b""\r\nc", u ,1\n`)).toEqual([['a,"b"\r\nc', ' u ', 1]]);
   });
 
   test.each([
     ['account,unit,balance\na"b,CENTS,1\n', 'f: record 2 is no CSV'],
     ['account,unit,balance\n"a,CENTS,1\n', 'f: record 2 is no CSV'],
     ['account,unit,balance\n"a"b,CENTS,1\n', 'f: record 2 is no CSV'],
-    ['account,unit,balance\ra,CENTS,1\r', 'f: record 1 is no CSV'],
+    ['account,unit,balance\ra,CENTS,1\r', 'f must begin with the line account,unit,balance'],
     ['account,unit,balance\na,CENTS,1,2\n', 'f: record 2 is no account, unit and whole number'],
     ['account,unit,balance\na,CENTS,\n', 'f: record 2 is no account, unit and whole number'],
-  ])('is refused: %j', (text, message) => {
-    expect(() => done(parseBalances(text, 'f'))).toThrow(message);
+  ])('is refused: %j', async (text, message) => {
+    await expect(parseBalances(text, 'f').then(done)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ['many accounts', Array.from({ length: 20_000 }, (_, index) => `account-${index},C,1\n`)],
+    ['a record of commas', [','.repeat(400_000)]],
+    ['a cell that does not end', ['"', 'a'.repeat(400_000)]],
+  ])('with %s leaves turns to other work', async (_what, rows) => {
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    await parseBalances(`${HEAD}${rows.join('')}`, 'f');
+    clearImmediate(counting);
+    expect(turns).toBeGreaterThan(80);
   });
 });

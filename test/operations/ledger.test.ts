@@ -549,9 +549,9 @@ describe('a reconciliation', () => {
       unit: 'cents',
       amount: 300,
     });
-    const file = (content: string) => done(parseBalances(content, 'balances.csv'));
+    const file = async (content: string) => done(await parseBalances(content, 'balances.csv'));
     const month = new Date().toISOString().slice(0, 7);
-    const agrees = file(
+    const agrees = await file(
       `account,unit,balance\r\n"${referrer}",cents,700\r\n${owner.accountId},CENTS,500\r\n${referred},CENTS,0\r\n`,
     );
     for (const period of [undefined, month]) {
@@ -576,7 +576,7 @@ describe('a reconciliation', () => {
     }
     const before = await reconcileLedger(core, scopeOf(tenant), { period: '2026-01' });
     expect(before).toMatchObject({ ok: true, units: [] });
-    const differs = file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
+    const differs = await file(`account,unit,balance\n${referrer},CENTS,701\nnobody,CENTS,1\n`);
     const { ok, differences } = await reconcileLedger(core, scopeOf(tenant), { against: differs });
     expect({
       ok,
@@ -1151,7 +1151,7 @@ describe('bad input', () => {
       ],
       ['account,unit,balance\na"b,CENTS,1\n', 'record 2 is no CSV'],
     ] as const)
-      expect(() => done(parseBalances(content, 'bad.csv'))).toThrow(message);
+      await expect(parseBalances(content, 'bad.csv').then(done)).rejects.toThrow(message);
     const refused = [
       ['statement', 'nobody', 'a'],
       [

@@ -59,7 +59,7 @@ export class LedgerChecksController {
   ) {
     const { mode: scopeMode, period, against: books } = parsed(reconciliationRequest, body);
     const scope = await this.ledger.scopeOf(alias, scopeMode);
-    const against = books === undefined ? undefined : done(parseBalances(books, 'against'));
+    const against = books === undefined ? undefined : done(await parseBalances(books, 'against'));
     return this.ledger.run(call, scope, reconciliationRun(scope, { period, against }));
   }
 }

@@ -103,7 +103,8 @@ export class ConsoleReconcileController {
     const scope = await this.pages.scopeOf(parameters);
     const month = call.form.text('month');
     const books = call.form.file('balances');
-    const against = books === undefined ? undefined : parseBalances(books, 'the balance file');
+    const against =
+      books === undefined ? undefined : await parseBalances(books, 'the balance file');
     const span = month === '' ? undefined : parsePeriod(month);
     for (const faulty of [against, span])
       if (faulty instanceof NotDone)
