@@ -1,3 +1,4 @@
+import { operatorOf } from '../domain/account/adjustment.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestInTurns } from '../foundation/canonical-json.js';
 import {
@@ -165,7 +166,7 @@ function lineOf(
     actor: byClock
       ? 'system:clock'
       : adjustment
-        ? `operator:${adjustment.by.value ?? 'anonymous'}`
+        ? operatorOf(adjustment)
         : entry.actor,
     rewardId,
     amount,

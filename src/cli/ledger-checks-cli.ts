@@ -61,7 +61,7 @@ export function addLedgerChecks(cli: Command): void {
                 progress.at('replaying', accounts, total);
                 noteProgress('replaying', accounts, total);
               };
-              return replayOnRecord(core, scope, request, { signal, onProgress, note });
+              return replayOnRecord(core, scope, request, { signal, onProgress });
             },
           );
           progress.end();
@@ -81,7 +81,9 @@ export function addLedgerChecks(cli: Command): void {
       async (alias: string, { mode, by, json, period, against: path }: ReconcileCommandOptions) => {
         const scope = scopeOf(alias, mode);
         const against =
-          path === undefined ? undefined : done(await parseBalances(await readTextFile(path), path));
+          path === undefined
+            ? undefined
+            : done(await parseBalances(await readTextFile(path), path));
         const progress = new CopyProgress(process.stderr);
         const stopping = new AbortController();
         const parameters = { period, againstFile: against !== undefined };
@@ -108,7 +110,7 @@ export function addLedgerChecks(cli: Command): void {
 }
 
 function reportReplay(replay: Replay, json: boolean | undefined): void {
-  const { differences, events, position } = replay;
+  const { differences, events, notCompared, position } = replay;
   if (json) printJson(replay);
   else if (differences.length > 0) {
     printTable(
@@ -123,6 +125,10 @@ function reportReplay(replay: Replay, json: boolean | undefined): void {
       ]),
     );
   }
+  if (notCompared > 0)
+    note(
+      `${notCompared === 1 ? '1 account has' : `${notCompared} accounts have`} changed since then: folded, not compared`,
+    );
   if (differences.length > 0)
     throw new CommandError(
       `${count(differences.length)} between the ledger and its read models`,
@@ -130,7 +136,7 @@ function reportReplay(replay: Replay, json: boolean | undefined): void {
     );
   if (!json)
     process.stdout.write(
-      `OK: ${events} events up to ${position ?? 'the beginning'} agree with the read models\n`,
+      `OK: ${events} events up to ${position ?? 'the beginning'} ${notCompared > 0 ? 'folded, no difference in what was compared' : 'agree with the read models'}\n`,
     );
 }
 

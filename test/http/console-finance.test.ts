@@ -130,6 +130,11 @@ describe('finance', () => {
     expect(figures(page, 'progress')).toEqual(['done']);
     expect(figures(page, 'differences')).toEqual(['0']);
     expect(Number(figures(page, 'events')[0])).toBeGreaterThan(3);
+    const earlier = await post('fay', ofTenant('/replay'), { asOf: '2020-01-31' });
+    const then = await ended('fay', earlier.location ?? '');
+    expect(figures(then, 'differences')).toEqual(['0']);
+    expect(then.text).toContain('not compared');
+    expect(then.text).not.toContain('The read models say what the ledger says');
     // Another operator's run is not shown.
     expect((await get('flo', location ?? '')).text).toContain('not known');
   });

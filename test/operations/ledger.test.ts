@@ -9,6 +9,7 @@ import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-lo
 import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
+import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
 import { readTextFile } from '../../src/cli/command-line.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
@@ -312,7 +313,15 @@ describe('a replay', () => {
     const early = new Date(Date.now() - 3_600_000).toISOString();
     expect(await replayLedger(core, scopeOf(tenant), { asOf: early })).toMatchObject({
       events: 0,
+      notCompared: 4,
       differences: [],
+    });
+    expect(await cli('ledger', 'replay', tenant.alias, '--as-of', early)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^OK: .* no difference in what was compared\n$/) as unknown,
+      err: expect.stringContaining(
+        '4 accounts have changed since then: folded, not compared',
+      ) as unknown,
     });
 
     const [ran, people] = await Promise.all([
@@ -322,6 +331,7 @@ describe('a replay', () => {
     expect(ran.code).toBe(2);
     expect(JSON.parse(ran.out)).toMatchObject({
       position: expect.any(String) as unknown,
+      notCompared: 0,
       differences: [{ live: 9_999 }],
     });
     expect(people).toMatchObject({
@@ -1093,6 +1103,33 @@ describe('the audit entry of an operation', () => {
     expect(await balanceOf(tenant, accountId)).toEqual({ CENTS: 25 });
     expect(await operationsOf(tenant)).toEqual([]);
   });
+});
+
+test('a day without a time is the whole day', async () => {
+  const tenant = await service.createTenant();
+  const { accountId, userId } = await user(tenant);
+  await give(tenant, { accountId, userId }, { assignedCredit: 40 });
+  const now = Date.now() + 1_000;
+  const [today = '', yesterday = ''] = [now, now - 86_400_000].map((time) =>
+    new Date(time).toISOString().slice(0, 10),
+  );
+  const closing = async (options: Pick<SelectionOptions, 'from' | 'to' | 'asOf'>) => {
+    const asked = { accountId, ...options };
+    const { units } = await statementOfAccount(core, scopeOf(tenant), asked, now);
+    return units.map(({ opening, closing: end, lines }) => [opening, lines.length, end]);
+  };
+  expect(await closing({ from: today, to: today })).toEqual([[0, 1, 40]]);
+  expect(await closing({ asOf: today })).toEqual([[0, 1, 40]]);
+  expect(await closing({ to: yesterday })).toEqual([]);
+  // The last moment of the day, seen from the next one.
+  const tomorrow = now + 86_400_000;
+  const { units } = await statementOfAccount(
+    core,
+    scopeOf(tenant),
+    { accountId, to: today },
+    tomorrow,
+  );
+  expect(units.map((unit) => unit.closing)).toEqual([40]);
 });
 
 test('a statement of a unit that an account lacks says which unit was asked for', async () => {

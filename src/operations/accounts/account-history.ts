@@ -1,6 +1,7 @@
 import { streamEndOf, type Folded } from '../../command-handling/stream-cache.js';
 import type { Core } from '../../core/core.js';
 import type { AccountEvent, PersonId } from '../../domain/account/account.events.js';
+import { operatorOf } from '../../domain/account/adjustment.js';
 import {
   evolve,
   initialState,
@@ -240,7 +241,10 @@ class ShownAccount {
       recordedAt: iso(recorded.recordedAt),
       type: event.type,
       words: eventInWords(event as AccountEvent, this.known),
-      actor: `${envelope.actor.kind}:${envelope.actor.id}`,
+      actor:
+        'adjustment' in event && event.adjustment
+          ? operatorOf(event.adjustment)
+          : `${envelope.actor.kind}:${envelope.actor.id}`,
       data: this.showsPersonal ? event : null,
     };
   }

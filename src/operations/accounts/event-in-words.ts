@@ -1,6 +1,7 @@
 import type {
   AccountEvent,
   AccountEventOf,
+  Adjustment,
   PersonId,
 } from '../../domain/account/account.events.js';
 import type { RewardValue } from '../../domain/program.js';
@@ -42,6 +43,9 @@ export function valueInWords(value: RewardValue): string {
 const hidden = (text: string | null, { showsPersonal }: Known): string =>
   showsPersonal ? (text ?? '(forgotten)') : '(hidden)';
 
+const correction = ({ reason, approvedBy }: Adjustment, known: Known): string =>
+  `as a correction (${hidden(reason.value, known)}), approved by ${approvedBy.value ?? 'somebody'}`;
+
 const reasonOf = (event: AccountEventOf<'RewardGranted'>, known: Known): string => {
   switch (event.source) {
     case 'REFERRED':
@@ -53,7 +57,7 @@ const reasonOf = (event: AccountEventOf<'RewardGranted'>, known: Known): string 
     case 'EVENT':
       return 'because of an event';
     case 'MANUAL':
-      return event.adjustment === undefined ? 'by hand' : 'as a correction';
+      return event.adjustment === undefined ? 'by hand' : correction(event.adjustment, known);
   }
 };
 
@@ -101,8 +105,8 @@ const WORDS: Words = {
   RewardBecameAvailable: (event, { nameOf }) =>
     `${amountOf(event)} of ${nameOf(event.person)} became available`,
   RewardExpired: (event, { nameOf }) => `${amountOf(event)} of ${nameOf(event.person)} expired`,
-  CreditRedeemed: (event, { nameOf }) =>
-    `${amountOf(event)} of ${nameOf(event.person)} redeemed${event.adjustment ? ', as a correction' : ''}`,
+  CreditRedeemed: (event, known) =>
+    `${amountOf(event)} of ${known.nameOf(event.person)} redeemed${event.adjustment ? `, ${correction(event.adjustment, known)}` : ''}`,
   AccountCreditRedeemed: ({ amount, unit, rewards }) =>
     `${amount} ${unit} redeemed from ${rewards} rewards`,
   RedeemedRewardsListed: ({ lines }) => `${lines.length} rewards of that redemption listed`,

@@ -34,13 +34,14 @@ export interface Replay {
   readonly position: Position | null;
   /** Number of folded account events. */
   readonly events: number;
+  /** Accounts of an earlier selection that changed since: folded, and compared with nothing. */
+  readonly notCompared: number;
   readonly differences: readonly Difference[];
 }
 
 export interface ReplayOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: (accounts: number, total: number) => void;
-  readonly note?: (line: string) => void;
   /** Waits between accounts as long as others come first. */
   readonly giveWay?: () => Promise<void>;
 }
@@ -132,7 +133,7 @@ class ReplayRun {
   private readonly log: EventLog;
   private events = 0;
   private accounts = 0;
-  private changedSince = 0;
+  private notCompared = 0;
   private newest: Position | undefined;
 
   constructor(
@@ -226,7 +227,7 @@ class ReplayRun {
       const count = reached.get(readModel);
       return wanted === undefined || wanted === count ? count : undefined;
     });
-    if (READ_MODELS.some((readModel) => foldedFor(readModel) === undefined)) this.changedSince += 1;
+    if (READ_MODELS.some((readModel) => foldedFor(readModel) === undefined)) this.notCompared += 1;
     const keys = keysOf(events);
     return { ref, name: name ?? 'anonymous', persons: keys.persons, events, keys, foldedFor };
   }
@@ -333,12 +334,9 @@ class ReplayRun {
 
   private result(): Replay {
     const { asked, until } = this.selection;
-    if (this.changedSince > 0)
-      this.options.note?.(
-        `${this.changedSince} accounts have changed between then and where the read models stand: folded, not compared`,
-      );
     const position = asked ?? (until === undefined ? this.positions()[0] : this.newest);
-    return { position: position ?? null, events: this.events, differences: this.differences };
+    const { events, notCompared, differences } = this;
+    return { position: position ?? null, events, notCompared, differences };
   }
 }
 

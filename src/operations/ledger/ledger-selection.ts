@@ -4,7 +4,8 @@ import { positionOfOrigin } from './origin-positions.js';
 
 /**
  * The part of the ledger that an operator selects, as typed. Times and positions are inclusive and
- * refer to recording.
+ * refer to recording. A day without a time is the whole day in UTC: `asOf` and `to` end with it, or
+ * now if it is today.
  */
 export interface SelectionOptions {
   readonly asOf?: string;
@@ -32,11 +33,11 @@ export async function select(
 ): Promise<Outcome<Selection>> {
   if (asOf !== undefined && position !== undefined)
     return new NotDone({ code: 'TIME_AND_POSITION' });
-  const asOfTime = timeOf('asOf', asOf, now);
+  const asOfTime = endOf('asOf', asOf, now);
   if (asOfTime instanceof NotDone) return asOfTime;
   const fromTime = timeOf('from', from, now);
   if (fromTime instanceof NotDone) return fromTime;
-  const toTime = timeOf('to', to, now);
+  const toTime = endOf('to', to, now);
   if (toTime instanceof NotDone) return toTime;
   if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime)
     return new NotDone({ code: 'TIMES_REVERSED', argument: 'to', after: 'asOf' });
@@ -77,6 +78,21 @@ export function timeOf(
   if (time > now) return new NotDone({ code: 'TIME_IN_FUTURE', argument });
   return time;
 }
+
+/** As `timeOf`; a day is its last moment, today is now. */
+function endOf(
+  argument: string,
+  text: string | undefined,
+  now: number,
+): Outcome<number | undefined> {
+  const time = timeOf(argument, text, now);
+  return typeof time === 'number' && text !== undefined && DAY.test(text)
+    ? Math.min(time + DAY_MS - 1, now)
+    : time;
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 86_400_000;
 
 /** False for the 31st of February, which a parser takes for the 3rd of March. */
 const isDayOfCalendar = (day: string): boolean =>

@@ -72,7 +72,7 @@ const content = template<
 </form>
 {{#if account}}
 <dl class="figures">
-<div><dt>${TEXTS.common.state}</dt><dd>{{#if account.isOpen}}${TEXTS.account.open}{{else}}${TEXTS.account.deleted}{{/if}}</dd></div>
+<div><dt>${TEXTS.common.state}</dt><dd>{{account.state}}</dd></div>
 <div><dt>${TEXTS.account.subscription}</dt><dd>{{account.subscription}}</dd></div>
 <div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' account.position ''}}</dd></div>
 <div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' account.eventCount ''}}</dd></div>
@@ -201,6 +201,7 @@ function shownAccount(
   const referrer = referral?.referrerAccount;
   return {
     ...account,
+    state: stateOf(account),
     rewards: sorted.rows,
     rewardHeads: sorted.heads,
     people: people.rows,
@@ -215,6 +216,11 @@ function shownAccount(
         : `${path}${queryOf({ ...moment, before: oldest })}`,
     newestPath: before === '' ? null : `${path}${queryOf(moment)}`,
   };
+}
+
+function stateOf({ isOpen, eventCount }: AccountHistory): string {
+  if (isOpen) return TEXTS.account.open;
+  return eventCount === 0 ? TEXTS.account.notThereYet : TEXTS.account.deleted;
 }
 
 const shownUnit = (unit: ShownUnit) => ({

@@ -71,6 +71,7 @@ const content = template<
 <div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' replay.events ''}}</dd></div>
 <div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' replay.count ''}}</dd></div>
 </dl>
+{{#if replay.notCompared}}<p class="problem" role="status">${TEXTS.replay.notCompared('{{amount replay.notCompared}}')}</p>{{/if}}
 {{#if replay.count}}
 <h2>${TEXTS.common.differences}</h2>
 <div class="scroll" tabindex="0"><table>
@@ -78,7 +79,7 @@ const content = template<
 <tbody>{{#each replay.shown}}<tr><td>{{account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 {{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
-{{else}}<p class="done">${TEXTS.replay.noDifference}</p>{{/if}}
+{{else}}{{#unless replay.notCompared}}<p class="done">${TEXTS.replay.noDifference}</p>{{/unless}}{{/if}}
 {{/if}}`);
 
 /** For finance: the log folded anew, compared with the live read models. */
