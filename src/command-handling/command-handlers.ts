@@ -376,10 +376,10 @@ export class RepeatErasureHandler implements ICommandHandler<RepeatErasureEnvelo
 }
 
 function requestedSides(actions: ModerationCommandEnvelope['actions']): RequestedSides {
-  const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer'>>();
-  for (const { referralId, action } of actions) {
+  const asked = new Map<string, Pick<ModerationItem, 'referred' | 'referrer' | 'seen'>>();
+  for (const { referralId, action, seen } of actions) {
     const before = asked.get(referralId) ?? { referred: undefined, referrer: undefined };
-    asked.set(referralId, { ...before, ...definedOf(sidesOf(action)) });
+    asked.set(referralId, { ...before, ...definedOf({ ...sidesOf(action), seen }) });
   }
   return asked;
 }

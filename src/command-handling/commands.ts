@@ -4,6 +4,7 @@ import type { AccountState } from '../domain/account/account.state.js';
 import type { ReceiveProviderEvent } from '../domain/customer/customer.decider.js';
 import type { ProviderIds } from '../domain/customer/customer.state.js';
 import type { ExportCommand, ExportState } from '../domain/export/export.decider.js';
+import type { SeenSides } from '../domain/account/moderation-of-account.js';
 import type { ModerationAction } from '../domain/moderation/moderation.decider.js';
 import type { RecordOperation } from '../domain/operation/operation.decider.js';
 import type { ChangePeriod } from '../domain/period/period.decider.js';
@@ -73,10 +74,18 @@ export interface ModerationOutcome {
   readonly replayed: boolean;
 }
 
+/** A decision on one referral. */
+export interface AskedModeration {
+  readonly referralId: string;
+  readonly action: ModerationAction;
+  /** The sides that somebody decided on; undefined: the decision is right whatever they are. */
+  readonly seen?: SeenSides | undefined;
+}
+
 export class ModerationCommandEnvelope extends CommandOf<ModerationOutcome> {
   constructor(
     readonly meta: CommandMeta,
-    readonly actions: readonly { readonly referralId: string; readonly action: ModerationAction }[],
+    readonly actions: readonly AskedModeration[],
   ) {
     super();
   }

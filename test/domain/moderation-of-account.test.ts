@@ -180,6 +180,25 @@ describe('preparing the referred account', () => {
       .then(held());
   });
 
+  it('is refused when somebody decided since it was looked at', () => {
+    const seen = { referred: 'PENDING', referrer: 'PENDING' } as const;
+    const decided = { referredStatus: 'DENIED', referrerStatus: 'PENDING' } as const;
+    given(...referred.slice(0, -1), started({ ...decided }))
+      .when(prepare('referred', change({ referred: 'APPROVED', seen })))
+      .refused(
+        'MODERATION_NOT_POSSIBLE',
+        "referral: somebody decided meanwhile: the referred side is DENIED, the referrer's PENDING",
+      );
+    given(...referred.slice(0, -1), started({ ...decided }))
+      .when(
+        prepare(
+          'referred',
+          change({ referred: 'APPROVED', seen: { ...seen, referred: 'DENIED' } }),
+        ),
+      )
+      .then(held());
+  });
+
   it('checks its own side only', () => {
     const reward = ofReferral(BOB, credit(5), { cancellable: false });
     given(...referred, reward)

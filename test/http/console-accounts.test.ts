@@ -193,12 +193,21 @@ describe('the overview', () => {
     expect(startedAt(await byStart('desc'))).toEqual(oldestFirst.toReversed());
     const [, referral = ''] = /name="referral" value="([^"]*)"/.exec(queue.text) ?? [];
     const decided = { referral, side: 'REFERRER', action: 'APPROVED' };
-    const sent = { ...decided, waiting: hiddenIn(queue, 'waiting') };
+    const seen = { [`seen:${referral}`]: hiddenIn(queue, `seen:${referral}`) };
+    expect(Object.values(seen)).toEqual(['APPROVED/PENDING']);
+    const sent = { ...decided, ...seen, waiting: hiddenIn(queue, 'waiting') };
     expect(await post('sam', `${path}/moderation`, sent)).toMatchObject({
       status: 303,
       location: waiting,
     });
     expect(figures(await get('sam', waiting), 'referrals.pending')).toEqual(['1']);
+    // Another operator, on the page from before that decision.
+    const late = await post('sam', `${path}/moderation`, { ...sent, action: 'DENIED' });
+    expect(late.status).toBe(400);
+    expect(late.text).toContain('somebody decided meanwhile');
+    const { body } = await shop.live.get('/referrals');
+    expect(JSON.stringify(body)).toContain(referral);
+    expect(JSON.stringify(body)).not.toContain('DENIED');
   });
 });
 

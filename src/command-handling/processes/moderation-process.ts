@@ -49,7 +49,10 @@ export interface ModerationResult {
 }
 
 /** The requested status of each side, by referral id; undefined: unchanged. */
-export type RequestedSides = ReadonlyMap<string, Pick<ModerationItem, 'referred' | 'referrer'>>;
+export type RequestedSides = ReadonlyMap<
+  string,
+  Pick<ModerationItem, 'referred' | 'referrer' | 'seen'>
+>;
 
 /** Where a request is or will be recorded, and what that stream holds. */
 export interface RequestLocation {
@@ -461,11 +464,11 @@ function partsOf(items: readonly ModerationItem[]): Part[] {
   const add = (
     account: AccountRef,
     side: SideOfAccount,
-    { referralId, referred, referrer }: ModerationItem,
+    { referralId, referred, referrer, seen }: ModerationItem,
   ): void => {
     const key = `${account} ${side}`;
     const part = parts.get(key) ?? { account, side, changes: [] };
-    part.changes.push({ referralId, referred, referrer });
+    part.changes.push({ referralId, referred, referrer, seen });
     parts.set(key, part);
   };
   for (const item of items) {

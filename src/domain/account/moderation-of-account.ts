@@ -26,11 +26,19 @@ import {
  * account is prepared, which checks and holds, then all of them apply it or all release it.
  */
 
+/** The sides of a referral as somebody saw them who decides on it. */
+export interface SeenSides {
+  readonly referred: SideStatus;
+  readonly referrer: SideStatus;
+}
+
 /** The new status of each side of one referral. Undefined: unchanged. */
 export interface SideChanges {
   readonly referralId: string;
   readonly referred: SideStatus | undefined;
   readonly referrer: SideStatus | undefined;
+  /** Refused when they are others by now. Undefined: whatever they are. */
+  readonly seen?: SeenSides | undefined;
 }
 
 /** The party that this account is in the referral: only that side's rewards are in it. */
@@ -74,8 +82,16 @@ function reasonsAgainst(
   change: SideChanges,
   now: number,
 ): string[] {
-  if (side === 'referred' && !referralOf(state, change.referralId))
-    return ['there is no such referral'];
+  if (side === 'referred') {
+    const referral = referralOf(state, change.referralId);
+    if (!referral) return ['there is no such referral'];
+    const { referredStatus, referrerStatus } = referral;
+    const { referred = referredStatus, referrer = referrerStatus } = change.seen ?? {};
+    if (referred !== referredStatus || referrer !== referrerStatus)
+      return [
+        `somebody decided meanwhile: the referred side is ${referredStatus}, the referrer's ${referrerStatus}`,
+      ];
+  }
   // The rewards of a deleted account are gone with it.
   if (state.status === 'absent') return [];
   const status = change[side];

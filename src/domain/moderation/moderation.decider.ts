@@ -1,3 +1,4 @@
+import type { SeenSides } from '../account/moderation-of-account.js';
 import type { SideStatus } from '../program.js';
 import type { Decision } from '../decision.js';
 import type { AccountRef } from '../scope.js';
@@ -13,6 +14,8 @@ export interface ModerationItem {
   readonly referrer: SideStatus | undefined;
   readonly referredAccount: AccountRef;
   readonly referrerAccount: AccountRef;
+  /** Of one who decided on what a page showed; not there for clients. */
+  readonly seen?: SeenSides | undefined;
 }
 
 export type ModerationEvent =

@@ -1,15 +1,9 @@
-import { ModerationCommandEnvelope } from '../../command-handling/commands.js';
+import { ModerationCommandEnvelope, type AskedModeration } from '../../command-handling/commands.js';
 import type { Core } from '../../core/core.js';
-import type { ModerationAction } from '../../domain/moderation/moderation.decider.js';
 import type { Position } from '../../event-log/event-log.js';
 import type { Scope } from '../../domain/scope.js';
 import { operatorMeta } from '../audit.js';
 import { NotDone, type Outcome } from '../outcome.js';
-
-export interface AskedModeration {
-  readonly referralId: string;
-  readonly action: ModerationAction;
-}
 
 export interface Moderated {
   readonly moderated: number;

@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { ReferralQueries } from '../../../../projections/referrals/queries.js';
 import { UserQueries } from '../../../../projections/users/queries.js';
 import type { ReferralFacts, UserFacts } from '../../../domain/account/account.facts.js';
+import type { SeenSides } from '../../../domain/account/moderation-of-account.js';
 import type { Scope } from '../../../domain/scope.js';
 import {
   MODERATION_ACTIONS,
@@ -11,6 +12,7 @@ import {
 import { moderateReferrals } from '../../../operations/referrals/moderate-referrals.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
+import type { Form } from '../sessions/form.js';
 import { OwnWrites } from '../../writing/own-writes.js';
 import { faultAt, faultsOf, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
@@ -74,7 +76,7 @@ const content = template<
 <form method="post">{{> csrf}}<input type="hidden" name="waiting" value="{{#if isReferrer}}referrer{{/if}}">
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
+<tbody>{{#each rows}}<tr><td><input type="hidden" name="seen:{{id}}" value="{{referredStatus}}/{{referrerStatus}}"><input type="checkbox" name="referral" value="{{id}}"{{#if isChosen}} checked{{/if}} aria-label="${TEXTS.moderation.chooseOne('{{id}}')}"></td><td>{{time startedAt}}</td><td>{{#if referred.path}}<a href="{{referred.path}}">{{referred.name}}</a>{{else}}{{referred.name}}{{/if}}</td><td>{{#if referrer.path}}<a href="{{referrer.path}}">{{referrer.name}}</a>{{else}}{{referrer.name}}{{/if}}</td><td>{{code}}</td><td>{{referredStatus}}</td><td>{{referrerStatus}}</td><td class="text">{{#each signals}}<div>{{name}}: {{message}} ({{score}})</div>{{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 <p class="actions"><button name="action" value="APPROVED">${TEXTS.common.approve}</button><button name="action" value="DENIED" class="danger">${TEXTS.moderation.deny}</button>
 <label for="side">${TEXTS.moderation.side}</label><select id="side" name="side" class="short"><option value="">${TEXTS.moderation.both}</option><option value="REFERRED">${TEXTS.moderation.referredOnly}</option><option value="REFERRER">${TEXTS.moderation.referrerOnly}</option></select></p>
@@ -131,7 +133,11 @@ export class ConsoleModerationController {
       call,
       [scope, 'referral moderate'],
       async ({ commands }) => {
-        const asked = chosen.map((referralId) => ({ referralId, action }));
+        const asked = chosen.map((referralId) => ({
+          referralId,
+          action,
+          seen: seenIn(form, referralId),
+        }));
         const result = await moderateReferrals({ commands }, scope, asked);
         if (result instanceof NotDone) return result;
         const parameters = { action, referrals: chosen.length };
@@ -229,3 +235,14 @@ function actionOf(side: string, decision: string): ModerationAction | undefined 
   const name = side === '' ? decision : `${side}_${decision}`;
   return MODERATION_ACTIONS.find((action) => action === name);
 }
+
+/** The sides that the page showed; undefined: the form was not that of the page. */
+function seenIn(form: Form, referralId: string): SeenSides | undefined {
+  const [referred, referrer] = form
+    .text(`seen:${referralId}`)
+    .split('/')
+    .map((side) => SIDES.find((status) => status === side));
+  return referred && referrer ? { referred, referrer } : undefined;
+}
+
+const SIDES = ['PENDING', 'APPROVED', 'DENIED'] as const;
