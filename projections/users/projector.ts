@@ -1,7 +1,14 @@
 import type { PersonId, Profile } from '../../src/domain/account/account.events.js';
 import { defineProjector } from '../../src/projecting/define-projector.js';
 import type { LedgerEvent, Rows } from '../../src/projecting/projector.js';
-import { userAccounts, userCounts, users, type UserAccountRow, type UserRow } from './table.js';
+import {
+  SEARCH_SEPARATOR,
+  userAccounts,
+  userCounts,
+  users,
+  type UserAccountRow,
+  type UserRow,
+} from './table.js';
 
 /**
  * Users, for display and search. A person whose key is destroyed has no row; events about such a
@@ -150,7 +157,6 @@ type ProfileColumns = Pick<
 function profileColumns(profile: Profile): ProfileColumns {
   const { id, email, firstName, lastName } = profile;
   const fullName = [firstName, lastName].filter((name) => name !== null).join(' ');
-  // A control character between the parts: a searched text does not match across them.
-  const search = [email ?? '', fullName, id].join('\u001f').toLowerCase();
+  const search = [email ?? '', fullName, id].join(SEARCH_SEPARATOR).toLowerCase();
   return { user_id: id, email, first_name: firstName, last_name: lastName, search, profile };
 }

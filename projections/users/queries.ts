@@ -13,7 +13,7 @@ import {
   type LiveReads,
   type PageRequest,
 } from '../../src/projecting/following/live-reads.js';
-import type { UserAccountRow, UserCountRow, UserRow } from './table.js';
+import { SEARCH_SEPARATOR, type UserAccountRow, type UserCountRow, type UserRow } from './table.js';
 
 interface Tables {
   readonly users: UserRow;
@@ -36,6 +36,12 @@ function withAccount(eb: Joined, gone: Gone) {
     account: eb.fn.toJson('a').$castTo<UserAccountRow | null>(),
     referrerIsGone: gone.is(eb.ref('a.referred_by_person')),
   };
+}
+
+/** A page of the users that a text finds; undefined: of all. */
+export interface SearchedPage extends PageRequest {
+  readonly query?: string;
+  readonly isWholeId?: boolean;
 }
 
 export class UserQueries {
@@ -90,14 +96,14 @@ export class UserQueries {
    * Newest first, ties by person. `query` is a part of the e-mail address, the first, last or full
    * name, or the id, in any case. The total is a stored counter; with a query it counts the
    * matches: an index finds those of three characters or more, shorter ones are compared with all
-   * users of the scope.
+   * users of the scope. With `isWholeId` it is the whole id, in any case.
    */
   async list(
     { tenant, mode }: Scope,
-    { query, ...page }: PageRequest & { readonly query?: string },
+    { query, isWholeId = false, ...page }: SearchedPage,
   ): Promise<ListPage<UserFacts>> {
     const pattern =
-      query === undefined || query === '' ? undefined : containing(query.toLowerCase());
+      query === undefined || query === '' ? undefined : patternOf(query.toLowerCase(), isWholeId);
     const list = await this.reads.first({
       name: 'users',
       prepared: false,
@@ -141,6 +147,10 @@ export class UserQueries {
     };
   }
 }
+
+/** The searched text ends with the id. */
+const patternOf = (text: string, isWholeId: boolean): string =>
+  isWholeId ? containing(SEARCH_SEPARATOR + text).slice(0, -1) : containing(text);
 
 function userFacts({ user, account, referrerIsGone }: UserWithAccount): UserFacts {
   const { id: userId, ...profile } = user.profile;

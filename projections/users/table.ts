@@ -2,6 +2,9 @@ import type { Profile } from '../../src/domain/account/account.events.js';
 import type { Mode } from '../../src/domain/scope.js';
 import { TableOf } from '../../src/projecting/table.js';
 
+/** Between the parts of a searched text: what is searched for does not match across them. */
+export const SEARCH_SEPARATOR = '\u001f';
+
 export type UserRow = {
   readonly person: string;
   readonly tenant: string;
@@ -11,7 +14,7 @@ export type UserRow = {
   readonly email: string | null;
   readonly first_name: string | null;
   readonly last_name: string | null;
-  /** E-mail, full name and id in lower case, for the text search. */
+  /** E-mail, full name and id in lower case, separated, for the text search. */
   readonly search: string;
   readonly profile: Profile;
   /** Primary code per program id. */

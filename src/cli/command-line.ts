@@ -126,7 +126,8 @@ const NOT_READ: Readonly<Record<string, string | undefined>> = {
 
 /** @throws {CommandError} */
 export async function readJsonFile(path: string): Promise<unknown> {
-  const content = await readTextFile(path);
+  // Editors of some systems begin a file with a mark of its byte order.
+  const content = (await readTextFile(path)).replace(/^\uFEFF/, '');
   try {
     return JSON.parse(content) as unknown;
   } catch {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { BreakReason, ChainBreak } from '../chain/chain-break.js';
+import { breakInWords } from '../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../chain/digest-document.js';
 import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
@@ -170,29 +170,10 @@ export async function readDigest(path: string, { tenant, mode }: Scope): Promise
 export function reportVerification(verified: Verification, { json }: OutputOptions): void {
   const { events, position, digest: recomputed, seals, firstBroken } = verified;
   if (json) printJson(verified);
-  if (firstBroken !== null) throw new CommandError(broken(firstBroken), 3);
+  if (firstBroken !== null) throw new CommandError(breakInWords(firstBroken), 3);
   if (json) return;
   process.stdout.write(
     `OK: ${events} events are as they were sealed, up to position ${position ?? 'none'}\ndigest ${recomputed}\n`,
   );
   note(`${seals} seals compared`);
-}
-
-const WHAT: Readonly<Record<BreakReason, string>> = {
-  changed: 'is not as it was sealed',
-  removed: 'was sealed and is not there any more',
-  inserted: 'was never sealed where it stands',
-  reordered: 'stood elsewhere in the log when it was sealed',
-  'seal-signature': 'is the first one under a seal that this installation did not sign',
-  'outside-digest':
-    'or one before it is not as the digest from outside says, though the seals agree: both were made anew',
-  lost: 'or behind it was lost with the end of the log: `ledger acknowledge-loss` once that is understood',
-  'seal-removed': 'was sealed, and the seal of the whole log is not there',
-  'digest-signature':
-    'is what a digest file is about that is not as it was signed; the log agrees with its seals',
-};
-
-function broken({ position, eventId, reason }: ChainBreak): string {
-  const event = eventId === null ? '' : ` (event ${eventId})`;
-  return `the chain is broken at position ${position ?? 'unknown'}: what stands there${event} ${WHAT[reason]}`;
 }

@@ -50,6 +50,7 @@ function adjusted({
     case 'USER_NOT_FOUND':
       return ['user'];
     case 'AMOUNT_TOO_LARGE':
+    case 'REDEMPTION_NOT_POSSIBLE':
       return ['amount'];
     default:
       return [];

@@ -1,3 +1,4 @@
+import { textsOf } from '../../src/operations/tenants/program-form.js';
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -146,7 +147,7 @@ describe('support', () => {
     const page = await get('sam', path);
     const asked = {
       action: 'check',
-      fields: 'shown',
+      fields: hiddenIn(page, 'fields'),
       was: hiddenIn(page, 'was'),
       document: documentIn(page),
       referredReward: 'PCT_DISCOUNT',
@@ -164,11 +165,23 @@ describe('support', () => {
     const refused = await post('sam', path, wrong);
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(
-      /value="150" inputmode="numeric" aria-invalid="true"[^]*?must be &lt;&#x3D; 100/,
+      /value="150" inputmode="numeric" aria-invalid="true"[^]*?must be at most 100/,
     );
-    // A changed text counts, whatever the fields say.
-    const typed = await post('sam', path, { ...asked, document: '{"id":"default"}' });
-    expect(JSON.parse(documentIn(typed))).toEqual({ id: 'default' });
+    const lacking = await post('sam', path, { ...asked, 'referredReward.discountPercent': '' });
+    expect(lacking.text).toMatch(/name="referredReward.discountPercent"[^]*?aria-invalid="true"/);
+    const negative = await post('sam', path, { ...asked, refundDays: '-5' });
+    expect(negative.text).toMatch(/value="-5"[^]*?must be at least 0/);
+    // A changed text counts; what the fields say is not dropped without a word.
+    const both = await post('sam', path, { ...asked, document: '{"id":"default"}' });
+    expect(both.status).toBe(400);
+    expect(both.text).toContain('The fields and the JSON were changed');
+    expect(JSON.parse(documentIn(both))).toEqual({ id: 'default' });
+    const unchanged = { action: 'check', fields: asked.fields, was: asked.was };
+    const texts = textsOf(JSON.parse(documentIn(page)));
+    const document = '{"id":"default","refundDays":3}';
+    const typed = await post('sam', path, { ...texts, ...unchanged, document });
+    expect(typed.status).toBe(200);
+    expect(JSON.parse(documentIn(typed))).toEqual({ id: 'default', refundDays: 3 });
   });
 
   test('three choices make a program that is applied as it is', async () => {
@@ -236,7 +249,7 @@ describe('support', () => {
     const fields = { action: 'ask', type: 'REWARD_BALANCE', format: 'CSV', name };
     const wrong = await post('sam', ofTenant('/exports'), { ...fields, createdSince: 'soon' });
     expect(wrong.status).toBe(400);
-    expect(wrong.text).toContain('params.createdSince must be a time');
+    expect(wrong.text).toContain('Created since must be a time');
     expect(wrong.text).toContain(`value="${name}"`);
     expect(wrong.text).toContain('value="soon"');
     const asked = await post('sam', ofTenant('/exports'), fields);

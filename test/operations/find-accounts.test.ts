@@ -36,7 +36,7 @@ test('without personal data a referral finds the account that was referred alone
   const foundBy = async (showsPersonal: boolean): Promise<readonly string[]> => {
     const asked = { scope: SCOPE, text: 'a referral', showsPersonal };
     const found = await findAccounts(core as never, models as never, asked);
-    return found.map(({ accountId }) => accountId);
+    return found.accounts.map(({ accountId }) => accountId);
   };
   expect(await foundBy(true)).toEqual(['none', 'bob', 'ann']);
   expect(await foundBy(false)).toEqual(['none', 'bob']);

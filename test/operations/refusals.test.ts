@@ -143,7 +143,10 @@ const ON_THE_COMMAND_LINE: readonly (readonly [typed: string, told: string])[] =
     'the amount is more than the ledger can ever hold for an account',
   ],
   ['ledger reconcile acme --period 2999-01', 'the period 2999-01 has not begun yet'],
-  ['ledger reconcile acme --against DIR/missing.csv', 'cannot read DIR/missing.csv: there is no such file (ENOENT)'],
+  [
+    'ledger reconcile acme --against DIR/missing.csv',
+    'cannot read DIR/missing.csv: there is no such file (ENOENT)',
+  ],
   [
     'ledger reconcile acme --against DIR/no-head.csv',
     'DIR/no-head.csv must begin with the line account,unit,balance',

@@ -187,7 +187,10 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
     [['get', alias, '--version', '0'], /^--version takes a number/],
     [['get', alias, '--version', '9'], /^there is no such version/],
     [['put', alias], /--file/],
-    [['put', alias, '--file', join(folder, 'missing.json')], /^cannot read .*: there is no such file \(ENOENT\)$/],
+    [
+      ['put', alias, '--file', join(folder, 'missing.json')],
+      /^cannot read .*: there is no such file \(ENOENT\)$/,
+    ],
     [['put', alias, '--file', file], /^\/page\/.*; \/page\//],
     [['put', alias, '--file', file, '--locale', 'fr_ca'], /^--locale takes a locale/],
     [['history', alias, '--limit', 'x'], /^--limit takes a number/],

@@ -21,17 +21,23 @@ export interface PeriodRemark {
   readonly by: Personal<string>;
 }
 
+/** How a period was closed. */
+export interface Closing extends Omit<PeriodRemark, 'period'> {
+  readonly at: number;
+}
+
 export interface PeriodsState {
-  /** The closed periods, with the time of closing. */
-  readonly closed: Map<string, number>;
+  /** The closed periods. */
+  readonly closed: Map<string, Closing>;
 }
 
 export const initialState: PeriodsState = { closed: Map() };
 
-export function evolve({ closed }: PeriodsState, { type, period, at }: PeriodEvent): PeriodsState {
+export function evolve({ closed }: PeriodsState, event: PeriodEvent): PeriodsState {
+  const { type, period, at, comment, by } = event;
   switch (type) {
     case 'PeriodClosed':
-      return { closed: closed.set(period, at) };
+      return { closed: closed.set(period, { at, comment, by }) };
     case 'PeriodReopened':
       return { closed: closed.delete(period) };
   }

@@ -10,7 +10,15 @@ import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
 import { NO_FAULTS } from './view/faults.js';
 import { errorBelowHeading } from './view/error-page.js';
-import { page, restOfPage, startOfPage, type Frame } from './view/layout.js';
+import {
+  DONE,
+  isDoneKey,
+  page,
+  restOfPage,
+  startOfPage,
+  type DoneKey,
+  type Frame,
+} from './view/layout.js';
 import { PAGE_HEADERS } from './view/page-headers.js';
 import type { Template, WithForms } from './view/templates.js';
 
@@ -22,6 +30,8 @@ export interface ConsoleCall {
   readonly form: Form;
   readonly reply: FastifyReply;
   readonly requestId: string;
+  /** What was done by the form before, as the address says. */
+  readonly done: DoneKey | undefined;
   /** Aborts when the request was answered or its browser has left. */
   readonly departure: AbortSignal;
   /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
@@ -42,6 +52,7 @@ export const ConsoleCall = createParamDecorator(
       form: entered.form,
       reply: http.getResponse<FastifyReply>(),
       requestId: request.id,
+      done: doneOf(request),
       get departure() {
         return departureOf(request.raw);
       },
@@ -49,6 +60,11 @@ export const ConsoleCall = createParamDecorator(
     };
   },
 );
+
+function doneOf({ method, query }: FastifyRequest): DoneKey | undefined {
+  const done: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;
+  return isDoneKey(done) ? done : undefined;
+}
 
 /** A route of the console for these roles. */
 export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
@@ -74,7 +90,7 @@ export function fileSent<B>(
 
 /** Prepares the answer with a page, 400 where its form was refused. @returns its body. */
 export function pageSent<V extends object>(
-  { session, reply }: Pick<ConsoleCall, 'session' | 'reply'>,
+  { session, reply, done }: Pick<ConsoleCall, 'session' | 'reply' | 'done'>,
   frame: Omit<Frame, 'session'>,
   content: Template<V & WithForms>,
   values: V,
@@ -82,7 +98,7 @@ export function pageSent<V extends object>(
   const { problems, wrong } = frame.faults ?? NO_FAULTS;
   if (problems.length > 0) void reply.code(400);
   void reply.headers(PAGE_HEADERS);
-  return page({ ...frame, session }, content({ ...values, wrong, csrf: session.csrf }));
+  return page({ ...frame, session, done }, content({ ...values, wrong, csrf: session.csrf }));
 }
 
 /** A page that takes longer shows its heading meanwhile. */
@@ -124,8 +140,16 @@ export async function longPageSent(
   );
 }
 
-/** After a form: the browser fetches another page, which a reload does not send again. */
-export function redirected({ reply }: Pick<ConsoleCall, 'reply'>, path: string): string {
-  void reply.code(303).header('Location', path);
+/**
+ * After a form: the browser fetches another page, which a reload does not send again.
+ * @param done what that page says was done.
+ */
+export function redirected(
+  { reply }: Pick<ConsoleCall, 'reply'>,
+  path: string,
+  done?: DoneKey,
+): string {
+  const query = done === undefined ? '' : `${path.includes('?') ? '&' : '?'}${DONE}=${done}`;
+  void reply.code(303).header('Location', path + query);
   return '';
 }

@@ -19,6 +19,15 @@ export interface SearchedModels {
   readonly referrals: Pick<ReferralQueries, 'byId'>;
 }
 
+/** What a search found. */
+export interface FoundAccounts {
+  readonly accounts: readonly FoundByText[];
+  /** People whose id, name or address has the text. */
+  readonly people: number;
+  /** The accounts are those of the newest ones of these people only. */
+  readonly isCut: boolean;
+}
+
 const USERS_MAX = 20;
 
 /**
@@ -31,16 +40,16 @@ export async function findAccounts(
   core: Pick<Core, 'names' | 'owners'>,
   models: SearchedModels,
   { scope, text, showsPersonal }: { scope: Scope; text: string; showsPersonal: boolean },
-): Promise<readonly FoundByText[]> {
+): Promise<FoundAccounts> {
+  const searched = { query: text, limit: USERS_MAX, offset: 0 };
   // All together: one that fails while another is awaited would have nobody to hear of it.
-  const [byId, reward, parties, owner, users] = await Promise.all([
+  const [byId, reward, parties, owner, ofUser, users] = await Promise.all([
     models.accounts.byRef(scope, core.names.accountRef(scope, text)),
     models.rewards.byId(scope, text),
     models.referrals.byId(scope, text),
     showsPersonal ? core.owners.find(scope, text) : undefined,
-    showsPersonal
-      ? models.users.list(scope, { query: text, limit: USERS_MAX, offset: 0 })
-      : undefined,
+    showsPersonal ? models.users.list(scope, { ...searched, isWholeId: true }) : undefined,
+    showsPersonal ? models.users.list(scope, searched) : undefined,
   ]);
   const found: FoundByText[] = [];
   const add = (accountId: string | null | undefined, because: string): void => {
@@ -54,7 +63,8 @@ export async function findAccounts(
   const referrer = parties && showsPersonal ? [parties.referrerAccountRef] : [];
   for (const ref of parties ? [parties.referredAccountRef, ...referrer] : [])
     add((await models.accounts.byRef(scope, ref))?.accountId, 'its referral');
-  for (const { accountId, userId, email } of users?.items ?? [])
+  for (const { accountId, userId, email } of [...(ofUser?.items ?? []), ...(users?.items ?? [])])
     add(accountId, [userId, email].filter(Boolean).join(', '));
-  return found;
+  const people = users?.totalCount ?? 0;
+  return { accounts: found, people, isCut: people > USERS_MAX };
 }

@@ -66,6 +66,9 @@ export async function changePeriodOnRecord(
 export interface ClosedPeriod {
   readonly period: string;
   readonly closedAt: string;
+  /** Null: forgotten. */
+  readonly by: string | null;
+  readonly comment: string | null;
 }
 
 /** The closed months, the newest first. */
@@ -75,6 +78,11 @@ export async function closedPeriods(
 ): Promise<readonly ClosedPeriod[]> {
   const { state } = await streams.periods.load(names.periodsStream(scope));
   return [...state.closed]
-    .map(([period, at]) => ({ period, closedAt: new Date(at).toISOString() }))
+    .map(([period, { at, by, comment }]) => ({
+      period,
+      closedAt: new Date(at).toISOString(),
+      by: by.value,
+      comment: comment.value,
+    }))
     .sort((a, b) => (a.period < b.period ? 1 : -1));
 }

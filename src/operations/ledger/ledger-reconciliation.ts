@@ -90,7 +90,8 @@ export async function reconcileLedger(
   return run.result();
 }
 
-function spanOf(name: string | undefined, now: number): Outcome<Span> {
+/** @param name `YYYY-MM`, in UTC; undefined: everything. @param now epoch milliseconds. */
+export function spanOf(name: string | undefined, now: number): Outcome<Span> {
   if (name === undefined) return { from: -Infinity, to: Infinity };
   const period = parsePeriod(name);
   if (period instanceof NotDone) return period;

@@ -193,7 +193,13 @@ function rewardWith(before: unknown, side: Side, texts: ProgramTexts): unknown {
 
 /** Names of fields by how a line of the schema about one begins. */
 export const FIELDS_BY_LINES: Readonly<Record<string, string>> = Object.fromEntries(
-  FIELDS.map(({ name, path }) => [`${path} `, name]),
+  FIELDS.flatMap(({ name, path }) => {
+    const [, parent = '', member = ''] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
+    return [
+      [`${path} `, name],
+      [`${parent} lacks ${member}`, name],
+    ];
+  }),
 );
 
 /** The answers to the assistant's three questions. */
@@ -253,5 +259,5 @@ function setMember(of: Record<string, unknown>, name: string, value: unknown): v
 
 function valueOf(text: string, isNumber = false): unknown {
   if (text === '') return undefined;
-  return isNumber && /^\d{1,15}$/.test(text) ? Number(text) : text;
+  return isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }

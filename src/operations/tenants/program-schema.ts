@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 
@@ -186,31 +186,40 @@ export function parseProgram(
   const validate = validator();
   if (!validate(content)) {
     const problems = (validate.errors ?? [])
-      // The errors of an alternative or a condition repeat the one inside it.
-      .filter(
-        ({ keyword }) =>
-          !['anyOf', 'if', 'type'].includes(keyword) || !hasDeeper(validate.errors ?? [], keyword),
-      )
+      .filter((error) => !repeatsAnother(error))
       .map(({ instancePath, message, params }) => {
-        const member =
+        const path =
           'additionalProperty' in params
             ? `${instancePath}/${String(params['additionalProperty'])}`
             : instancePath;
-        return `${member === '' ? '/' : member} ${wordsFor(params, message)}`;
+        return `${path === '' ? '/' : path} ${wordsFor(params, message)}`;
       });
     return { problems: [...new Set(problems)] };
   }
   return content;
 }
 
-function wordsFor(params: object, message = 'is not valid'): string {
+/** An alternative and a condition have an error of their own beside those of their parts. */
+const repeatsAnother = ({ keyword, params }: Pick<ErrorObject, 'keyword' | 'params'>): boolean =>
+  keyword === 'anyOf' || keyword === 'if' || (keyword === 'type' && params['type'] === 'null');
+
+function wordsFor(params: Readonly<Record<string, unknown>>, message = 'is not valid'): string {
+  const { allowedValues, comparison, format, limit, missingProperty, pattern, type } = params;
   if ('additionalProperty' in params) return 'is not known';
-  return 'allowedValues' in params && Array.isArray(params.allowedValues)
-    ? `must be one of ${params.allowedValues.join(', ')}`
-    : message;
+  if (typeof missingProperty === 'string') return `lacks ${missingProperty}`;
+  if (Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(', ')}`;
+  if (typeof pattern === 'string') return PATTERNS[pattern] ?? message;
+  if (format === 'uri') return WEB_ADDRESS;
+  if (type === 'integer') return 'must be a whole number';
+  if (comparison === '>=') return `must be at least ${String(limit)}`;
+  if (comparison === '<=') return `must be at most ${String(limit)}`;
+  return message;
 }
 
-const hasDeeper = (errors: readonly { readonly keyword: string }[], keyword: string): boolean =>
-  errors.some(
-    (error) => error.keyword !== keyword && !['anyOf', 'if', 'type'].includes(error.keyword),
-  );
+const WEB_ADDRESS = 'must be an address that begins with https:// or http://';
+const PATTERNS: Readonly<Record<string, string | undefined>> = {
+  '^[A-Za-z0-9_-]{1,64}$': 'takes 1 to 64 letters, digits, _ and -',
+  '^https?://': WEB_ADDRESS,
+  '^[A-Z]{3}$': 'must be a currency of three capital letters, such as USD',
+  '^[Cc][Ee][Nn][Tt][Ss]$': 'must be CENTS where the payment provider pays',
+};

@@ -19,7 +19,7 @@ import { memberOfStaff, staffSays } from '../audit.js';
 import type { Done } from '../audited.js';
 import { timeOf } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { plainText } from '../refusal-text.js';
+import { refusalText } from '../refusal-text.js';
 
 /** The switches of a tenant, for both of its modes. */
 export interface TenantSettings {
@@ -308,7 +308,8 @@ function faultsOf(settings: TenantSettings): readonly string[] {
     if (!/^\d{1,9}$/.test(rateLimits[call]))
       faults.push(`calls of a client, ${call}: a whole number of at most nine digits`);
   const time = tokenTimeOf(settings, timeNow());
-  if (time instanceof NotDone) faults.push(`user tokens not before: ${plainText(time.because)}`);
+  if (time instanceof NotDone)
+    faults.push(`user tokens not before: ${refusalText(time.because, () => 'it')}`);
   if (allowedOrigins.length > ORIGINS_MAX || !allowedOrigins.every(isOrigin))
     faults.push(`allowed origins: up to ${ORIGINS_MAX} such as https://shop.example, one a line`);
   if (!mail.every(isMailType)) faults.push(`mails: types of ${MAIL_TYPES.join(', ')}`);

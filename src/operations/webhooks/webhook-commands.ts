@@ -312,7 +312,9 @@ export async function subscribeOnRecord(
   const unknown = await tenantMissing(core, scope);
   if (unknown) return unknown;
   if (endpoint.length > URL_LENGTH_MAX || !URL.canParse(endpoint))
-    return refusedEndpoint(`the endpoint takes a URL of at most ${URL_LENGTH_MAX} characters`);
+    return refusedEndpoint(
+      `the endpoint takes a URL such as https://shop.example/webhooks, of at most ${URL_LENGTH_MAX} characters`,
+    );
   if ((name?.length ?? 0) > NAME_LENGTH_MAX)
     return refusedEndpoint(`the name takes at most ${NAME_LENGTH_MAX} characters`);
   const checked = await guard.check(endpoint);

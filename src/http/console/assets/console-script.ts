@@ -18,6 +18,19 @@ export const CONSOLE_SCRIPT = `'use strict';
     }
   };
   showTimes(document);
+  const zone = document.querySelector('[data-zone]');
+  if (zone && new Date().getTimezoneOffset() !== 0) {
+    const minutes = -new Date().getTimezoneOffset();
+    const distance = 'UTC' + (minutes < 0 ? '−' : '+') + two(Math.floor(Math.abs(minutes) / 60)) + ':' + two(Math.abs(minutes) % 60);
+    zone.textContent = TEXTS.zone[0] + Intl.DateTimeFormat().resolvedOptions().timeZone + TEXTS.zone[1] + distance + TEXTS.zone[2];
+  }
+  // A reload, and forms of this page, do not say again what was done.
+  const here = new URL(location.href);
+  if (here.searchParams.has('done')) {
+    here.searchParams.delete('done');
+    history.replaceState(null, '', here);
+  }
+  if (location.hash === '#search') document.getElementById('search')?.focus();
 
   const LIVE_MS = 5000;
   const SAMPLES_MAX = 150;
@@ -82,10 +95,18 @@ export const CONSOLE_SCRIPT = `'use strict';
   for (const part of document.querySelectorAll('[data-live]')) void keepLive(part);
 
   const PLACES = { t: '/console', p: '/console/projections', u: '/console/runs',
-    o: '', s: '/statement', r: '/replay',
+    o: '', s: '/statement', r: '/replay', a: '/reconcile',
     c: '/corrections', m: '/periods', v: '/verify', q: '/moderation', w: '/webhooks', e: '/exports', j: '/events',
     i: '/mails', b: '/payments', k: '/settings', f: '/program', l: '/theme' };
-  const NAMES = TEXTS.places;
+  const tenantPath = () => (/^\\/console\\/tenants\\/[^/]+\\/[^/]+/.exec(location.pathname) || [])[0];
+  // The page of a key; undefined: the navigation, which has what the operator may see, lacks it.
+  const pathOf = (key) => {
+    const place = PLACES[key];
+    const tenant = tenantPath();
+    const path = place === undefined || place.startsWith('/console') ? place : tenant && tenant + place;
+    return path !== undefined && document.querySelector('nav a[href="' + CSS.escape(path) + '"]') ? path : undefined;
+  };
+  const NAMES = TEXTS.places.filter(([keys]) => keys.length === 1 || pathOf(keys.slice(-1)) !== undefined);
   const help = () => {
     const dialog = document.createElement('dialog');
     const table = document.createElement('table');
@@ -107,16 +128,15 @@ export const CONSOLE_SCRIPT = `'use strict';
     const { key } = event;
     if (going) {
       going = false;
-      const tenant = /^\\/console\\/tenants\\/[^/]+\\/[^/]+/.exec(location.pathname);
-      const place = PLACES[key];
-      if (place === undefined) return;
-      if (place.startsWith('/console')) location.href = place;
-      else if (tenant) location.href = tenant[0] + place;
+      const path = pathOf(key);
+      if (path !== undefined) location.href = path;
     } else if (key === 'g') going = true;
     else if (key === '?') help();
     else if (key === '/') {
       const search = document.querySelector('input[type=search]');
-      if (search) { event.preventDefault(); search.focus(); }
+      if (search || tenantPath()) event.preventDefault();
+      if (search) search.focus();
+      else if (tenantPath()) location.href = tenantPath() + '#search';
     }
   });
 

@@ -32,7 +32,7 @@ nav a[aria-current] { font-weight: 600; color: inherit; border-bottom: 2px solid
 .mode { padding: 0 0.5em; border: 1px solid var(--line); border-radius: 1em; font-size: 0.8125rem; }
 .mode.test { background: var(--mark); }
 .switch { font-size: 0.8125rem; }
-main { max-width: 90rem; margin: 0 auto; padding: 1rem 1rem 4rem; }
+main { max-width: 90rem; margin: 0 auto; padding: 1rem 1rem 3rem; }
 h1 { font-size: 1.375rem; line-height: 1.3; margin: 0.25rem 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.0625rem; margin: 1.75rem 0 0.5rem; }
 p { max-width: 70ch; }
@@ -112,6 +112,8 @@ td > form.actions > input { width: 14rem; }
   font-variant-numeric: tabular-nums; }
 .figures dd.id { font-size: 0.8125rem; font-weight: 400; }
 progress { width: 100%; max-width: 30rem; }
+footer { max-width: 90rem; margin: 0 auto; padding: 0 1rem 2rem; font-size: 0.8125rem; }
+pre { max-width: 100%; overflow-x: auto; }
 details pre { max-width: 100%; overflow-x: auto; background: var(--ground); padding: 0.75rem;
   font-size: 0.8125rem; }
 ol.history { list-style: none; padding: 0; margin: 0; }
@@ -121,6 +123,6 @@ ol.history > li { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
 dialog { border: 1px solid var(--line); border-radius: 0.5rem; background: var(--paper);
   color: inherit; max-width: 30rem; }
 @media (max-width: 40rem) { .figures { grid-template-columns: 1fr 1fr; } }
-@media print { header, nav, form, .skip, .actions, .zone { display: none !important; }
+@media print { header, nav, form, .skip, .actions { display: none !important; }
   body { font-size: 9pt; } main { max-width: none; padding: 0; } thead th { position: static; } }
 `;

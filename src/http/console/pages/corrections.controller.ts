@@ -155,7 +155,7 @@ export class ConsoleCorrectionsController {
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { faults: faultsOf(outcome), typed });
-    return redirected(call, `${tenantPath(scope)}/corrections`);
+    return redirected(call, `${tenantPath(scope)}/corrections`, 'proposed');
   }
 
   private async approve(call: ConsoleCall, scope: Scope): Promise<string> {
@@ -166,7 +166,8 @@ export class ConsoleCorrectionsController {
     const outcome = await this.pages.recorded(call, [scope, 'ledger approve'], (core) =>
       approveOnRecord(core, request),
     );
-    if (!(outcome instanceof NotDone)) return redirected(call, `${tenantPath(scope)}/corrections`);
+    if (!(outcome instanceof NotDone))
+      return redirected(call, `${tenantPath(scope)}/corrections`, 'approved');
     if (outcome.because.code === 'PROPOSAL_IS_OWN')
       throw new ApiError('FORBIDDEN', { message: faultsOf(outcome).problems.join() });
     return this.shown(call, scope, { faults: faultsOf(outcome), typed: NOTHING_TYPED });

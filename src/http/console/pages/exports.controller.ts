@@ -17,6 +17,7 @@ import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js'
 import {
   EXPORT_FILTERS,
   EXPORTS_SHOWN_MAX,
+  FILTERS,
   exportsContent,
   exportsView,
   NOTHING_TYPED,
@@ -71,7 +72,11 @@ export class ConsoleExportsController {
     const typed = asks ? typedIn(call) : NOTHING_TYPED;
     const outcome = asks ? await this.ask(call, scope, typed) : await this.cancel(call, scope);
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { query: {}, faults: faultsOf(outcome, BY_LINES), typed });
+      return this.shown(call, scope, {
+        query: {},
+        faults: faultsOf(labelled(outcome), BY_LINES),
+        typed,
+      });
     const asked = outcome.id;
     return redirected(call, `${tenantPath(scope)}/exports${asks ? queryOf({ asked }) : ''}`);
   }
@@ -136,8 +141,21 @@ export class ConsoleExportsController {
 
 const BY_LINES: FieldNames = {
   'name ': 'name',
-  ...Object.fromEntries(EXPORT_FILTERS.map((name) => [`params.${name} `, name])),
+  ...Object.fromEntries(EXPORT_FILTERS.map((name) => [`${FILTERS[name]} `, name])),
 };
+
+/** Filters are named as their fields are. */
+function labelled(outcome: NotDone): NotDone {
+  const { because } = outcome;
+  if (because.code !== 'EXPORT_NOT_ASKED_FOR') return outcome;
+  const reasons = because.reasons.map((reason) =>
+    EXPORT_FILTERS.reduce(
+      (line, name) => line.replace(`params.${name} `, `${FILTERS[name]} `),
+      reason,
+    ),
+  );
+  return new NotDone({ ...because, reasons });
+}
 
 const typedIn = ({ form }: ConsoleCall): TypedExport => ({
   ...NOTHING_TYPED,

@@ -48,6 +48,7 @@ const content = template<
     mails: readonly (ShownMail & { hasEnded: boolean })[];
     heads: readonly HeadView[];
     states: readonly string[];
+    isCut: boolean;
   }
 >(`
 {{> problems problems=notices}}
@@ -58,7 +59,7 @@ const content = template<
 {{#if mails.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
 <tbody>{{#each mails}}<tr><td>{{time created}}</td><td>{{type}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td>{{reason}}</td><td class="id">{{id}}</td><td>{{#if hasEnded}}<form method="post">{{> csrf}}<input type="hidden" name="mail" value="{{id}}"><button class="quiet">${TEXTS.common.resend}</button></form>{{/if}}</td></tr>
-{{/each}}</tbody></table></div><p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>
+{{/each}}</tbody></table></div>{{#if isCut}}<p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>{{/if}}
 {{else}}<p class="empty">${TEXTS.mails.empty}</p>{{/if}}`);
 
 /** For support: mails that were sent, wait, or failed. Nobody is named. */
@@ -95,7 +96,7 @@ export class ConsoleMailsController {
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, NOTHING_ASKED, faultsOf(outcome));
-    return redirected(call, `${tenantPath(scope)}/mails`);
+    return redirected(call, `${tenantPath(scope)}/mails`, 'resent');
   }
 
   private async shown(
@@ -120,6 +121,7 @@ export class ConsoleMailsController {
       })),
       state: state ?? '',
       states: STATES,
+      isCut: mails.length === SHOWN_MAX,
     });
   }
 }

@@ -147,7 +147,8 @@ export class ConsoleModerationController {
     if (outcome instanceof NotDone)
       return this.shown(call, scope, firstPage, { chosen, faults: faultsOf(outcome) });
     this.ownWrites.note(scope, outcome.position, true);
-    return redirected(call, `${tenantPath(scope)}/moderation${queryOf({ waiting })}`);
+    const queue = `${tenantPath(scope)}/moderation${queryOf({ waiting })}`;
+    return redirected(call, queue, 'moderated');
   }
 
   private async shown(

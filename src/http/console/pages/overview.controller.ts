@@ -51,9 +51,12 @@ const content = template<
     showsPersonal: boolean;
     searchHint: string;
     found: readonly (FoundByText & { path: string })[];
+    people: number;
+    isCut: boolean;
     figures: readonly Figure[];
     plots: readonly Plot[];
     running: readonly RunningOperation[];
+    suspension: { since: string; reason: string | null } | null;
     background: BackgroundWork;
     here: string;
   }
@@ -64,16 +67,17 @@ const content = template<
 </form>
 {{#if search}}
 {{#if found.length}}<table><thead><tr><th scope="col">${TEXTS.fields.account}</th><th scope="col">${TEXTS.overview.foundBy}</th></tr></thead>
-<tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>
+<tbody>{{#each found}}<tr><td><a href="{{path}}">{{accountId}}</a></td><td>{{because}}</td></tr>{{/each}}</tbody></table>{{#if isCut}}<p class="note">${TEXTS.overview.foundMore('{{amount people}}')}</p>{{/if}}
 {{else}}<p class="empty">{{#if showsPersonal}}${TEXTS.overview.nothingFound('{{search}}')}{{else}}${TEXTS.overview.noSuchId('{{search}}')}{{/if}}</p>{{/if}}
 {{/if}}
+{{#if suspension}}<p class="problem">${TEXTS.settings.suspended('{{time suspension.since}}', '{{suspension.reason}}')}</p>{{/if}}
 <div id="figures" data-live="{{here}}">
 <h2>${TEXTS.overview.figures}</h2>
 <dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value unit}}</dd></div>{{/each}}</dl>
 <h2>${TEXTS.overview.behindTheLedger}</h2>
 <dl class="figures">
 <div><dt>${TEXTS.overview.behindBy}</dt><dd>{{figure 'lag.events' background.lagEvents 'events'}}</dd></div>
-<div><dt>${TEXTS.overview.behindSince}</dt><dd>{{figure 'lag.seconds' background.lagSeconds 's ago'}}</dd></div>
+<div><dt>${TEXTS.overview.behindSince}</dt><dd>{{#if background.lagEvents}}{{figure 'lag.seconds' background.lagSeconds 's ago'}}{{else}}<span data-figure="lag.seconds" data-value="{{background.lagSeconds}}">${TEXTS.overview.none}</span>{{/if}}</dd></div>
 <div><dt>${TEXTS.overview.oldestWebhook}</dt><dd>{{#if background.oldestWaitingWebhook}}{{moment 'webhooks.oldest' background.oldestWaitingWebhook}}{{else}}<span data-figure="webhooks.oldest" data-value="none">${TEXTS.overview.none}</span>{{/if}}</dd></div>
 <div><dt>${TEXTS.overview.deadWebhooks}</dt><dd>{{figure 'webhooks.dead' background.deadWebhooks ''}}</dd></div>
 <div><dt>${TEXTS.overview.sealedUpTo}</dt><dd>{{moment 'sealed' background.sealedUpTo}}</dd></div>
@@ -129,18 +133,30 @@ export class ConsoleOverviewController {
     if (found instanceof NotDone) throw new Error('a search is never refused');
     const pathOf = (accountId: string): string =>
       `${tenantPath(scope)}/accounts/${encodeURIComponent(accountId)}`;
-    const [only] = found ?? [];
-    if (only !== undefined && found?.length === 1) return redirected(call, pathOf(only.accountId));
+    const named = found?.accounts ?? [];
+    const [only] = named;
+    if (only !== undefined && named.length === 1) return redirected(call, pathOf(only.accountId));
     return pageSent(call, { title: scope.tenant, scope, section: '' }, content, {
       search,
       showsPersonal,
       searchHint: showsPersonal ? TEXTS.overview.searchHint : TEXTS.overview.idSearchHint,
-      found: (found ?? []).map((one) => ({ ...one, path: pathOf(one.accountId) })),
+      people: found?.people ?? 0,
+      isCut: found?.isCut ?? false,
+      found: named.map((one) => ({ ...one, path: pathOf(one.accountId) })),
       ...(await this.figures(scope)),
+      suspension: await this.suspensionOf(scope),
       running: await this.pages.running(scope),
       background: await backgroundWork(this.operations.core, scope),
       here: tenantPath(scope),
     });
+  }
+
+  private async suspensionOf({ tenant }: Scope) {
+    const found = await this.operations.core.tenants.find(tenant);
+    const suspended = found?.suspended;
+    return suspended
+      ? { since: new Date(suspended.since).toISOString(), reason: suspended.reason }
+      : null;
   }
 
   private async figures(

@@ -45,12 +45,11 @@ const NOTHING_TYPED: Typed = { period: '', comment: '', isClosing: true };
 
 const commentIdOf = (period: string): string => `comment-${period}`;
 
-const shownPeriod = ({ period, closedAt }: ClosedPeriod, typed: Typed) => ({
-  period,
-  closedAt,
-  commentId: commentIdOf(period),
-  commentLabel: TEXTS.periods.reasonFor(period),
-  comment: !typed.isClosing && typed.period === period ? typed.comment : '',
+const shownPeriod = (closed: ClosedPeriod, typed: Typed) => ({
+  ...closed,
+  commentId: commentIdOf(closed.period),
+  commentLabel: TEXTS.periods.reasonFor(closed.period),
+  reason: !typed.isClosing && typed.period === closed.period ? typed.comment : '',
 });
 
 type ShownPeriod = ReturnType<typeof shownPeriod>;
@@ -58,6 +57,8 @@ type ShownPeriod = ReturnType<typeof shownPeriod>;
 const COLUMNS: readonly Column<ShownPeriod>[] = [
   { label: TEXTS.fields.period, key: 'month', value: ({ period }) => period },
   { label: TEXTS.periods.closed, key: 'closed', value: ({ closedAt }) => closedAt },
+  { label: TEXTS.common.who, key: 'who', value: ({ by }) => by },
+  { label: TEXTS.periods.comment, key: 'comment', value: ({ comment }) => comment },
   { label: TEXTS.periods.reopen },
 ];
 
@@ -73,9 +74,9 @@ const content = template<
 <h2>${TEXTS.periods.heading}</h2>
 {{#if rows.length}}
 <div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>
+<tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>{{by}}</td><td class="text">{{comment}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
-{{formFieldInRow commentId label=commentLabel name="comment" value=comment placeholder="${TEXTS.fields.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
+{{formFieldInRow commentId label=commentLabel name="comment" value=reason placeholder="${TEXTS.fields.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.periods.empty}</p>{{/if}}`);
 
@@ -126,7 +127,7 @@ export class ConsolePeriodsController {
     );
     if (outcome instanceof NotDone)
       return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
-    return redirected(call, `${tenantPath(scope)}/periods`);
+    return redirected(call, `${tenantPath(scope)}/periods`, isClosing ? 'closed' : 'reopened');
   }
 
   private async shown(

@@ -37,6 +37,7 @@ const content = template<
     version: number;
     text: string;
     was: string;
+    fieldsWere: string;
     compared: string;
     isFirst: boolean;
     questions: readonly QuestionView[];
@@ -46,18 +47,18 @@ const content = template<
   }
 >(`
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.program}</th><th scope="col" class="number">${TEXTS.common.version}</th><th scope="col">${TEXTS.program.default}</th></tr></thead>
-<tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}${TEXTS.program.yes}{{/if}}</td></tr>{{/each}}</tbody></table></div>
+<tbody>{{#each programs}}<tr><td><a href="{{path}}">{{id}}</a></td><td class="number">{{figure 'version' version ''}}</td><td>{{#if isDefault}}${TEXTS.common.yes}{{/if}}</td></tr>{{/each}}</tbody></table></div>
 <details class="assistant"{{#if isFirst}} open{{/if}}><summary>${TEXTS.program.assistant}</summary>
 <form method="get"><input type="hidden" name="program" value="{{id}}">
 <div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
 <button class="quiet">${TEXTS.program.make}</button> <span class="note">${TEXTS.program.notApplied}</span>
 </form></details>
-{{#if hasCompared}}<h2>${TEXTS.common.changesTo('{{version}}')}</h2>
+{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
 {{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
 {{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
 <h2>${TEXTS.program.heading('{{id}}')}</h2>
 <p>${TEXTS.program.explained}</p>
-<form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="shown">
+<form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
 <div class="beside">
 <div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
 {{#each fields}}{{formField name label=label value=value options=options inputmode=inputMode}}
@@ -124,6 +125,11 @@ export class ConsoleProgramController {
     if (program instanceof NotDone)
       return this.shown(call, scope, { ...edited, faults: faultsOf(program, BY_LINES) });
     const compared = { ...edited, faults: NO_FAULTS, compares: true };
+    if (areBothChanged(form))
+      return this.shown(call, scope, {
+        ...compared,
+        faults: faultAt('document', TEXTS.program.bothChanged),
+      });
     if (form.text('action') !== 'apply') return this.shown(call, scope, compared);
     if (form.text('compared') !== digestOfText(text))
       return this.shown(call, scope, {
@@ -139,7 +145,8 @@ export class ConsoleProgramController {
     });
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { ...compared, faults: faultsOf(outcome, BY_LINES) });
-    return redirected(call, `${tenantPath(scope)}/program${queryOf({ program: program.id })}`);
+    const path = `${tenantPath(scope)}/program${queryOf({ program: program.id })}`;
+    return redirected(call, path, 'applied');
   }
 
   private async defaultIdOf({ tenant }: Scope): Promise<string> {
@@ -169,6 +176,7 @@ export class ConsoleProgramController {
       version,
       text,
       was: digestOfText(text),
+      fieldsWere: digestOfFields(textsOf(jsonOf(text))),
       compared: isCompared ? digestOfText(text) : '',
       isFirst: version <= 1 && edited.choices !== undefined,
       questions: questions(choices),
@@ -187,6 +195,28 @@ function typedIn(form: Form): string {
   const countsFields = form.text('fields') !== '' && form.text('was') === digestOfText(text);
   return jsonText(countsFields ? documentWith(document, textsIn(form)) : document);
 }
+
+/** What is in the fields is lost then. */
+function areBothChanged(form: Form): boolean {
+  const fieldsWere = form.text('fields');
+  return (
+    fieldsWere.length === DIGEST_LENGTH &&
+    fieldsWere !== digestOfFields(textsIn(form)) &&
+    form.text('was') !== digestOfText(form.text('document'))
+  );
+}
+
+const DIGEST_LENGTH = digestOfText('').length;
+
+/** Browsers send a text of one line without its line ends. */
+const digestOfFields = (texts: ProgramTexts): string =>
+  digestOfText(
+    JSON.stringify(
+      PROGRAM_FORM.flatMap(({ fields }) => fields).map(({ name }) =>
+        (texts[name] ?? '').replace(/[\r\n]/g, '').trim(),
+      ),
+    ),
+  );
 
 const textsIn = (form: Form): ProgramTexts =>
   Object.fromEntries(

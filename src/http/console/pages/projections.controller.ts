@@ -39,6 +39,7 @@ import {
   content,
   HELD_BACK_COLUMNS,
   HISTORY_COLUMNS,
+  historyRow,
   PARKED_COLUMNS,
   PROJECTIONS_PATH,
   shownDiff,
@@ -234,6 +235,7 @@ export class ConsoleProjectionsController {
     const { rows, heads } = inOrder(listed, COLUMNS, order, pathOf);
     const isDiff = operation === 'projection diff' && result !== undefined;
     const entries = history instanceof NotDone ? [] : history;
+    const sortedHistory = inOrder(entries, HISTORY_COLUMNS, order, pathOf);
     return pageSent(
       call,
       { title: TEXTS.sections.projections, section: PROJECTIONS_PATH, faults, ...refresh },
@@ -261,7 +263,7 @@ export class ConsoleProjectionsController {
           pathOf,
         ),
         parked: inOrder(parked, PARKED_COLUMNS, order, pathOf),
-        history: inOrder(entries, HISTORY_COLUMNS, order, pathOf),
+        history: { ...sortedHistory, rows: sortedHistory.rows.map(historyRow) },
       },
     );
   }

@@ -2,8 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
 import { parseBalances } from '../../../operations/ledger/balance-file.js';
-import type { Reconciliation } from '../../../operations/ledger/ledger-reconciliation.js';
-import { parsePeriod } from '../../../operations/ledger/ledger-selection.js';
+import { timeNow } from '../../../foundation/world.js';
+import { spanOf, type Reconciliation } from '../../../operations/ledger/ledger-reconciliation.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { reconciliationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
@@ -44,6 +44,7 @@ const content = template<
     run: RunView | null;
     isGone: boolean;
     here: string;
+    accounts: string;
     result: ReturnType<typeof shownResult> | null;
   }
 >(`
@@ -56,13 +57,14 @@ const content = template<
 {{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
 {{#if result}}
+{{#if result.ok}}<p class="done" role="status">${TEXTS.reconcile.allAddsUp}</p>{{else}}<p class="problem" role="status">${TEXTS.reconcile.doesNotAddUp}</p>{{/if}}
 <dl class="figures">
 <div><dt>${TEXTS.reconcile.addsUp}</dt><dd>{{figure 'ok' result.ok ''}}</dd></div>
 <div><dt>${TEXTS.common.differences}</dt><dd>{{figure 'differences' result.count ''}}</dd></div>
 </dl>
 {{#if result.count}}<h2>${TEXTS.common.differences}</h2>
 <div class="scroll" tabindex="0"><table><thead>{{> heads heads=result.heads}}</thead>
-<tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
+<tbody>{{#each result.rows}}<tr><td>{{kind}}</td><td>{{accountLink @root.accounts account}}</td><td>{{unit}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.against' against ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 {{> pager pager=result.pager}}{{#if result.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount result.kept}}')}</p>{{/if}}{{/if}}
 {{#each result.units}}
@@ -105,7 +107,7 @@ export class ConsoleReconcileController {
     const books = call.form.file('balances');
     const against =
       books === undefined ? undefined : await parseBalances(books, 'the balance file');
-    const span = month === '' ? undefined : parsePeriod(month);
+    const span = spanOf(month === '' ? undefined : month, timeNow());
     for (const faulty of [against, span])
       if (faulty instanceof NotDone)
         return this.shown(call, scope, {
@@ -135,6 +137,7 @@ export class ConsoleReconcileController {
         asked: { month },
         run,
         isGone,
+        accounts: `${tenantPath(scope)}/accounts`,
         here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
         result:
           result === undefined || operation !== 'ledger reconcile'

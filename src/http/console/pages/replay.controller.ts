@@ -53,6 +53,7 @@ const content = template<
     run: RunView | null;
     isGone: boolean;
     here: string;
+    accounts: string;
     replay: ReturnType<typeof shownReplay> | null;
   }
 >(`
@@ -76,7 +77,7 @@ const content = template<
 <h2>${TEXTS.common.differences}</h2>
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads heads=replay.heads}}</thead>
-<tbody>{{#each replay.shown}}<tr><td>{{account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
+<tbody>{{#each replay.shown}}<tr><td>{{accountLink @root.accounts account}}</td><td>{{readModel}}</td><td class="id">{{field}}</td><td class="number">{{figure 'difference.ledger' ledger ''}}</td><td class="number">{{figure 'difference.live' live ''}}</td><td class="id">{{#each eventIds}}{{this}} {{/each}}</td></tr>
 {{/each}}</tbody></table></div>
 {{> pager pager=replay.pager}}{{#if replay.hasMore}}<p class="note">${TEXTS.common.firstOnes('{{amount replay.differences.length}}')}</p>{{/if}}
 {{else}}{{#unless replay.notCompared}}<p class="done">${TEXTS.replay.noDifference}</p>{{/unless}}{{/if}}
@@ -118,6 +119,7 @@ export class ConsoleReplayController {
         asked,
         run,
         isGone,
+        accounts: `${tenantPath(scope)}/accounts`,
         here: `${tenantPath(scope)}/replay${queryOf({ run: id, ...asked })}`,
         replay:
           result === undefined || operation !== 'ledger replay'

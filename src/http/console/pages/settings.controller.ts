@@ -119,7 +119,7 @@ export class ConsoleSettingsController {
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, { faults: faultsOf(outcome, BY_LINES), typed: settings });
-    return redirected(call, `${tenantPath(scope)}/settings`);
+    return redirected(call, `${tenantPath(scope)}/settings`, 'saved');
   }
 
   private async rotate(call: ConsoleCall, scope: Scope, what: 'key' | 'secret'): Promise<string> {
@@ -154,7 +154,8 @@ export class ConsoleSettingsController {
         faults: faultsOf(outcome, { 'the reason ': 'reason' }),
         reason: reason ?? '',
       });
-    return redirected(call, `${tenantPath(scope)}/settings`);
+    const done = action === 'suspend' ? 'suspended' : 'resumed';
+    return redirected(call, `${tenantPath(scope)}/settings`, done);
   }
 
   private async shown(

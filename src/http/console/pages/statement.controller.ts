@@ -66,7 +66,7 @@ const content = template<
 <form class="fields" method="get">
 {{formField 'account' label="${TEXTS.fields.account}" value=asked.account placeholder="${TEXTS.common.all}"}}
 {{formField 'from' label="${TEXTS.fields.from}" value=asked.from placeholder="2026-10-01"}}
-{{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31T23:59:59Z"}}
+{{formField 'to' label="${TEXTS.fields.to}" value=asked.to placeholder="2026-10-31"}}
 {{formField 'asOf' label="${TEXTS.fields.asOf}" value=asked.asOf placeholder="2026-10-31"}}
 {{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
 {{formField 'unit' label="${TEXTS.fields.unit}" value=asked.unit placeholder="${TEXTS.common.all}"}}
@@ -77,6 +77,9 @@ const content = template<
 {{#if statement}}
 <dl class="figures">
 <div><dt>${TEXTS.fields.account}</dt><dd>{{statement.account}}</dd></div>
+{{#if asked.from}}<div><dt>${TEXTS.fields.from}</dt><dd>${TEXTS.common.utc('{{asked.from}}')}</dd></div>{{/if}}
+{{#if asked.to}}<div><dt>${TEXTS.fields.to}</dt><dd>${TEXTS.common.utc('{{asked.to}}')}</dd></div>{{/if}}
+{{#if asked.asOf}}<div><dt>${TEXTS.fields.asOf}</dt><dd>${TEXTS.common.utc('{{asked.asOf}}')}</dd></div>{{/if}}
 <div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' statement.position ''}}</dd></div>
 <div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' statement.digest ''}}</dd></div>
 </dl>
@@ -128,7 +131,7 @@ export class ConsoleStatementController {
     if (found instanceof NotDone) return this.shown(call, frame, { asked, section, found });
     return fileSent(
       call,
-      { name: 'statement.csv', type: 'text/csv; charset=utf-8; header=present' },
+      { name: fileNameOf(scope, asked), type: 'text/csv; charset=utf-8; header=present' },
       'account' in found ? statementCsv(found) : tenantStatementCsv(found),
     );
   }
@@ -167,6 +170,15 @@ export class ConsoleStatementController {
       tenantStatementOnRecord(core, scope, filledIn(period), accountProjectors),
     );
   }
+}
+
+/** `statement-demo-live-account-1-2026-10-01-2026-10-31.csv` */
+function fileNameOf({ tenant, mode }: Scope, { account, from, to }: Asked): string {
+  const parts = ['statement', tenant, mode, account, from, to].filter((part) => part !== '');
+  return `${parts
+    .join('-')
+    .replace(/[^\w.-]+/g, '_')
+    .slice(0, 200)}.csv`;
 }
 
 /** Of each unit the lines of one page: its opening and closing are on each. */

@@ -52,7 +52,7 @@ const content = template<
 </form>
 <div><h2>${TEXTS.theme.previewHeading}</h2><iframe class="preview" name="preview" title="${TEXTS.theme.previewTitle}" sandbox></iframe><p class="note">${TEXTS.theme.previewHint}</p></div>
 </div>
-{{#if hasCompared}}<h2>${TEXTS.common.changesTo('{{version}}')}</h2>
+{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
 {{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
 {{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
 <h2>${TEXTS.theme.versions}</h2>
@@ -92,13 +92,16 @@ export class ConsoleThemeController {
     const locale = form.text('locale');
     const typed = { locale, values: form.text('values') };
     if (form.text('action') === 'check') {
-      if (jsonOf(typed.values) === undefined)
+      const values = jsonOf(typed.values);
+      if (values === undefined)
         return this.shown(call, scope, { ...typed, faults: faultAt('values', NO_JSON) });
-      return this.shown(call, scope, { ...typed, faults: NO_FAULTS, compares: true });
+      const asked = { locale: locale || null, values };
+      const faults = faultsOf(await pageWith(this.operations.core, scope, asked));
+      return this.shown(call, scope, { ...typed, faults, compares: true });
     }
     const faults = await this.changed(call, scope);
     if (faults.problems.length > 0) return this.shown(call, scope, { ...typed, faults });
-    return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`);
+    return redirected(call, `${tenantPath(scope)}/theme${queryOf({ locale })}`, 'published');
   }
 
   /** For the frame of the page: it shows what was typed, and stores nothing. */
@@ -162,7 +165,7 @@ export class ConsoleThemeController {
     return pageSent(call, frame, content, {
       locale: asked.locale,
       version: versions[0]?.version ?? 0,
-      values: asked.values || published,
+      values: asked.values ?? published,
       previewPath: `${tenantPath(scope)}/theme/preview`,
       hasCompared: isCompared,
       changes: isCompared ? changedLines(published, jsonText(jsonOf(asked.values ?? ''))) : [],

@@ -1,5 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { breakInWords } from '../../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../../chain/digest-document.js';
 import type { Scope } from '../../../domain/scope.js';
 import type { Verification } from '../../../operations/ledger/ledger-verification.js';
@@ -24,6 +25,7 @@ const content = template<
     isGone: boolean;
     here: string;
     verification: Verification | null;
+    firstBreak: string;
     digest: DigestDocument | null;
   }
 >(`
@@ -37,7 +39,7 @@ const content = template<
 {{#if run}}{{> run}}{{/if}}
 {{#if verification}}
 {{#if verification.ok}}<p class="done">${TEXTS.verify.isIntact}</p>{{else}}
-<p class="problem" role="alert">${TEXTS.verify.isBroken}{{#if verification.firstBroken}} ${TEXTS.verify.firstBreak('{{verification.firstBroken.reason}}', '{{verification.firstBroken.position}}', '{{verification.firstBroken.eventId}}')}{{/if}}</p>{{/if}}
+<p class="problem" role="alert">{{firstBreak}}</p>{{/if}}
 <dl class="figures">
 <div><dt>${TEXTS.verify.intact}</dt><dd>{{figure 'ok' verification.ok ''}}</dd></div>
 <div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' verification.events ''}}</dd></div>
@@ -49,7 +51,7 @@ const content = template<
 <h2>${TEXTS.common.digest}</h2>
 <p>${TEXTS.verify.keepDigest} <a href="{{here}}&amp;format=json" download="digest.json">${TEXTS.verify.download}</a></p>
 <dl class="figures"><div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' digest.digest ''}}</dd></div><div><dt>${TEXTS.common.events}</dt><dd>{{figure 'events' digest.events ''}}</dd></div></dl>
-<pre class="id">{{json digest}}</pre>
+<pre class="id" tabindex="0">{{json digest}}</pre>
 {{/if}}`);
 
 /** For finance: proof that the ledger was not tampered with. */
@@ -114,12 +116,16 @@ export class ConsoleVerifyController {
   ): Promise<string> {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
     const isOf = (name: string): boolean => result !== undefined && operation === name;
+    const verification = isOf('ledger verify') ? (result as Verification) : null;
+    const broken = verification?.firstBroken;
+    const sentence = broken ? breakInWords(broken) : TEXTS.verify.isBroken;
     const frame = { title: TEXTS.sections.verify, scope, section: '/verify', faults, ...refresh };
     return pageSent(call, frame, content, {
       run,
       isGone,
       here: `${tenantPath(scope)}/verify${queryOf({ run: id })}`,
-      verification: isOf('ledger verify') ? (result as Verification) : null,
+      verification,
+      firstBreak: `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}.`,
       digest: isOf('ledger digest') ? (result as DigestDocument) : null,
     });
   }
@@ -127,7 +133,8 @@ export class ConsoleVerifyController {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    // Editors of some systems begin a file with a mark of its byte order.
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
   } catch {
     return undefined;
   }

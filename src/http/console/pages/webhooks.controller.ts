@@ -25,7 +25,7 @@ import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsOf, NO_FAULTS, withFaults, type FieldNames, type Faults } from '../view/faults.js';
-import { tenantPath } from '../view/layout.js';
+import { tenantPath, type DoneKey } from '../view/layout.js';
 import { inOrder, type AskedOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
@@ -111,6 +111,7 @@ const content = template<
     heads: readonly HeadView[];
     asked: { endpoint: string; state: string; type: string; since: string };
     states: readonly string[];
+    isCut: boolean;
     delivery: Delivery | null;
     issued: IssuedSecret | null;
     typed: { endpoint: string; name: string };
@@ -121,10 +122,10 @@ const content = template<
 <h2>${TEXTS.webhooks.endpoints}</h2>
 {{#if endpoints.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads heads=endpointHeads}}</thead>
-<tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
+<tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><button name="action" value="remove" class="danger">${TEXTS.webhooks.remove}</button></form></td></tr>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
@@ -149,7 +150,7 @@ const content = template<
 {{#if deliveries.length}}<div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
 <tbody>{{#each deliveries}}<tr><td>{{time created}}</td><td>{{type}}</td><td class="id">{{endpointUrl}}</td><td>{{state}}</td><td class="number">{{amount attempts}}</td><td>{{time nextAttemptAt}}</td><td class="id"><a href="?delivery={{id}}">{{id}}</a></td><td><form method="post">{{> csrf}}<input type="hidden" name="delivery" value="{{id}}"><button name="action" value="resend" class="quiet">${TEXTS.common.resend}</button></form></td></tr>
-{{/each}}</tbody></table></div><p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>
+{{/each}}</tbody></table></div>{{#if isCut}}<p class="note">${TEXTS.common.newest(SHOWN_MAX)}</p>{{/if}}
 {{else}}<p class="empty">${TEXTS.webhooks.noDelivery}</p>{{/if}}`);
 
 /** For support: endpoints, deliveries and their attempts. */
@@ -193,7 +194,7 @@ export class ConsoleWebhooksController {
     if (outcome instanceof NotDone)
       return this.shown(call, scope, {}, { faults: faultsOf(outcome, fieldsOf(typed)), typed });
     if (isIssuedSecret(outcome)) return this.shown(call, scope, {}, { issued: outcome });
-    return redirected(call, `${tenantPath(scope)}/webhooks`);
+    return redirected(call, `${tenantPath(scope)}/webhooks`, doneBy(form.text('action')));
   }
 
   private done(call: ConsoleCall, scope: Scope): Promise<Outcome<unknown>> {
@@ -279,9 +280,23 @@ export class ConsoleWebhooksController {
       heads,
       asked,
       states: STATES,
+      isCut: found.length === SHOWN_MAX,
       delivery: delivery instanceof NotDone ? null : delivery,
       issued,
       typed: typed.isAdding ? typed : NOTHING_TYPED,
     });
+  }
+}
+
+function doneBy(action: string): DoneKey {
+  switch (action) {
+    case 'remove':
+      return 'removed';
+    case 'test':
+      return 'tested';
+    case 'enable':
+      return 'enabled';
+    default:
+      return 'resent';
   }
 }

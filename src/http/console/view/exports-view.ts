@@ -19,7 +19,8 @@ const COLUMNS: readonly Column<ShownExport>[] = [
   { label: TEXTS.exports.file },
 ];
 
-const FILTERS = {
+/** The filters of an export, with the labels of their fields. */
+export const FILTERS = {
   createdSince: TEXTS.exports.createdSince,
   createdBefore: TEXTS.exports.createdBefore,
   updatedSince: TEXTS.exports.updatedSince,

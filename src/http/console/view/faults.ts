@@ -34,7 +34,7 @@ export function faultsIn(problems: readonly string[], fields: FieldNames): Fault
   for (const line of problems) {
     const [start = '', id] = Object.entries(fields).find(([one]) => line.startsWith(one)) ?? [];
     if (id === undefined) continue;
-    wrong[id] ??= line.slice(start.length).trim();
+    wrong[id] ??= line.slice(start.length).trim() || TEXTS.errors.isMissing;
   }
   return { problems, wrong };
 }

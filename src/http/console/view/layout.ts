@@ -5,6 +5,12 @@ import { TEXTS } from '../texts.js';
 import { NO_FAULTS, type Faults } from './faults.js';
 import { asHtml, partial, template } from './templates.js';
 
+/** The member of an address that says what was done. */
+export const DONE = 'done';
+export type DoneKey = keyof typeof TEXTS.done;
+export const isDoneKey = (value: unknown): value is DoneKey =>
+  typeof value === 'string' && Object.hasOwn(TEXTS.done, value);
+
 /** What frames the content of a page. */
 export interface Frame {
   readonly title: string;
@@ -15,6 +21,8 @@ export interface Frame {
   readonly section?: string;
   /** Why its form was refused: the page is answered with 400. */
   readonly faults?: Faults;
+  /** What was done by the form before. */
+  readonly done?: DoneKey | undefined;
   /** Seconds until the page is loaded again, where no script runs. */
   readonly refreshSeconds?: number;
 }
@@ -71,6 +79,7 @@ const layout = template<{
   links: readonly { path: string; label: string; isHere: boolean }[];
   main: readonly { path: string; label: string; isHere: boolean }[];
   problems: readonly string[];
+  done: string | null;
   content: unknown;
 }>(`<!doctype html>
 <html lang="en">
@@ -103,8 +112,10 @@ const layout = template<{
 <main id="content">
 <h1>{{title}}</h1>
 {{> problems}}
+{{#if done}}<p class="done" role="status">{{done}}</p>{{/if}}
 {{content}}
 </main>
+{{#if operator}}<footer class="zone" data-zone>${TEXTS.layout.zone}</footer>{{/if}}
 </body>
 </html>
 `);
@@ -129,7 +140,7 @@ const awaited = template<object>(`
 
 /** A whole page. @param content HTML. */
 export function page(frame: Frame, content: string): string {
-  const { title, session, scope, section, faults = NO_FAULTS, refreshSeconds = 0 } = frame;
+  const { title, session, scope, section, faults = NO_FAULTS, done, refreshSeconds = 0 } = frame;
   const operator = session?.operator;
   const links =
     operator === undefined || scope === undefined
@@ -160,6 +171,7 @@ export function page(frame: Frame, content: string): string {
     links,
     main,
     problems: faults.problems,
+    done: done === undefined ? null : TEXTS.done[done],
     content: asHtml(content),
   });
 }

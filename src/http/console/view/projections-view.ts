@@ -68,9 +68,24 @@ export const HISTORY_COLUMNS: readonly Column<ShownHistoryEntry>[] = [
     key: 'history.projection',
     value: ({ projection }) => projection,
   },
+  { label: TEXTS.projections.part, key: 'history.part', value: partOf },
   { label: TEXTS.common.who, key: 'history.who', value: ({ actor }) => actor },
   { label: TEXTS.projections.outcome, key: 'history.outcome', value: ({ outcome }) => outcome },
 ];
+
+/** What an operation in place was of: `demo live`, and the account as logs name it. */
+function partOf({ tenant, mode, accountRef }: ShownHistoryEntry): string {
+  return tenant === null
+    ? TEXTS.common.all
+    : [tenant, mode, accountRef].filter((name) => name !== null).join(' ');
+}
+
+type HistoryRow = ReturnType<typeof historyRow>;
+
+export const historyRow = (entry: ShownHistoryEntry) => {
+  const { error } = entry.details;
+  return { ...entry, part: partOf(entry), error: typeof error === 'string' ? error : null };
+};
 
 /** A table in its order. */
 interface Sorted<R> {
@@ -97,7 +112,7 @@ export const content = template<
     result: unknown;
     heldBack: Sorted<ShownParkedStream>;
     parked: Sorted<ShownParkedReaction>;
-    history: Sorted<ShownHistoryEntry>;
+    history: Sorted<HistoryRow>;
   }
 >(`
 {{> problems problems=notices}}
@@ -123,7 +138,7 @@ export const content = template<
 <p>${TEXTS.projections.explained}</p>
 <form class="fields" id="operate" method="post" action="${PROJECTIONS_PATH}">{{> csrf}}
 {{formField 'projection' label="${TEXTS.common.projection}" value=chosen none="${TEXTS.common.all}" options=names}}
-{{formField 'tenant' label="${TEXTS.common.tenant}" value=part.tenant placeholder="${TEXTS.common.all}"}}
+{{formField 'tenant' label="${TEXTS.common.tenant}" value=part.tenant placeholder="${TEXTS.common.all}" hint="${TEXTS.projections.tenantHint}"}}
 {{formField 'mode' label="${TEXTS.common.mode}" value=part.mode options=modes}}
 {{formField 'account' label="${TEXTS.fields.account}" value=part.account placeholder="${TEXTS.common.all}"}}
 {{formField 'confirmed' label="${TEXTS.projections.confirm}" autocomplete="off" hint="${TEXTS.projections.confirmHint}"}}
@@ -139,7 +154,7 @@ export const content = template<
 {{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.projections.noneParked}</p>{{/if}}
 <h2>${TEXTS.common.history}</h2>
 {{#if history.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=history.heads}}</thead>
-<tbody>{{#each history.rows}}<tr><td>{{time startedAt}}</td><td>{{action}}</td><td>{{projection}}</td><td>{{actor}}</td><td>{{outcome}}</td></tr>{{/each}}</tbody></table></div>
+<tbody>{{#each history.rows}}<tr><td>{{time startedAt}}</td><td>{{action}}</td><td>{{projection}}</td><td class="id">{{part}}</td><td>{{actor}}</td><td>{{outcome}}{{#if error}}<br><span class="note">{{error}}</span>{{/if}}</td></tr>{{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.projections.noHistory}</p>{{/if}}`);
 
 interface ShownDiff extends Omit<DiffDocument, 'rows'>, Sorted<DifferingColumn> {

@@ -81,5 +81,5 @@ partial(
 <form method="post" action="/console/runs/{{run.id}}/cancel">{{> csrf}}<input type="hidden" name="back" value="{{here}}"><button class="quiet">${TEXTS.common.cancel}</button></form>
 </section>
 {{else}}{{#if run.error}}<p class="problem" role="alert">{{run.error}}</p>{{else}}
-<p class="done"><span data-figure="progress" data-value="done">${TEXTS.run.done}</span>, <a href="/console/runs/{{run.id}}">${TEXTS.run.begun}</a> {{time run.startedAt}}</p>{{/if}}{{/if}}`,
+<p class="note"><span data-figure="progress" data-value="done">${TEXTS.run.done}</span>, <a href="/console/runs/{{run.id}}">${TEXTS.run.begun}</a> {{time run.startedAt}}</p>{{/if}}{{/if}}`,
 );

@@ -21,6 +21,9 @@ const HELPERS = {
       `<span data-figure="${of}" data-value="${exact}">${String(timeElement(iso))}</span>`,
     );
   },
+  /** An account's name as a link to its page: `{{accountLink accounts account}}`. */
+  accountLink: (accounts: unknown, account: unknown): Handlebars.SafeString | string =>
+    accountLink(plain(accounts), account),
   eq: (one: unknown, other: unknown): boolean => one === other,
   json: (value: unknown): string => JSON.stringify(value, undefined, 2),
   formField: fieldElement,
@@ -81,12 +84,30 @@ function timeElement(iso: unknown): Handlebars.SafeString | string {
   );
 }
 
+/** @param accounts the path of the pages of accounts. */
+function accountLink(accounts: string, account: unknown): Handlebars.SafeString | string {
+  if (typeof account !== 'string' || NOT_NAMED.has(account)) return plain(account);
+  const [path, name] = [`${accounts}/${encodeURIComponent(account)}`, account].map((text) =>
+    Handlebars.escapeExpression(text),
+  );
+  return asHtml(`<a href="${path}">${name}</a>`);
+}
+
+/** What a difference says where it has no account, or nobody knows its name any more. */
+const NOT_NAMED: ReadonlySet<string> = new Set(['anonymous', 'unknown']);
+
 function figureElement(name: unknown, value: unknown, unit: string): Handlebars.SafeString {
-  const [of, exact, shown, suffix] = [plain(name), plain(value), amountText(value), unit].map(
+  const [of, exact, shown, suffix] = [plain(name), plain(value), shownText(value), unit].map(
     (text) => Handlebars.escapeExpression(text),
   );
   const end = suffix === '' ? '' : ` <span class="unit">${suffix}</span>`;
   return asHtml(`<span data-figure="${of}" data-value="${exact}">${shown}${end}</span>`);
+}
+
+/** For people: `yes` and `no`, and numbers with their thousands apart. */
+function shownText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? TEXTS.common.yes : TEXTS.common.no;
+  return amountText(value);
 }
 
 function plain(value: unknown): string {
