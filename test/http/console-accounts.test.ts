@@ -130,6 +130,25 @@ describe('an account', () => {
     expect(await search('fay', rewardId)).toMatchObject(account);
   });
 
+  test('a whole user id is found first, among many that begin with it', async () => {
+    const accountId = personal('a');
+    await onTrial(accountId);
+    const id = personal('u');
+    await sent('/user', { id, accountId });
+    const others = personal('a');
+    await onTrial(others);
+    await Promise.all(
+      Array.from({ length: 25 }, (_, nth) =>
+        sent('/user', { id: `${id}${nth}`, accountId: others }),
+      ),
+    );
+    const page = await get('sam', `${ofTenant()}?search=${encodeURIComponent(id.toUpperCase())}`);
+    const [, ...rows] = page.text.split('<tbody>')[1]?.split('<tr>') ?? [];
+    expect(rows[0]).toContain(`>${accountId}</a></td><td>${id}</td>`);
+    expect(rows[1]).toContain(`>${others}</a>`);
+    expect(page.text).toContain('The text is in 26 ids');
+  });
+
   test('each look is on record, without the name that was looked for', async () => {
     const { accountId } = await rewarded(5);
     await get('sam', ofTenant(`/accounts/${accountId}`));

@@ -163,7 +163,9 @@ describe('finance', () => {
     for (const page of ['/verify', '/replay', '/reconcile']) {
       const { status, text } = await get('fay', `${ofTenant(page)}${search}`);
       expect({ page, status }).toEqual({ page, status: 200 });
-      expect(text).not.toMatch(/Nobody has changed the ledger|is not what was sealed/);
+      expect(text).not.toMatch(
+        /Nobody has changed the ledger|is not what was sealed|chain is broken/,
+      );
     }
   });
 
@@ -192,7 +194,9 @@ describe('finance', () => {
     const started = await post('fay', ofTenant('/reconcile'), {}, { balances });
     const page = await ended('fay', started.location ?? '');
     expect(figures(page, 'ok')).toEqual(['false']);
+    expect(page.text).toContain('It does not add up.');
     const row = page.text.split('<tr>').find((text) => text.includes(accountId)) ?? '';
+    expect(row).toContain(`<a href="${ofTenant(`/accounts/${encodeURIComponent(accountId)}`)}">`);
     expect(row).toContain('data-figure="difference.ledger" data-value="700"');
     expect(row).toContain('data-figure="difference.against" data-value="650"');
     const faulty = await post('fay', ofTenant('/reconcile'), {}, { balances: 'a,b\n' });
@@ -219,9 +223,19 @@ describe('finance', () => {
     expect((await post('fay', ofTenant('/corrections'), approval)).status).toBe(403);
     const test = `/console/tenants/${tenant.alias}/test/corrections`;
     expect((await post('flo', test, approval)).status).toBe(403);
-    expect((await post('flo', ofTenant('/corrections'), approval)).status).toBe(303);
+    const approved = await post('flo', ofTenant('/corrections'), approval);
+    expect(approved.status).toBe(303);
+    expect((await get('flo', approved.location ?? '')).text).toContain(
+      'The correction is approved',
+    );
+    const history = await get('fay', ofTenant(`/accounts/${encodeURIComponent(accountId)}`));
+    expect(history.text).toContain('as a correction (x), approved by flo');
+    expect(history.text).toContain('<span class="note">operator:fay</span>');
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['700']);
+    const tooMuch = { ...asked, amount: '-701', key: personal('k') };
+    const over = await post('fay', ofTenant('/corrections'), tooMuch);
+    expect(over.text).toMatch(/value="-701"[^>]*aria-invalid="true"/);
     const wrong = await post('fay', ofTenant('/corrections'), { ...asked, amount: '1.5', key: '' });
     expect(wrong.status).toBe(400);
     expect(wrong.text).toContain('value="1.5"');
@@ -242,8 +256,17 @@ describe('finance', () => {
 
   test('a month is closed and opened again with a reason', async () => {
     const close = { action: 'close', period: '2024-02', comment: 'looked at' };
-    expect((await post('fay', ofTenant('/periods'), close)).status).toBe(303);
-    expect((await get('fay', ofTenant('/periods'))).text).toContain('Reopen 2024-02');
+    const closed = await post('fay', ofTenant('/periods'), close);
+    expect(closed.status).toBe(303);
+    const page = await get('flo', closed.location ?? '');
+    expect(page.text).toContain('The month is closed.');
+    const row = page.text.split('<tr>').find((text) => text.includes('Reopen 2024-02')) ?? '';
+    expect(row).toMatch(/<td>fay<\/td><td class="text">looked at<\/td>/);
+    expect((await get('flo', ofTenant('/periods'))).text).not.toContain('The month is closed.');
+    expect((await get('flo', ofTenant('/periods?done=constructor'))).status).toBe(200);
+    // A form that is refused on that page does not say it again.
+    const again = await post('fay', `${ofTenant('/periods')}?done=closed`, close);
+    expect(again.text).not.toContain('The month is closed.');
     expect((await post('fay', ofTenant('/periods'), close)).status).toBe(400);
     const reopen = { action: 'reopen', period: '2024-02', comment: 'too early' };
     expect((await post('fay', ofTenant('/periods'), reopen)).status).toBe(303);
@@ -259,6 +282,22 @@ describe('finance', () => {
     expect(figures(page, 'digest')).toEqual([(JSON.parse(digest) as { digest: string }).digest]);
     const started = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest });
     expect(figures(await ended('fay', started.location ?? ''), 'ok')).toEqual(['true']);
+    const marked = await post(
+      'fay',
+      ofTenant('/verify'),
+      { action: 'verify' },
+      { digest: `\uFEFF${digest}` },
+    );
+    expect(figures(await ended('fay', marked.location ?? ''), 'ok')).toEqual(['true']);
+    const forged = JSON.stringify({
+      ...(JSON.parse(digest) as object),
+      digest: '0'.repeat(64),
+    });
+    const failed = await post('fay', ofTenant('/verify'), { action: 'verify' }, { digest: forged });
+    const told = await ended('fay', failed.location ?? '');
+    expect(figures(told, 'ok')).toEqual(['false']);
+    expect(told.text).toContain('The digest file is not as this installation signed it');
+    expect(told.text).not.toContain('chain is broken');
     const other = digest.replace('"live"', '"test"');
     expect((await post('fay', ofTenant('/verify'), {}, { digest: other })).status).toBe(400);
   });
