@@ -64,9 +64,11 @@ export class Operators {
     return entry && holder(entry).operator;
   }
 
-  /** Whether an operator has this name. */
-  has(name: string): boolean {
-    return this.entries.some((entry) => entry.name === name);
+  /** Whether an operator has this name who does more than look. */
+  hasActing(name: string): boolean {
+    return this.entries.some(
+      (entry) => entry.name === name && entry.roles.some((role) => role !== 'viewer'),
+    );
   }
 }
 

@@ -101,6 +101,20 @@ it('a rotated secret signs until the end of its grace, and is gone behind it', (
   expect(later[0]?.secrets.map(({ secretId }) => secretId)).toEqual(['s2', 's3']);
 });
 
+it('a secret is not rotated when another one is the newest than was seen', () => {
+  const rotation = {
+    type: 'RotateWebhookSecret',
+    ...of,
+    secret: { secretId: 's2', sealed: 'new' },
+    graceMs: 100,
+    now: 10,
+  } as const;
+  expect(when([subscribed, issued], { ...rotation, seen: 's1' })).toHaveProperty('events');
+  expect(when([subscribed, issued], { ...rotation, seen: 's0' })).toMatchObject({
+    refused: 'CHANGED_MEANWHILE',
+  });
+});
+
 const rotate = (past: readonly WebhookEvent[], n: number, graceMs: number): WebhookEvent[] => {
   const rotated = when([...past], {
     type: 'RotateWebhookSecret',

@@ -257,6 +257,8 @@ describe('sessions', () => {
     expect(refused.text).toContain('Your key no longer counts');
     expect(refused.headers.get('set-cookie')).toMatch(/^ledger_console=; .*Max-Age=0;/);
     await writeOperators(entries);
+    // It stays over when the key counts again.
+    expect((await open('/console', {}, cookie)).location).toBe('/console/sign-in');
   });
 
   test('a session that this service did not make is none without asking the database', async () => {

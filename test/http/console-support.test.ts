@@ -291,10 +291,18 @@ describe('support', () => {
     expect(twice.text).toContain('is subscribed already');
     expect((await act('test')).status).toBe(303);
     expect((await get('sam', `${path}?type=test`)).text).toContain('?delivery=');
-    const [newer = ''] = figures(await act('rotate', { grace: '1h' }), 'secret');
-    expect(newer).toMatch(/^whsec_/);
-    expect(newer).not.toBe(secret);
-    expect((await act('remove')).status).toBe(303);
+    const seen = hiddenIn(await get('sam', path), 'seen');
+    const rotated = await Promise.all([1, 2, 3].map(() => act('rotate', { grace: '1h', seen })));
+    const issued = rotated.flatMap((page) => figures(page, 'secret'));
+    expect(issued).toHaveLength(1);
+    expect(issued[0]).toMatch(/^whsec_/);
+    expect(issued[0]).not.toBe(secret);
+    const refusals = rotated.filter(({ status }) => status === 400);
+    expect(refusals).toHaveLength(2);
+    expect(refusals[0]?.text).toContain('has rotated the secret of this endpoint meanwhile');
+    const removed = await act('remove');
+    expect(removed.status).toBe(303);
+    expect((await get('sam', removed.location ?? '')).text).toContain('The endpoint is removed.');
     expect((await act('remove')).status).toBe(400);
     expect((await get('sam', path)).text).toContain('No endpoint is subscribed');
     for (const wrong of ['no address', 'ftp://shop.invalid', 'http://127.0.0.1/hooks']) {

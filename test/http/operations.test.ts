@@ -34,7 +34,8 @@ beforeAll(async () => {
     return entry;
   });
   const path = join(folder, 'operators.json');
-  await writeFile(path, JSON.stringify(entries));
+  const { entry: looker } = makeOperatorKey('vic', ['viewer']);
+  await writeFile(path, JSON.stringify([...entries, looker]));
   running = await startWithStores({ OPERATORS_FILE: path });
 });
 afterAll(async () => {
@@ -276,7 +277,7 @@ describe('for finance', () => {
         reason: 'r',
         approvedBy,
       });
-    for (const approver of ['fay', 'Fay', 'somebody else', 'fay ', 'sam,both'])
+    for (const approver of ['fay', 'Fay', 'somebody else', 'fay ', 'sam,both', 'vic'])
       expect(await adjust(approver)).toMatchObject({
         status: 403,
         body: { apiErrorCode: 'FORBIDDEN' },

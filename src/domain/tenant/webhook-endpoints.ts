@@ -78,6 +78,8 @@ export type WebhookCommand =
       readonly secret: EndpointSecret;
       /** How long the present one signs as well. */
       readonly graceMs: number;
+      /** Refused when another one is the newest by now. Undefined: whichever it is. */
+      readonly seen?: string | undefined;
       readonly now: number;
     }
   | {
@@ -158,6 +160,11 @@ export function decideOnEndpoint(
   if (known === undefined) return refused('SUBSCRIPTION_NOT_FOUND');
   switch (command.type) {
     case 'RotateWebhookSecret':
+      if (command.seen !== undefined && known.secrets.at(-1)?.secretId !== command.seen)
+        return refused(
+          'CHANGED_MEANWHILE',
+          'somebody has rotated the secret of this endpoint meanwhile: look at it first',
+        );
       return {
         events: [
           { type: 'WebhookSecretIssued', ...of, ...command.secret },

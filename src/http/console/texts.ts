@@ -540,7 +540,7 @@ enters it in the list of operators.`,
   },
   /** What was done, on the page that follows its form. */
   done: {
-    proposed: 'The correction is proposed. Another person approves it, within seven days.',
+    proposed: 'The correction is proposed.',
     approved: 'The correction is approved: its events are in the ledger.',
     closed: 'The month is closed.',
     reopened: 'The month is open again.',

@@ -1,5 +1,5 @@
 import type { Core } from '../../core/core.js';
-import { reasonsOf, type Refusal } from '../../domain/refusal.js';
+import { reasonsOf, type Refused } from '../../domain/refusal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Actor } from '../../event-log/envelope.js';
 import { durationMs } from '../../foundation/duration.js';
@@ -190,16 +190,23 @@ export async function enableEndpoint(
 }
 
 /** The new secret, once; the one before signs as well for the grace period. */
+export interface AskedRotation {
+  readonly endpoint: string;
+  readonly graceMs: number;
+  /** Names the newest secret that the operator saw: refused when it is another one now. */
+  readonly seen?: string | undefined;
+}
+
 export async function rotateEndpointSecret(
   core: WebhookCore,
   scope: Scope,
-  { endpoint, graceMs }: { readonly endpoint: string; readonly graceMs: number },
+  { endpoint, graceMs, seen }: AskedRotation,
   actor: Actor,
 ): Promise<Outcome<{ readonly endpointUrl: string; readonly secret: string }>> {
   const unknown = await tenantMissing(core, scope);
   if (unknown) return unknown;
   const meta = metaOf(scope, actor, 'webhook rotate-secret');
-  const changed = await core.webhooks.rotateSecret(meta, endpoint, graceMs);
+  const changed = await core.webhooks.rotateSecret(meta, endpoint, { graceMs, seen });
   const refused = notChanged(changed, endpoint);
   if (refused) return refused;
   const { subscription } = changed as ChangedSubscription;
@@ -233,11 +240,11 @@ async function subscribed({ webhooks, tenants }: WebhookCore, scope: Scope, endp
   );
 }
 
-function notChanged(
-  changed: ChangedSubscription | { readonly refused: Refusal },
-  endpoint: string,
-): NotDone | undefined {
-  return 'refused' in changed ? new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint }) : undefined;
+function notChanged(changed: ChangedSubscription | Refused, endpoint: string): NotDone | undefined {
+  if (!('refused' in changed)) return undefined;
+  return changed.refused === 'CHANGED_MEANWHILE'
+    ? refusedEndpoint(...reasonsOf(changed))
+    : new NotDone({ code: 'ENDPOINT_NOT_FOUND', endpoint });
 }
 
 async function urlsOf(
@@ -364,12 +371,16 @@ export async function testOnRecord(
 export async function rotateSecretOnRecord(
   core: WebhookCore,
   scope: Scope,
-  { endpoint, grace }: { readonly endpoint: string; readonly grace: string },
+  {
+    endpoint,
+    grace,
+    seen,
+  }: { readonly endpoint: string; readonly grace: string; readonly seen: string | undefined },
 ): Promise<Outcome<Done<IssuedSecret>>> {
   const graceMs = durationMs(grace);
   if (graceMs === undefined)
     return refusedEndpoint('the grace takes a time such as 24h, of a year at most');
-  const result = await rotateEndpointSecret(core, scope, { endpoint, graceMs }, OPERATOR);
+  const result = await rotateEndpointSecret(core, scope, { endpoint, graceMs, seen }, OPERATOR);
   if (result instanceof NotDone) return result;
   const completed = 'the endpoint has a new secret';
   return { result, parameters: { grace }, digest: 'secret', completed };

@@ -29,6 +29,8 @@ export interface Subscription {
   readonly activeSince: number;
   /** What deliveries are signed with, newest first: `whsec_…`. */
   readonly secrets: readonly string[];
+  /** Names the newest of them. */
+  readonly newestSecretId: string;
 }
 
 /** What came of a change, besides a refusal. */
@@ -99,11 +101,14 @@ export class WebhookSubscriptions {
     return this.change(meta, { type: 'DisableWebhook', mode, ...which, now: timeNow() });
   }
 
-  /** The present secret signs as well for the grace period, milliseconds. */
+  /**
+   * The present secret signs as well for the grace period, milliseconds.
+   * @param seen the name of the newest one that an operator saw: refused when it is another one now.
+   */
   async rotateSecret(
     meta: CommandMeta,
     endpointUrl: string,
-    graceMs: number,
+    { graceMs, seen }: { readonly graceMs: number; readonly seen?: string | undefined },
   ): Promise<ChangedSubscription | Refused> {
     const { scope } = meta;
     const endpointId = this.idOf(scope, endpointUrl);
@@ -113,6 +118,7 @@ export class WebhookSubscriptions {
       endpointId,
       secret: await this.newSecret(scope, endpointId),
       graceMs,
+      seen,
       now: timeNow(),
     });
   }
@@ -166,7 +172,9 @@ export class WebhookSubscriptions {
     );
     const opened = await Promise.all(secretsOf);
     const since = { subscribedAt, activeSince };
-    return { endpointId, endpointUrl, name, disabled, ...since, secrets: opened.reverse() };
+    const newestSecretId = secrets.at(-1)?.secretId ?? '';
+    const names = { endpointId, endpointUrl, name, newestSecretId };
+    return { ...names, disabled, ...since, secrets: opened.reverse() };
   }
 
   private async newSecret(scope: Scope, endpointId: string): Promise<EndpointSecret> {

@@ -93,8 +93,13 @@ const fieldsOf = ({ isAdding, endpoint }: Typed): FieldNames =>
 
 type EndpointRow = ReturnType<typeof endpointRow>;
 
-const endpointRow = (one: ShownEndpoint, { isAdding, endpoint, since }: Typed) => ({
+const endpointRow = (
+  one: ShownEndpoint,
+  { isAdding, endpoint, since }: Typed,
+  newestSecrets: ReadonlyMap<string, string>,
+) => ({
   ...one,
+  newestSecret: newestSecrets.get(one.endpointUrl) ?? '',
   sinceId: sinceIdOf(one.endpointUrl),
   sinceLabel: TEXTS.webhooks.sinceFor(one.endpointUrl),
   since: !isAdding && endpoint === one.endpointUrl ? since : '',
@@ -125,7 +130,7 @@ const content = template<
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input type="hidden" name="seen" value="{{newestSecret}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
@@ -220,7 +225,11 @@ export class ConsoleWebhooksController {
         return recorded('test', (core) => testOnRecord(core, scope, endpoint, this.tests));
       case 'rotate':
         return recorded('rotate-secret', (core) =>
-          rotateSecretOnRecord(core, scope, { endpoint, grace: form.text('grace') }),
+          rotateSecretOnRecord(core, scope, {
+            endpoint,
+            grace: form.text('grace'),
+            seen: form.text('seen') || undefined,
+          }),
         );
       case 'enable':
         return recorded('enable', (core) => enableOnRecord(core, scope, endpoint, OPERATOR));
@@ -270,11 +279,14 @@ export class ConsoleWebhooksController {
     const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
     const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
     const listed = endpoints instanceof NotDone ? [] : endpoints;
+    const newestSecrets = new Map(
+      (await core.webhooks.list(scope)).map((one) => [one.endpointUrl, one.newestSecretId]),
+    );
     const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
     const frame = { title: TEXTS.sections.webhooks, scope, section: '/webhooks', faults: refused };
     return pageSent(call, frame, content, {
       notices: faultsOf(endpoints).problems,
-      endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
+      endpoints: sorted.rows.map((one) => endpointRow(one, typed, newestSecrets)),
       endpointHeads: sorted.heads,
       deliveries: rows,
       heads,

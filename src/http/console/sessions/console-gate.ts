@@ -63,11 +63,15 @@ export class ConsoleGate {
     if (session !== null) request.operator = session.operator;
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseOtherOrigin(request);
     if (open) return;
-    if (session === null && visitor !== null)
+    if (session === null && visitor !== null) {
+      const token = sessionTokenIn(request.headers.cookie);
+      // A key that counts again later does not revive it.
+      if (token !== undefined) await this.sessions.end(token);
       throw new ApiError('FORBIDDEN', {
         message: TEXTS.refused.keyIsGone,
         headers: { 'Set-Cookie': endedCookie(isSecure(request)) },
       });
+    }
     if (session === null) throw new ApiError('UNAUTHORIZED');
     if (!session.operator.roles.some((role) => roles.includes(role)))
       throw new ApiError('FORBIDDEN');
