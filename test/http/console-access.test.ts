@@ -237,6 +237,30 @@ describe('sessions', () => {
     expect(plain.headers.get('set-cookie')).not.toContain('Secure');
   });
 
+  test('the page that was asked for before signing in is offered once', async () => {
+    const path = ofTenant('/statement?account=a&from=2026-10-01');
+    const asIn = (kind: string, of: string): Promise<Page> =>
+      open(of, { headers: { 'sec-fetch-dest': kind } });
+    const asked = await asIn('document', path);
+    expect(asked).toMatchObject({ status: 303, location: '/console/sign-in' });
+    const set = asked.headers.get('set-cookie') ?? '';
+    expect(set).toMatch(/; HttpOnly; SameSite=Strict$/);
+    const [wanted = ''] = set.split(';');
+    const session = await signedIn('fay');
+    const home = await open('/console', {}, `${session}; ${wanted}`);
+    expect(home.text.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')).toContain(
+      `<a href="${path}">Go on to the page that you asked for</a>`,
+    );
+    expect(home.headers.get('set-cookie')).toMatch(/^ledger_console_wanted=; .*Max-Age=0;/);
+    // What a page's script asks for, and addresses that are none of the console, are not kept.
+    expect((await asIn('empty', path)).headers.get('set-cookie')).toBeNull();
+    expect((await asIn('document', '/console')).headers.get('set-cookie')).toBeNull();
+    for (const other of ['https%3A%2F%2Fevil.example', '%2F%2Fevil.example', '%', '']) {
+      const page = await open('/console', {}, `${session}; ledger_console_wanted=${other}`);
+      expect(page.text).not.toContain('Go on to');
+    }
+  });
+
   test('a session ends when its operator signs out', async () => {
     const cookie = await signedIn('fay');
     const csrf = csrfIn(await open('/console', {}, cookie));

@@ -8,6 +8,7 @@ import { departureOf } from '../edge/departures.js';
 import { attachmentNamed } from '../exports/file-name.js';
 import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
+import { forgottenCookie, wantedIn } from './sessions/wanted-page.js';
 import { NO_FAULTS } from './view/faults.js';
 import { errorBelowHeading } from './view/error-page.js';
 import {
@@ -32,6 +33,8 @@ export interface ConsoleCall {
   readonly requestId: string;
   /** What was done by the form before, as the address says. */
   readonly done: DoneKey | undefined;
+  /** The page that was asked for before signing in, and is forgotten by this. */
+  readonly takeWanted: () => string | undefined;
   /** Aborts when the request was answered or its browser has left. */
   readonly departure: AbortSignal;
   /** What a page whose head was sent says of an error, as HTML. Unexpected errors are logged. */
@@ -53,6 +56,7 @@ export const ConsoleCall = createParamDecorator(
       reply: http.getResponse<FastifyReply>(),
       requestId: request.id,
       done: doneOf(request),
+      takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
       get departure() {
         return departureOf(request.raw);
       },
@@ -60,6 +64,13 @@ export const ConsoleCall = createParamDecorator(
     };
   },
 );
+
+function takeWanted(request: FastifyRequest, reply: FastifyReply): string | undefined {
+  const wanted = wantedIn(request.headers.cookie);
+  if (wanted !== undefined)
+    void reply.header('Set-Cookie', forgottenCookie(request.protocol === 'https'));
+  return wanted;
+}
 
 function doneOf({ method, query }: FastifyRequest): DoneKey | undefined {
   const done: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;

@@ -73,6 +73,7 @@ enters it in the list of operators.`,
     unknownKey: 'This key is not known.',
   },
   home: {
+    goOn: 'Go on to the page that you asked for',
     testMode: 'Test mode',
     suspended: 'suspended',
     active: 'active',
@@ -554,6 +555,9 @@ enters it in the list of operators.`,
     tested: 'A test is sent. It is among the deliveries below.',
     enabled: 'The endpoint is enabled.',
     resent: 'It is sent again.',
+  },
+  plot: {
+    between: (lowest: string, highest: string) => `${lowest} to ${highest}`,
   },
   paging: {
     rowsOf: (first: string, last: string, total: string) => `Rows ${first} to ${last} of ${total}`,

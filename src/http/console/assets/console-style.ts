@@ -97,7 +97,7 @@ button.quiet { background: none; color: var(--link); border-color: var(--line); 
 button.danger { background: var(--bad); border-color: var(--bad); color: var(--paper); }
 .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; }
 td > form.actions { min-width: 27rem; }
-td > form.actions + form.actions { margin-top: 0.375rem; }
+td > form + form { margin-top: 0.375rem; }
 td > form.actions > input { width: 14rem; }
 .scroll + form { margin-top: 1rem; }
 .problem, .done { padding: 0.5rem 0.75rem; border-left: 3px solid; max-width: 70rem;
@@ -120,9 +120,13 @@ ol.history { list-style: none; padding: 0; margin: 0; }
 ol.history > li { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
 .spark { display: block; width: 10rem; height: 1.5rem; fill: none; stroke: var(--link); }
 .plot { display: block; width: 100%; height: 11rem; }
+figure { margin: 0; }
+figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; font-size: 0.8125rem; }
 dialog { border: 1px solid var(--line); border-radius: 0.5rem; background: var(--paper);
   color: inherit; max-width: 30rem; }
 @media (max-width: 40rem) { .figures { grid-template-columns: 1fr 1fr; } }
 @media print { header, nav, form, .skip, .actions { display: none !important; }
-  body { font-size: 9pt; } main { max-width: none; padding: 0; } thead th { position: static; } }
+  body { font-size: 9pt; } main { max-width: none; padding: 0; } .scroll { overflow: visible; }
+  th, td { padding-right: 0.375rem; } td.id { min-width: 0; font-size: 7pt; } td time { white-space: normal; }
+  thead th { position: static; } }
 `;

@@ -15,7 +15,7 @@ import { ApiError } from '../../edge/api-error.js';
 import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
 import { hasRole, tenantPath, type Frame } from '../view/layout.js';
-import { PLOT_BOX, stepPath } from '../view/plot.js';
+import { plotView } from '../view/plot.js';
 import { inOrder, type AskedOrder, type Column } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
@@ -83,7 +83,7 @@ const content = template<
 {{#each account.units}}
 <h3>{{unit}}</h3>
 <dl class="figures">{{#each figures}}<div><dt>{{label}}</dt><dd>{{figure name value ''}}</dd></div>{{/each}}</dl>
-{{#if path}}<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="${TEXTS.account.plotOf('{{unit}}')}"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/if}}
+{{#if plot}}{{> plot}}{{/if}}
 {{else}}<p class="empty">${TEXTS.account.noCredit}</p>{{/each}}
 <h2>${TEXTS.account.people}</h2>
 {{#if account.people.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=account.peopleHeads}}</thead>
@@ -230,5 +230,5 @@ const shownUnit = (unit: ShownUnit) => ({
     name: `${label}:${unit.unit}`,
     value: unit[label],
   })),
-  path: stepPath(unit.points) ?? null,
+  plot: plotView(TEXTS.account.plotOf(unit.unit), unit.points),
 });

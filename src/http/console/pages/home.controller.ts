@@ -28,8 +28,13 @@ const COLUMNS: readonly Column<TenantRow>[] = [
 ];
 
 const content = template<
-  WithForms & { tenants: readonly TenantRow[]; heads: readonly HeadView[] }
+  WithForms & {
+    tenants: readonly TenantRow[];
+    heads: readonly HeadView[];
+    wanted: string | null;
+  }
 >(`
+{{#if wanted}}<p class="done"><a href="{{wanted}}">${TEXTS.home.goOn}</a></p>{{/if}}
 {{#if tenants.length}}
 <div class="scroll" tabindex="0"><table>
 <thead>{{> heads}}</thead>
@@ -59,6 +64,7 @@ export class ConsoleHomeController {
     return pageSent(call, { title: TEXTS.sections.tenants, section: '/console' }, content, {
       tenants: rows,
       heads,
+      wanted: call.takeWanted() ?? null,
     });
   }
 }

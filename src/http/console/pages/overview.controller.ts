@@ -16,7 +16,7 @@ import { OperationsCore } from '../../operations/operations-core.js';
 import { OwnWrites } from '../../writing/own-writes.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { hasRole, tenantPath } from '../view/layout.js';
-import { PLOT_BOX, stepPath } from '../view/plot.js';
+import { plotView, type PlotView } from '../view/plot.js';
 import { template, type WithForms } from '../view/templates.js';
 import {
   queried,
@@ -34,9 +34,8 @@ interface Figure {
   readonly unit: string;
 }
 
-interface Plot {
+interface Plot extends PlotView {
   readonly unit: string;
-  readonly path: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -86,7 +85,7 @@ const content = template<
 <div class="scroll" tabindex="0"><table><thead><tr><th scope="col">${TEXTS.common.begun}</th><th scope="col">${TEXTS.common.operation}</th><th scope="col">${TEXTS.common.who}</th><th scope="col">${TEXTS.common.progress}</th></tr></thead>
 <tbody>{{#each running}}<tr><td>{{time startedAt}}</td><td>{{operation}}</td><td>{{by}}</td><td>{{progress}}</td></tr>{{/each}}</tbody></table></div>{{/if}}
 {{#each plots}}<h2>${TEXTS.overview.plotTitle('{{unit}}', PLOTTED_DAYS)}</h2>
-<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="${TEXTS.overview.plotOf('{{unit}}')}"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>{{/each}}
+{{> plot plot=this}}{{/each}}
 </div>`);
 
 /** The first page of a tenant: figures and the search. */
@@ -204,12 +203,12 @@ function plotOf({ unit, days, outstanding }: UnitFigures, now: number): readonly
     balance: Number(amount),
   }));
   const before = points.findLast(({ at }) => at < start)?.balance ?? 0;
-  const path = stepPath([
+  const plot = plotView(TEXTS.overview.plotOf(unit), [
     { at: start, balance: before },
     ...points.filter(({ at }) => at >= start),
     { at: now, balance: Number(outstanding) },
   ]);
-  return path === undefined ? [] : [{ unit, path }];
+  return plot === null ? [] : [{ unit, ...plot }];
 }
 
 /** How many have a side that waits for a decision. */

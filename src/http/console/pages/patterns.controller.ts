@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { ShownRun } from '../../operations/operation-runs.js';
 import { ConsoleCall, ForRoles, pageSent } from '../console-call.js';
 import { changedLines, type ChangedLine } from '../view/changed-lines.js';
-import { PLOT_BOX, stepPath } from '../view/plot.js';
+import { plotView, type PlotView } from '../view/plot.js';
 import { runView, type RunView } from '../view/run-view.js';
 import { inOrder, type Column, type HeadView } from '../view/sorting.js';
 import { template, type WithForms } from '../view/templates.js';
@@ -58,7 +58,7 @@ const content = template<
     heads: readonly HeadView[];
     problems: readonly string[];
     runs: readonly RunView[];
-    path: string;
+    plot: PlotView | null;
     changes: readonly ChangedLine[];
     now: string;
   }
@@ -82,7 +82,7 @@ const content = template<
 <div><dt>Digest</dt><dd class="id">{{figure 'sample.digest' 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c' ''}}</dd></div>
 </dl>
 <h2>Plot</h2>
-<svg class="plot" viewBox="${PLOT_BOX}" preserveAspectRatio="none" role="img" aria-label="A sample over time"><path d="{{path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>
+{{> plot}}
 <h2>Table</h2>
 <div class="scroll" tabindex="0"><table><caption>Heads sort</caption>
 <thead>{{> heads}}</thead>
@@ -122,7 +122,7 @@ export class ConsolePatternsController {
       heads,
       problems: ['rules.0.reward.type: must be one of CREDIT, PCT_DISCOUNT', 'name: is missing'],
       runs: RUNS,
-      path: stepPath(PLOTTED) ?? '',
+      plot: plotView('A sample over time', PLOTTED),
       changes: changedLines('{\n  "percent": 10\n}', '{\n  "percent": 15\n}'),
       now: SAMPLE_RUN.startedAt,
     });

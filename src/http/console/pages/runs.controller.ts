@@ -4,6 +4,7 @@ import { MODES } from '../../../domain/scope.js';
 import { timeNow } from '../../../foundation/world.js';
 import { ApiError } from '../../edge/api-error.js';
 import type { ShownRun } from '../../operations/operation-runs.js';
+import { OWN_PATH } from '../sessions/wanted-page.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { TEXTS } from '../texts.js';
 import { tenantPath } from '../view/layout.js';
@@ -11,8 +12,6 @@ import { paceText, progressText, runView, type RunView } from '../view/run-view.
 import { template, type WithForms } from '../view/templates.js';
 import { queryOf, refreshOf, TenantPages } from './tenant-pages.js';
 
-/** A path of the console, as a header can carry it. */
-const OWN_PATH = /^\/console\/[!-~]*$/;
 const PATH = '/console/runs';
 /** Of a result that has no page of its own; characters. */
 const RESULT_SHOWN_MAX = 100_000;

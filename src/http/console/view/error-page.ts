@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorJson } from '../../edge/api-error.js';
+import { wantedCookie } from '../sessions/wanted-page.js';
 import { TEXTS } from '../texts.js';
 import { page, restOfPage } from './layout.js';
 import { PAGE_HEADERS } from './page-headers.js';
@@ -44,12 +45,20 @@ export function consoleErrorSent(
   if (apiErrorCode === 'UNAUTHORIZED') {
     void reply.removeHeader('WWW-Authenticate');
     void reply.code(303).header('Location', '/console/sign-in');
+    const wanted = isOpened(request)
+      ? wantedCookie(request.url, request.protocol === 'https')
+      : undefined;
+    if (wanted !== undefined) void reply.header('Set-Cookie', wanted);
     return '';
   }
   void reply.headers(PAGE_HEADERS);
   if (comesBack(request, statusCode)) void reply.header('Refresh', String(AGAIN_SECONDS));
   return errorPage(request, error);
 }
+
+/** In a window of a browser, not by a script of a page. */
+const isOpened = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'GET' && headers['sec-fetch-dest'] === 'document';
 
 /** The page of an error, below a heading that was sent. */
 export function errorBelowHeading(request: FastifyRequest, error: ErrorJson): string {

@@ -1,3 +1,6 @@
+import { TEXTS } from '../texts.js';
+import { partial } from './templates.js';
+
 /** A point of a line: epoch milliseconds and a figure. */
 export interface Point {
   readonly at: number;
@@ -8,24 +11,51 @@ const WIDTH = 900;
 const HEIGHT = 180;
 const EDGE = 4;
 
+/** A plot: its line as the path of an SVG, and what its edges are. */
+export interface PlotView {
+  readonly path: string;
+  readonly title: string;
+  /** ISO 8601. */
+  readonly from: string;
+  readonly to: string;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
 /**
  * A stepped line as SVG, which needs no script.
- * @returns undefined for fewer than two points: they make no line.
+ * @param title what is plotted, for those who do not see it.
+ * @returns null for fewer than two points: they make no line.
  */
-export function stepPath(points: readonly Point[]): string | undefined {
+export function plotView(title: string, points: readonly Point[]): PlotView | null {
   const [first] = points;
   const last = points.at(-1);
-  if (first === undefined || last === undefined || points.length < 2) return undefined;
-  const span = Math.max(1, last.at - first.at);
+  if (first === undefined || last === undefined || points.length < 2) return null;
   const balances = points.map(({ balance }) => balance);
-  const [low, high] = [Math.min(0, ...balances), Math.max(1, ...balances)];
+  const [lowest, highest] = [Math.min(...balances), Math.max(...balances)];
+  return {
+    path: stepPath(points, Math.min(0, lowest), Math.max(1, highest)),
+    title,
+    from: new Date(first.at).toISOString(),
+    to: new Date(last.at).toISOString(),
+    lowest,
+    highest,
+  };
+}
+
+function stepPath(points: readonly Point[], low: number, high: number): string {
+  const [first, ...others] = points;
+  if (first === undefined) return '';
+  const span = Math.max(1, (others.at(-1)?.at ?? first.at) - first.at);
   const x = (at: number): number => EDGE + ((at - first.at) / span) * (WIDTH - 2 * EDGE);
   const y = (balance: number): number =>
     HEIGHT - EDGE - ((balance - low) / (high - low)) * (HEIGHT - 2 * EDGE);
-  const steps = points
-    .slice(1)
-    .map(({ at, balance }) => `H${x(at).toFixed(1)}V${y(balance).toFixed(1)}`);
+  const steps = others.map(({ at, balance }) => `H${x(at).toFixed(1)}V${y(balance).toFixed(1)}`);
   return `M${x(first.at).toFixed(1)} ${y(first.balance).toFixed(1)}${steps.join('')}`;
 }
 
-export const PLOT_BOX = `0 0 ${WIDTH} ${HEIGHT}`;
+partial(
+  'plot',
+  `<figure><svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{{plot.title}}"><path d="{{plot.path}}" fill="none" stroke="currentColor" stroke-width="2" vector-effect="non-scaling-stroke"/></svg>
+<figcaption class="note"><span>{{time plot.from}}</span><span>${TEXTS.plot.between('{{amount plot.lowest}}', '{{amount plot.highest}}')}</span><span>{{time plot.to}}</span></figcaption></figure>`,
+);
