@@ -1,4 +1,5 @@
 import { SESSION_SECONDS } from '../../../operations/sessions/operator-sessions.js';
+import { consoleCookie } from './console-cookie.js';
 
 const NAME = 'ledger_console';
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -17,16 +18,6 @@ export function sessionTokenIn(header: string | undefined): string | undefined {
  * @param isSecure whether the browser uses TLS: the cookie is then sent over TLS only.
  */
 export const sessionCookie = (token: string, isSecure: boolean): string =>
-  cookie(token, SESSION_SECONDS, isSecure);
+  consoleCookie(`${NAME}=${token}`, SESSION_SECONDS, isSecure);
 
-export const endedCookie = (isSecure: boolean): string => cookie('', 0, isSecure);
-
-const cookie = (value: string, seconds: number, isSecure: boolean): string =>
-  [
-    `${NAME}=${value}`,
-    'Path=/console',
-    `Max-Age=${seconds}`,
-    'HttpOnly',
-    'SameSite=Strict',
-    ...(isSecure ? ['Secure'] : []),
-  ].join('; ');
+export const endedCookie = (isSecure: boolean): string => consoleCookie(`${NAME}=`, 0, isSecure);

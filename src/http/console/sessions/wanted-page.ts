@@ -1,3 +1,5 @@
+import { consoleCookie } from './console-cookie.js';
+
 /** The page that somebody asked for who had to sign in first. A cookie remembers it. */
 
 const NAME = 'ledger_console_wanted';
@@ -10,10 +12,13 @@ export const OWN_PATH = /^\/console\/[!-~]*$/;
 /** `Set-Cookie` that remembers it; undefined: it is no page below the first one. */
 export function wantedCookie(path: string, isSecure: boolean): string | undefined {
   const isPage = OWN_PATH.test(path) && path.length <= LENGTH_MAX;
-  return isPage ? cookie(encodeURIComponent(path), REMEMBERED_SECONDS, isSecure) : undefined;
+  return isPage
+    ? consoleCookie(`${NAME}=${encodeURIComponent(path)}`, REMEMBERED_SECONDS, isSecure)
+    : undefined;
 }
 
-export const forgottenCookie = (isSecure: boolean): string => cookie('', 0, isSecure);
+export const forgottenCookie = (isSecure: boolean): string =>
+  consoleCookie(`${NAME}=`, 0, isSecure);
 
 /** The page in a `Cookie` header; undefined: none. */
 export function wantedIn(header: string | undefined): string | undefined {
@@ -29,13 +34,3 @@ function decoded(value: string): string | undefined {
     return undefined;
   }
 }
-
-const cookie = (value: string, seconds: number, isSecure: boolean): string =>
-  [
-    `${NAME}=${value}`,
-    'Path=/console',
-    `Max-Age=${seconds}`,
-    'HttpOnly',
-    'SameSite=Strict',
-    ...(isSecure ? ['Secure'] : []),
-  ].join('; ');
