@@ -13,6 +13,7 @@ import {
   byKeyboard,
   inAnotherZone,
   onPaper,
+  typesProgram,
   whileDatabaseIsAway,
   withoutScript,
 } from './browser/hands.mjs';
@@ -97,6 +98,7 @@ async function main() {
     await check('used by the keyboard', () => byKeyboard(world));
     await check('used without a script', () => withoutScript(world));
     await check('used in another zone', () => inAnotherZone(world));
+    await check('used to type a program', () => typesProgram(world));
     await check('used on paper', () => onPaper(world));
     await check('used by the back button', () => backAgain(world));
     await check('used while the database is away', () => whileDatabaseIsAway(world));

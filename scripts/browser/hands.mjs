@@ -32,7 +32,7 @@ export async function byKeyboard(world) {
   await page.keyboard.press('g');
   await page.keyboard.press('q');
   await page.keyboard.press('/');
-  await page.waitForURL(`**${DEMO}#search`);
+  await page.waitForURL(`**${DEMO}`);
   await page.locator('#search:focus').waitFor();
   await page.keyboard.type('account-1');
   await page.keyboard.press('Enter');
@@ -75,6 +75,38 @@ export async function inAnotherZone(world) {
   const hours = (Date.parse(`${shown}Z`) - Date.parse(utc.replace(' UTC', 'Z'))) / 3_600_000;
   assert.equal(hours, 9);
   await page.locator('footer').getByText('Asia/Tokyo (UTC+09:00)').waitFor();
+  assert.deepEqual(faults, []);
+  await context.close();
+}
+
+/** A program is checked while it is typed: fields and JSON show what the other says, and nothing is applied. */
+export async function typesProgram(world) {
+  const { page, faults, context } = await signedIn(world, 'sam');
+  await page.goto(`${DEMO}/program`);
+  const field = (id) => page.locator(`[id="${id}"]`);
+  const document = field('document');
+  const holds = (id, value) =>
+    page.waitForFunction(
+      ([of, wanted]) => globalThis.document.getElementById(of).value.includes(wanted),
+      [id, value],
+    );
+  const before = await document.inputValue();
+  await field('referredReward').selectOption('PCT_DISCOUNT');
+  await field('referredReward.discountPercent').fill('150');
+  await field('referredReward.discountPercent-wrong').getByText('at most 100').waitFor();
+  assert.equal(await field('referredReward.discountPercent').inputValue(), '150');
+  await field('referredReward.discountPercent').fill('15');
+  await holds('document', '"discountPercent": 15');
+  await page.locator('#changes').getByText('+     "discountPercent": 15').waitFor();
+  assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
+  const changed = { ...JSON.parse(await document.inputValue()), name: 'Spring' };
+  await document.fill(JSON.stringify(changed));
+  await holds('name', 'Spring');
+  await document.fill('{"id":');
+  await field('document-wrong').waitFor();
+  assert.equal(await field('name').inputValue(), 'Spring');
+  await page.goto(`${DEMO}/program`);
+  assert.equal(await document.inputValue(), before);
   assert.deepEqual(faults, []);
   await context.close();
 }

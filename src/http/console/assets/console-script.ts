@@ -30,7 +30,10 @@ export const CONSOLE_SCRIPT = `'use strict';
     here.searchParams.delete('done');
     history.replaceState(null, '', here);
   }
-  if (location.hash === '#search') document.getElementById('search')?.focus();
+  if (location.hash === '#search') {
+    document.getElementById('search')?.focus();
+    history.replaceState(null, '', location.pathname + location.search);
+  }
 
   const LIVE_MS = 5000;
   const SAMPLES_MAX = 150;
@@ -154,6 +157,49 @@ export const CONSOLE_SCRIPT = `'use strict';
       waiting = setTimeout(preview, 600);
     });
     preview();
+  }
+
+  // A document that has fields beside it is checked while it is typed: each shows what the other says.
+  for (const form of document.querySelectorAll('form[data-check]')) {
+    let waiting = 0;
+    let typed = 0;
+    const isDocument = () => {
+      try { JSON.parse(form.elements[form.dataset.check].value); return true; } catch { return false; }
+    };
+    const show = (fresh, fills) => {
+      for (const field of form.querySelectorAll('.field')) {
+        const control = field.querySelector('input, select, textarea');
+        const other = control && fresh.querySelector('[id="' + CSS.escape(control.id) + '"]');
+        if (!other) continue;
+        field.querySelector('.wrong')?.remove();
+        const wrong = other.closest('.field').querySelector('.wrong');
+        if (wrong) field.append(wrong.cloneNode(true));
+        for (const name of ['aria-invalid', 'aria-describedby'])
+          if (other.hasAttribute(name)) control.setAttribute(name, other.getAttribute(name));
+          else control.removeAttribute(name);
+        if (fills && control !== document.activeElement && control.value !== other.value) control.value = other.value;
+      }
+      if (!fills) return;
+      for (const name of ['was', 'fields', 'compared']) form.elements[name].value = fresh.elements[name].value;
+      form.querySelector('#changes').replaceChildren(...fresh.querySelector('#changes').childNodes);
+    };
+    const check = async () => {
+      const asked = typed;
+      const body = new URLSearchParams(new FormData(form));
+      body.set('action', 'check');
+      body.set('live', 'yes');
+      const answer = await fetch(location.pathname, { method: 'POST', body }).catch(() => undefined);
+      if (answer === undefined || answer.redirected || !answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const fresh = page.querySelector('form[data-check]');
+      // Somebody types on: the next check is about that.
+      if (asked === typed && fresh) show(fresh, isDocument());
+    };
+    form.addEventListener('input', () => {
+      typed += 1;
+      clearTimeout(waiting);
+      waiting = setTimeout(check, 600);
+    });
   }
 
   for (const form of document.querySelectorAll('form[method=post]'))

@@ -53,19 +53,19 @@ const content = template<
 <div class="fields">{{#each questions}}<fieldset><legend>{{legend}}</legend>{{#each options}}<div class="tick"><input type="radio" id="{{../name}}-{{value}}" name="{{../name}}" value="{{value}}" required{{#if isChosen}} checked{{/if}}><label for="{{../name}}-{{value}}">{{words}}</label></div>{{/each}}</fieldset>{{/each}}</div>
 <button class="quiet">${TEXTS.program.make}</button> <span class="note">${TEXTS.program.notApplied}</span>
 </form></details>
-{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
-{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
-{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}
 <h2>${TEXTS.program.heading('{{id}}')}</h2>
 <p>${TEXTS.program.explained}</p>
-<form method="post">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
+<form method="post" data-check="document">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
 <div class="beside">
 <div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
 {{#each fields}}{{formField name label=label value=value options=options inputmode=inputMode}}
 {{/each}}</div></fieldset>{{/each}}</div>
 {{formField 'document' label="${TEXTS.program.document}" rows="40" spellcheck="false" class="id" value=text hint="${TEXTS.program.documentHint}"}}
 </div>
-<p class="actions"><button name="action" value="check" class="quiet">${TEXTS.common.showChanges}</button><button name="action" value="apply">${TEXTS.program.apply}</button></p>
+<section id="changes">{{#if hasCompared}}<h2>{{#if version}}${TEXTS.common.changesTo('{{version}}')}{{else}}${TEXTS.common.isNew}{{/if}}</h2>
+{{#if changes.length}}<pre class="id" tabindex="0">{{#each changes}}{{sign}} {{line}}
+{{/each}}</pre>{{else}}<p class="empty">${TEXTS.common.noChange}</p>{{/if}}{{/if}}</section>
+<p class="actions"><button name="action" value="check" class="quiet" formaction="#changes">${TEXTS.common.showChanges}</button><button name="action" value="apply">${TEXTS.program.apply}</button></p>
 </form>`);
 
 /** What a page shows of a program that somebody edits. */
@@ -117,6 +117,13 @@ export class ConsoleProgramController {
     @Param() parameters: TenantParameters,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
+    const answer = await this.applied(call, scope);
+    // For a script that asks while somebody types: a browser reports other answers as errors.
+    if (call.form.text('live') !== '') void call.reply.code(200);
+    return answer;
+  }
+
+  private async applied(call: ConsoleCall, scope: Scope): Promise<string> {
     const { form } = call;
     const text = typedIn(form);
     const program = programIn(text);
@@ -130,7 +137,8 @@ export class ConsoleProgramController {
         ...compared,
         faults: faultAt('document', TEXTS.program.bothChanged),
       });
-    if (form.text('action') !== 'apply') return this.shown(call, scope, compared);
+    const applies = form.text('action') === 'apply' && form.text('live') === '';
+    if (!applies) return this.shown(call, scope, compared);
     if (form.text('compared') !== digestOfText(text))
       return this.shown(call, scope, {
         ...compared,
