@@ -180,7 +180,8 @@ export const CONSOLE_SCRIPT = `'use strict';
         if (fills && control !== document.activeElement && control.value !== other.value) control.value = other.value;
       }
       if (!fills) return;
-      for (const name of ['was', 'fields', 'compared']) form.elements[name].value = fresh.elements[name].value;
+      // The version is that of the changes which are shown.
+      for (const name of ['version', 'was', 'fields', 'compared']) form.elements[name].value = fresh.elements[name].value;
       form.querySelector('#changes').replaceChildren(...fresh.querySelector('#changes').childNodes);
     };
     const check = async () => {

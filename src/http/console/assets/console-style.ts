@@ -54,6 +54,7 @@ tfoot td, tr.sum td { font-weight: 600; }
   overflow-wrap: anywhere; }
 td.id { min-width: 9rem; }
 td.text { min-width: 16rem; }
+td.month { white-space: nowrap; }
 .empty, .awaited { color: var(--soft); padding: 1rem 0; }
 .awaited:not(:last-child) { display: none; }
 form.fields { display: grid; gap: 0.75rem 1rem; align-items: start; margin: 0 0 1rem;

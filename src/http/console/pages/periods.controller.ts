@@ -74,7 +74,7 @@ const content = template<
 <h2>${TEXTS.periods.heading}</h2>
 {{#if rows.length}}
 <div class="scroll" tabindex="0"><table><thead>{{> heads}}</thead>
-<tbody>{{#each rows}}<tr><td>{{period}}</td><td>{{time closedAt}}</td><td>{{by}}</td><td class="text">{{comment}}</td><td>
+<tbody>{{#each rows}}<tr><td class="month">{{period}}</td><td>{{time closedAt}}</td><td>{{by}}</td><td class="text">{{comment}}</td><td>
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="action" value="reopen"><input type="hidden" name="period" value="{{period}}">
 {{formFieldInRow commentId label=commentLabel name="comment" value=reason placeholder="${TEXTS.fields.reason}" required=true}}<button class="quiet">${TEXTS.periods.reopenOne('{{period}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>
