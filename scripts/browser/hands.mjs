@@ -74,7 +74,7 @@ export async function inAnotherZone(world) {
   const utc = await titleOf(time);
   const hours = (Date.parse(`${shown}Z`) - Date.parse(utc.replace(' UTC', 'Z'))) / 3_600_000;
   assert.equal(hours, 9);
-  await page.locator('footer').getByText('Asia/Tokyo (UTC+09:00)').waitFor();
+  await page.locator('footer').getByText('Asia/Tokyo (now UTC+09:00)').waitFor();
   assert.deepEqual(faults, []);
   await context.close();
 }
@@ -99,9 +99,22 @@ export async function typesProgram(world) {
   await holds('document', '"discountPercent": 15');
   await page.locator('#changes').getByText('+     "discountPercent": 15').waitFor();
   assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
+  // What was typed stays while another reward is looked at.
+  await field('referredReward').selectOption('NONE');
+  await holds('document', '"referredReward": null');
+  assert.equal(await field('referredReward.discountPercent').inputValue(), '15');
+  await field('referredReward').selectOption('PCT_DISCOUNT');
+  await holds('document', '"discountPercent": 15');
   const changed = { ...JSON.parse(await document.inputValue()), name: 'Spring' };
   await document.fill(JSON.stringify(changed));
   await holds('name', 'Spring');
+  await field('refundDays').fill('9');
+  await holds('document', '"refundDays": 9');
+  assert.match(await document.inputValue(), /"name": "Spring"/);
+  await document.fill('{"id":"default","rateLimit":{"minutes":0}}');
+  await field('document-wrong').getByText('/rateLimit/minutes must be at least 1').waitFor();
+  await document.fill(JSON.stringify(changed));
+  await page.waitForFunction(() => globalThis.document.getElementById('refundDays').value === '');
   await document.fill('{"id":');
   await field('document-wrong').waitFor();
   assert.equal(await field('name').inputValue(), 'Spring');

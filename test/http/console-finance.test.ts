@@ -258,14 +258,18 @@ describe('finance', () => {
     const close = { action: 'close', period: '2024-02', comment: 'looked at' };
     const closed = await post('fay', ofTenant('/periods'), close);
     expect(closed.status).toBe(303);
-    const page = await get('flo', closed.location ?? '');
+    const page = await get('fay', closed.location ?? '');
     expect(page.text).toContain('The month is closed.');
+    const others = await get('flo', closed.location ?? '');
+    expect(others.text).not.toContain('The month is closed.');
     const row = page.text.split('<tr>').find((text) => text.includes('Reopen 2024-02')) ?? '';
     expect(row).toMatch(/<td>fay<\/td><td class="text">looked at<\/td>/);
     expect((await get('flo', ofTenant('/periods'))).text).not.toContain('The month is closed.');
     expect((await get('flo', ofTenant('/periods?done=constructor'))).status).toBe(200);
+    const madeUp = await get('flo', ofTenant('/periods?done=closed'));
+    expect(madeUp.text).not.toContain('The month is closed.');
     // A form that is refused on that page does not say it again.
-    const again = await post('fay', `${ofTenant('/periods')}?done=closed`, close);
+    const again = await post('fay', closed.location ?? '', close);
     expect(again.text).not.toContain('The month is closed.');
     expect((await post('fay', ofTenant('/periods'), close)).status).toBe(400);
     const reopen = { action: 'reopen', period: '2024-02', comment: 'too early' };

@@ -1121,6 +1121,10 @@ test('a day without a time is the whole day', async () => {
   expect(await closing({ from: today, to: today })).toEqual([[0, 1, 40]]);
   expect(await closing({ asOf: today })).toEqual([[0, 1, 40]]);
   expect(await closing({ to: yesterday })).toEqual([]);
+  // Both end on one day: the earlier end counts.
+  const soon = new Date(now - 500).toISOString();
+  expect(await closing({ to: today, asOf: soon })).toEqual(await closing({ asOf: soon }));
+  await expect(closing({ to: today, asOf: yesterday })).rejects.toThrow('to lies after asOf');
   // The last moment of the day, seen from the next one.
   const tomorrow = now + 86_400_000;
   const { units } = await statementOfAccount(

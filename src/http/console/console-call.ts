@@ -1,5 +1,6 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Operator, OperatorRole } from '../../config/operators.js';
 import { after } from '../../foundation/world.js';
@@ -72,10 +73,16 @@ function takeWanted(request: FastifyRequest, reply: FastifyReply): string | unde
   return wanted;
 }
 
-function doneOf({ method, query }: FastifyRequest): DoneKey | undefined {
-  const done: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;
-  return isDoneKey(done) ? done : undefined;
+/** Only this session's own forms say that something was done: an address can come from anybody. */
+function doneOf({ method, query, console: entered }: FastifyRequest): DoneKey | undefined {
+  const text: unknown = method === 'GET' ? Reflect.get(Object(query), DONE) : undefined;
+  const [key, mark] = typeof text === 'string' ? text.split('.') : [];
+  const session = entered?.session;
+  return isDoneKey(key) && session && mark === doneMark(session, key) ? key : undefined;
 }
+
+const doneMark = ({ csrf }: ConsoleSession, key: DoneKey): string =>
+  createHash('sha256').update(`done ${csrf} ${key}`).digest('base64url').slice(0, 12);
 
 /** A route of the console for these roles. */
 export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
@@ -156,11 +163,12 @@ export async function longPageSent(
  * @param done what that page says was done.
  */
 export function redirected(
-  { reply }: Pick<ConsoleCall, 'reply'>,
+  { reply, session }: Pick<ConsoleCall, 'reply'> & Partial<Pick<ConsoleCall, 'session'>>,
   path: string,
   done?: DoneKey,
 ): string {
-  const query = done === undefined ? '' : `${path.includes('?') ? '&' : '?'}${DONE}=${done}`;
-  void reply.code(303).header('Location', path + query);
+  const said = session && done && `${DONE}=${done}.${doneMark(session, done)}`;
+  const location = said ? `${path}${path.includes('?') ? '&' : '?'}${said}` : path;
+  void reply.code(303).header('Location', location);
   return '';
 }

@@ -554,7 +554,7 @@ enters it in the list of operators.`,
     removed: 'The endpoint is removed.',
     tested: 'A test is sent. It is among the deliveries below.',
     enabled: 'The endpoint is enabled.',
-    resent: 'It is sent again.',
+    resent: 'What there was to send again is on its way.',
   },
   plot: {
     between: (lowest: string, highest: string) => `${lowest} to ${highest}`,
@@ -574,7 +574,11 @@ enters it in the list of operators.`,
     /** The second part is the highest figure that was seen. */
     plotted: ['now, ', 'at most since this page was opened'],
     /** Filled in: the zone and its distance from UTC. */
-    zone: ['Times are in ', ' (', '), in UTC when pointed at. What is typed into fields is UTC.'],
+    zone: [
+      'Times are in ',
+      ' (now ',
+      '), in UTC when pointed at. What is typed into fields is UTC.',
+    ],
     keys: 'Keys',
     places: [
       ['/', 'search'],

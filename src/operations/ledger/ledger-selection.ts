@@ -37,7 +37,7 @@ export async function select(
   if (asOfTime instanceof NotDone) return asOfTime;
   const fromTime = timeOf('from', from, now);
   if (fromTime instanceof NotDone) return fromTime;
-  const toTime = endOf('to', to, now);
+  const toTime = endOf('to', to, now, asOfTime);
   if (toTime instanceof NotDone) return toTime;
   if (toTime !== undefined && asOfTime !== undefined && toTime > asOfTime)
     return new NotDone({ code: 'TIMES_REVERSED', argument: 'to', after: 'asOf' });
@@ -79,15 +79,19 @@ export function timeOf(
   return time;
 }
 
-/** As `timeOf`; a day is its last moment, today is now. */
+/**
+ * As `timeOf`; a day is its last moment, or `latest` on that day.
+ * @param latest epoch milliseconds.
+ */
 function endOf(
   argument: string,
   text: string | undefined,
   now: number,
+  latest = now,
 ): Outcome<number | undefined> {
   const time = timeOf(argument, text, now);
   return typeof time === 'number' && text !== undefined && DAY.test(text)
-    ? Math.min(time + DAY_MS - 1, now)
+    ? Math.max(time, Math.min(time + DAY_MS - 1, latest))
     : time;
 }
 

@@ -19,10 +19,11 @@ export const CONSOLE_SCRIPT = `'use strict';
   };
   showTimes(document);
   const zone = document.querySelector('[data-zone]');
-  if (zone && new Date().getTimezoneOffset() !== 0) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  if (zone && !/^(Etc\\/)?UTC$/.test(timeZone)) {
     const minutes = -new Date().getTimezoneOffset();
     const distance = 'UTC' + (minutes < 0 ? '−' : '+') + two(Math.floor(Math.abs(minutes) / 60)) + ':' + two(Math.abs(minutes) % 60);
-    zone.textContent = TEXTS.zone[0] + Intl.DateTimeFormat().resolvedOptions().timeZone + TEXTS.zone[1] + distance + TEXTS.zone[2];
+    zone.textContent = TEXTS.zone[0] + timeZone + TEXTS.zone[1] + distance + TEXTS.zone[2];
   }
   // A reload, and forms of this page, do not say again what was done.
   const here = new URL(location.href);
@@ -166,7 +167,12 @@ export const CONSOLE_SCRIPT = `'use strict';
     const isDocument = () => {
       try { JSON.parse(form.elements[form.dataset.check].value); return true; } catch { return false; }
     };
-    const show = (fresh, fills) => {
+    const show = (fresh) => {
+      const fills = isDocument();
+      const text = form.elements[form.dataset.check];
+      // Who types into the document sees it in the fields, and the other way round.
+      const isByFields = fresh.dataset.by === 'fields';
+      const isFilled = (control) => fills && (control === text) === isByFields;
       for (const field of form.querySelectorAll('.field')) {
         const control = field.querySelector('input, select, textarea');
         const other = control && fresh.querySelector('[id="' + CSS.escape(control.id) + '"]');
@@ -177,11 +183,13 @@ export const CONSOLE_SCRIPT = `'use strict';
         for (const name of ['aria-invalid', 'aria-describedby'])
           if (other.hasAttribute(name)) control.setAttribute(name, other.getAttribute(name));
           else control.removeAttribute(name);
-        if (fills && control !== document.activeElement && control.value !== other.value) control.value = other.value;
+        if (isFilled(control) && control.value !== other.value) control.value = other.value;
       }
       if (!fills) return;
-      // The version is that of the changes which are shown.
-      for (const name of ['version', 'was', 'fields', 'compared']) form.elements[name].value = fresh.elements[name].value;
+      const isOther = form.elements.program.value !== fresh.elements.program.value;
+      // A newer version of the same program is told when it is applied.
+      for (const name of ['was', 'fields', 'compared', ...(isOther ? ['program', 'version'] : [])])
+        form.elements[name].value = fresh.elements[name].value;
       form.querySelector('#changes').replaceChildren(...fresh.querySelector('#changes').childNodes);
     };
     const check = async () => {
@@ -194,7 +202,7 @@ export const CONSOLE_SCRIPT = `'use strict';
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = page.querySelector('form[data-check]');
       // Somebody types on: the next check is about that.
-      if (asked === typed && fresh) show(fresh, isDocument());
+      if (asked === typed && fresh) show(fresh);
     };
     form.addEventListener('input', () => {
       typed += 1;

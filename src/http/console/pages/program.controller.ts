@@ -38,6 +38,8 @@ const content = template<
     text: string;
     was: string;
     fieldsWere: string;
+    /** What was typed into since the last check. */
+    by: 'fields' | 'document';
     compared: string;
     isFirst: boolean;
     questions: readonly QuestionView[];
@@ -55,7 +57,7 @@ const content = template<
 </form></details>
 <h2>${TEXTS.program.heading('{{id}}')}</h2>
 <p>${TEXTS.program.explained}</p>
-<form method="post" data-check="document">{{> csrf}}<input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
+<form method="post" data-check="document" data-by="{{by}}">{{> csrf}}<input type="hidden" name="program" value="{{id}}"><input type="hidden" name="version" value="{{version}}"><input type="hidden" name="was" value="{{was}}"><input type="hidden" name="compared" value="{{compared}}"><input type="hidden" name="fields" value="{{fieldsWere}}">
 <div class="beside">
 <div>{{#each groups}}<fieldset><legend>{{title}}</legend><div class="fields">
 {{#each fields}}{{formField name label=label value=value options=options inputmode=inputMode}}
@@ -130,7 +132,7 @@ export class ConsoleProgramController {
     const typed = program instanceof NotDone ? idIn(text) : program.id;
     const edited = { id: typed, text };
     if (program instanceof NotDone)
-      return this.shown(call, scope, { ...edited, faults: faultsOf(program, BY_LINES) });
+      return this.shown(call, scope, { ...edited, faults: faultsOfProgram(program) });
     const compared = { ...edited, faults: NO_FAULTS, compares: true };
     if (areBothChanged(form))
       return this.shown(call, scope, {
@@ -152,7 +154,7 @@ export class ConsoleProgramController {
       return { result, parameters, completed: `version ${result.version} is applied` };
     });
     if (outcome instanceof NotDone)
-      return this.shown(call, scope, { ...compared, faults: faultsOf(outcome, BY_LINES) });
+      return this.shown(call, scope, { ...compared, faults: faultsOfProgram(outcome) });
     const path = `${tenantPath(scope)}/program${queryOf({ program: program.id })}`;
     return redirected(call, path, 'applied');
   }
@@ -171,6 +173,7 @@ export class ConsoleProgramController {
     const live = document === undefined ? '' : jsonText(document);
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;
+    const by = call.form.text('live') !== '' && countsFields(call.form) ? 'fields' : 'document';
     const path = `${tenantPath(scope)}/program`;
     const frame = { title: TEXTS.sections.program, scope, section: '/program', faults };
     return pageSent(call, frame, content, {
@@ -183,8 +186,10 @@ export class ConsoleProgramController {
       id,
       version,
       text,
-      was: digestOfText(text),
-      fieldsWere: digestOfFields(textsOf(jsonOf(text))),
+      was: digestOfDocument(text),
+      // Fields that somebody types into stay as they are.
+      fieldsWere: digestOfFields(by === 'fields' ? textsIn(call.form) : textsOf(jsonOf(text))),
+      by,
       compared: isCompared ? digestOfText(text) : '',
       isFirst: version <= 1 && edited.choices !== undefined,
       questions: questions(choices),
@@ -200,8 +205,16 @@ function typedIn(form: Form): string {
   const text = form.text('document');
   const document = jsonOf(text);
   if (document === undefined) return text;
-  const countsFields = form.text('fields') !== '' && form.text('was') === digestOfText(text);
-  return jsonText(countsFields ? documentWith(document, textsIn(form)) : document);
+  return jsonText(countsFields(form) ? documentWith(document, textsIn(form)) : document);
+}
+
+const countsFields = (form: Form): boolean =>
+  form.text('fields') !== '' && form.text('was') === digestOfDocument(form.text('document'));
+
+/** However it is laid out. */
+function digestOfDocument(text: string): string {
+  const document = jsonOf(text);
+  return digestOfText(document === undefined ? text : jsonText(document));
 }
 
 /** What is in the fields is lost then. */
@@ -210,7 +223,7 @@ function areBothChanged(form: Form): boolean {
   return (
     fieldsWere.length === DIGEST_LENGTH &&
     fieldsWere !== digestOfFields(textsIn(form)) &&
-    form.text('was') !== digestOfText(form.text('document'))
+    form.text('was') !== digestOfDocument(form.text('document'))
   );
 }
 
@@ -233,6 +246,14 @@ const textsIn = (form: Form): ProgramTexts =>
 
 /** Lines of the schema begin with a path. */
 const BY_LINES: FieldNames = { ...FIELDS_BY_LINES, 'not JSON:': 'document' };
+
+/** What belongs to no field is wrong in the document. */
+function faultsOfProgram(outcome: NotDone): Faults {
+  const faults = faultsOf(outcome, BY_LINES);
+  const fields = Object.keys(BY_LINES);
+  const [other] = faults.problems.filter((line) => !fields.some((start) => line.startsWith(start)));
+  return other === undefined ? faults : { ...faults, wrong: { document: other, ...faults.wrong } };
+}
 
 /** Of a document that its schema refuses. */
 function idIn(text: string): string {

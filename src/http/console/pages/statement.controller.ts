@@ -58,6 +58,7 @@ const COLUMNS: readonly Column<StatementLine>[] = [
 const content = template<
   WithForms & {
     asked: Asked;
+    moments: Readonly<Record<'from' | 'to' | 'asOf', string>>;
     statement: ReturnType<typeof shownStatement> | null;
     ofTenant: ReturnType<typeof tenantStatementView> | null;
     csvPath: string;
@@ -77,9 +78,9 @@ const content = template<
 {{#if statement}}
 <dl class="figures">
 <div><dt>${TEXTS.fields.account}</dt><dd>{{statement.account}}</dd></div>
-{{#if asked.from}}<div><dt>${TEXTS.fields.from}</dt><dd>${TEXTS.common.utc('{{asked.from}}')}</dd></div>{{/if}}
-{{#if asked.to}}<div><dt>${TEXTS.fields.to}</dt><dd>${TEXTS.common.utc('{{asked.to}}')}</dd></div>{{/if}}
-{{#if asked.asOf}}<div><dt>${TEXTS.fields.asOf}</dt><dd>${TEXTS.common.utc('{{asked.asOf}}')}</dd></div>{{/if}}
+{{#if asked.from}}<div><dt>${TEXTS.fields.from}</dt><dd>{{moments.from}}</dd></div>{{/if}}
+{{#if asked.to}}<div><dt>${TEXTS.fields.to}</dt><dd>{{moments.to}}</dd></div>{{/if}}
+{{#if asked.asOf}}<div><dt>${TEXTS.fields.asOf}</dt><dd>{{moments.asOf}}</dd></div>{{/if}}
 <div><dt>${TEXTS.fields.position}</dt><dd>{{figure 'position' statement.position ''}}</dd></div>
 <div><dt>${TEXTS.common.digest}</dt><dd class="id">{{figure 'digest' statement.digest ''}}</dd></div>
 </dl>
@@ -146,6 +147,7 @@ export class ConsoleStatementController {
     const ofTenant = made !== null && 'tenant' in made ? made : null;
     return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
       asked,
+      moments: { from: momentOf(asked.from), to: momentOf(asked.to), asOf: momentOf(asked.asOf) },
       statement: ofAccount && shownStatement(ofAccount, asked, section),
       ofTenant:
         ofTenant &&
@@ -171,6 +173,10 @@ export class ConsoleStatementController {
     );
   }
 }
+
+/** As typed; without a zone it is UTC. */
+const momentOf = (typed: string): string =>
+  /T.*(?:Z|[+-]\d{2}:?\d{2})$/.test(typed) ? typed : TEXTS.common.utc(typed);
 
 /** `statement-demo-live-account-1-2026-10-01-2026-10-31.csv` */
 function fileNameOf({ tenant, mode }: Scope, { account, from, to }: Asked): string {

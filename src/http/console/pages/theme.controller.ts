@@ -90,12 +90,14 @@ export class ConsoleThemeController {
     const scope = await this.pages.scopeOf(parameters);
     const { form } = call;
     const locale = form.text('locale');
-    const typed = { locale, values: form.text('values') };
+    // A roll-back is asked for beside the values, not with them.
+    const values = form.text('action') === 'rollback' ? {} : { values: form.text('values') };
+    const typed = { locale, ...values };
     if (form.text('action') === 'check') {
-      const values = jsonOf(typed.values);
-      if (values === undefined)
+      const document = jsonOf(form.text('values'));
+      if (document === undefined)
         return this.shown(call, scope, { ...typed, faults: faultAt('values', NO_JSON) });
-      const asked = { locale: locale || null, values };
+      const asked = { locale: locale || null, values: document };
       const faults = faultsOf(await pageWith(this.operations.core, scope, asked));
       return this.shown(call, scope, { ...typed, faults, compares: true });
     }
