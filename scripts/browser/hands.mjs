@@ -105,6 +105,26 @@ export async function typesProgram(world) {
   assert.equal(await field('referredReward.discountPercent').inputValue(), '15');
   await field('referredReward').selectOption('PCT_DISCOUNT');
   await holds('document', '"discountPercent": 15');
+  // So does what only the JSON has, when a choice is taken back.
+  const described = JSON.parse(await document.inputValue());
+  described.referredReward.description = 'only here';
+  await document.fill(JSON.stringify(described));
+  await page.locator('#changes').getByText('only here').waitFor();
+  for (const [reward, shown] of [
+    ['NONE', '"referredReward": null'],
+    ['CREDIT', '"type": "CREDIT"'],
+    ['PCT_DISCOUNT', '"only here"'],
+  ]) {
+    await field('referredReward').focus();
+    await field('referredReward').selectOption(reward);
+    await holds('document', shown);
+  }
+  // A document that is laid out anew is left to whoever types it.
+  const laidOut = `${await document.inputValue()}\n\n`;
+  await page.evaluate(() => globalThis.document.querySelector('#changes > *').remove());
+  await document.fill(laidOut);
+  await page.locator('#changes h2').waitFor();
+  assert.equal(await document.inputValue(), laidOut);
   const changed = { ...JSON.parse(await document.inputValue()), name: 'Spring' };
   await document.fill(JSON.stringify(changed));
   await holds('name', 'Spring');

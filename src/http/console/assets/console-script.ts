@@ -162,17 +162,21 @@ export const CONSOLE_SCRIPT = `'use strict';
 
   // A document that has fields beside it is checked while it is typed: each shows what the other says.
   for (const form of document.querySelectorAll('form[data-check]')) {
+    const text = form.elements[form.dataset.check];
+    // What the fields are put into: a choice that is taken back brings back what it left out.
+    let base = { text: text.value, was: form.elements.was.value };
+    let isTextTyped = false;
     let waiting = 0;
     let typed = 0;
     const isDocument = () => {
-      try { JSON.parse(form.elements[form.dataset.check].value); return true; } catch { return false; }
+      try { JSON.parse(text.value); return true; } catch { return false; }
     };
     const show = (fresh) => {
       const fills = isDocument();
-      const text = form.elements[form.dataset.check];
       // Who types into the document sees it in the fields, and the other way round.
       const isByFields = fresh.dataset.by === 'fields';
-      const isFilled = (control) => fills && (control === text) === isByFields;
+      const isFilled = (control) =>
+        fills && (control === text) === isByFields && control !== document.activeElement;
       for (const field of form.querySelectorAll('.field')) {
         const control = field.querySelector('input, select, textarea');
         const other = control && fresh.querySelector('[id="' + CSS.escape(control.id) + '"]');
@@ -191,12 +195,18 @@ export const CONSOLE_SCRIPT = `'use strict';
       for (const name of ['was', 'fields', 'compared', ...(isOther ? ['program', 'version'] : [])])
         form.elements[name].value = fresh.elements[name].value;
       form.querySelector('#changes').replaceChildren(...fresh.querySelector('#changes').childNodes);
+      if (!isByFields) base = { text: text.value, was: fresh.elements.was.value };
+      isTextTyped = false;
     };
     const check = async () => {
       const asked = typed;
       const body = new URLSearchParams(new FormData(form));
       body.set('action', 'check');
       body.set('live', 'yes');
+      if (!isTextTyped) {
+        body.set(text.name, base.text);
+        body.set('was', base.was);
+      }
       const answer = await fetch(location.pathname, { method: 'POST', body }).catch(() => undefined);
       if (answer === undefined || answer.redirected || !answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
@@ -204,7 +214,8 @@ export const CONSOLE_SCRIPT = `'use strict';
       // Somebody types on: the next check is about that.
       if (asked === typed && fresh) show(fresh);
     };
-    form.addEventListener('input', () => {
+    form.addEventListener('input', ({ target }) => {
+      isTextTyped = isTextTyped || target === text;
       typed += 1;
       clearTimeout(waiting);
       waiting = setTimeout(check, 600);
