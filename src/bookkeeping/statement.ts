@@ -163,11 +163,7 @@ function lineOf(
     recordedAt: recorded,
     effectiveAt: effectiveAt === recordedAt ? recorded : iso(effectiveAt),
     type,
-    actor: byClock
-      ? 'system:clock'
-      : adjustment
-        ? operatorOf(adjustment)
-        : entry.actor,
+    actor: byClock ? 'system:clock' : adjustment ? operatorOf(adjustment) : entry.actor,
     rewardId,
     amount,
     balance,
