@@ -229,7 +229,7 @@ describe('finance', () => {
       'The correction is approved',
     );
     const history = await get('fay', ofTenant(`/accounts/${encodeURIComponent(accountId)}`));
-    expect(history.text).toContain('as a correction (x), approved by flo');
+    expect(history.text).toContain('as a correction approved by flo: x');
     expect(history.text).toContain('<span class="note">operator:fay</span>');
     const statement = await get('fay', `${ofTenant('/statement')}?account=${accountId}`);
     expect(figures(statement, 'closing:CENTS')).toEqual(['700']);

@@ -62,7 +62,7 @@ export class AdjustmentsController {
     );
   }
 
-  /** A correction names two people. The second one is taken on trust; a proposal asks for both keys. */
+  /** A correction names two people, the second one on trust; a proposal asks for both keys. */
   private async checkApprover({ name }: Operator, approvedBy: string): Promise<void> {
     const operators = await this.operations.operators.now();
     if (approvedBy !== name && operators.hasActing(approvedBy)) return;

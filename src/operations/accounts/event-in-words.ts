@@ -44,7 +44,7 @@ const hidden = (text: string | null, { showsPersonal }: Known): string =>
   showsPersonal ? (text ?? '(forgotten)') : '(hidden)';
 
 const correction = ({ reason, approvedBy }: Adjustment, known: Known): string =>
-  `as a correction (${hidden(reason.value, known)}), approved by ${approvedBy.value ?? 'somebody'}`;
+  `as a correction approved by ${approvedBy.value ?? 'somebody'}: ${hidden(reason.value, known)}`;
 
 const reasonOf = (event: AccountEventOf<'RewardGranted'>, known: Known): string => {
   switch (event.source) {

@@ -103,7 +103,7 @@ export class WebhookSubscriptions {
 
   /**
    * The present secret signs as well for the grace period, milliseconds.
-   * @param seen the name of the newest one that an operator saw: refused when it is another one now.
+   * @param seen names the newest one that an operator saw: refused when it is another one now.
    */
   async rotateSecret(
     meta: CommandMeta,

@@ -108,7 +108,10 @@ export const CONSOLE_SCRIPT = `'use strict';
     const place = PLACES[key];
     const tenant = tenantPath();
     const path = place === undefined || place.startsWith('/console') ? place : tenant && tenant + place;
-    return path !== undefined && document.querySelector('nav a[href="' + CSS.escape(path) + '"]') ? path : undefined;
+    // The page of an error has no navigation of its tenant.
+    const isOffered = path !== undefined && (document.querySelector('nav a[href="' + CSS.escape(path) + '"]') ||
+      (!place.startsWith('/console') && !document.querySelector('nav.tenant')));
+    return isOffered ? path : undefined;
   };
   const NAMES = TEXTS.places.filter(([keys]) => keys.length === 1 || pathOf(keys.slice(-1)) !== undefined);
   const help = () => {
