@@ -169,6 +169,7 @@ export const CONSOLE_SCRIPT = `'use strict';
     // What the fields are put into: a choice that is taken back brings back what it left out.
     let base = { text: text.value, was: form.elements.was.value };
     let isTextTyped = false;
+    let isAwaited = false;
     let waiting = 0;
     let typed = 0;
     const isDocument = () => {
@@ -178,8 +179,10 @@ export const CONSOLE_SCRIPT = `'use strict';
       const fills = isDocument();
       // Who types into the document sees it in the fields, and the other way round.
       const isByFields = fresh.dataset.by === 'fields';
-      const isFilled = (control) =>
-        fills && (control === text) === isByFields && control !== document.activeElement;
+      // Somebody is about to type into the document: it is filled once they leave it.
+      isAwaited = isByFields && document.activeElement === text;
+      if (isAwaited) return;
+      const isFilled = (control) => fills && (control === text) === isByFields;
       for (const field of form.querySelectorAll('.field')) {
         const control = field.querySelector('input, select, textarea');
         const other = control && fresh.querySelector('[id="' + CSS.escape(control.id) + '"]');
@@ -217,6 +220,9 @@ export const CONSOLE_SCRIPT = `'use strict';
       // Somebody types on: the next check is about that.
       if (asked === typed && fresh) show(fresh);
     };
+    text.addEventListener('blur', () => {
+      if (isAwaited) void check();
+    });
     form.addEventListener('input', ({ target }) => {
       isTextTyped = isTextTyped || target === text;
       typed += 1;
