@@ -195,6 +195,11 @@ export const CONSOLE_SCRIPT = `'use strict';
           else control.removeAttribute(name);
         if (isFilled(control) && control.value !== other.value) control.value = other.value;
       }
+      // What the head of the page said is about what was typed before.
+      const head = document.querySelector('main > .problem');
+      const freshHead = fresh.closest('main').querySelector(':scope > .problem');
+      if (head && freshHead) head.replaceWith(freshHead.cloneNode(true));
+      else if (head) head.remove();
       if (!fills) return;
       const isOther = form.elements.program.value !== fresh.elements.program.value;
       // A newer version of the same program is told when it is applied.
@@ -220,6 +225,12 @@ export const CONSOLE_SCRIPT = `'use strict';
       // Somebody types on: the next check is about that.
       if (asked === typed && fresh) show(fresh);
     };
+    // As a check would: the fields of this moment are put into the same document.
+    form.addEventListener('submit', () => {
+      if (isTextTyped) return;
+      text.value = base.text;
+      form.elements.was.value = base.was;
+    });
     text.addEventListener('blur', () => {
       if (isAwaited) void check();
     });

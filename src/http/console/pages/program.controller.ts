@@ -252,7 +252,9 @@ function faultsOfProgram(outcome: NotDone): Faults {
   const faults = faultsOf(outcome, BY_LINES);
   const fields = Object.keys(BY_LINES);
   const [other] = faults.problems.filter((line) => !fields.some((start) => line.startsWith(start)));
-  return other === undefined ? faults : { ...faults, wrong: { document: other, ...faults.wrong } };
+  return other === undefined
+    ? faults
+    : { ...faults, wrong: { ...faults.wrong, document: faults.wrong['document'] ?? other } };
 }
 
 /** Of a document that its schema refuses. */
