@@ -112,19 +112,22 @@ async function processorSeconds(pid: number): Promise<number> {
 
 const codeOf = (id: string): string => id.replace('-', '').toUpperCase();
 
-/**
- * Accounts with one reward each, large enough never to be used up. @returns the rewards' ids, in
- * the order of the accounts.
- */
+/** The rewards of an account. */
+interface Filled {
+  /** Large enough never to be used up. */
+  readonly redeemed: string;
+  /** Never redeemed: a reward is answered with all of its redemptions. */
+  readonly read: string;
+}
+
+/** Accounts with two rewards each. @returns them in the order of the accounts. */
 async function fill(
   url: string,
   apiKey: string,
   accounts: readonly string[],
-): Promise<readonly string[]> {
+): Promise<readonly Filled[]> {
   const client = new LedgerClient({ url, apiKey });
-  const rewardId = async (id: string): Promise<string> => {
-    await client.post('accountsync', { id, subscription: { status: 'TRIAL' } });
-    await client.post('user', { id, accountId: id, referralCode: codeOf(id) });
+  const give = async (id: string): Promise<string> => {
     const given = await client.post(`rewards/account/${id}/user/${id}`, {
       type: 'CREDIT',
       unit: UNIT,
@@ -132,8 +135,13 @@ async function fill(
     });
     return z.object({ id: z.string() }).parse(given.body).id;
   };
+  const filled = async (id: string): Promise<Filled> => {
+    await client.post('accountsync', { id, subscription: { status: 'TRIAL' } });
+    await client.post('user', { id, accountId: id, referralCode: codeOf(id) });
+    return { redeemed: await give(id), read: await give(id) };
+  };
   try {
-    return await Promise.all(accounts.map(rewardId));
+    return await Promise.all(accounts.map(filled));
   } finally {
     client.close();
   }
@@ -171,8 +179,7 @@ const post = (path: string, body: unknown): { readonly path: string; readonly bo
 async function sidesOf(service: Server, bare: Server, apiKey: string): Promise<readonly Side[]> {
   const accounts = Array.from({ length: ACCOUNTS }, (_, index) => `bench-${index}`);
   const rewards = await fill(service.url, apiKey, accounts);
-  // Its reward has all redemptions of its rounds, which a read of it would return.
-  const [hot = ''] = await fill(service.url, apiKey, ['bench-hot']);
+  const [hot] = await fill(service.url, apiKey, ['bench-hot']);
   const at = '/api/v1/demo';
   const redeem = { amount: 1, unit: UNIT };
   const reads = (
@@ -200,17 +207,19 @@ async function sidesOf(service: Server, bare: Server, apiKey: string): Promise<r
     reads('GET /reward/balance', (id) => `${at}/reward/balance?accountId=${id}`),
     reads('GET /account/{id}/user/{id}', (id) => `${at}/account/${id}/user/${id}`),
     reads('GET /code/{code}', (id) => `${at}/code/${codeOf(id)}`),
-    reads('GET /reward/{id}', (_, index) => `${at}/reward/${rewards[index] ?? ''}`),
+    reads('GET /reward/{id}', (_, index) => `${at}/reward/${rewards[index]?.read ?? ''}`),
     writes(
       'bare POST',
-      rewards.map((id) => post(`/credit/${id}/redeem`, redeem)),
+      rewards.map(({ redeemed }) => post(`/credit/${redeemed}/redeem`, redeem)),
       bare,
     ),
     writes(
       'POST /credit/{id}/redeem',
-      rewards.map((id) => post(`${at}/credit/${id}/redeem`, redeem)),
+      rewards.map(({ redeemed }) => post(`${at}/credit/${redeemed}/redeem`, redeem)),
     ),
-    writes('POST redeem of one account', [post(`${at}/credit/${hot}/redeem`, redeem)]),
+    writes('POST redeem of one account', [
+      post(`${at}/credit/${hot?.redeemed ?? ''}/redeem`, redeem),
+    ]),
     writes(
       'POST /user',
       changed.map((id) =>
