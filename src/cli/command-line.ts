@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config/config.js';
 import { openCore, type Core } from '../core/core.js';
+import { withoutByteOrderMark } from '../foundation/byte-order-mark.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
 import { durationMs } from '../foundation/duration.js';
@@ -126,8 +127,7 @@ const NOT_READ: Readonly<Record<string, string | undefined>> = {
 
 /** @throws {CommandError} */
 export async function readJsonFile(path: string): Promise<unknown> {
-  // Editors of some systems begin a file with a mark of its byte order.
-  const content = (await readTextFile(path)).replace(/^\uFEFF/, '');
+  const content = withoutByteOrderMark(await readTextFile(path));
   try {
     return JSON.parse(content) as unknown;
   } catch {

@@ -95,8 +95,9 @@ function endOf(
     : time;
 }
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const DAY_MS = 86_400_000;
+/** A day as typed, `YYYY-MM-DD`. */
+export const DAY = /^\d{4}-\d{2}-\d{2}$/;
+export const DAY_MS = 86_400_000;
 
 /** False for the 31st of February, which a parser takes for the 3rd of March. */
 const isDayOfCalendar = (day: string): boolean =>

@@ -15,7 +15,7 @@ import {
 import type { Projector } from '../../projecting/projector.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { timeOf } from './ledger-selection.js';
+import { DAY, DAY_MS, timeOf } from './ledger-selection.js';
 
 /** As typed; `from` and `to` are days, `YYYY-MM-DD`, inclusive. */
 export interface TenantStatementRequest {
@@ -59,8 +59,6 @@ export type TenantStatementLine = Readonly<Record<Movement | 'balance', number>>
 export const MOVEMENTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
 type Movement = (typeof MOVEMENTS)[number];
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const DAY_MS = 86_400_000;
 const LINES_MAX = 10_000;
 
 /**

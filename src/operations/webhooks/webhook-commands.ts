@@ -35,6 +35,10 @@ export interface ShownEndpoint {
   readonly lastSuccess: string | null;
 }
 
+export interface EndpointToChange extends ShownEndpoint {
+  readonly newestSecretId: string;
+}
+
 export interface ShownDelivery {
   readonly id: string;
   /** `id` of the body, `webhook-id` of the headers. */
@@ -78,12 +82,22 @@ export async function showEndpoints(
   core: WebhookCore,
   scope: Scope,
 ): Promise<Outcome<readonly ShownEndpoint[]>> {
+  const found = await endpointsToChange(core, scope);
+  return found instanceof NotDone ? found : found.map(({ newestSecretId: _, ...shown }) => shown);
+}
+
+/** As `showEndpoints`, each with the name of its newest secret, which its rotation expects. */
+export async function endpointsToChange(
+  core: WebhookCore,
+  scope: Scope,
+): Promise<Outcome<readonly EndpointToChange[]>> {
   const unknown = await tenantMissing(core, scope);
   if (unknown) return unknown;
   const figures = new Map(
     (await endpointFigures(core.pool, scope)).map((known) => [known.endpointId, known]),
   );
-  return (await core.webhooks.list(scope)).map(({ endpointId, endpointUrl, name, disabled }) => {
+  return (await core.webhooks.list(scope)).map((one) => {
+    const { endpointId, endpointUrl, name, disabled, newestSecretId } = one;
     const known = figures.get(endpointId);
     const isFailing = (known?.failures ?? 0) >= FAILING_FROM;
     return {
@@ -93,6 +107,7 @@ export async function showEndpoints(
       waiting: known?.waiting ?? 0,
       dead: known?.dead ?? 0,
       lastSuccess: known?.lastSuccess?.toISOString() ?? null,
+      newestSecretId,
     };
   });
 }

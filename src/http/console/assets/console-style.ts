@@ -115,7 +115,7 @@ td > form.actions > input { width: 14rem; }
 progress { width: 100%; max-width: 30rem; }
 footer { max-width: 90rem; margin: 0 auto; padding: 0 1rem 2rem; font-size: 0.8125rem; }
 pre { max-width: 100%; overflow-x: auto; }
-details pre { max-width: 100%; overflow-x: auto; background: var(--ground); padding: 0.75rem;
+details pre { background: var(--ground); padding: 0.75rem;
   font-size: 0.8125rem; }
 ol.history { list-style: none; padding: 0; margin: 0; }
 ol.history > li { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }

@@ -7,18 +7,18 @@ import type { Done } from '../../../operations/audited.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import {
   enableOnRecord,
+  endpointsToChange,
   isIssuedSecret,
   resendOnRecord,
   rotateSecretOnRecord,
   showDeliveries,
   showDelivery,
-  showEndpoints,
   subscribeOnRecord,
   testOnRecord,
   unsubscribeOnRecord,
+  type EndpointToChange,
   type IssuedSecret,
   type ShownDelivery,
-  type ShownEndpoint,
 } from '../../../operations/webhooks/webhook-commands.js';
 import { TestDeliveries } from '../../../webhooks/deliveries/test-deliveries.js';
 import { EndpointGuard } from '../../../webhooks/sending/endpoint-guard.js';
@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<ShownDelivery>[] = [
   { label: TEXTS.webhooks.delivery },
   { label: TEXTS.common.resend },
 ];
-const ENDPOINT_COLUMNS: readonly Column<ShownEndpoint>[] = [
+const ENDPOINT_COLUMNS: readonly Column<EndpointToChange>[] = [
   { label: TEXTS.fields.endpoint, key: 'endpoints.url', value: ({ endpointUrl }) => endpointUrl },
   { label: TEXTS.common.state, key: 'endpoints.state', value: (one) => one.state },
   {
@@ -93,13 +93,8 @@ const fieldsOf = ({ isAdding, endpoint }: Typed): FieldNames =>
 
 type EndpointRow = ReturnType<typeof endpointRow>;
 
-const endpointRow = (
-  one: ShownEndpoint,
-  { isAdding, endpoint, since }: Typed,
-  newestSecrets: ReadonlyMap<string, string>,
-) => ({
+const endpointRow = (one: EndpointToChange, { isAdding, endpoint, since }: Typed) => ({
   ...one,
-  newestSecret: newestSecrets.get(one.endpointUrl) ?? '',
   sinceId: sinceIdOf(one.endpointUrl),
   sinceLabel: TEXTS.webhooks.sinceFor(one.endpointUrl),
   since: !isAdding && endpoint === one.endpointUrl ? since : '',
@@ -130,7 +125,7 @@ const content = template<
 <tbody>{{#each endpoints}}<tr><td class="id">{{endpointUrl}}{{#if name}}<br><span class="note">{{name}}</span>{{/if}}</td><td>{{state}}</td><td class="number">{{amount waiting}}</td><td class="number">{{amount dead}}</td><td>{{time lastSuccess}}</td><td>
 {{#if (eq state 'DISABLED')}}<form method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><button name="action" value="enable">${TEXTS.webhooks.enable}</button></form>{{/if}}
 <form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}">{{formFieldInRow sinceId label=sinceLabel name="since" value=since placeholder="${TEXTS.webhooks.sinceExample}" required=true}}<button name="action" value="resend-since" class="quiet">${TEXTS.webhooks.resendAllSince}</button></form>
-<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input type="hidden" name="seen" value="{{newestSecret}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
+<form class="actions" method="post">{{> csrf}}<input type="hidden" name="endpoint" value="{{endpointUrl}}"><input type="hidden" name="seen" value="{{newestSecretId}}"><button name="action" value="test" class="quiet">${TEXTS.webhooks.test}</button><select name="grace" class="short" aria-label="${TEXTS.webhooks.graceOf('{{endpointUrl}}')}"><option value="24h">${TEXTS.common.graceDay}</option><option value="7d">${TEXTS.common.graceWeek}</option><option value="1h">${TEXTS.common.graceHour}</option><option value="0">${TEXTS.common.graceNone}</option></select><button name="action" value="rotate" class="quiet">${TEXTS.webhooks.rotate}</button><details><summary>${TEXTS.webhooks.remove}</summary><p class="hint">${TEXTS.webhooks.removeHint}</p><button name="action" value="remove" class="danger">${TEXTS.webhooks.removeNow}</button></details></form></td></tr>
 {{/each}}</tbody></table></div>
 {{else}}<p class="empty">${TEXTS.webhooks.noEndpoint}</p>{{/if}}
 <form class="fields" method="post">{{> csrf}}
@@ -265,7 +260,7 @@ export class ConsoleWebhooksController {
     );
     const order = queried(query, 'sort', 'dir');
     const state = STATES.find((one) => one === asked.state);
-    const endpoints = await showEndpoints(core, scope);
+    const endpoints = await endpointsToChange(core, scope);
     const deliveries = await showDeliveries(core, scope, {
       endpoint: asked.endpoint || undefined,
       type: asked.type || undefined,
@@ -279,14 +274,11 @@ export class ConsoleWebhooksController {
     const pathOf = (sorted: AskedOrder): string => queryOf({ ...asked, ...sorted });
     const { rows, heads } = inOrder(found, COLUMNS, order, pathOf);
     const listed = endpoints instanceof NotDone ? [] : endpoints;
-    const newestSecrets = new Map(
-      (await core.webhooks.list(scope)).map((one) => [one.endpointUrl, one.newestSecretId]),
-    );
     const sorted = inOrder(listed, ENDPOINT_COLUMNS, order, pathOf);
     const frame = { title: TEXTS.sections.webhooks, scope, section: '/webhooks', faults: refused };
     return pageSent(call, frame, content, {
       notices: faultsOf(endpoints).problems,
-      endpoints: sorted.rows.map((one) => endpointRow(one, typed, newestSecrets)),
+      endpoints: sorted.rows.map((one) => endpointRow(one, typed)),
       endpointHeads: sorted.heads,
       deliveries: rows,
       heads,
