@@ -123,6 +123,11 @@ export class EventStoreDbDouble {
     return this.#front.open;
   }
 
+  /** Connections of clients that are open now. */
+  get connections(): number {
+    return this.#front.connections;
+  }
+
   async start(): Promise<void> {
     const cluster = this.options.cluster ?? this.#alone();
     this.#addServices(cluster);

@@ -8,6 +8,7 @@ import { createServer, Socket, type Server } from 'node:net';
  */
 export class TcpFront {
   readonly #sockets = new Set<Socket>();
+  readonly #clients = new Set<Socket>();
   #server: Server | undefined;
   #frozen = false;
   #port = 0;
@@ -20,6 +21,11 @@ export class TcpFront {
 
   get open(): boolean {
     return this.#server !== undefined;
+  }
+
+  /** Connections of clients that are open now. */
+  get connections(): number {
+    return this.#clients.size;
   }
 
   /** Opens at the port that it had before, or at a free one. */
@@ -65,6 +71,8 @@ export class TcpFront {
   }
 
   #connect(client: Socket): void {
+    this.#clients.add(client);
+    client.on('close', () => this.#clients.delete(client));
     const upstream = new Socket().connect(this.behind(), '127.0.0.1');
     for (const [socket, other] of [
       [client, upstream],
