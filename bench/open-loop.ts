@@ -85,8 +85,9 @@ export class OpenLoop {
 
   private open(): Client | undefined {
     if (this.opened >= this.options.connectionsMax) return undefined;
-    // An address has a part of the service's connections.
-    const from = `127.0.0.${2 + Math.floor(this.opened / CONNECTIONS_PER_ADDRESS)}`;
+    // An address has a part of the service's connections, and rests where it asks more than others.
+    const addresses = Math.ceil(this.options.connectionsMax / CONNECTIONS_PER_ADDRESS);
+    const from = `127.0.0.${2 + (this.opened % addresses)}`;
     this.opened += 1;
     const socket = connect({ port: this.options.port, host: '127.0.0.1', localAddress: from });
     const opened = new Client(socket, {

@@ -162,7 +162,7 @@ export const WRITES: readonly ScaleCall[] = [
   ]),
   post('credit/bulkredeem, many rewards', () => [
     'credit/bulkredeem',
-    { accountId: MANY_REWARDS, amount: 1_500, unit: UNIT },
+    { accountId: MANY_REWARDS, amount: 300, unit: UNIT },
   ]),
   post('reward/{id}/cancel', (on) => [
     `reward/${on.accounts.rewardId(anyOf(on, isCancelled), 1)}/cancel`,

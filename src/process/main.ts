@@ -12,6 +12,9 @@ import { endAtUnknownErrors } from './unknown-errors.js';
 
 const LATER_MS = 1_000;
 
+/** More find no more connections in a turn of a busy event loop, and each looks at every one. */
+const ACCEPTORS = 16;
+
 /** Starts the service and stops it on SIGTERM or SIGINT. A failed start is reported in one line. */
 async function main(): Promise<void> {
   const config = loadConfig();
@@ -32,6 +35,7 @@ async function main(): Promise<void> {
     config,
     logger,
     version,
+    acceptorsPerAddress: ACCEPTORS,
     prepare: async (core) => {
       if (!embedded) return;
       try {

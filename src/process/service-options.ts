@@ -8,6 +8,8 @@ export interface ServiceOptions {
   readonly version: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
+  /** Handles that accept connections of clients. Default: one for each address. */
+  readonly acceptorsPerAddress?: number;
   /** Called after the stores are open and before the service listens. */
   readonly prepare?: (core: Core) => Promise<void>;
 }

@@ -114,7 +114,7 @@ interface Application {
 
 export async function startApplication(
   parts: ApplicationParts,
-  { config, logger }: ServiceOptions,
+  { config, logger, acceptorsPerAddress = 1 }: ServiceOptions,
 ): Promise<Started<Application>> {
   const { projections, policies } = parts.followers;
   const publicUrl = (): string => config.publicUrl ?? parts.address.url;
@@ -127,6 +127,7 @@ export async function startApplication(
       connectionsMax: await connectionsMax(config, logger),
       connectionsPerAddressMax: config.connectionsPerAddressMax,
       failedCredentialsPerMinute: config.failedCredentialsPerMinute,
+      acceptorsPerAddress,
     },
     trustedProxies: config.trustedProxies,
     logAddresses: config.logAddresses,
@@ -204,13 +205,16 @@ export async function startOperationsListener(
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
+/** A burst larger than that, or than the system's own limit, is tried again after a second. */
+const CONNECTIONS_NOT_ACCEPTED_MAX = 4_096;
+
 export async function startListening(
   { app }: Application,
   { config }: ServiceOptions,
   address: Address,
 ): Promise<Started<string>> {
   const { host } = config;
-  await app.listen({ port: config.port, host });
+  await app.listen({ port: config.port, host, backlog: CONNECTIONS_NOT_ACCEPTED_MAX });
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
   return {

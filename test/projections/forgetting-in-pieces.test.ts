@@ -277,7 +277,8 @@ test('the rest of a process that ends in the middle is cleaned by the next one, 
   // Not before the projection has the erasure behind it, whatever pages it came in.
   watch.onPiece = async (projection) => {
     if (watch.pieces < 25) return;
-    const [live] = await liveCheckpoints(projected.pool, [projection]);
+    const concerned = accountProjectors.filter(({ name }) => name === projection);
+    const [live] = await liveCheckpoints(projected.pool, concerned);
     if (projected.log.compare(live?.position, await erased) >= 0)
       throw new Error('the process ends');
   };

@@ -10,6 +10,8 @@ import {
 import { Server as SocketServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { KeptWith } from '../../foundation/kept-with.js';
+import type { Logger } from '../../foundation/logger.js';
+import { Acceptors } from './acceptors.js';
 import { plainHeaders } from './answer-headers.js';
 import { errorJson, type ErrorJson } from './api-error.js';
 import { ArrivingBodies } from './arriving-bodies.js';
@@ -54,11 +56,13 @@ export class Connections {
   private readonly broken = new WeakSet<Duplex>();
   private readonly readingOn = new WeakSet<IncomingMessage>();
   private readonly arriving: ArrivingBodies;
+  private readonly acceptors: Acceptors[] = [];
 
   /** @param isProxy whether an address is a trusted proxy's, which has the connections of many. */
   constructor(
     private readonly limits: HttpLimits,
     isProxy: (address: string) => boolean,
+    private readonly logger: Logger,
   ) {
     this.arriving = new ArrivingBodies(limits.arrivingBytesMax);
     this.exchanges = new Exchanges(limits, isProxy);
@@ -74,6 +78,9 @@ export class Connections {
       this.track(request, response);
       if (!this.refuses(request, response)) handle(request, response);
     });
+    const acceptors = new Acceptors(server, this.limits.acceptorsPerAddress);
+    this.acceptors.push(acceptors);
+    server.once('listening', () => void acceptors.add(this.logger));
     server.on('connection', (socket) => {
       this.exchanges.connected(socket);
       this.closeOnceRead(socket);
@@ -118,7 +125,11 @@ export class Connections {
       };
       look();
       // Closes the listening socket alone; http.Server#close closes connections as well.
-      SocketServer.prototype.close.call(server, () => {
+      const own = new Promise<void>((closed) =>
+        SocketServer.prototype.close.call(server, () => closed()),
+      );
+      const others = this.acceptors.map((acceptors) => acceptors.stop());
+      void Promise.all([own, ...others]).then(() => {
         clearTimeout(timer);
         resolve();
       });

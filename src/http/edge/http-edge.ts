@@ -136,9 +136,9 @@ export class HttpEdge {
     this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
     this.refusals = new HeldRefusals(this.limits.failedCredentialsPerMinute);
     const trust = trustOf(trustedProxies);
-    this.connections = new Connections(this.limits, trust);
+    this.connections = new Connections(this.limits, trust, logger);
     this.atHead = new HeadRefusals(this.connections.exchanges, this.routes, trust);
-    if (hasOperationsListener) this.operations = new OperationsListener(this.limits, trust);
+    if (hasOperationsListener) this.operations = new OperationsListener(this.limits, trust, logger);
     this.adapter = this.createAdapter(trustedProxies);
     this.adapter.getInstance().addHook('onRoute', (route) => {
       if (route.config?.access === undefined)

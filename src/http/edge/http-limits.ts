@@ -47,6 +47,10 @@ export interface HttpLimits extends PlaceLimits {
    */
   readonly unreadBytesMax: number;
   /**
+   * Handles of a listening socket: as many connections are accepted in a turn of the event loop.
+   */
+  readonly acceptorsPerAddress: number;
+  /**
    * Failed credentials of an address in a minute; beyond it they are answered with 429. Beyond as
    * many refusals of any kind to unknown callers, these are sent a moment later.
    */
@@ -68,5 +72,6 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   unreadBytesMax: 64 * 1024 * 1024,
   connectionsMax: 4_096,
   connectionsPerAddressMax: 1_024,
+  acceptorsPerAddress: 1,
   failedCredentialsPerMinute: 300,
 };

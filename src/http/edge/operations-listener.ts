@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import type { Logger } from '../../foundation/logger.js';
 import { Connections } from './connections.js';
 import type { HttpLimits } from './http-limits.js';
 
@@ -20,14 +21,15 @@ export class OperationsListener {
   private server: Server | undefined;
 
   /** @param isProxy whether an address is a trusted proxy's. */
-  constructor(limits: HttpLimits, isProxy: (address: string) => boolean) {
+  constructor(limits: HttpLimits, isProxy: (address: string) => boolean, logger: Logger) {
     const own = {
       connectionsMax: CONNECTIONS_MAX,
       connectionsPerAddressMax: CONNECTIONS_MAX,
       unreadBytesMax: UNREAD_BYTES_MAX,
       arrivingBytesMax: ARRIVING_BYTES_MAX,
+      acceptorsPerAddress: 1,
     };
-    this.connections = new Connections({ ...limits, ...own }, isProxy);
+    this.connections = new Connections({ ...limits, ...own }, isProxy, logger);
   }
 
   /**
