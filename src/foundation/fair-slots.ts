@@ -48,6 +48,9 @@ export interface Turn {
   end(): void;
 }
 
+/** Those that wait are alike up to this part of them. */
+const ALIKE_WITHIN = 8;
+
 /** Times an equal share: groups that ask alike differ a little. */
 const GREEDY_FROM = 1.5;
 
@@ -443,7 +446,10 @@ export class FairSlots {
     this.young.add(place);
   }
 
-  /** The newest of the member with most, in the group with most; a newcomer's own where equal. */
+  /**
+   * The newest of the member with most, in the group with most; a newcomer's own where they differ
+   * little.
+   */
   private displaced({ group: own, member }: Sharers): Place | undefined {
     const group = longest(this.whole.peers.all(), own, 0);
     const none = new Member('', 0);
@@ -451,11 +457,17 @@ export class FairSlots {
   }
 }
 
-/** Who has most that wait; the given one where equal. @param more of the given one's. */
+/**
+ * Who has most that wait; the given one where they differ little. Whoever is displaced has waited
+ * in vain, and of many that ask alike now one and now another has a few more.
+ * @param more of the given one's.
+ */
 function longest<T extends Sharer>(all: Iterable<T>, given: T, more: number): T {
   let most = given;
+  const own = given.waiting + more;
+  let count = own + Math.floor(own / ALIKE_WITHIN);
   for (const one of all)
-    if (one !== given && one.waiting > most.waiting + (most === given ? more : 0)) most = one;
+    if (one !== given && one.waiting > count) [most, count] = [one, one.waiting];
   return most;
 }
 

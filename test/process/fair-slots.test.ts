@@ -403,6 +403,19 @@ describe('when as many wait as may', () => {
     await slots.end('a/x/1', 'a/x/2');
     expect(slots.begun).toEqual(['a/x/1', 'a/x/2', 'a/y/1']);
   });
+
+  test('one with nearly as many displaces nobody, and one with few still does', async () => {
+    const slots = new Slots({ slots: 1, perGroupMax: 1, aloneMax: 1, waitingMax: 40 });
+    const named = (member: string, count: number): string[] =>
+      Array.from({ length: count }, (_, n) => `a/${member}/${n}`);
+    await slots.enter(...named('x', 22), ...named('y', 19));
+    expect(slots.refused).toEqual([]);
+    // x has 21 that wait, y 19: within an eighth.
+    await slots.enter('a/y/more');
+    expect(slots.refused).toEqual(['a/y/more']);
+    await slots.enter('a/z/1');
+    expect(slots.refused).toEqual(['a/y/more', 'a/x/21']);
+  });
 });
 
 test('who waited for others has its slot once they are past, though nothing else happens', async () => {
