@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
@@ -10,6 +9,7 @@ import {
   makeDataDir,
   printedKey,
   removeDataDir,
+  residentMb,
   startServiceProcess,
   type ServiceProcess,
 } from './service-process.js';
@@ -82,12 +82,6 @@ async function closedLoop(
 function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
-}
-
-/** Resident memory of a process in MB. */
-async function residentMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? NaN) / 1024;
 }
 
 /** The most of what it is asked at intervals, until it is told to stop. */

@@ -241,6 +241,12 @@ interface RunningProcess {
 }
 
 /** All processes of the machine that can be seen (Linux). */
+/** Resident memory of a process in MB. */
+export async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? NaN) / 1_024;
+}
+
 async function processes(): Promise<readonly RunningProcess[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(

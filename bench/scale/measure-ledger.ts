@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -9,7 +8,12 @@ import { openCore, type Core } from '../../src/core/core.js';
 import { openPool } from '../../src/postgres/database.js';
 import { LedgerClient } from '../ledger-client.js';
 import { SeededRandom } from '../seeded-random.js';
-import { projectRoot, startServiceProcess, type ServiceProcess } from '../service-process.js';
+import {
+  projectRoot,
+  residentMb,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../service-process.js';
 import { fillLedger, type FilledLedger } from './fill-ledger.js';
 import { LARGE } from './filled-accounts.js';
 import { READS, WRITES, type Filled, type ScaleCall } from './scale-calls.js';
@@ -67,12 +71,12 @@ export async function measureTogether(
       const service = await startServiceProcess({ env: { DATA_DIR: dataDir } });
       services.push(service);
       whole.set('start', (await service.ready(CATCH_UP_MS)) / 1_000);
-      whole.set('resident after a start, MB', await residentMb(service));
+      whole.set('resident after a start, MB', await residentMb(await service.pid()));
     }
     const measured = await measureCalls(ledgers, services, times, say);
     for (const [at, { dataDir, whole }] of ledgers.entries()) {
       const service = services[at];
-      if (service) whole.set('resident after the calls, MB', await residentMb(service));
+      if (service) whole.set('resident after the calls, MB', await residentMb(await service.pid()));
       for (const [name, words] of COMMANDS) {
         const [took] = await seconds(() => command(dataDir, words));
         whole.set(name, took);
@@ -237,11 +241,6 @@ export async function exportRewards(client: LedgerClient): Promise<string> {
     if (status !== 'PENDING') throw new Error(`an export is ${status}`);
     await delay(LOOK_EVERY_MS / 4);
   }
-}
-
-async function residentMb(service: ServiceProcess): Promise<number> {
-  const status = await readFile(`/proc/${await service.pid()}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? NaN) / 1_024;
 }
 
 async function command(dataDir: string, words: readonly string[]): Promise<void> {
