@@ -6,6 +6,7 @@ import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
+import { NOT_ACCEPTED_MAX } from '../http/edge/acceptors.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
 import type { TenantDirectory } from '../http/edge/tenant-directory.js';
 import { DownloadRecords } from '../http/exports/download-records.js';
@@ -205,16 +206,13 @@ export async function startOperationsListener(
 const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** A burst larger than that, or than the system's own limit, is tried again after a second. */
-const CONNECTIONS_NOT_ACCEPTED_MAX = 4_096;
-
 export async function startListening(
   { app }: Application,
   { config }: ServiceOptions,
   address: Address,
 ): Promise<Started<string>> {
   const { host } = config;
-  await app.listen({ port: config.port, host, backlog: CONNECTIONS_NOT_ACCEPTED_MAX });
+  await app.listen({ port: config.port, host, backlog: NOT_ACCEPTED_MAX });
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
   return {

@@ -6,6 +6,12 @@ import { errorName } from '../../foundation/describe-error.js';
 import { inTime } from '../../foundation/in-time.js';
 import type { Logger } from '../../foundation/logger.js';
 
+/**
+ * Connections of an address that are not accepted yet; the system's own limit may be less. A burst
+ * larger than that is tried again by its clients' systems after a second.
+ */
+export const NOT_ACCEPTED_MAX = 4_096;
+
 /** For the other process to start and to send all handles. */
 const COPIED_WITHIN_MS = 10_000;
 
@@ -56,7 +62,8 @@ export class Acceptors {
     const other = new SocketServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
       server.emit('connection', socket),
     );
-    other.listen(copy);
+    // The limit is the socket's: the last call sets it.
+    other.listen(copy, NOT_ACCEPTED_MAX);
     this.others.add(other);
   }
 }
