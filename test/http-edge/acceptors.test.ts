@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { Acceptors } from '../../src/http/edge/acceptors.js';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { eventually } from '../support/embedded.js';
 
 const CLIENTS = 24;
@@ -11,7 +14,7 @@ class Listening {
   readonly warnings: string[] = [];
   answer: () => void = () => undefined;
   readonly server: Server;
-  readonly acceptors: Acceptors;
+  private readonly acceptors: Acceptors;
   private readonly clients: Socket[] = [];
 
   constructor(count: number) {
@@ -64,6 +67,20 @@ function isAnswered(port: number): Promise<boolean> {
     client.once('connect', () => resolve(true)).once('error', () => resolve(false));
     client.once('connect', () => client.destroy());
   });
+}
+
+/** Other processes of Node are this shell's commands meanwhile. */
+async function insteadOfNode(commands: string, work: () => Promise<void>): Promise<void> {
+  const { execPath } = process;
+  const folder = await mkdtemp(join(tmpdir(), 'instead-of-node-'));
+  try {
+    process.execPath = join(folder, 'node');
+    await writeFile(process.execPath, `#!/bin/sh\n${commands}\n`, { mode: 0o700 });
+    await work();
+  } finally {
+    process.execPath = execPath;
+    await rm(folder, { recursive: true });
+  }
 }
 
 describe('acceptors of a listening socket', () => {
@@ -121,6 +138,37 @@ describe('acceptors of a listening socket', () => {
     await starting;
     expect(listening.warnings).toEqual([]);
     expect(await isAnswered(port)).toBe(false);
+  });
+
+  it('are not waited for when the server stops: what makes them is ended', async () => {
+    await insteadOfNode('exec sleep 600', async () => {
+      listening = new Listening(8);
+      const starting = listening.start();
+      await once(listening.server, 'listening');
+      const { port } = listening.server.address() as AddressInfo;
+      await new Promise((resolve) => listening.server.close(resolve));
+      await starting;
+      expect(listening.warnings).toEqual([]);
+      expect(await isAnswered(port)).toBe(false);
+    });
+  });
+
+  it('stop with the server, those too that came before the others failed', async () => {
+    const sendsThree = `process.on('message', (times, handle) => {
+      for (let sent = 0; sent < 3; sent++) process.send(sent, handle);
+      setTimeout(() => process.exit(), 300);
+    });`;
+    await insteadOfNode(`exec '${process.execPath}' -e "${sendsThree}"`, async () => {
+      listening = await new Listening(8).start();
+    });
+    expect(listening.warnings).toEqual(['connections are accepted one by one']);
+    expect(Math.max(...(await listening.acceptedByTurn()))).toBe(4);
+    const { port } = listening.server.address() as AddressInfo;
+    const asked = once(listening.server, 'request');
+    listening.connect().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await asked;
+    listening.server.close();
+    await eventually(async () => !(await isAnswered(port)));
   });
 
   it('leave a server alone that they cannot be added to, and say so', async () => {

@@ -24,54 +24,65 @@ const COPIED_WITHIN_MS = 10_000;
  * Node makes a second handle of a socket by sending it to another process and back.
  */
 export class Acceptors {
-  private readonly others = new Set<SocketServer>();
-  private isStopped = false;
+  private readonly others: SocketServer[] = [];
+  private readonly stopping = new AbortController();
+  private adding: Promise<void> | undefined;
 
   /** @param count handles in all; 1: only the server's own. */
   constructor(
     private readonly server: Server,
     private readonly count: number,
   ) {
-    if (count > 1) waitForOthers(server, () => this.stop());
+    if (count > 1) stopWith(server, () => this.stop());
   }
 
   /**
-   * Adds the handles to the listening server. Where that fails the server goes on with its own, and
-   * the log says so.
+   * Adds the handles to the listening server. Where that fails the server goes on with those that
+   * it has, and the log says so.
    */
-  async add(logger: Logger): Promise<void> {
-    const own: unknown = Reflect.get(this.server, '_handle');
-    if (this.count <= 1 || !isHandle(own)) return;
-    try {
-      for (const copy of await copiesOf(own, this.count - 1)) this.accept(copy);
-    } catch (error) {
-      logger.warn({ error: errorName(error) }, 'connections are accepted one by one');
-    }
+  add(logger: Logger): Promise<void> {
+    this.adding = this.addOthers(logger);
+    return this.adding;
   }
 
   /** Accepts no more; resolves when the connections of the added handles have ended. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    await Promise.all([...this.others].map(closed));
+    this.stopping.abort();
+    await Promise.all([this.adding, ...this.others.map(closed)]);
   }
 
-  private accept(copy: Handle): void {
-    if (this.isStopped) return copy.close();
+  private async addOthers(logger: Logger): Promise<void> {
+    const own: unknown = Reflect.get(this.server, '_handle');
+    if (this.count <= 1 || !isHandle(own)) return;
+    const { signal } = this.stopping;
+    try {
+      await copy(own, { times: this.count - 1, take: (copied) => this.accept(copied), signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ error: errorName(error) }, 'connections are accepted one by one');
+    }
+  }
+
+  private accept(copied: Handle): void {
+    if (this.stopping.signal.aborted) return copied.close();
     const { server } = this;
     // As the HTTP server itself makes its sockets.
     const other = new SocketServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
       server.emit('connection', socket),
     );
     // The limit is the socket's: the last call sets it.
-    other.listen(copy, NOT_ACCEPTED_MAX);
-    this.others.add(other);
+    other.listen(copied, NOT_ACCEPTED_MAX);
+    this.others.push(other);
   }
 }
 
-/** Closing the server waits for the connections that others have accepted for it. */
-function waitForOthers(server: Server, stopOthers: () => Promise<void>): void {
+/** Closing the server stops the others, and waits for the connections that they have accepted. */
+function stopWith(server: Server, stopOthers: () => Promise<void>): void {
   const close = server.close.bind(server);
-  server.close = (then) => close((error) => void stopOthers().then(() => then?.(error)));
+  server.close = (then) => {
+    const stopped = stopOthers();
+    return close((error) => void stopped.then(() => then?.(error)));
+  };
 }
 
 const closed = (server: SocketServer): Promise<void> =>
@@ -94,32 +105,44 @@ const SENDS_BACK = `process.on('message', (times, handle) => {
   for (let sent = 0; sent < times; sent++) process.send(sent, handle);
 });`;
 
+interface Copying {
+  readonly times: number;
+  /** Called with each copy, also where a later one fails. */
+  readonly take: (copied: Handle) => void;
+  /** Ends the other process at once. */
+  readonly signal: AbortSignal;
+}
+
 /** @throws when the other process cannot be started, ends, or is late. */
-async function copiesOf(own: Handle, times: number): Promise<readonly Handle[]> {
+async function copy(own: Handle, copying: Copying): Promise<void> {
   const other = spawn(process.execPath, ['-e', SENDS_BACK], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {},
+    signal: copying.signal,
+    killSignal: 'SIGKILL',
   });
   try {
     const late = (): Error => new Error('the handles were not copied in time');
-    return await inTime(sentBack(other, own, times), COPIED_WITHIN_MS, late);
+    await inTime(allSentBack(other, own, copying), COPIED_WITHIN_MS, late);
   } finally {
     // Until then the socket listens, whoever else has closed it.
     if (other.kill('SIGKILL')) await once(other, 'exit');
   }
 }
 
-function sentBack(other: ChildProcess, own: Handle, times: number): Promise<readonly Handle[]> {
+function allSentBack(other: ChildProcess, own: Handle, { times, take }: Copying): Promise<void> {
   return new Promise((resolve, reject) => {
-    const copies: Handle[] = [];
+    let taken = 0;
     const failed = (error: Error | null): void => {
       if (error !== null) reject(error);
     };
-    other.once('error', reject);
+    other.on('error', reject);
     other.once('exit', () => reject(new Error('the process that copies handles has ended')));
-    other.on('message', (_number, copy: unknown) => {
-      if (isHandle(copy)) copies.push(copy);
-      if (copies.length === times) resolve(copies);
+    other.on('message', (_number, copied: unknown) => {
+      if (!isHandle(copied)) return;
+      take(copied);
+      taken += 1;
+      if (taken === times) resolve();
     });
     // Such a handle is sent as it is; of a server the other process would make one that accepts.
     other.send(times, own as never, failed);
