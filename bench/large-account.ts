@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { LedgerClient } from './ledger-client.js';
@@ -7,6 +6,8 @@ import { SeededRandom } from './seeded-random.js';
 import {
   makeDataDir,
   removeDataDir,
+  residentMb,
+  residentMbMax,
   startServiceProcess,
   type ServiceProcess,
 } from './service-process.js';
@@ -80,11 +81,10 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
 const perSecond = (ms: number): string =>
   ((TOLD * WEBHOOKS_PER_GRANT * 1_000) / ms).toFixed(0).padStart(6);
 
-async function residentMb(service: ServiceProcess): Promise<string> {
-  const status = await readFile(`/proc/${await service.pid()}/status`, 'utf8');
-  const mb = (name: string): number =>
-    Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? NaN) / 1_024);
-  return `${mb('VmRSS')} MB resident, at most ${mb('VmHWM')}`;
+async function memoryOf(service: ServiceProcess): Promise<string> {
+  const pid = await service.pid();
+  const [now, most] = [await residentMb(pid), await residentMbMax(pid)];
+  return `${now.toFixed(0)} MB resident, at most ${most.toFixed(0)}`;
 }
 
 async function measure(dataDir: string): Promise<readonly string[]> {
@@ -106,17 +106,17 @@ async function measure(dataDir: string): Promise<readonly string[]> {
     receiver.secret = (made as { readonly secret: string }).secret;
     const told = new Told(receiver);
     await told.grants(client, SMALL, 1);
-    console.log(`${EVENTS} events; before their first webhook ${await residentMb(service)}`);
+    console.log(`${EVENTS} events; before their first webhook ${await memoryOf(service)}`);
     for (const start of ['first', 'first after a start']) {
       const { answered, told: after } = await told.grants(client, LARGE, 1);
       console.log(`${start}: answered in ${seconds(answered)}, told after ${seconds(after)}`);
-      console.log(`  ${await residentMb(service)}`);
+      console.log(`  ${await memoryOf(service)}`);
       for (let round = 0; round < ROUNDS; round++) {
         const few = await told.grants(client, SMALL, TOLD);
         const many = await told.grants(client, LARGE, TOLD);
         console.log(
           `  webhooks/s ${perSecond(many.told)}; of few events ${perSecond(few.told)}; ` +
-            `${(few.told / many.told).toFixed(2)} of it; ${await residentMb(service)}`,
+            `${(few.told / many.told).toFixed(2)} of it; ${await memoryOf(service)}`,
         );
       }
       await service.terminate();

@@ -240,13 +240,18 @@ interface RunningProcess {
   readonly parent: number;
 }
 
-/** All processes of the machine that can be seen (Linux). */
 /** Resident memory of a process in MB. */
-export async function residentMb(pid: number): Promise<number> {
+export const residentMb = (pid: number): Promise<number> => statusMb(pid, 'VmRSS');
+
+/** Resident memory of a process in MB, the most that it had so far. */
+export const residentMbMax = (pid: number): Promise<number> => statusMb(pid, 'VmHWM');
+
+async function statusMb(pid: number, name: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? NaN) / 1_024;
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? NaN) / 1_024;
 }
 
+/** All processes of the machine that can be seen (Linux). */
 async function processes(): Promise<readonly RunningProcess[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(

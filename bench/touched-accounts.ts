@@ -35,11 +35,10 @@ async function write(client: LedgerClient, account: number): Promise<void> {
 }
 
 async function measure(service: ServiceProcess): Promise<void> {
+  const pid = await service.pid();
   const client = new LedgerClient({ url: service.url, apiKey: printedKey(service.output()) });
   try {
-    console.log(
-      `${REMEMBERED_MB} MB may be remembered; ${(await residentMb(await service.pid())).toFixed(0)} MB`,
-    );
+    console.log(`${REMEMBERED_MB} MB may be remembered; ${(await residentMb(pid)).toFixed(0)} MB`);
     const beganAt = performance.now();
     for (let part = 0; part < SAID; part++) {
       let next = Math.round((part * ACCOUNTS) / SAID);
@@ -49,7 +48,7 @@ async function measure(service: ServiceProcess): Promise<void> {
       };
       await Promise.all(Array.from({ length: AT_ONCE }, writeOn));
       const rate = end / ((performance.now() - beganAt) / 1_000);
-      const resident = await residentMb(await service.pid());
+      const resident = await residentMb(pid);
       console.log(`${end} accounts, ${resident.toFixed(0)} MB resident, ${rate.toFixed(0)}/s`);
     }
   } finally {

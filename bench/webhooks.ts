@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
@@ -13,6 +12,7 @@ import type { Answer, LedgerClient } from './ledger-client.js';
 import {
   makeDataDir,
   removeDataDir,
+  residentMb,
   startServiceProcess,
   type ServiceProcess,
 } from './service-process.js';
@@ -202,17 +202,12 @@ async function sendAll(
   await pool.query(
     `update ledger.webhook_endpoints set pause_until = null, due_at = now() where ${isNotDead}`,
   );
-  let residentMb = 0;
+  let mostMb = 0;
   const arrived = await receiver.take(count, async () => {
-    residentMb = Math.max(residentMb, await residentMbOf(await service.pid()));
+    mostMb = Math.max(mostMb, await residentMb(await service.pid()));
     await delay(50);
   });
-  return { perSecond: perSecond(arrived), residentMb, bodies: arrived.bodies };
-}
-
-async function residentMbOf(pid: number): Promise<number> {
-  const [, kb] = /VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kb ?? 0) / 1_024;
+  return { perSecond: perSecond(arrived), residentMb: mostMb, bodies: arrived.bodies };
 }
 
 /** Deliveries to an endpoint that fails: all are due. */
