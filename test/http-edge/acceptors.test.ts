@@ -88,6 +88,18 @@ describe('acceptors of a listening socket', () => {
 
   afterEach(() => listening.end());
 
+  /** The server stops while handles are added: nothing is left, and nothing is said. */
+  async function stopsWhileAdded(): Promise<void> {
+    listening = new Listening(8);
+    const starting = listening.start();
+    await once(listening.server, 'listening');
+    const { port } = listening.server.address() as AddressInfo;
+    await new Promise((resolve) => listening.server.close(resolve));
+    await starting;
+    expect(listening.warnings).toEqual([]);
+    expect(await isAnswered(port)).toBe(false);
+  }
+
   it('accept as many connections in a turn of the event loop as there are', async () => {
     listening = await new Listening(8).start();
     const turns = await listening.acceptedByTurn();
@@ -130,27 +142,11 @@ describe('acceptors of a listening socket', () => {
   });
 
   it('are not added to a server that has stopped meanwhile', async () => {
-    listening = new Listening(8);
-    const starting = listening.start();
-    await once(listening.server, 'listening');
-    const { port } = listening.server.address() as AddressInfo;
-    await new Promise((resolve) => listening.server.close(resolve));
-    await starting;
-    expect(listening.warnings).toEqual([]);
-    expect(await isAnswered(port)).toBe(false);
+    await stopsWhileAdded();
   });
 
   it('are not waited for when the server stops: what makes them is ended', async () => {
-    await insteadOfNode('exec sleep 600', async () => {
-      listening = new Listening(8);
-      const starting = listening.start();
-      await once(listening.server, 'listening');
-      const { port } = listening.server.address() as AddressInfo;
-      await new Promise((resolve) => listening.server.close(resolve));
-      await starting;
-      expect(listening.warnings).toEqual([]);
-      expect(await isAnswered(port)).toBe(false);
-    });
+    await insteadOfNode('exec sleep 600', stopsWhileAdded);
   });
 
   it('stop with the server, those too that came before the others failed', async () => {
