@@ -35,7 +35,27 @@ export async function lagAfter(
   head: Position | undefined,
   now: number,
 ): Promise<Lag> {
-  if (log.compare(position, head) >= 0) return { lagEvents: 0, lagSeconds: 0 };
+  if (log.compare(position, head) >= 0) return AT_HEAD;
+  const between = log.eventsBetween?.(position, head);
+  if (between === undefined) return lagByPages(log, position, now);
+  const [oldest] = await log.readAll(position, 1);
+  if (oldest === undefined) return AT_HEAD;
+  return {
+    lagEvents: Math.min(LAG_EVENTS_MAX, between),
+    lagSeconds: secondsSince(oldest.recordedAt, now),
+  };
+}
+
+const AT_HEAD: Lag = { lagEvents: 0, lagSeconds: 0 };
+
+const secondsSince = (recordedAt: number, now: number): number =>
+  Math.max(0, now - recordedAt) / 1_000;
+
+async function lagByPages(
+  log: EventLog,
+  position: Position | undefined,
+  now: number,
+): Promise<Lag> {
   let lagEvents = 0;
   let oldest: number | undefined;
   for (let at = position; lagEvents < LAG_EVENTS_MAX;) {
@@ -45,8 +65,5 @@ export async function lagAfter(
     at = page.at(-1)?.position;
     if (at === undefined) break;
   }
-  return {
-    lagEvents,
-    lagSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
-  };
+  return { lagEvents, lagSeconds: oldest === undefined ? 0 : secondsSince(oldest, now) };
 }

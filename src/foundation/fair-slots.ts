@@ -247,15 +247,18 @@ export class FairSlots {
     return this.whole.held.average();
   }
 
-  /** As many wait as may: of those that enter, or that are there, some are displaced. */
-  get isFull(): boolean {
-    return this.whole.waiting + this.beside >= this.limits.waitingMax;
+  /**
+   * How many more may wait. With none or fewer, some are displaced: of those that enter, or of
+   * those that are there.
+   */
+  get room(): number {
+    return this.limits.waitingMax - this.whole.waiting - this.beside;
   }
 
   /** Whether a party that entered now would be displaced at once. */
   isFullFor({ group: name, member }: Party): boolean {
     const { peers } = this.whole;
-    if (!this.isFull) return false;
+    if (this.room > 0) return false;
     const group = peers.find(name);
     if (this.hasFree() && group.held.now < this.maxOf(group)) return false;
     const own = group.peers.find(member);

@@ -67,11 +67,8 @@ import { DownloadPlaces } from '../http/exports/download-places.js';
 import type { DownloadRecords } from '../http/exports/download-records.js';
 import { FileDownloads } from '../http/exports/file-downloads.js';
 import { ExportsController } from '../http/exports/exports.controller.js';
-import {
-  HealthController,
-  READINESS_PROBE,
-  type ReadinessProbe,
-} from '../http/health/health.controller.js';
+import { HealthController } from '../http/health/health.controller.js';
+import { READINESS_PROBE, type ReadinessProbe } from '../http/health/readiness.js';
 import { METRICS_REGISTRY, MetricsController } from '../http/health/metrics.js';
 import { AdjustmentsController } from '../http/operations/adjustments.controller.js';
 import { ChainController } from '../http/operations/chain.controller.js';

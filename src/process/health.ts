@@ -3,7 +3,7 @@ import type { Core } from '../core/core.js';
 import { EventLogUnavailable, type Position } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
-import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/health.controller.js';
+import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/readiness.js';
 import type { Mails } from '../mails/mails.js';
 import type { PolicyRunner } from '../policies/policy-runner.js';
 import { ping } from '../postgres/database.js';

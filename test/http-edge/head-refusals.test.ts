@@ -40,7 +40,7 @@ interface Asked {
 
 /** Answers 200 to whatever is not refused. */
 class House {
-  isFull = true;
+  room = 0;
   isOnSpare = false;
   readonly asked: Party[] = [];
   readonly refused: HeadRefusal[] = [];
@@ -50,7 +50,8 @@ class House {
     const refusals = new HeadRefusals(this, routes(), trustOf(proxies));
     refusals.onRefused = (refusal) => this.refused.push(refusal);
     this.server = createServer(NODE_LIMITS, (request, response) => {
-      if (!refusals.refuse(request, response)) response.end('framework');
+      const takeUp = () => response.end('framework');
+      if (!refusals.refuses(request, response, takeUp)) takeUp();
     });
   }
 
@@ -153,9 +154,9 @@ test.each([
 
 test('with room, or on a connection without a place, all is left to the framework', async () => {
   const it_ = house();
-  it_.isFull = false;
+  it_.room = 1;
   expect((await it_.ask('/api/v1/acme/reward/r1')).status).toBe(200);
-  Object.assign(it_, { isFull: true, isOnSpare: true });
+  Object.assign(it_, { room: 0, isOnSpare: true });
   expect((await it_.ask('/api/v1/acme/reward/r1')).status).toBe(200);
   expect(it_.asked).toEqual([]);
 });

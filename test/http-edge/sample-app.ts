@@ -26,11 +26,8 @@ import type { CallCounter } from '../../src/http/edge/call-limit.js';
 import { Call } from '../../src/http/edge/call.js';
 import { HttpEdge, type HttpEdgeParts } from '../../src/http/edge/http-edge.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
-import {
-  HealthController,
-  READINESS_PROBE,
-  type Readiness,
-} from '../../src/http/health/health.controller.js';
+import { HealthController } from '../../src/http/health/health.controller.js';
+import { READINESS_PROBE, type Readiness } from '../../src/http/health/readiness.js';
 import {
   createMetricsRegistry,
   HttpMetrics,

@@ -104,6 +104,10 @@ export class InMemoryEventLog implements EventLog {
     return `m-${numberOf(position) - events}`;
   }
 
+  eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
+    return numberOf(upTo) - numberOf(after);
+  }
+
   async *readStream(
     stream: string,
     { from = 0n, end, limit }: ReadStreamOptions = {},

@@ -215,6 +215,11 @@ export class PostgresEventLog implements EventLog {
     return this.positions.token(this.positions.number(position) - BigInt(events));
   }
 
+  /** @throws {TypeError} for a position of another log. */
+  eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
+    return Number(this.positions.number(upTo) - this.positions.number(after));
+  }
+
   readStream(
     stream: string,
     options?: ReadStreamOptions,

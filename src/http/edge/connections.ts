@@ -19,6 +19,7 @@ import { boundPieces } from './body-pieces.js';
 import { describeBroken, NO_ROOM, TOO_MANY_PIECES, type BrokenMessage } from './broken-messages.js';
 import { CHALLENGE } from './challenge.js';
 import { Exchanges, type Exchange } from './exchanges.js';
+import type { HeadRefusals } from './head-refusals.js';
 import type { HttpLimits } from './http-limits.js';
 
 /**
@@ -51,8 +52,11 @@ export class Connections {
   readonly exchanges: Exchanges;
   /** Called for each answer below the framework. */
   onBroken: (answer: BrokenAnswer) => void = () => undefined;
-  /** Answers a request by its head, or returns false: then the framework has it. */
-  refuses: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
+  /**
+   * Answers a request by its head, now or in a moment, or returns false: then the framework has it,
+   * as where `takeUp` is called.
+   */
+  refuses: HeadRefusals['refuses'] = () => false;
   private readonly broken = new WeakSet<Duplex>();
   private readonly readingOn = new WeakSet<IncomingMessage>();
   private readonly arriving: ArrivingBodies;
@@ -76,7 +80,8 @@ export class Connections {
     const server = createServer(options, (request, response) => {
       if (this.exchanges.isDropped(request)) return;
       this.track(request, response);
-      if (!this.refuses(request, response)) handle(request, response);
+      const takeUp = (): void => handle(request, response);
+      if (!this.refuses(request, response, takeUp)) takeUp();
     });
     const acceptors = new Acceptors(server, this.limits.acceptorsPerAddress);
     this.acceptors.push(acceptors);

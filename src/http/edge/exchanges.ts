@@ -126,9 +126,12 @@ export class Exchanges {
     return (this.bySocket.get(socket)?.unanswered ?? 0) <= HEALTH_CHECKS_MAX;
   }
 
-  /** As many requests are there as may be: whether another one has room depends on its party. */
-  get isFull(): boolean {
-    return this.hasTakenUpAll() || this.slots.isFull;
+  /**
+   * How many more requests may be there. With none or fewer it depends on the party of another one
+   * whether it has room.
+   */
+  get room(): number {
+    return this.hasTakenUpAll() ? 0 : this.slots.room;
   }
 
   /** Whether a request of this party would be taken up. */

@@ -10,6 +10,7 @@ import { TARGET_BYTES_MAX } from './broken-messages.js';
 import { addressAtHead, countedAddress, type Trust } from './client-address.js';
 import { crossOriginHeaders } from './cross-origin.js';
 import type { Exchanges } from './exchanges.js';
+import { PacedRefusals } from './paced-refusals.js';
 import type { RouteTable } from './route-table.js';
 import { parseTraceParent } from './trace-parent.js';
 
@@ -32,6 +33,11 @@ interface Head {
   readonly address: string;
 }
 
+interface Arrived extends Head {
+  /** On the clock of `elapsed`. */
+  readonly beganAt: number;
+}
+
 const BODY = JSON.stringify(errorJson('UNAVAILABLE'));
 const HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
@@ -48,20 +54,40 @@ const HEADERS = {
 export class HeadRefusals {
   /** Called for each of them. */
   onRefused: (refusal: HeadRefusal) => void = () => undefined;
+  private readonly paced: PacedRefusals;
 
   /** @param trusts whether an address may name the client behind it. */
   constructor(
-    private readonly exchanges: Pick<Exchanges, 'isFull' | 'isSpare' | 'hasRoomFor'>,
+    private readonly exchanges: Pick<Exchanges, 'room' | 'isSpare' | 'hasRoomFor'>,
     private readonly routes: RouteTable,
     private readonly trusts: Trust,
-  ) {}
+  ) {
+    this.paced = new PacedRefusals(() => exchanges.room);
+  }
 
-  /** False: it was not refused, and nothing was done. */
-  refuse(request: IncomingMessage, response: ServerResponse): boolean {
-    if (!this.exchanges.isFull || this.exchanges.isSpare(request)) return false;
+  /**
+   * Refuses it now or in a moment. False: it has room, or is answered otherwise; nothing was done.
+   * @param takeUp called in place of a refusal when there is room again.
+   */
+  refuses(request: IncomingMessage, response: ServerResponse, takeUp: () => void): boolean {
+    if (this.exchanges.room > 0 || this.exchanges.isSpare(request)) return false;
     const beganAt = elapsed();
     const head = this.headOf(request);
     if (head === undefined || this.exchanges.hasRoomFor(head.party)) return false;
+    this.paced.take({
+      isOver: () => request.socket.destroyed,
+      takeUp,
+      refuse: () => this.refuse(request, response, { ...head, beganAt }),
+    });
+    return true;
+  }
+
+  /** From now on the framework answers what is held. */
+  end(): void {
+    this.paced.takeUpAll();
+  }
+
+  private refuse(request: IncomingMessage, response: ServerResponse, head: Arrived): void {
     const { headers, method = '', url = '' } = request;
     const requestId = randomUUID();
     response.writeHead(503, {
@@ -71,10 +97,9 @@ export class HeadRefusals {
     });
     response.end(BODY);
     const traceId = parseTraceParent(headers.traceparent)?.traceId;
+    const { route, address, beganAt } = head;
     const seconds = (elapsed() - beganAt) / 1000;
-    const { route, address } = head;
     this.onRefused({ requestId, traceId, method, route, address, seconds });
-    return true;
   }
 
   /** Undefined: not a request of a tenant's route. */

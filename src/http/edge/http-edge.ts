@@ -57,7 +57,8 @@ import { HeldRefusals } from './held-refusals.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './http-limits.js';
 import { checkContentType, demandJson, installBodyParser } from './json-body.js';
 import { factsOf } from './request-facts.js';
-import { frameworkLogger, logBroken, logHeadRefusal, logRequest, routeOf } from './request-log.js';
+import { RefusalLines } from './refusal-lines.js';
+import { frameworkLogger, logBroken, logRequest, routeOf } from './request-log.js';
 import { beginSpan, endSpan, withinSpan } from './request-span.js';
 import { ROUTER_OPTIONS, RouteTable } from './route-table.js';
 import { isTenantAlias, type TenantDirectory } from './tenant-directory.js';
@@ -119,6 +120,7 @@ export class HttpEdge {
   readonly failures: FailedCredentials;
   private readonly refusals: HeldRefusals;
   private readonly atHead: HeadRefusals;
+  private readonly refusalLines: RefusalLines;
   private readonly logger: Logger;
   private readonly addresses: LoggedAddresses;
   private draining = false;
@@ -135,6 +137,7 @@ export class HttpEdge {
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...limits };
     this.failures = new FailedCredentials(this.limits.failedCredentialsPerMinute);
     this.refusals = new HeldRefusals(this.limits.failedCredentialsPerMinute);
+    this.refusalLines = new RefusalLines({ logger, addresses: logAddresses });
     const trust = trustOf(trustedProxies);
     this.connections = new Connections(this.limits, trust, logger);
     this.atHead = new HeadRefusals(this.connections.exchanges, this.routes, trust);
@@ -186,6 +189,8 @@ export class HttpEdge {
    */
   beginShutdown(): void {
     this.draining = true;
+    this.atHead.end();
+    this.refusalLines.endSecond();
   }
 
   /** Installs the checks, error answers, log line and metrics of every request. */
@@ -266,12 +271,12 @@ export class HttpEdge {
       const { method, route, seconds } = refusal;
       metrics.answered({ method, route, status: 503, seconds });
       metrics.refused('UNAVAILABLE');
-      logHeadRefusal({ logger: this.logger, addresses: this.addresses }, refusal);
+      this.refusalLines.add(refusal);
     };
     // Of the public listener: on the other one routes of no tenant are answered. During a shutdown
     // the framework asks the client to close.
-    this.connections.refuses = (request, response) =>
-      !this.draining && this.atHead.refuse(request, response);
+    this.connections.refuses = (request, response, takeUp) =>
+      !this.draining && this.atHead.refuses(request, response, takeUp);
   }
 
   /**

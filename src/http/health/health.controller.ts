@@ -10,31 +10,7 @@ import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { errorJson } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
-
-/** The state of one dependency of the service, or of one projection. */
-export interface HealthCheck {
-  readonly ok: boolean;
-  /**
-   * Details for operators: lag, position, generation … Never an address, a secret or a client's id.
-   */
-  readonly [detail: string]: boolean | number | string | null;
-}
-
-export interface Readiness {
-  /** Requests can be served. A single parked stream does not make the service unready. */
-  readonly ready: boolean;
-  /** Requests can be served, but background work stands still; its check says where. */
-  readonly degraded?: boolean;
-  /** By name: `postgres`, `event-log`, `projection rewards` … */
-  readonly checks: Readonly<Record<string, HealthCheck>>;
-}
-
-/** Answers within its own short time limits and does not reject. */
-export interface ReadinessProbe {
-  check(): Promise<Readiness>;
-}
-
-export const READINESS_PROBE = Symbol('readiness probe');
+import { READINESS_PROBE, RecentReadiness, type ReadinessProbe } from './readiness.js';
 
 /** The members of an error beside those of readiness. */
 const ERROR_MEMBERS = {
@@ -73,9 +49,11 @@ const readiness = (
 @ApiTags('Operation')
 @Controller('health')
 export class HealthController {
-  private checking: Promise<Readiness> | undefined;
+  private readonly readiness: RecentReadiness;
 
-  constructor(@Inject(READINESS_PROBE) private readonly probe: ReadinessProbe) {}
+  constructor(@Inject(READINESS_PROBE) probe: ReadinessProbe) {
+    this.readiness = new RecentReadiness(probe);
+  }
 
   /** 200 as long as the process answers. */
   @ApiOperation({ summary: 'Whether the process answers' })
@@ -106,9 +84,7 @@ export class HealthController {
   @Get('ready')
   @Access('none', { operationsOnly: true })
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
-    // Anyone may ask, and a check asks the stores: calls at the same time share one.
-    this.checking ??= this.probe.check().finally(() => (this.checking = undefined));
-    const { ready, degraded = false, checks } = await this.checking;
+    const { ready, degraded = false, checks } = await this.readiness.check();
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };
     void reply.code(503).header('Retry-After', '1');
     noteFacts(reply.request, { code: 'UNAVAILABLE' });

@@ -42,6 +42,9 @@ abstract class LogAround implements EventLog {
   get positionBefore() {
     return this.log.positionBefore?.bind(this.log);
   }
+  get eventsBetween() {
+    return this.log.eventsBetween?.bind(this.log);
+  }
   readStream(stream: string, options?: ReadStreamOptions) {
     return this.log.readStream(stream, options);
   }

@@ -1,0 +1,130 @@
+import type { Logger } from 'pino';
+import type { HeadRefusal } from '../../src/http/edge/head-refusals.js';
+import { PacedRefusals, type Roomless } from '../../src/http/edge/paced-refusals.js';
+import { RefusalLines } from '../../src/http/edge/refusal-lines.js';
+import { clockOfEachTest } from '../process/support/clock.js';
+
+const clock = clockOfEachTest();
+
+/** A full house, where a refusal takes a millisecond. */
+class House {
+  room = 0;
+  readonly refused: number[] = [];
+  readonly takenUp: number[] = [];
+  readonly left = new Set<number>();
+  readonly paced = new PacedRefusals(() => this.room);
+
+  ask(first: number, last = first): void {
+    for (let n = first; n <= last; n++) this.paced.take(this.request(n));
+  }
+
+  private request(n: number): Roomless {
+    return {
+      isOver: () => this.left.has(n),
+      takeUp: () => void this.takenUp.push(n),
+      refuse: () => {
+        this.refused.push(n);
+        clock().forward(1);
+      },
+    };
+  }
+}
+
+const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, n) => n + 1);
+
+test('a burst is refused at once, and what follows within a sixth of the time, in order', () => {
+  const house = new House();
+  house.ask(1, 100);
+  const atOnce = house.refused.length;
+  expect([6, 7]).toContain(atOnce);
+  expect(house.paced.waiting).toBe(100 - atOnce);
+  clock().forward(120);
+  expect(house.refused).toEqual(upTo(house.refused.length));
+  expect(house.refused.length - atOnce).toBeGreaterThanOrEqual(18);
+  expect(house.refused.length - atOnce).toBeLessThanOrEqual(25);
+  clock().forward(1_000);
+  expect(house.refused).toEqual(upTo(100));
+  expect(clock().waiting).toBe(0);
+});
+
+test('after a pause there is time for no more than a burst', () => {
+  const house = new House();
+  house.ask(1, 20);
+  clock().forward(60_000);
+  const before = house.refused.length;
+  expect(before).toBe(20);
+  house.ask(21, 60);
+  expect(house.refused.length - before).toBeLessThanOrEqual(7);
+});
+
+test('what is held is taken up as far as there is room again, the oldest first', () => {
+  const house = new House();
+  house.ask(1, 30);
+  const atOnce = house.refused.length;
+  house.room = 3;
+  clock().forward(5);
+  expect(house.takenUp).toEqual([atOnce + 1, atOnce + 2, atOnce + 3]);
+});
+
+test('a client that has left takes no time of others', () => {
+  const house = new House();
+  house.ask(1, 30);
+  const atOnce = house.refused.length;
+  for (let n = atOnce + 1; n < 30; n++) house.left.add(n);
+  clock().forward(60);
+  expect(house.refused).toEqual([...upTo(atOnce), 30]);
+  expect(house.paced.waiting).toBe(0);
+});
+
+test('no more than 2048 are held: the oldest one is refused for the next', () => {
+  const house = new House();
+  house.ask(1, 10);
+  const [atOnce] = [house.refused.length];
+  for (let n = 11; n <= 2_048 + atOnce; n++)
+    house.paced.take({ isOver: () => false, takeUp: () => undefined, refuse: () => undefined });
+  expect(house.paced.waiting).toBe(2_048);
+  house.ask(5_000);
+  expect(house.paced.waiting).toBe(2_048);
+  expect(house.refused.at(-1)).toBe(atOnce + 1);
+});
+
+test('at the shutdown all that are held are taken up', () => {
+  const house = new House();
+  house.ask(1, 30);
+  const atOnce = house.refused.length;
+  house.paced.takeUpAll();
+  expect(house.takenUp).toEqual(upTo(30).slice(atOnce));
+  clock().forward(1_000);
+  expect(house.refused).toHaveLength(atOnce);
+});
+
+test('fifty refusals of a second have a line each, the others one together', () => {
+  const logged: { readonly line: unknown; readonly text: string }[] = [];
+  const logger = { info: (line: unknown, text: string) => logged.push({ line, text }) };
+  const lines = new RefusalLines({ logger: logger as unknown as Logger, addresses: 'short' });
+  const refusal: HeadRefusal = {
+    requestId: 'r',
+    traceId: undefined,
+    method: 'GET',
+    route: '/x',
+    address: '192.0.2.1',
+    seconds: 0,
+  };
+  const refuse = (times: number): void => {
+    for (let n = 0; n < times; n++) lines.add(refusal);
+  };
+  refuse(50);
+  clock().forward(1_000);
+  expect(logged.map(({ text }) => text)).toEqual(Array(50).fill('request'));
+  refuse(53);
+  expect(logged).toHaveLength(100);
+  clock().forward(1_000);
+  expect(logged.at(-1)).toEqual({
+    line: { status: 503, code: 'UNAVAILABLE', requests: 3 },
+    text: 'requests refused',
+  });
+  refuse(52);
+  lines.endSecond();
+  expect(logged.at(-1)?.line).toMatchObject({ requests: 2 });
+  expect(clock().waiting).toBe(0);
+});
