@@ -155,3 +155,17 @@ test('during a shutdown kept-alive connections are served and asked to close', a
   await closed;
   agent.destroy();
 });
+
+test('connections that wait to be accepted when the shutdown begins are served', async () => {
+  const started = await startSampleApp();
+  const request = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+  // Not the first one, which takes the time of many.
+  await sendRaw(started.port, request, 1);
+  // The system makes them before the event loop turns, which accepts one in each turn.
+  const answers = Array.from({ length: 8 }, () => sendRaw(started.port, request));
+  const closed = started.app.close();
+  expect((await Promise.all(answers)).map(([answer]) => answer?.status)).toEqual(
+    Array(8).fill(200),
+  );
+  await closed;
+});

@@ -12,6 +12,9 @@ import type { Logger } from '../../foundation/logger.js';
  */
 export const NOT_ACCEPTED_MAX = 4_096;
 
+/** For those at the shutdown, however many more come. */
+const ACCEPTED_WITHIN_MS = 1_000;
+
 /** For the other process to start and to send all handles. */
 const COPIED_WITHIN_MS = 10_000;
 
@@ -74,6 +77,23 @@ export class Acceptors {
     other.listen(copied, NOT_ACCEPTED_MAX);
     this.others.push(other);
   }
+}
+
+/**
+ * Accepts the connections that the system has made: it resets those that are left when the socket
+ * is closed. Others may come all the time, so not for longer than a moment.
+ */
+export async function acceptWaiting(server: Server): Promise<void> {
+  let accepted = 0;
+  const count = (): void => void accepted++;
+  server.on('connection', count);
+  const end = performance.now() + ACCEPTED_WITHIN_MS;
+  for (let before = -1; before < accepted && performance.now() < end;) {
+    before = accepted;
+    // The rest of this turn of the event loop, and one that looks at the socket.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+  server.off('connection', count);
 }
 
 /** Closing the server stops the others, and waits for the connections that they have accepted. */
