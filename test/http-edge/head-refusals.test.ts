@@ -55,6 +55,14 @@ class House {
     });
   }
 
+  unfinishedOn() {
+    return [];
+  }
+
+  endRefused(): void {
+    throw new Error('nobody is dropped');
+  }
+
   isSpare(): boolean {
     return this.isOnSpare;
   }

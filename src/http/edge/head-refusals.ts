@@ -38,6 +38,8 @@ interface Arrived extends Head {
   readonly beganAt: number;
 }
 
+type Asked = 'room' | 'isSpare' | 'hasRoomFor' | 'unfinishedOn' | 'endRefused';
+
 const BODY = JSON.stringify(errorJson('UNAVAILABLE'));
 const HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
@@ -55,10 +57,11 @@ export class HeadRefusals {
   /** Called for each of them. */
   onRefused: (refusal: HeadRefusal) => void = () => undefined;
   private readonly paced: PacedRefusals;
+  private isEnding = false;
 
   /** @param trusts whether an address may name the client behind it. */
   constructor(
-    private readonly exchanges: Pick<Exchanges, 'room' | 'isSpare' | 'hasRoomFor'>,
+    private readonly exchanges: Pick<Exchanges, Asked>,
     private readonly routes: RouteTable,
     private readonly trusts: Trust,
   ) {
@@ -74,17 +77,26 @@ export class HeadRefusals {
     const beganAt = elapsed();
     const head = this.headOf(request);
     if (head === undefined || this.exchanges.hasRoomFor(head.party)) return false;
+    const { socket } = request;
     this.paced.take({
-      isOver: () => request.socket.destroyed,
+      beganAt,
+      isOver: () => !socket.writable,
+      hasRoom: () => this.exchanges.hasRoomFor(head.party),
+      isPipelined: () => this.exchanges.unfinishedOn(socket).length > 1,
       takeUp,
       refuse: () => this.refuse(request, response, { ...head, beganAt }),
+      drop: () => this.exchanges.endRefused(request),
     });
     return true;
   }
 
-  /** From now on the framework answers what is held. */
+  /**
+   * Refuses what is held, and asks its clients to close their connections: what is taken up behind
+   * such an answer would be done, and never answered.
+   */
   end(): void {
-    this.paced.takeUpAll();
+    this.isEnding = true;
+    this.paced.refuseAll();
   }
 
   private refuse(request: IncomingMessage, response: ServerResponse, head: Arrived): void {
@@ -94,6 +106,7 @@ export class HeadRefusals {
       ...HEADERS,
       ...plainHeaders(requestIdShown(headers, requestId)),
       ...crossOriginHeaders(url),
+      ...(this.isEnding ? { Connection: 'close' } : {}),
     });
     response.end(BODY);
     const traceId = parseTraceParent(headers.traceparent)?.traceId;

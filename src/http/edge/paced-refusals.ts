@@ -5,24 +5,38 @@ import { after, elapsed } from '../../foundation/world.js';
  * take for them comes to as much again.
  */
 const SHARE = 1 / 6;
-/** Time for refusals that is kept while there are none, in milliseconds. */
+/**
+ * Time for refusals that is kept while there are none, and that they may owe, in milliseconds: the
+ * clock also counts what others do on the processor meanwhile.
+ */
 const KEPT_MS = 5;
 const LOOK_EVERY_MS = 5;
-/** Each with its head, of 16 KiB at most, and what of its body had arrived. */
+/** The client is told to ask again after a second. */
+const HELD_MS_MAX = 1_000;
+/** Each with its head, of 16 KiB at most, and with what Node reads of a body that nobody reads. */
 const HELD_MAX = 2_048;
 
 /** A request that has no room. */
 export interface Roomless {
-  /** Its client has left. */
+  /** When its head arrived, on the clock of `elapsed`. */
+  readonly beganAt: number;
+  /** It needs no answer: its client has left, or another answer ended the connection. */
   isOver(): boolean;
+  /** There is room for its party, though none for all. */
+  hasRoom(): boolean;
+  /** Others of its connection wait for their answers. */
+  isPipelined(): boolean;
   takeUp(): void;
   refuse(): void;
+  /** Ends its connection. */
+  drop(): void;
 }
 
 /**
  * Sends refusals of a full house within a part of the time. Clients that ask again as soon as they
  * are refused would take all of it otherwise. Beyond it requests are held in the order of their
- * arrival, and the oldest one is refused as soon as there is time, or taken up when there is room.
+ * arrival, for a second at most; the oldest one is refused as soon as there is time, or taken up
+ * when there is room.
  */
 export class PacedRefusals {
   private readonly held = new Set<Roomless>();
@@ -38,24 +52,33 @@ export class PacedRefusals {
     return this.held.size;
   }
 
-  /** Refuses it now or later. With too many held the oldest one is refused for it. */
+  /**
+   * Refuses it now or later. With too many held a pipelined one loses its connection, which would
+   * have a refusal for each of them; for another one the oldest is refused.
+   */
   take(request: Roomless): void {
+    if (this.held.size >= HELD_MAX) {
+      if (request.isPipelined()) return request.drop();
+      this.refuseOldest();
+    }
     this.held.add(request);
-    if (this.held.size > HELD_MAX) this.refuseOldest();
-    this.look();
+    this.look(this.room());
   }
 
-  /** Takes up all that are held, whether or not there is room. */
-  takeUpAll(): void {
-    for (const request of this.held) this.takeUp(request);
+  /** Refuses all that are held. */
+  refuseAll(): void {
+    for (const request of this.held) {
+      this.held.delete(request);
+      if (!request.isOver()) request.refuse();
+    }
   }
 
-  private look(): void {
-    let room = this.room();
+  private look(room: number): void {
+    let left = room;
     for (const request of this.held) {
       if (request.isOver()) this.held.delete(request);
-      else if (room-- > 0) this.takeUp(request);
-      else if (this.hasTime()) this.refuse(request);
+      else if (left-- > 0) this.takeUp(request);
+      else if (this.hasTime() || elapsed() - request.beganAt >= HELD_MS_MAX) this.refuse(request);
       else return this.lookLater();
     }
   }
@@ -66,14 +89,25 @@ export class PacedRefusals {
   }
 
   private refuseOldest(): void {
-    for (const oldest of this.held) return this.refuse(oldest);
+    const oldest = this.oldest();
+    if (oldest !== undefined) this.refuse(oldest);
+  }
+
+  /** That still needs an answer. */
+  private oldest(): Roomless | undefined {
+    for (const request of this.held) {
+      if (!request.isOver()) return request;
+      this.held.delete(request);
+    }
+    return undefined;
   }
 
   private refuse(request: Roomless): void {
     const began = elapsed();
     this.held.delete(request);
     request.refuse();
-    this.kept -= elapsed() - began;
+    this.keptAt = elapsed();
+    this.kept = Math.max(-KEPT_MS, this.kept - (this.keptAt - began));
   }
 
   private hasTime(): boolean {
@@ -88,7 +122,9 @@ export class PacedRefusals {
     this.isTimed = true;
     const look = (): void => {
       this.isTimed = false;
-      this.look();
+      // What is taken up counts a moment later: of those with room for their party alone one.
+      const room = this.room();
+      this.look(room <= 0 && this.oldest()?.hasRoom() ? 1 : room);
     };
     // The connections of those that are held keep it.
     after(LOOK_EVERY_MS, look, { keepsProcess: false });
