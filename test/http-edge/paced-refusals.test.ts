@@ -50,8 +50,8 @@ test('a burst is refused at once, and what follows within a sixth of the time, i
   expect(house.paced.waiting).toBe(100 - atOnce);
   clock().forward(120);
   expect(house.refused).toEqual(upTo(house.refused.length));
-  expect(house.refused.length - atOnce).toBeGreaterThanOrEqual(18);
-  expect(house.refused.length - atOnce).toBeLessThanOrEqual(25);
+  expect(house.refused.length - atOnce).toBeGreaterThanOrEqual(16);
+  expect(house.refused.length - atOnce).toBeLessThanOrEqual(20);
   clock().forward(1_000);
   expect(house.refused).toEqual(upTo(100));
   expect(clock().waiting).toBe(0);
