@@ -28,6 +28,8 @@ const STILL_SECONDS_DEGRADED = 10;
  * have caught up once. Degraded: background work stands still.
  */
 export class ServiceReadiness implements ReadinessProbe {
+  /** Set once requests are served. */
+  isBusy = (): boolean => false;
   private readonly stopping = new AbortController();
   private readonly writes: WriteProbe;
   private caughtUp = false;

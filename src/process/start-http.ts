@@ -135,6 +135,7 @@ export async function startApplication(
     hasOperationsListener: config.operationsPort !== undefined,
   });
   parts.runs.isBusy = () => edge.isBusy;
+  parts.readiness.isBusy = () => edge.isBusy;
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,
@@ -207,7 +208,7 @@ const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export async function startListening(
-  { app }: Application,
+  { app, edge }: Application,
   { config }: ServiceOptions,
   address: Address,
 ): Promise<Started<string>> {
@@ -217,7 +218,10 @@ export async function startListening(
   address.url = publicUrlAt(config, Number(port));
   return {
     part: urlOf(host, Number(port)),
-    undo: () => stopAnswering(app, config.shutdownGraceMs),
+    undo: async () => {
+      await edge.acceptWaiting();
+      await stopAnswering(app, config.shutdownGraceMs);
+    },
     limitsItself: true,
   };
 }

@@ -163,7 +163,7 @@ test('connections that wait to be accepted when the shutdown begins are served',
   await sendRaw(started.port, request, 1);
   // The system makes them before the event loop turns, which accepts one in each turn.
   const answers = Array.from({ length: 8 }, () => sendRaw(started.port, request));
-  const closed = started.app.close();
+  const closed = started.edge.acceptWaiting().then(() => started.app.close());
   expect((await Promise.all(answers)).map(([answer]) => answer?.status)).toEqual(
     Array(8).fill(200),
   );

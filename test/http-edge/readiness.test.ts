@@ -5,6 +5,7 @@ const clock = clockOfEachTest();
 
 /** Answers when the test says so. */
 class Stores {
+  isBusy = () => true;
   readonly asked: { answer: (readiness: Readiness) => void; fail: (error: Error) => void }[] = [];
 
   check(): Promise<Readiness> {
@@ -48,9 +49,9 @@ test('questions at the same time share one check', async () => {
   expect(await Promise.all(asked)).toEqual([ready(1), ready(1)]);
 });
 
-test('a service that was ready is not checked again for a quarter of a second', async () => {
+test('a service that was ready is not checked again for a tenth of a second', async () => {
   await checked(ready(1));
-  clock().forward(250);
+  clock().forward(100);
   expect(await readiness.check()).toEqual(ready(1));
   expect(stores.asked).toHaveLength(1);
   clock().forward(1);
@@ -68,7 +69,7 @@ test('a service that was not ready is checked each time, and the check is waited
   expect(await answer()).toEqual(ready(2));
 });
 
-test('a check that takes long is answered with the one before, for two seconds', async () => {
+test('a check that takes long in a busy service is answered with the one before, for two seconds', async () => {
   await checked(ready(1));
   clock().forward(1_000);
   const first = answerOf(readiness.check());
@@ -87,6 +88,17 @@ test('a check that takes long is answered with the one before, for two seconds',
   expect(stores.asked).toHaveLength(2);
   stores.asked[1]?.answer(notReady);
   expect(await third()).toEqual(notReady);
+});
+
+test('a check that takes long while nothing else is at work is waited for', async () => {
+  stores.isBusy = () => false;
+  await checked(ready(1));
+  clock().forward(101);
+  const answer = answerOf(readiness.check());
+  clock().forward(1_800);
+  expect(await answer()).toBeUndefined();
+  stores.asked[1]?.answer(ready(2));
+  expect(await answer()).toEqual(ready(2));
 });
 
 test('an answer in time is the new one, and an error is told', async () => {

@@ -11,7 +11,7 @@ import { Server as SocketServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { KeptWith } from '../../foundation/kept-with.js';
 import type { Logger } from '../../foundation/logger.js';
-import { Acceptors, acceptWaiting } from './acceptors.js';
+import { Acceptors } from './acceptors.js';
 import { plainHeaders } from './answer-headers.js';
 import { errorJson, type ErrorJson } from './api-error.js';
 import { ArrivingBodies } from './arriving-bodies.js';
@@ -119,8 +119,7 @@ export class Connections {
    * without a request at once, and a request in transit would be lost with its client in doubt
    * about the effect.
    */
-  async drain(server: Server): Promise<void> {
-    await acceptWaiting(server);
+  drain(server: Server): Promise<void> {
     return new Promise((resolve) => {
       const beganDraining = performance.now();
       let timer: NodeJS.Timeout;

@@ -19,6 +19,7 @@ import { isUnavailable } from '../../postgres/database.js';
 import type { ConsoleGate } from '../console/sessions/console-gate.js';
 import type { HttpMetrics } from '../health/metrics.js';
 import { RequestValidationPipe } from '../shapes/validation.js';
+import { acceptWaiting } from './acceptors.js';
 import { isOpenEndpoint, type AccessRule } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable } from './api-error.js';
@@ -191,6 +192,14 @@ export class HttpEdge {
     this.draining = true;
     this.atHead.end();
     this.refusalLines.endSecond();
+  }
+
+  /**
+   * Resolves when the connections that the system has made are accepted. Call it before closing the
+   * server: it asks clients to close and to connect anew, so that there are always some.
+   */
+  acceptWaiting(): Promise<void> {
+    return acceptWaiting(this.adapter.getHttpServer());
   }
 
   /** Installs the checks, error answers, log line and metrics of every request. */

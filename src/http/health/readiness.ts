@@ -22,13 +22,15 @@ export interface Readiness {
 /** Answers within its own short time limits and does not reject. */
 export interface ReadinessProbe {
   check(): Promise<Readiness>;
+  /** Requests keep the stores busy. Default: never. */
+  readonly isBusy?: () => boolean;
 }
 
 export const READINESS_PROBE = Symbol('readiness probe');
 
 /** Anyone may ask, and a check is some forty statements. */
-const FRESH_MS = 250;
-/** A probe with a limit of 100 ms has its answer, while the stores answer others. */
+const FRESH_MS = 100;
+/** A probe with a limit of 100 ms has its answer, while the stores are busy with others. */
 const ANSWER_WITHIN_MS = 50;
 /** As long as a check may take. */
 const RECENT_MS = 2_000;
@@ -40,9 +42,9 @@ interface Found {
 }
 
 /**
- * Readiness without waiting for stores that others keep busy. A check that takes longer than 50 ms
- * goes on, and the one before, of the last 2 s, is answered, where that found the service ready.
- * What was not ready is checked anew, and waited for.
+ * Readiness without waiting for stores that requests keep busy. A check that takes longer than
+ * 50 ms then goes on, and the one before, of the last 2 s, is answered, where that found the
+ * service ready. What was not ready is checked anew, and waited for.
  */
 export class RecentReadiness implements ReadinessProbe {
   private checking: Promise<Readiness> | undefined;
@@ -55,7 +57,7 @@ export class RecentReadiness implements ReadinessProbe {
     const fresh = this.readyWithin(FRESH_MS);
     if (fresh !== undefined) return Promise.resolve(fresh);
     this.checking ??= this.begin();
-    const recent = this.readyWithin(RECENT_MS);
+    const recent = this.probe.isBusy?.() ? this.readyWithin(RECENT_MS) : undefined;
     return recent === undefined ? this.checking : unlessLate(this.checking, recent);
   }
 
