@@ -208,20 +208,18 @@ const urlOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export async function startListening(
-  { app, edge }: Application,
+  application: Application,
   { config }: ServiceOptions,
   address: Address,
 ): Promise<Started<string>> {
+  const { app } = application;
   const { host } = config;
   await app.listen({ port: config.port, host, backlog: NOT_ACCEPTED_MAX });
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
   return {
     part: urlOf(host, Number(port)),
-    undo: async () => {
-      await edge.acceptWaiting();
-      await stopAnswering(app, config.shutdownGraceMs);
-    },
+    undo: () => stopAnswering(application, config.shutdownGraceMs),
     limitsItself: true,
   };
 }
@@ -230,7 +228,8 @@ export async function startListening(
  * Refuses new connections; requests in flight finish within the grace period. The parts behind them
  * are stopped after that.
  */
-async function stopAnswering(app: NestFastifyApplication, graceMs: number): Promise<void> {
+async function stopAnswering({ app, edge }: Application, graceMs: number): Promise<void> {
+  await edge.acceptWaiting();
   await atMost(graceMs, app.getHttpAdapter().getInstance().close());
 }
 

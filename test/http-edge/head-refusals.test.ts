@@ -50,8 +50,8 @@ class House {
     const refusals = new HeadRefusals(this, routes(), trustOf(proxies));
     refusals.onRefused = (refusal) => this.refused.push(refusal);
     this.server = createServer(NODE_LIMITS, (request, response) => {
-      const takeUp = () => response.end('framework');
-      if (!refusals.refuses(request, response, takeUp)) takeUp();
+      const handle = () => response.end('framework');
+      if (!refusals.refuses(request, response, handle)) handle();
     });
   }
 

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { HeadRefusal } from '../../src/http/edge/head-refusals.js';
 import { PacedRefusals, type Roomless } from '../../src/http/edge/paced-refusals.js';
 import { RefusalLines } from '../../src/http/edge/refusal-lines.js';
@@ -146,7 +145,7 @@ test('at the shutdown all that are held are refused, but those who have left', (
 test('fifty refusals of a second have a line each, the others one together', () => {
   const logged: { readonly line: unknown; readonly text: string }[] = [];
   const logger = { info: (line: unknown, text: string) => logged.push({ line, text }) };
-  const lines = new RefusalLines({ logger: logger as unknown as Logger, addresses: 'short' });
+  const lines = new RefusalLines({ logger, addresses: 'short' });
   const refusal: HeadRefusal = {
     requestId: 'r',
     traceId: undefined,

@@ -53,8 +53,7 @@ export class Connections {
   /** Called for each answer below the framework. */
   onBroken: (answer: BrokenAnswer) => void = () => undefined;
   /**
-   * Answers a request by its head, now or in a moment, or returns false: then the framework has it,
-   * as where `takeUp` is called.
+   * Answers a request by its head, now or in a moment, or returns false: then the framework has it.
    */
   refuses: HeadRefusals['refuses'] = () => false;
   private readonly broken = new WeakSet<Duplex>();
@@ -80,8 +79,7 @@ export class Connections {
     const server = createServer(options, (request, response) => {
       if (this.exchanges.isDropped(request)) return;
       this.track(request, response);
-      const takeUp = (): void => handle(request, response);
-      if (!this.refuses(request, response, takeUp)) takeUp();
+      if (!this.refuses(request, response, handle)) handle(request, response);
     });
     const acceptors = new Acceptors(server, this.limits.acceptorsPerAddress);
     this.acceptors.push(acceptors);

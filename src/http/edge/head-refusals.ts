@@ -70,10 +70,14 @@ export class HeadRefusals {
 
   /**
    * Refuses it now or in a moment. False: it has room, or is answered otherwise; nothing was done.
-   * @param takeUp called in place of a refusal when there is room again.
+   * @param handle called in place of a refusal when there is room again.
    */
-  refuses(request: IncomingMessage, response: ServerResponse, takeUp: () => void): boolean {
-    if (this.exchanges.room > 0 || this.exchanges.isSpare(request)) return false;
+  refuses(
+    request: IncomingMessage,
+    response: ServerResponse,
+    handle: (request: IncomingMessage, response: ServerResponse) => void,
+  ): boolean {
+    if (this.isEnding || this.exchanges.room > 0 || this.exchanges.isSpare(request)) return false;
     const beganAt = elapsed();
     const head = this.headOf(request);
     if (head === undefined || this.exchanges.hasRoomFor(head.party)) return false;
@@ -83,7 +87,7 @@ export class HeadRefusals {
       isOver: () => !socket.writable,
       hasRoom: () => this.exchanges.hasRoomFor(head.party),
       isPipelined: () => this.exchanges.unfinishedOn(socket).length > 1,
-      takeUp,
+      takeUp: () => handle(request, response),
       refuse: () => this.refuse(request, response, { ...head, beganAt }),
       drop: () => this.exchanges.endRefused(request),
     });
@@ -92,7 +96,7 @@ export class HeadRefusals {
 
   /**
    * Refuses what is held, and asks its clients to close their connections: what is taken up behind
-   * such an answer would be done, and never answered.
+   * such an answer would be done, and never answered. From now on the framework has all requests.
    */
   end(): void {
     this.isEnding = true;

@@ -284,8 +284,7 @@ export class HttpEdge {
     };
     // Of the public listener: on the other one routes of no tenant are answered. During a shutdown
     // the framework asks the client to close.
-    this.connections.refuses = (request, response, takeUp) =>
-      !this.draining && this.atHead.refuses(request, response, takeUp);
+    this.connections.refuses = (...given) => this.atHead.refuses(...given);
   }
 
   /**

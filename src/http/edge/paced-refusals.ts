@@ -67,17 +67,16 @@ export class PacedRefusals {
 
   /** Refuses all that are held. */
   refuseAll(): void {
-    for (const request of this.held) {
+    for (const request of this.inOrder()) {
       this.held.delete(request);
-      if (!request.isOver()) request.refuse();
+      request.refuse();
     }
   }
 
   private look(room: number): void {
     let left = room;
-    for (const request of this.held) {
-      if (request.isOver()) this.held.delete(request);
-      else if (left-- > 0) this.takeUp(request);
+    for (const request of this.inOrder()) {
+      if (left-- > 0) this.takeUp(request);
       else if (this.hasTime() || elapsed() - request.beganAt >= HELD_MS_MAX) this.refuse(request);
       else return this.lookLater();
     }
@@ -89,17 +88,16 @@ export class PacedRefusals {
   }
 
   private refuseOldest(): void {
-    const oldest = this.oldest();
+    const [oldest] = this.inOrder();
     if (oldest !== undefined) this.refuse(oldest);
   }
 
-  /** That still needs an answer. */
-  private oldest(): Roomless | undefined {
+  /** Those that still need an answer, the oldest first. */
+  private *inOrder(): Generator<Roomless, void, undefined> {
     for (const request of this.held) {
-      if (!request.isOver()) return request;
-      this.held.delete(request);
+      if (request.isOver()) this.held.delete(request);
+      else yield request;
     }
-    return undefined;
   }
 
   private refuse(request: Roomless): void {
@@ -124,7 +122,8 @@ export class PacedRefusals {
       this.isTimed = false;
       // What is taken up counts a moment later: of those with room for their party alone one.
       const room = this.room();
-      this.look(room <= 0 && this.oldest()?.hasRoom() ? 1 : room);
+      const [oldest] = this.inOrder();
+      this.look(room <= 0 && oldest?.hasRoom() ? 1 : room);
     };
     // The connections of those that are held keep it.
     after(LOOK_EVERY_MS, look, { keepsProcess: false });

@@ -8,7 +8,7 @@ const SECOND_MS = 1_000;
 
 /**
  * The log lines of requests that are refused by their heads. Beyond 50 in a second they are summed
- * up in one line at its end: a flood must not fill the disk, and a line takes a third of what its
+ * up in one line at its end: a flood must not fill the disk, and a line takes a fifth of what its
  * refusal takes.
  */
 export class RefusalLines {

@@ -2,6 +2,7 @@ import { types } from 'node:util';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { LoggedAddresses } from '../../config/config.js';
+import type { Logger as PartLogger } from '../../foundation/logger.js';
 import { clientAddress, loggedAddress } from './client-address.js';
 import type { BrokenAnswer } from './connections.js';
 import type { HeadRefusal } from './head-refusals.js';
@@ -44,7 +45,7 @@ export const routeOf = (request: FastifyRequest): string =>
 
 /** Where lines of requests go, and how they show addresses. */
 export interface RequestLog {
-  readonly logger: Logger;
+  readonly logger: Pick<PartLogger, 'info'>;
   readonly addresses: LoggedAddresses;
 }
 
