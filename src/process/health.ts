@@ -30,6 +30,8 @@ const STILL_SECONDS_DEGRADED = 10;
 export class ServiceReadiness implements ReadinessProbe {
   /** Set once requests are served. */
   isBusy = (): boolean => false;
+  /** Set once requests are served. */
+  failedAtMs = (): number => -Infinity;
   private readonly stopping = new AbortController();
   private readonly writes: WriteProbe;
   private caughtUp = false;

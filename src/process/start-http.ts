@@ -136,6 +136,7 @@ export async function startApplication(
   });
   parts.runs.isBusy = () => edge.isBusy;
   parts.readiness.isBusy = () => edge.isBusy;
+  parts.readiness.failedAtMs = () => edge.storesFailedAtMs;
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,

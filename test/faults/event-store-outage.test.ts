@@ -155,6 +155,8 @@ describe('one service, which started before its EventStoreDB did', () => {
       await eventually(async () => (await redeemedOf(client, accountId)) === 1);
 
       const key = personal('key');
+      // Nothing of this check is told once a write has failed.
+      expect(await isReady(service)).toBe(true);
       await begin();
       const startedAt = performance.now();
       const write = await redeem(client, rewardId, 10, key);

@@ -249,11 +249,13 @@ test('a public open endpoint is live without credentials, and a key decides the 
 
 test('an unavailable directory is answered with 503 and Retry-After', async () => {
   it_.sample.tenantsAway = true;
+  const before = it_.edge.storesFailedAtMs;
   try {
     const answer = await call(`${API}/whoami`, { headers: LIVE });
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(answer.json).toMatchObject({ apiErrorCode: 'UNAVAILABLE' });
+    expect(it_.edge.storesFailedAtMs).toBeGreaterThan(before);
   } finally {
     it_.sample.tenantsAway = false;
   }

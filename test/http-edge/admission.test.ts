@@ -40,6 +40,8 @@ test('requests over the limit are refused, and health still answers', async () =
     apiErrorCode: 'UNAVAILABLE',
     rsCode: null,
   });
+  // No sign of stores that are away.
+  expect(started.edge.storesFailedAtMs).toBe(-Infinity);
   expect((await fetch(`${started.origin}/health/live`)).status).toBe(200);
   const metrics = await (await fetch(`${started.origin}/metrics`)).text();
   expect(metrics).toMatch(/^http_requests_in_flight 4$/m);
@@ -83,6 +85,7 @@ test('a request over its deadline is answered with 503, and its late answer is d
     '1',
     { statusCode: 503, message: expect.any(String), apiErrorCode: 'UNAVAILABLE', rsCode: null },
   ]);
+  expect(started.edge.storesFailedAtMs).toBeGreaterThan(0);
   open();
   await new Promise((resolve) => setImmediate(resolve));
   expect((await fetch(`${started.origin}${API}/whoami`, { headers: LIVE })).status).toBe(200);

@@ -1,4 +1,5 @@
 import { RecentReadiness, type Readiness } from '../../src/http/health/readiness.js';
+import { elapsed } from '../../src/foundation/world.js';
 import { clockOfEachTest } from '../process/support/clock.js';
 
 const clock = clockOfEachTest();
@@ -6,6 +7,7 @@ const clock = clockOfEachTest();
 /** Answers when the test says so. */
 class Stores {
   isBusy = () => true;
+  failedAtMs = () => -Infinity;
   readonly asked: { answer: (readiness: Readiness) => void; fail: (error: Error) => void }[] = [];
 
   check(): Promise<Readiness> {
@@ -99,6 +101,19 @@ test('a check that takes long while nothing else is at work is waited for', asyn
   expect(await answer()).toBeUndefined();
   stores.asked[1]?.answer(ready(2));
   expect(await answer()).toEqual(ready(2));
+});
+
+test('what was ready before a request failed is not told again, busy or not', async () => {
+  await checked(ready(1));
+  const failedAtMs = elapsed();
+  stores.failedAtMs = () => failedAtMs;
+  const answer = answerOf(readiness.check());
+  clock().forward(60);
+  expect(await answer()).toBeUndefined();
+  stores.asked[1]?.answer(notReady);
+  expect(await answer()).toEqual(notReady);
+  await checked(ready(3));
+  expect(await readiness.check()).toEqual(ready(3));
 });
 
 test('an answer in time is the new one, and an error is told', async () => {

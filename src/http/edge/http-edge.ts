@@ -15,6 +15,7 @@ import type { LoggedAddresses } from '../../config/config.js';
 import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
 import { EventLogUnavailable } from '../../event-log/event-log.js';
 import type { Party } from '../../foundation/fair-slots.js';
+import { elapsed } from '../../foundation/world.js';
 import { isUnavailable } from '../../postgres/database.js';
 import type { ConsoleGate } from '../console/sessions/console-gate.js';
 import type { HttpMetrics } from '../health/metrics.js';
@@ -125,6 +126,7 @@ export class HttpEdge {
   private readonly logger: Logger;
   private readonly addresses: LoggedAddresses;
   private draining = false;
+  private failedAtMs = -Infinity;
 
   constructor({
     logger,
@@ -170,6 +172,11 @@ export class HttpEdge {
     return this.connections.exchanges.isBusy;
   }
 
+  /** When a request last failed because of a store, on the clock of `elapsed`. */
+  get storesFailedAtMs(): number {
+    return this.failedAtMs;
+  }
+
   /**
    * Answers routes of no tenant at an address of its own, beside all limits of the public one. Call
    * it after the application is initialised.
@@ -206,11 +213,10 @@ export class HttpEdge {
   configure(app: NestFastifyApplication, parts: HttpEdgeParts): void {
     const {
       metrics,
-      isUnavailable = isStoreAway,
       storesAnswer = () => Promise.resolve(true),
       databaseAnswers = () => Promise.resolve(true),
     } = parts;
-    const mapping: ErrorMapping = { logger: this.logger, isUnavailable };
+    const mapping = this.errorMapping(parts);
     const server: FastifyInstance = this.adapter.getInstance();
     metrics.watchConnections(this.connections.exchanges);
     installBodyParser(server);
@@ -267,6 +273,11 @@ export class HttpEdge {
     };
     app.useGlobalFilters(new HttpErrorFilter(mapping));
     app.useGlobalPipes(new RequestValidationPipe());
+  }
+
+  private errorMapping({ isUnavailable = isStoreAway }: HttpEdgeParts): ErrorMapping {
+    const onOutage = (): void => void (this.failedAtMs = elapsed());
+    return { logger: this.logger, isUnavailable, onOutage };
   }
 
   /** What the framework does not see is counted and logged, too. */

@@ -20,6 +20,8 @@ export interface ErrorMapping {
   readonly logger: Logger;
   /** True for an error of an unavailable or slow store: 503 instead of 500. */
   readonly isUnavailable: (error: unknown) => boolean;
+  /** A request failed because of a store, or had no answer in time. */
+  readonly onOutage: () => void;
 }
 
 /** The time for an answer is over. */
@@ -73,7 +75,7 @@ export function loggedRefusalOf(
 ): ApiError {
   const error = apiErrorOf(exception, request, mapping);
   if (error.code === 'INTERNAL' || error.code === 'UNAVAILABLE')
-    logFailure(error, exception, request, mapping.logger);
+    logFailure(error, exception, request, mapping);
   return error;
 }
 
@@ -85,10 +87,11 @@ function logFailure(
   error: ApiError,
   exception: unknown,
   request: FastifyRequest,
-  logger: Logger,
+  { logger, onOutage }: Pick<ErrorMapping, 'logger' | 'onOutage'>,
 ): void {
   // Turned-away clients are no failure, and a line for each would add load at the worst moment.
   if (exception instanceof ApiError) return;
+  if (error.code === 'UNAVAILABLE') onOutage();
   logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
     {
       requestId: request.id,

@@ -46,7 +46,10 @@ export function refuseWhenStoresHang(
     const answered = await answers();
     if (reply.sent || reply.raw.destroyed) return;
     if (answered) unlessWithin(CHECK_AGAIN_MS, () => void check());
-    else answerWithError(unavailable(), request, reply, mapping);
+    else {
+      mapping.onOutage();
+      answerWithError(unavailable(), request, reply, mapping);
+    }
   };
   unlessWithin(isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS, () => void check());
 }

@@ -24,6 +24,8 @@ export interface ReadinessProbe {
   check(): Promise<Readiness>;
   /** Requests keep the stores busy. Default: never. */
   readonly isBusy?: () => boolean;
+  /** When a request last failed because of a store, on the clock of `elapsed`. Default: never. */
+  readonly failedAtMs?: () => number;
 }
 
 export const READINESS_PROBE = Symbol('readiness probe');
@@ -44,7 +46,8 @@ interface Found {
 /**
  * Readiness without waiting for stores that requests keep busy. A check that takes longer than
  * 50 ms then goes on, and the one before, of the last 2 s, is answered, where that found the
- * service ready. What was not ready is checked anew, and waited for.
+ * service ready. What was not ready is checked anew, and waited for; so is what was ready before a
+ * request failed because of a store.
  */
 export class RecentReadiness implements ReadinessProbe {
   private checking: Promise<Readiness> | undefined;
@@ -75,7 +78,8 @@ export class RecentReadiness implements ReadinessProbe {
   private readyWithin(ms: number): Readiness | undefined {
     const { last } = this;
     if (last === undefined || elapsed() - last.atMs > ms) return undefined;
-    return last.readiness.ready ? last.readiness : undefined;
+    const { failedAtMs = () => -Infinity } = this.probe;
+    return last.readiness.ready && last.atMs > failedAtMs() ? last.readiness : undefined;
   }
 }
 
