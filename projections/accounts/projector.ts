@@ -10,6 +10,7 @@ const ownRow = ({ accountRef }: Pick<LedgerEvent, 'accountRef'>) => [accounts.ke
 export const accountsProjector = defineProjector({
   name: 'accounts',
   tables: [accounts],
+  isOfAccounts: true,
   on: {
     AccountOpened: {
       keys: ownRow,

@@ -10,6 +10,7 @@ import { redemptions, rewards, type RewardRow } from './table.js';
 export const rewardsProjector = defineProjector({
   name: 'rewards',
   tables: [rewards, redemptions],
+  isOfAccounts: true,
   on: {
     RewardGranted: {
       keys: rewardRow,

@@ -17,6 +17,7 @@ import {
 export const usersProjector = defineProjector({
   name: 'users',
   tables: [users, userAccounts, userCounts],
+  isOfAccounts: true,
   on: {
     AccountOpened: {
       keys: accountRow,

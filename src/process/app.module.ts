@@ -276,9 +276,13 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
   ];
 }
 
+const ACCOUNT_MODELS: ReadonlySet<string> = new Set(
+  accountProjectors.filter(({ isOfAccounts }) => isOfAccounts).map(({ name }) => name),
+);
+
 function http(parts: ModuleParts): Provider[] {
   const { core, answers, logger, progress, publicUrl } = parts;
-  const ownWrites = new OwnWrites(core.log, progress, parts.waitLimits);
+  const ownWrites = new OwnWrites(core.log, progress, parts.waitLimits, ACCOUNT_MODELS);
   const writes = new Writes(answers, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
   const operations = new OperationsCore(

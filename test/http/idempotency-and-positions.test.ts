@@ -948,6 +948,45 @@ describe('a position', () => {
     }
   });
 
+  test('of a write to one account is waited for by its reads and by lists, and not by reads of another one', async () => {
+    const [ann, bob] = [await person(), await person()];
+    const here = await RunningService.start(running.stores, {
+      ROLES: 'api',
+      OWN_WRITES_WAIT_MS: '100',
+    });
+    const held = await running.service.service.core.pool.connect();
+    try {
+      const client = here.client(tenant.alias, `:${tenant.liveKey}`);
+      const atLeast = (await running.service.head())!;
+      await until(async () => (await client.get('/users?limit=0', { atLeast })).status === 200);
+      await held.query('begin');
+      await held.query('lock table ledger.projection_checkpoints in exclusive mode');
+      const { accountId, id } = ann;
+      expect((await client.post('/user', { id, accountId, firstName: 'New' })).status).toBe(200);
+      const staleOf = async (to: string) => {
+        const { status, headers } = await client.get(to);
+        return { to, status, isStale: headers.get('ledger-stale') !== null };
+      };
+      const ofBob = [
+        bob.at,
+        `/account${path(bob.accountId)}`,
+        `/account${path(bob.accountId)}/reward`,
+      ];
+      ofBob.push(
+        `/reward/balance?accountId=${bob.accountId}`,
+        `/reward?accountId=${bob.accountId}`,
+      );
+      for (const to of ofBob)
+        expect(await staleOf(to)).toEqual({ to, status: 200, isStale: false });
+      for (const to of [ann.at, '/users?limit=0', '/referrals?limit=0'])
+        expect(await staleOf(to)).toEqual({ to, status: 200, isStale: true });
+    } finally {
+      await held.query('rollback');
+      held.release();
+      await here.stop();
+    }
+  });
+
   test('of a write here makes a read there wait for it', async () => {
     for (let round = 0; round < 10; round++) {
       const { at, id } = await person();

@@ -364,6 +364,7 @@ const things: ReadModelTable = {
 const thingsProjector: Projector = {
   name: 'things',
   tables: [things],
+  isOfAccounts: false,
   handles: new Set(),
   keys: () => [],
   furtherKeys: () => [],

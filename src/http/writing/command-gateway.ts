@@ -16,7 +16,7 @@ import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
-import type { OwnWrites } from './own-writes.js';
+import type { OwnWrites, ReadAt } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { WriteAnswer, Writes } from './writes.js';
 
@@ -83,12 +83,9 @@ export class CommandGateway {
     status = 200,
   }: AccountWrite): Promise<unknown> {
     return this.writes.answer(call, async (meta) => {
+      const accountRef = typeof account === 'function' ? account() : account;
       const outcome: AccountOutcome = await this.commands.execute(
-        new AccountCommandEnvelope(
-          meta,
-          typeof account === 'function' ? account() : account,
-          command,
-        ),
+        new AccountCommandEnvelope(meta, accountRef, command),
       );
       if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
       const { events, state, position, replayed } = outcome;
@@ -104,6 +101,7 @@ export class CommandGateway {
         named: personalFields({ state, events }, body),
         position,
         triggersPolicy,
+        account: accountRef,
         replayed,
       };
     });
@@ -201,20 +199,15 @@ export class CommandGateway {
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope } = call;
     // Most reads wait for nothing: they need neither a signal nor a timer.
-    if (atLeast !== undefined || !this.ownWrites.isAllShown({ scope, projections }))
-      await this.waitFor(call, projections, atLeast);
+    const shown = { scope, projections, account };
+    if (atLeast !== undefined || !this.ownWrites.isAllShown(shown))
+      await this.waitFor(call, { ...shown, atLeast });
     if (account !== undefined) await this.refuseUnreadable(account);
   }
 
-  private async waitFor(
-    call: ReadCall,
-    projections: readonly string[],
-    atLeast: string | undefined,
-  ): Promise<void> {
-    const { scope, departure, reply } = call;
-    const stale = await call.aside(() =>
-      this.ownWrites.visible({ scope, projections, atLeast, departure }),
-    );
+  private async waitFor(call: ReadCall, read: Omit<ReadAt, 'departure'>): Promise<void> {
+    const { departure, reply } = call;
+    const stale = await call.aside(() => this.ownWrites.visible({ ...read, departure }));
     if (stale) void reply.header('Ledger-Stale', stale.included ?? 'none');
   }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Scope } from '../../domain/scope.js';
+import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import { canonicalJson } from '../../foundation/canonical-json.js';
@@ -28,6 +28,8 @@ export interface WriteAnswer {
   readonly named?: readonly Named[];
   /** The events trigger a policy. */
   readonly triggersPolicy: boolean;
+  /** Whose stream alone has the events. Default: any. */
+  readonly account?: AccountRef;
   /** The effect was already recorded. */
   readonly replayed: boolean;
 }
@@ -131,9 +133,9 @@ export class Writes {
   private send(
     reply: FastifyReply,
     { scope }: CommandMeta,
-    { status, body, position, triggersPolicy, replayed }: WriteAnswer,
+    { status, body, position, triggersPolicy, account, replayed }: WriteAnswer,
   ): unknown {
-    this.ownWrites.note(scope, position, triggersPolicy);
+    this.ownWrites.note(scope, position, { triggersPolicy, account });
     if (position !== null) void reply.header('Ledger-Position', position);
     if (replayed) void reply.header('Idempotency-Replayed', 'true');
     void reply.status(status);
@@ -148,7 +150,7 @@ export class Writes {
     const position = await this.ownWrites.inThisLog(kept.position);
     // The write may have gone through another service: the next read here must include it, and the
     // reactions to it.
-    this.ownWrites.note(scope, position, true);
+    this.ownWrites.note(scope, position, { triggersPolicy: true });
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
     noteKeptAnswer(reply.request, body);
