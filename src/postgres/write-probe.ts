@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { errorNameAndCode } from '../foundation/describe-error.js';
 import { elapsed } from '../foundation/world.js';
-import { isRefusedByServer } from './database.js';
+import { isRefusedByServer, takesNoWrites } from './database.js';
 
 /**
  * Changes nothing, but is written and committed like a write of the service. The exported snapshot
@@ -13,6 +13,8 @@ const WRITE =
 
 /** Anyone may ask: at most one write in this time, whose outcome all share. */
 const REMEMBERED_MS = 1_000;
+/** A database that is back is told soon. */
+const FAILURE_REMEMBERED_MS = 200;
 /** On a full disk each try leaves an empty file in the server's folder until its next start. */
 const REFUSAL_REMEMBERED_MS = 5_000;
 
@@ -25,6 +27,8 @@ export class WritesRefused extends Error {
 export class WriteProbe {
   private outcome: Promise<void> | undefined;
   private nextMs = 0;
+  /** When the last write began that was accepted; undefined: it is under way, or failed. */
+  private acceptedMs: number | undefined;
 
   /** @param withinMs the connection is closed without an answer in this time. */
   constructor(
@@ -34,24 +38,29 @@ export class WriteProbe {
 
   /**
    * Also tells that the database answers.
+   * @param since a write that was accepted before tells nothing; on the clock of `elapsed`.
    * @throws {WritesRefused} when the server answers and refuses; its message says why.
    * @throws for which `isUnavailable` holds, when it is away.
    */
-  check(): Promise<void> {
+  check(since = -Infinity): Promise<void> {
     const now = elapsed();
-    if (this.outcome !== undefined && now < this.nextMs) return this.outcome;
+    const isOld = this.acceptedMs !== undefined && this.acceptedMs <= since;
+    if (this.outcome !== undefined && now < this.nextMs && !isOld) return this.outcome;
     this.nextMs = now + REMEMBERED_MS;
-    return (this.outcome = this.write());
+    this.acceptedMs = undefined;
+    return (this.outcome = this.write(now));
   }
 
-  private async write(): Promise<void> {
+  private async write(beganMs: number): Promise<void> {
     // pg reads the limit from a statement, too; its types lack it.
     const statement = { text: WRITE, query_timeout: this.withinMs };
     try {
       await this.pool.query(statement);
+      this.acceptedMs = beganMs;
     } catch (error) {
+      const isLasting = takesNoWrites(error);
+      this.nextMs = elapsed() + (isLasting ? REFUSAL_REMEMBERED_MS : FAILURE_REMEMBERED_MS);
       if (!isRefusedByServer(error)) throw error;
-      this.nextMs = elapsed() + REFUSAL_REMEMBERED_MS;
       throw new WritesRefused(`the database accepts no writes: ${errorNameAndCode(error)}`);
     }
   }

@@ -185,7 +185,7 @@ export class ServiceReadiness implements ReadinessProbe {
     const [postgres, log, projected, policies, chain, webhooks, mailCheck, paying] =
       await Promise.all([
         this.guarded(async () => {
-          await this.writes.check();
+          await this.writes.check(this.failedAtMs());
           return { ok: true };
         }),
         this.guarded(async () => {

@@ -159,6 +159,49 @@ test('during a shutdown kept-alive connections are served and asked to close', a
   agent.destroy();
 });
 
+test('at a shutdown all pipelined requests that have begun are answered, and the last answer closes the connection', async () => {
+  const started = await start({});
+  const open = closeGate(started);
+  const entered = () => started.sample.entered.filter((name) => name === 'slow').length;
+  const get = (path: string) =>
+    `GET ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+  const answers = sendRaw(started.port, get('/slow') + get('/whoami') + get('/slow'));
+  await until(() => entered() === 2);
+  started.edge.beginShutdown();
+  open();
+  expect((await answers).map(({ status, headers }) => [status, headers['connection']])).toEqual([
+    [200, 'keep-alive'],
+    [200, 'keep-alive'],
+    [200, 'close'],
+  ]);
+});
+
+test('at a shutdown nothing is carried out behind the answer that closes the connection', async () => {
+  const started = await start({});
+  const open = closeGate(started);
+  const entered = (name: string) => started.sample.entered.filter((one) => one === name).length;
+  const asked = (method: string, path: string) =>
+    `${method} ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+  const { connect } = await import('node:net');
+  const socket = connect(started.port, '127.0.0.1', () => socket.write(asked('GET', '/slow')));
+  let text = '';
+  socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')));
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  await until(() => entered('slow') === 1);
+  started.edge.beginShutdown();
+  socket.write(asked('DELETE', '/account/first'));
+  await until(() => entered('remove') === 1);
+  // Its answer is made, and waits for the one before.
+  await new Promise((resolve) => setImmediate(resolve));
+  socket.write(asked('DELETE', '/account/second'));
+  // The server has read it when it has read what another connection sent later.
+  expect((await fetch(`${started.origin}/health/live`)).status).toBe(200);
+  open();
+  await ended;
+  expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 204']);
+  expect(entered('remove')).toBe(1);
+});
+
 test('connections that wait to be accepted when the shutdown begins are served', async () => {
   const started = await startSampleApp();
   const request = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;

@@ -1,4 +1,8 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { Connections } from '../../src/http/edge/connections.js';
+import { DEFAULT_HTTP_LIMITS } from '../../src/http/edge/http-limits.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 import { sendRaw } from '../support/raw-http.js';
 
@@ -151,3 +155,29 @@ test('clients that hang up half-way leave nothing behind', async () => {
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test('a request that is held when its body breaks has the answer to that, behind those before it, and no other', async () => {
+  const connections = new Connections(DEFAULT_HTTP_LIMITS, () => false, pino({ level: 'silent' }));
+  const held: { isOver: () => boolean; answer: () => void }[] = [];
+  connections.refuses = (request, response) => {
+    const isOver = () => connections.exchanges.isOver(request);
+    held.push({
+      isOver,
+      answer: () => void response.writeHead(503, { 'Content-Length': 0 }).end(),
+    });
+    return true;
+  };
+  const server = connections.createServer({}, () => undefined);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const answers = sendRaw(port, [
+    'GET /a HTTP/1.1\r\nHost: x\r\n\r\n',
+    'POST /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'ZZZ\r\n',
+  ]);
+  await until(() => held.some(({ isOver }) => isOver()));
+  expect(held.map(({ isOver }) => isOver())).toEqual([false, true]);
+  for (const { isOver, answer } of held) if (!isOver()) answer();
+  expect((await answers).map(({ status }) => status)).toEqual([503, 400]);
+  await once(server.close(), 'close');
+});

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { type IncomingMessage, createServer, type Server } from 'node:http';
 import type { Party } from '../../src/foundation/fair-slots.js';
 import type { AccessRule } from '../../src/http/edge/access.js';
 import { HEAD_BYTES_MAX, TARGET_BYTES_MAX } from '../../src/http/edge/broken-messages.js';
@@ -61,6 +61,14 @@ class House {
 
   endRefused(): void {
     throw new Error('nobody is dropped');
+  }
+
+  isOver({ socket }: IncomingMessage): boolean {
+    return !socket.writable;
+  }
+
+  closesWith(): boolean {
+    return true;
   }
 
   isSpare(): boolean {

@@ -155,6 +155,7 @@ export class Connections {
       socket.destroy();
       return;
     }
+    if (current !== undefined) this.exchanges.breakOff(current);
     const body = describeBroken(error);
     const earlier = unfinished.filter((exchange) => exchange !== current);
     // Answers to earlier requests of the same connection are sent first: the client must not match

@@ -18,6 +18,8 @@ export interface Exchange {
   isAnswered: boolean;
   /** Counted among the requests that were taken up and are not answered. */
   isTakenUp: boolean;
+  /** Its body cannot be read. */
+  isBroken: boolean;
   /** Among the requests that are worked on. */
   turn?: Turn;
   /** Cancel what is due unless it is answered. */
@@ -28,6 +30,8 @@ export interface Exchange {
 interface Open {
   readonly exchanges: Set<Exchange>;
   unanswered: number;
+  /** The answer to the last of them closes it. */
+  isClosing: boolean;
 }
 
 type End = (...given: readonly unknown[]) => ServerResponse;
@@ -167,14 +171,41 @@ export class Exchanges {
 
   /**
    * Whether to leave a new request alone, its response included: its connection has ended, or ends
-   * now, because its client waits for too many answers. Call it before `begin`.
+   * now, because its client waits for too many answers; or ends with an answer before. Call it
+   * before `begin`.
    */
   isDropped({ socket }: IncomingMessage): boolean {
-    if (socket.destroyed) return true;
-    const { size } = this.bySocket.get(socket)?.exchanges ?? NONE;
+    const open = this.bySocket.get(socket);
+    if (socket.destroyed || open?.isClosing) return true;
+    const { size } = open?.exchanges ?? NONE;
     if (size < PIPELINED_MAX) return false;
     this.end(socket, 'pipelined');
     return true;
+  }
+
+  /** Its body cannot be read: the connection ends with an answer below the framework. */
+  breakOff(exchange: Exchange): void {
+    exchange.isBroken = true;
+  }
+
+  /** Whether the request needs no other answer: its connection has ended, or its body is broken. */
+  isOver(request: IncomingMessage): boolean {
+    return !request.socket.writable || (this.byRequest.get(request)?.isBroken ?? false);
+  }
+
+  /**
+   * Whether the answer to this request has to close its connection, where connections are to be
+   * closed: it is the last one there. From now on no request is taken up there: it would be carried
+   * out behind that answer, and never be answered.
+   */
+  closesWith(request: IncomingMessage): boolean {
+    const open = this.bySocket.get(request.socket);
+    if (open === undefined) return true;
+    const last = [...open.exchanges].at(-1);
+    const isLast = last === undefined || last.request === request;
+    // An answer that is made already does not close the connection: that of a later request will.
+    open.isClosing ||= isLast || !last.isAnswered;
+    return isLast;
   }
 
   /** Ends the connection of a request to which no refusal is sent. */
@@ -203,7 +234,8 @@ export class Exchanges {
   /** The head of a request has arrived. */
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const { socket } = request;
-    const exchange: Exchange = { request, response, isAnswered: false, isTakenUp: false };
+    const states = { isAnswered: false, isTakenUp: false, isBroken: false };
+    const exchange: Exchange = { request, response, ...states };
     const open = this.openOn(socket);
     open.exchanges.add(exchange);
     open.unanswered += 1;
@@ -283,7 +315,7 @@ export class Exchanges {
   private openOn(socket: Socket): Open {
     const known = this.bySocket.get(socket);
     if (known !== undefined) return known;
-    const made: Open = { exchanges: new Set(), unanswered: 0 };
+    const made: Open = { exchanges: new Set(), unanswered: 0, isClosing: false };
     this.bySocket.set(socket, made);
     // The response to a pipelined request that waits its turn does not close with the socket.
     socket.once('close', () => {

@@ -38,7 +38,8 @@ interface Arrived extends Head {
   readonly beganAt: number;
 }
 
-type Asked = 'room' | 'isSpare' | 'hasRoomFor' | 'unfinishedOn' | 'endRefused';
+type Asked =
+  ('room' | 'isSpare' | 'hasRoomFor' | 'unfinishedOn') | ('endRefused' | 'isOver' | 'closesWith');
 
 const BODY = JSON.stringify(errorJson('UNAVAILABLE'));
 const HEADERS = {
@@ -84,7 +85,7 @@ export class HeadRefusals {
     const { socket } = request;
     this.paced.take({
       beganAt,
-      isOver: () => !socket.writable,
+      isOver: () => this.exchanges.isOver(request),
       hasRoom: () => this.exchanges.hasRoomFor(head.party),
       isPipelined: () => this.exchanges.unfinishedOn(socket).length > 1,
       takeUp: () => handle(request, response),
@@ -95,8 +96,8 @@ export class HeadRefusals {
   }
 
   /**
-   * Refuses what is held, and asks its clients to close their connections: what is taken up behind
-   * such an answer would be done, and never answered. From now on the framework has all requests.
+   * Refuses what is held, and asks its clients to close their connections with the last answer
+   * there. From now on the framework has all requests.
    */
   end(): void {
     this.isEnding = true;
@@ -110,7 +111,7 @@ export class HeadRefusals {
       ...HEADERS,
       ...plainHeaders(requestIdShown(headers, requestId)),
       ...crossOriginHeaders(url),
-      ...(this.isEnding ? { Connection: 'close' } : {}),
+      ...(this.isEnding && this.exchanges.closesWith(request) ? { Connection: 'close' } : {}),
     });
     response.end(BODY);
     const traceId = parseTraceParent(headers.traceparent)?.traceId;

@@ -251,9 +251,9 @@ export class HttpEdge {
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, payload, done) => {
-      if (payload instanceof Readable && !isMadeWhileSent(request))
-        this.exchangesOf(request).leaves(request.raw);
-      if (this.draining || this.exchangesOf(request).isSpare(request.raw))
+      const exchanges = this.exchangesOf(request);
+      if (payload instanceof Readable && !isMadeWhileSent(request)) exchanges.leaves(request.raw);
+      if ((this.draining || exchanges.isSpare(request.raw)) && exchanges.closesWith(request.raw))
         void reply.header('Connection', 'close');
       if (isRefusedUnknown(request, reply)) this.sendRefusal(request, done);
       else done();
