@@ -232,14 +232,16 @@ export class ReferralQueries {
           // The stored counter of a forgotten person decreases piece by piece.
           const keptOrCounted = kept && eb.case().when(gone.anybody).then(counted).else(kept).end();
           const namesNobody = !given.referrerUserId && !given.referredUserId;
+          // `newest_first` has these columns: the rows before a page of all are not read.
           const page = matching
-            .selectAll()
+            .select('referral_id')
             .orderBy('date_started', 'desc')
             .orderBy('referral_id')
             .limit(given.limit)
             .offset(given.offset);
           const items = eb
-            .selectFrom(page.as('r'))
+            .selectFrom(page.as('p'))
+            .innerJoin('referrals as r', 'r.referral_id', 'p.referral_id')
             .select((row) => withRewards(row, gone).as('item'))
             .orderBy('r.date_started', 'desc')
             .orderBy('r.referral_id');

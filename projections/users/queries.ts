@@ -121,14 +121,16 @@ export class UserQueries {
             .where('tenant', '=', given.tenant)
             .where('mode', '=', given.mode)
             .select('users');
+          // `newest_first` has these columns: the rows before a page of all are not read.
           const page = matching
-            .selectAll()
+            .select('person')
             .orderBy('date_created', 'desc')
             .orderBy('person')
             .limit(given.limit)
             .offset(given.offset);
           const items = eb
-            .selectFrom(page.as('u'))
+            .selectFrom(page.as('p'))
+            .innerJoin('users as u', 'u.person', 'p.person')
             .leftJoin('user_accounts as a', 'a.account_ref', 'u.account_ref')
             .select((eb) => jsonBuildObject(withAccount(eb, gone)).as('item'))
             .orderBy('u.date_created', 'desc')

@@ -65,10 +65,12 @@ function readAsAWhole(node: Plan): readonly string[] {
   return [...own, ...(node.Plans ?? []).flatMap(readAsAWhole)].filter((name) => TABLES.has(name));
 }
 
-/** The indexes that a plan reads. */
-const indexesOf = (node: Plan): readonly string[] => [
-  ...(node['Index Name'] === undefined ? [] : [node['Index Name']]),
-  ...(node.Plans ?? []).flatMap(indexesOf),
+/** The indexes that a plan reads; `alone`: those whose rows it does not look up in their tables. */
+const indexesOf = (node: Plan, alone = false): readonly string[] => [
+  ...(node['Index Name'] === undefined || (alone && node['Node Type'] !== 'Index Only Scan')
+    ? []
+    : [node['Index Name']]),
+  ...(node.Plans ?? []).flatMap((child) => indexesOf(child, alone)),
 ];
 
 const TABLES = new Map<string, ReadModelTable>(
@@ -79,6 +81,7 @@ const TABLES = new Map<string, ReadModelTable>(
 const asked = new Set<string>();
 let whole: string[] = [];
 let indexes: string[] = [];
+let readAlone: string[] = [];
 
 /** Notes the names of queries. */
 class NotedReads<Tables> extends LiveReads<Tables> {
@@ -113,6 +116,7 @@ function explaining(pool: pg.Pool): pg.Pool {
     const [planned] = explained.parse(rows);
     whole.push(...readAsAWhole(planned));
     indexes.push(...indexesOf(planned));
+    readAlone.push(...indexesOf(planned, true));
     return result;
   };
   pool.query = explain as unknown as pg.Pool['query'];
@@ -326,12 +330,21 @@ afterAll(() => projected.close());
 beforeEach(() => {
   whole = [];
   indexes = [];
+  readAlone = [];
 });
 
 it.each(QUERIES)('%s: found by indexes', async (_title, ask) => {
   await ask(reads);
   expect(whole).toEqual([]);
 });
+
+it.each(QUERIES.filter(([title]) => title.startsWith('a later page of ')))(
+  '%s: what is before it is read from its index alone',
+  async (_title, ask) => {
+    await ask(reads);
+    expect(readAlone).toContainEqual(expect.stringContaining('newest_first'));
+  },
+);
 
 it('the plan of a query that no index serves is seen', async () => {
   const pool = explaining(projected.openPool(1));
