@@ -51,6 +51,15 @@ export class FoldedRows implements Rows {
     return this.count;
   }
 
+  /** Lets go of all rows. */
+  clear(): void {
+    for (const { rows, indexes } of this.tables.values()) {
+      rows.clear();
+      indexes.clear();
+    }
+    this.count = 0;
+  }
+
   rowsOf(table: string): IterableIterator<Row> {
     return this.of(table).rows.values();
   }

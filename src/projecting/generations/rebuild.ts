@@ -98,21 +98,20 @@ export async function rebuild(
   await reached('begun');
   await fold(parts, builds, options);
   await reached('folded');
-  const written: Build[] = [];
+  const written: (Build & { readonly rows: number })[] = [];
   for (const build of builds) {
-    if (await write(client, build, options)) written.push(build);
+    const rows = build.fold.rows.size;
+    if (await write(client, build, options)) written.push({ ...build, rows });
     // Aborted in the middle of the log: the written rows are kept for `resume`; values that
     // Postgres refuses are dropped.
     else if (!signal.aborted) await createAnew(client, build);
+    // What is left of the log is applied in batches, and may take long.
+    build.fold.rows.clear();
   }
   if (signal.aborted) throw new Interrupted();
   await reached('loaded');
-  for (const {
-    projector,
-    generation,
-    fold: { rows },
-  } of written) {
-    options.onProgress?.({ phase: 'indexing', projection: projector.name, rows: rows.size });
+  for (const { projector, generation, rows } of written) {
+    options.onProgress?.({ phase: 'indexing', projection: projector.name, rows });
     await indexGeneration(client, projector, generation);
   }
   await reached('indexed');
