@@ -56,6 +56,8 @@ export class RebuildProgress {
   /** @param events read so far. @param until the end of reading. */
   folded(events: number, last: Position, until: Position | undefined): void {
     const at = this.now();
+    // Another pass over the log.
+    if (events < (this.seen.at(-1)?.events ?? 0)) this.seen.length = 0;
     this.seen.push({ at, events, fraction: this.log.fraction(last, until) });
     while ((this.seen[1]?.at ?? at) < at - RATE_OVER_MS) this.seen.shift();
     if (this.isDue('reading', at)) this.say(this.readingLine(events), 'reading');

@@ -415,6 +415,32 @@ describe('a rebuild that ends in the middle', () => {
     },
   );
 
+  test('whose rows do not fit in memory together reads the log again, and applies nothing in batches', async () => {
+    const runner = projected.startRunner();
+    for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
+    await reached(runner, await given(anAccount('e'), 4));
+    await projected.pool.query('analyze');
+    const passesOf = async (rowsMax: number) => {
+      let [folded, followed] = [0, 0];
+      const built = await rebuilding.rebuild([BALANCES, 'rewards', 'users'], {
+        rowsMax,
+        pageSize: 4,
+        reached: async (stage) => void (folded += stage === 'folded' ? 1 : 0),
+        onProgress: ({ phase }) => void (followed += phase === 'following' ? 1 : 0),
+      });
+      expect(built).toMatchObject(Array(3).fill({ differences: 0 }));
+      return { folded, followed, rows: built.map(({ rows }) => rows) };
+    };
+    const { rows, ...together } = await passesOf(1_000);
+    expect(together).toEqual({ folded: 1, followed: 0 });
+    const [balances = 0, rewards = 0, users = 0] = rows;
+    expect(await passesOf(balances + Math.max(rewards, users))).toMatchObject({
+      folded: 2,
+      followed: 0,
+    });
+    expect(await passesOf(Math.max(...rows))).toMatchObject({ followed: 0 });
+  });
+
   test('because it was stopped is resumed from there', async () => {
     const runner = projected.startRunner();
     for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);

@@ -54,6 +54,7 @@ export interface RebuildOptions {
   /** Limit of rows in memory; later events are applied in batches, as live. Default two million. */
   readonly rowsMax?: number;
   readonly pageSize?: number;
+  /** `folded` once for each pass over the log. */
   readonly reached?: (stage: RebuildStage) => Promise<void>;
 }
 
@@ -80,8 +81,8 @@ interface Build {
 
 /**
  * Builds a new generation of each of these beside the live ones, up to their position, and leaves
- * them ready to become live. One pass over the log for all. `client` holds the lock on generations.
- * Earlier builds that did not become live are deleted.
+ * them ready to become live. One pass over the log for all whose rows fit in memory together.
+ * `client` holds the lock on generations. Earlier builds that did not become live are deleted.
  * @throws {GenerationRefused} {Interrupted} {StoppedAtUndecodable}; the live generations are
  * unchanged in any case.
  */
@@ -96,17 +97,18 @@ export async function rebuild(
   for (const projector of projectors)
     builds.push(await begin(parts, client, projector, options.resume ?? false));
   await reached('begun');
-  await fold(parts, builds, options);
-  await reached('folded');
   const written: (Build & { readonly rows: number })[] = [];
-  for (const build of builds) {
-    const rows = build.fold.rows.size;
-    if (await write(client, build, options)) written.push({ ...build, rows });
-    // Aborted in the middle of the log: the written rows are kept for `resume`; values that
-    // Postgres refuses are dropped.
-    else if (!signal.aborted) await createAnew(client, build);
-    // What is left of the log is applied in batches, and may take long.
-    build.fold.rows.clear();
+  for (const pass of await passesOf(client, builds, options.rowsMax ?? ROWS_MAX)) {
+    await fold(parts, pass, options);
+    await reached('folded');
+    for (const build of pass) {
+      const rows = build.fold.rows.size;
+      if (await write(client, build, options)) written.push({ ...build, rows });
+      // Aborted in the middle of the log: the written rows are kept for `resume`; values that
+      // Postgres refuses are dropped.
+      else if (!signal.aborted) await createAnew(client, build);
+      build.fold.rows.clear();
+    }
   }
   if (signal.aborted) throw new Interrupted();
   await reached('loaded');
@@ -161,6 +163,38 @@ async function readBack(
   }
   if (position !== undefined)
     fold.resume(position, await parkedEvents(client, projector.name, generation));
+}
+
+/**
+ * Those whose rows fit in memory together, by the statistics of the live ones, are folded in one
+ * pass over the log: another pass takes less than what a fold leaves to be applied in batches.
+ */
+async function passesOf(
+  client: PoolClient,
+  builds: readonly Build[],
+  rowsMax: number,
+): Promise<readonly (readonly Build[])[]> {
+  const liveSchema = ({ projector, live }: Build): string =>
+    schemaOf(projector.name, live.generation);
+  const { rows: estimated } = await client.query<{ schema: string; rows: number }>(
+    `select n.nspname as schema, sum(greatest(c.reltuples, 0))::float8 as rows
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind = 'r' and n.nspname = any ($1)
+     group by n.nspname`,
+    [builds.map(liveSchema)],
+  );
+  const rowsIn = new Map(estimated.map(({ schema, rows }) => [schema, rows]));
+  const passes: { readonly builds: Build[]; rows: number }[] = [];
+  for (const build of builds) {
+    const rows = rowsIn.get(liveSchema(build)) ?? 0;
+    const pass = passes.find((other) => other.rows + rows <= rowsMax);
+    if (pass === undefined) passes.push({ builds: [build], rows });
+    else {
+      pass.builds.push(build);
+      pass.rows += rows;
+    }
+  }
+  return passes.map(({ builds: together }) => together);
 }
 
 async function fold(
