@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { errorNameAndCode } from '../foundation/describe-error.js';
+import { errorCode } from '../foundation/error-code.js';
 import { elapsed } from '../foundation/world.js';
-import { isRefusedByServer, takesNoWrites } from './database.js';
+import { isRefusedByServer, isUnavailable } from './database.js';
 
 /**
  * Changes nothing, but is written and committed like a write of the service. The exported snapshot
@@ -15,6 +16,8 @@ const WRITE =
 const REMEMBERED_MS = 1_000;
 /** A database that is back is told soon. */
 const FAILURE_REMEMBERED_MS = 200;
+/** States of a server that restarts. */
+const PASSING = /^(08|57)/;
 /** On a full disk each try leaves an empty file in the server's folder until its next start. */
 const REFUSAL_REMEMBERED_MS = 5_000;
 
@@ -58,9 +61,11 @@ export class WriteProbe {
       await this.pool.query(statement);
       this.acceptedMs = beganMs;
     } catch (error) {
-      const isLasting = takesNoWrites(error);
-      this.nextMs = elapsed() + (isLasting ? REFUSAL_REMEMBERED_MS : FAILURE_REMEMBERED_MS);
-      if (!isRefusedByServer(error)) throw error;
+      const isRefused = isRefusedByServer(error);
+      const isLasting = isRefused && !PASSING.test(errorCode(error) ?? '');
+      if (isUnavailable(error))
+        this.nextMs = elapsed() + (isLasting ? REFUSAL_REMEMBERED_MS : FAILURE_REMEMBERED_MS);
+      if (!isRefused) throw error;
       throw new WritesRefused(`the database accepts no writes: ${errorNameAndCode(error)}`);
     }
   }

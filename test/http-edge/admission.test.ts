@@ -176,6 +176,29 @@ test('at a shutdown all pipelined requests that have begun are answered, and the
   ]);
 });
 
+test('while the framework closes, pipelined requests that arrive together are all answered', async () => {
+  const started = await start({});
+  const open = closeGate(started);
+  const get = (path: string) =>
+    `GET ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\n\r\n`;
+  const { connect } = await import('node:net');
+  const socket = connect(started.port, '127.0.0.1', () => socket.write(get('/slow')));
+  let text = '';
+  socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')));
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  await until(() => started.sample.entered.includes('slow'));
+  const closed = started.app.close();
+  socket.write(get('/whoami') + get('/slow') + get('/whoami'));
+  await until(() => started.edge.inFlight === 4);
+  open();
+  await ended;
+  await closed;
+  expect(text.match(/HTTP\/1.1 \d+|connection: close/gi)).toEqual([
+    ...Array<string>(4).fill('HTTP/1.1 200'),
+    'connection: close',
+  ]);
+});
+
 test('at a shutdown nothing is carried out behind the answer that closes the connection', async () => {
   const started = await start({});
   const open = closeGate(started);

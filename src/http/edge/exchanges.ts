@@ -203,8 +203,8 @@ export class Exchanges {
     if (open === undefined) return true;
     const last = [...open.exchanges].at(-1);
     const isLast = last === undefined || last.request === request;
-    // An answer that is made already does not close the connection: that of a later request will.
-    open.isClosing ||= isLast || !last.isAnswered;
+    // Where the last one has its head already, it does not close the connection: a later one will.
+    open.isClosing ||= isLast || !(last.isAnswered || last.response.headersSent);
     return isLast;
   }
 

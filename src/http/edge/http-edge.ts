@@ -251,12 +251,11 @@ export class HttpEdge {
     // At the answer, not at the request: a request in progress when the shutdown began must not
     // leave its connection open.
     server.addHook('onSend', (request, reply, payload, done) => {
-      const exchanges = this.exchangesOf(request);
-      if (payload instanceof Readable && !isMadeWhileSent(request)) exchanges.leaves(request.raw);
-      if ((this.draining || exchanges.isSpare(request.raw)) && exchanges.closesWith(request.raw))
-        void reply.header('Connection', 'close');
-      if (isRefusedUnknown(request, reply)) this.sendRefusal(request, done);
-      else done();
+      if (payload instanceof Readable && !isMadeWhileSent(request))
+        this.exchangesOf(request).leaves(request.raw);
+      const send = (): void => (this.keepOrClose(request, reply), done());
+      if (isRefusedUnknown(request, reply)) this.sendRefusal(request, send);
+      else send();
     });
     this.answerBelowFramework(metrics);
     server.addHook('onResponse', (request, reply, done) => {
@@ -273,6 +272,14 @@ export class HttpEdge {
     };
     app.useGlobalFilters(new HttpErrorFilter(mapping));
     app.useGlobalPipes(new RequestValidationPipe());
+  }
+
+  /** While it ends, the framework would close a connection with answers behind this one, too. */
+  private keepOrClose(request: FastifyRequest, reply: FastifyReply): void {
+    const exchanges = this.exchangesOf(request);
+    if (!this.draining && !exchanges.isSpare(request.raw)) return;
+    if (exchanges.closesWith(request.raw)) void reply.header('Connection', 'close');
+    else if (reply.raw.hasHeader('Connection')) reply.raw.removeHeader('Connection');
   }
 
   private errorMapping({ isUnavailable = isStoreAway }: HttpEdgeParts): ErrorMapping {

@@ -77,7 +77,12 @@ interface Build {
   readonly live: GenerationRecord;
   readonly generation: number;
   readonly fold: ProjectionFold;
+  /** Its rows are read back first. */
+  readonly unfinished?: GenerationRecord;
 }
+
+/** Of the limit of rows: statistics lag. */
+const FILLED = 0.85;
 
 /**
  * Builds a new generation of each of these beside the live ones, up to their position, and leaves
@@ -99,6 +104,8 @@ export async function rebuild(
   await reached('begun');
   const written: (Build & { readonly rows: number })[] = [];
   for (const pass of await passesOf(client, builds, options.rowsMax ?? ROWS_MAX)) {
+    for (const { fold: begun, unfinished } of pass)
+      if (unfinished !== undefined) await readBack(client, begun, unfinished);
     await fold(parts, pass, options);
     await reached('folded');
     for (const build of pass) {
@@ -136,10 +143,7 @@ async function begin(
   for (const { generation } of generations.obsolete(unfinished, Date.now()))
     await inTransactionOf(client, () => dropGeneration(client, projector.name, generation));
   const fold = new ProjectionFold(projector, live.position);
-  if (unfinished) {
-    await readBack(client, fold, unfinished);
-    return { projector, live, generation: unfinished.generation, fold };
-  }
+  if (unfinished) return { projector, live, generation: unfinished.generation, fold, unfinished };
   const generation = await inTransactionOf(client, async () => {
     const next = await nextGeneration(client, projector.name);
     await recordGeneration(client, projector, next, 'building');
@@ -187,7 +191,7 @@ async function passesOf(
   const passes: { readonly builds: Build[]; rows: number }[] = [];
   for (const build of builds) {
     const rows = rowsIn.get(liveSchema(build)) ?? 0;
-    const pass = passes.find((other) => other.rows + rows <= rowsMax);
+    const pass = passes.find((other) => other.rows + rows <= rowsMax * FILLED);
     if (pass === undefined) passes.push({ builds: [build], rows });
     else {
       pass.builds.push(build);
