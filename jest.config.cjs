@@ -1,16 +1,4 @@
-const { compilerOptions } = require('./tsconfig.json');
-
-/** Classes of the tests' own are compiled as those that ship. */
-const jsc = {
-  target: compilerOptions.target.toLowerCase(),
-  keepClassNames: true,
-  parser: { syntax: 'typescript', decorators: compilerOptions.experimentalDecorators },
-  transform: {
-    legacyDecorator: compilerOptions.experimentalDecorators,
-    decoratorMetadata: compilerOptions.emitDecoratorMetadata,
-    useDefineForClassFields: compilerOptions.useDefineForClassFields,
-  },
-};
+const { jsc } = require('./scripts/swc-settings.cjs');
 
 /**
  * Files of `test/` are CommonJS to jest; the compiled service and packages are what they are to Node.

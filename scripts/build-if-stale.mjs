@@ -14,22 +14,20 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sources = ['src', 'projections', 'migrations', 'bench', 'simulator'];
 const stamp = join(root, 'dist', '.built');
-const bundler = 'scripts/bundle.mjs';
+const tools = ['scripts/transpile.mjs', 'scripts/swc-settings.cjs', 'scripts/bundle.mjs'];
 
 /**
- * Compiles the service into dist/ and bundles it into dist/bin, unless dist/ was built from exactly
- * these sources already; finding that out takes a few milliseconds. Writes to standard error only.
+ * Transpiles the service into dist/ and bundles it into dist/bin, unless dist/ was built from exactly
+ * these sources already; finding that out takes a few milliseconds. Types are not checked here. Writes to standard error only.
  * Of several at once, one builds and the others wait for it.
  * @returns {boolean} true when it had to build.
- * @throws {Error} when the sources do not compile or cannot be bundled; the tool's output has been
- * printed.
+ * @throws {Error} when the sources are not valid or cannot be bundled; the tool's output has been printed.
  */
 export function buildIfStale() {
   // An image may ship without sources.
@@ -38,28 +36,15 @@ export function buildIfStale() {
   try {
     if (isFresh()) return false;
     process.stderr.write('building …\n');
-    // Without a stamp the last build may be incomplete: the compiler must not trust its own notes
-    // either.
-    if (!existsSync(stamp)) rmSync(join(root, 'dist', '.tsbuildinfo'), { force: true });
-    // Taken before the compiler reads: a file edited meanwhile makes the next start build again.
+    // Taken before the sources are read: a file edited meanwhile makes the next start build again.
     const built = fingerprint();
     rmSync(stamp, { force: true });
-    const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-    const { status } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.json')], {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-    });
-    const bundled =
-      status === 0
-        ? spawnSync(process.execPath, [join(root, bundler)], { cwd: root, stdio: ['ignore', 2, 2] })
-        : undefined;
-    // A compiler that was not killed left valid notes, with errors or without; the stamp records
-    // that.
-    if (status !== null) {
-      writeFileSync(`${stamp}.${process.pid}`, bundled?.status === 0 ? built : 'failed');
-      renameSync(`${stamp}.${process.pid}`, stamp);
-    }
-    if (bundled?.status !== 0) throw new Error('the build failed');
+    // In processes of their own: a start that needs no build loads neither tool.
+    for (const args of [['scripts/transpile.mjs', ...sources], ['scripts/bundle.mjs']])
+      if (spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status !== 0)
+        throw new Error('the build failed');
+    writeFileSync(`${stamp}.${process.pid}`, built);
+    renameSync(`${stamp}.${process.pid}`, stamp);
     return true;
   } finally {
     unlock();
@@ -85,7 +70,7 @@ function fingerprint() {
     hash.update(`${path}\0${size}\0${mtimeMs}\n`);
   };
   add('tsconfig.json');
-  add(bundler);
+  for (const tool of tools) add(tool);
   if (existsSync(join(root, 'package-lock.json'))) add('package-lock.json');
   const walk = (folder) => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true }).sort((a, b) =>

@@ -99,7 +99,7 @@ describe('docker/Dockerfile', () => {
     const sources = textsOf(build, 'COPY').map((text) => text.split(' ')[0]);
     expect(include.filter((path) => !tools.includes(path) && !sources.includes(path))).toEqual([]);
     expect(textsOf(build, 'RUN').at(-1)).toMatch(
-      /typescript\/bin\/tsc -p tsconfig\.json .*&& node scripts\/bundle\.mjs$/,
+      /^node scripts\/transpile\.mjs src projections migrations && node scripts\/bundle\.mjs && /,
     );
     expect(textsOf(image, 'COPY')).toContain(
       `--from=build /app/${compilerOptions.outDir} ./${compilerOptions.outDir}`,
