@@ -21,9 +21,8 @@ export interface Folded<S> {
 
 /**
  * Upper bound of a cached stream's memory per stored byte of its events, metadata included.
- * Measured over accounts of many shapes (`npm run bench:remembered`, figures in
- * docs/benchmarks.md): sealed texts and metadata, the longest parts in the log, take least in a
- * state.
+ * Measured over accounts of many shapes: sealed texts and metadata, the longest parts in the log,
+ * take least in a state.
  */
 export const HEAP_PER_STORED_BYTE = 2;
 /** Of a command that may be repeated: two entries, its ids and its fingerprint. */

@@ -8,8 +8,6 @@ import {
   type EventStoreDbDouble,
 } from '../support/eventstoredb-double/double.js';
 
-/** The long form, with a million events, is `npm run soak:memory`. */
-
 const EVENTS = 6_000;
 const PAGE = 500;
 /** Together far more than what a process holds besides. */

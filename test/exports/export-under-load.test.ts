@@ -2,8 +2,6 @@ import { exportUnderLoad } from '../../bench/export-load.js';
 import { grantRewards, rewardLinesAt } from '../../bench/rewards-in-log.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
 
-/** `npm run bench:export-load`, small. */
-
 const ROWS = 3_000;
 let stores: TestStores;
 let service: RunningService;

@@ -12,7 +12,6 @@ import {
   type EventStoreDbDouble,
 } from '../support/eventstoredb-double/double.js';
 
-/** The long form is `npm run soak:eventstoredb`. */
 describe('a store that misbehaves, under mixed load', () => {
   const seed = seedFrom(process.env.SOAK_SEED);
   let double: EventStoreDbDouble;

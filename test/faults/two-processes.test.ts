@@ -87,7 +87,6 @@ describe('two processes on one database', () => {
     expect(again.map(({ headers }) => headers['idempotency-replayed'])).toEqual(['true', 'true']);
   });
 
-  // The long form is `npm run soak:redeem`.
   it.each([
     ['one of them', 1],
     ['both', 2],
