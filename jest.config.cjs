@@ -15,25 +15,93 @@ const common = {
   modulePathIgnorePatterns: ['<rootDir>/.cache/'],
 };
 
-/** Tests that need no database: seconds, and part of `npm run check`. */
-const folders = [
+/** Tests that need no database: part of `npm run check`. */
+const unit = [
+  'architecture',
+  'command-handling/snapshots',
   'domain',
-  'projectors',
+  'ledger',
+  'mails/content',
   'policy-rules',
   'process',
+  'projectors',
   'templates',
   'themes',
-  'mails/content',
-];
-const unit = [...folders, 'architecture'].map((folder) => `<rootDir>/test/${folder}/`);
+].map((folder) => `<rootDir>/test/${folder}/`);
 
-const filesOf = (names) => names.map((name) => `<rootDir>/test/http/${name}.test.ts`);
-/** Run against `node dist/bin/main.js` only: black boxes. */
-const blackBoxes = filesOf(['open-users', 'story']);
-/** In the tests' own process this one also compares its list of routes with the router's. */
-const compiled = [...blackBoxes, ...filesOf(['route-credentials'])];
+/**
+ * Tests that start or kill processes and stores, run releases side by side or run the simulator:
+ * `npm run test:faults`.
+ */
+const faults = [
+  'blackbox/',
+  'core/own-postgres',
+  'event-log/eventstoredb-faults-of-',
+  'event-log/eventstoredb-lost-tail',
+  'event-log/eventstoredb-refusals',
+  'event-log/eventstoredb-slow-consumer',
+  'faults/',
+  'http-edge/acceptors',
+  'http-edge/crowds',
+  'http/restart',
+  'mails/mail-crash',
+  'operations/interrupted-operations',
+  'operations/key-commands',
+  'operations/ledger-on-eventstoredb',
+  'operations/log-move',
+  'operations/operation-runs',
+  'operations/projections-on-eventstoredb',
+  'postgres/embedded-postgres',
+  'properties/releases-in-turn',
+  'releases/',
+  'scale/',
+  'simulator/',
+  'webhooks/every-type',
+].map((path) => `<rootDir>/test/${path}`);
 
-module.exports = {
+const withPostgres = {
+  globalSetup: '<rootDir>/test/support/global-setup.cjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
+};
+
+const projects = {
+  unit: {
+    ...common,
+    displayName: 'unit',
+    testMatch: unit.map((folder) => `${folder}**/*.test.ts`),
+    globalSetup: '<rootDir>/test/support/build-service.cjs',
+  },
+  service: {
+    ...common,
+    ...withPostgres,
+    displayName: 'service',
+    testMatch: ['<rootDir>/test/**/*.test.ts'],
+    testPathIgnorePatterns: [...unit, ...faults],
+  },
+  faults: {
+    ...common,
+    ...withPostgres,
+    displayName: 'faults',
+    testMatch: faults.map((path) =>
+      path.endsWith('/') ? `${path}**/*.test.ts` : `${path}*.test.ts`,
+    ),
+  },
+  /** Files of `test/http` against `node dist/bin/main.js`, as it ships. */
+  compiled: {
+    ...common,
+    ...withPostgres,
+    displayName: 'compiled',
+    // `npm run test:dist` runs all that can.
+    testMatch: (process.env.TEST_DIST === 'all'
+      ? ['*']
+      : ['open-users', 'route-credentials', 'story']
+    ).map((name) => `<rootDir>/test/http/${name}.test.ts`),
+    globals: { TEST_TARGET: 'dist' },
+  },
+};
+
+/** What the runs of all projects share. */
+const run = {
   // Much of a test is waiting for a store. By default a machine of two cores would run one file at
   // a time; four keep it busy.
   maxWorkers: 4,
@@ -42,30 +110,14 @@ module.exports = {
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 60_000,
   testSequencer: '<rootDir>/test/support/long-files-first.cjs',
-  reporters: ['default', '<rootDir>/test/support/contract-reporter.cjs'],
-  projects: [
-    {
-      ...common,
-      displayName: 'unit',
-      testMatch: unit.map((folder) => `${folder}**/*.test.ts`),
-      globalSetup: '<rootDir>/test/support/build-service.cjs',
-    },
-    {
-      ...common,
-      displayName: 'service',
-      testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: [...unit, ...blackBoxes],
-      globalSetup: '<rootDir>/test/support/global-setup.cjs',
-      globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
-    },
-    {
-      ...common,
-      displayName: 'compiled',
-      // `npm run test:dist` runs all that can.
-      testMatch: process.env.TEST_DIST === 'all' ? filesOf(['*']) : compiled,
-      globals: { TEST_TARGET: 'dist' },
-      globalSetup: '<rootDir>/test/support/global-setup.cjs',
-      globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
-    },
+  reporters: [
+    'default',
+    '<rootDir>/test/support/contract-reporter.cjs',
+    '<rootDir>/test/support/slowest-files-reporter.cjs',
   ],
 };
+
+module.exports =
+  process.env.TEST_SUITE === 'faults'
+    ? { ...run, projects: [projects.faults, projects.compiled] }
+    : { ...run, projects: [projects.unit, projects.service] };
