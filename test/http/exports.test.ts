@@ -8,7 +8,7 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  useSharedService,
   type TestTenant,
 } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
@@ -21,12 +21,12 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof useSharedService>>;
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+  running = await useSharedService();
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {
@@ -372,16 +372,17 @@ test('clients that read slowly hold the downloads of their tenant, and no others
 
 test('who downloads a file is recorded at once; one that sends nothing is no download', async () => {
   await user(tenant.live, 'ann');
+  const { log } = running.service.service.core;
+  const start = await log.head();
   const { id } = await completed({ type: 'USER' });
   const { headers } = await download(id, {}, { method: 'HEAD' });
   await download(id, { 'if-none-match': headers.get('etag') ?? '' });
-  const { log } = running.service.service.core;
   const before = await log.head();
   const requestId = (await download(id, { range: 'bytes=0-9' })).headers.get('request-id');
-  const requested = (await log.readAll(undefined, 10_000)).find(
+  const requested = (await log.readAll(start, 10_000)).find(
     ({ type, data }) => type === 'ExportRequested' && data.includes(id),
   );
-  const found = async (from?: string) =>
+  const found = async (from = start) =>
     (await log.readAll(from, 10_000)).filter(
       ({ type, data }) => type === 'ExportDownloaded' && data.includes(id),
     );

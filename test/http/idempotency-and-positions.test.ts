@@ -16,13 +16,13 @@ import {
   personal,
   refusal,
   RunningService,
-  startWithStores,
+  useSharedService,
   type TestTenant,
 } from '../support/running-service.js';
 
 /** Two services on one database. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof useSharedService>>;
 let second: RunningService;
 let tenant: TestTenant;
 let api: ApiClient;
@@ -30,7 +30,7 @@ let api: ApiClient;
 let there: ApiClient;
 let sql: pg.Client;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await useSharedService();
   second = await RunningService.start(running.stores);
   tenant = await running.service.createTenant();
   api = tenant.live;

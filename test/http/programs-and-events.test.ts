@@ -5,13 +5,13 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  useSharedService,
   type TestTenant,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof useSharedService>>;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await useSharedService();
 });
 afterAll(() => running.end());
 

@@ -17,16 +17,16 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  useSharedService,
   type TestTenant,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof useSharedService>>;
 const now = Date.now.bind(Date);
 // Before the service starts: whoever asks for the time later asks this one.
 const clock = jest.spyOn(Date, 'now').mockImplementation(now);
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await useSharedService();
 });
 afterAll(() => running.end());
 

@@ -10,15 +10,15 @@ import {
   tankBalance,
 } from '../support/expected-answers.js';
 import { eventually } from '../support/embedded.js';
-import { outcome, personal, refusal, startWithStores } from '../support/running-service.js';
+import { outcome, personal, refusal, useSharedService } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof useSharedService>>;
 let api: ApiClient;
 const now = Date.now.bind(Date);
 // Before the service starts: whoever asks for the time later asks this one.
 const clock = jest.spyOn(Date, 'now').mockImplementation(now);
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await useSharedService();
   api = (await running.service.createTenant()).live;
 });
 afterAll(() => running.end());

@@ -21,7 +21,7 @@ import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
   personal,
-  startWithStores,
+  useSharedService,
   type RunningService,
   type TestStores,
   type TestTenant,
@@ -46,7 +46,7 @@ let folder: string;
 let core: Core;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
+  ({ service, stores, end } = await useSharedService());
   ({ core } = service.service);
   folder = await mkdtemp(join(tmpdir(), 'ledger-finance-'));
 });

@@ -14,7 +14,7 @@ import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
   personal,
-  startWithStores,
+  useSharedService,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -54,7 +54,7 @@ let provider: StripeProvider;
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY, tls: true });
-  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
+  ({ service, end } = await useSharedService());
   provider = new StripeProvider(
     new EndpointGuard({ allowed: [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] }),
     { withinMs: 60_000, trusted: double.certificate },

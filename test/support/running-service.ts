@@ -17,13 +17,22 @@ import { createTestDatabase } from './database.js';
 
 /** Part of everything that `personal` makes, and of nothing that a service has reason to log. */
 const MARK = 'qzx';
-let made = 0;
+
+/** What the test files of a worker share: the modules of `test/` are new for each file. */
+const worker = globalThis as {
+  /** Words and aliases that were made. */
+  namesMade?: number;
+  openApiValidators?: Map<string, OpenApiValidator>;
+  sharedService?: Promise<ServiceWithStores>;
+};
+
+const nextName = (): number => (worker.namesMade = (worker.namesMade ?? 0) + 1);
 
 /**
  * A word for ids, names, addresses and codes of people that no other test uses. Letters and digits
  * only, at most 15 of them.
  */
-export const personal = (word = ''): string => `${MARK}${word}${(made += 1)}`.slice(0, 15);
+export const personal = (word = ''): string => `${MARK}${word}${nextName()}`.slice(0, 15);
 
 export interface TestTenant {
   readonly alias: string;
@@ -41,9 +50,6 @@ export interface TenantOptions {
   readonly openEndpoints?: boolean;
   readonly program?: ProgramDocument;
 }
-
-/** The validators of this worker's test files, by what is described. */
-const worker = globalThis as { openApiValidators?: Map<string, OpenApiValidator> };
 
 /**
  * One validator for all test files of a worker: making the description and compiling its schemas
@@ -208,7 +214,7 @@ export class RunningService {
   }
 
   async createTenant(options: TenantOptions = {}): Promise<TestTenant> {
-    const alias = options.alias ?? `tenant-${(made += 1)}`;
+    const alias = options.alias ?? `tenant-${nextName()}`;
     const { programType = 'API_ONLY', openEndpoints = true, program = DEFAULT_PROGRAM } = options;
     const created = await this.service.core.tenantCommands.create({
       alias,
@@ -258,17 +264,53 @@ export class RunningService {
   /** Stops it. @throws when its log is not discreet. */
   async stop(): Promise<void> {
     await this.service.stop();
+    this.checkLog();
+  }
+
+  /** Checks what was logged and forgets it. @throws when the log is not discreet. */
+  checkLog(): void {
     const [line] = this.indiscretions();
+    this.lines.length = 0;
     if (line !== undefined) throw new Error(`the log holds what belongs to a client: ${line}`);
   }
 }
 
-/** Stores and one service on them, for a whole test file. */
-export async function startWithStores(environment: Readonly<Record<string, string>> = {}): Promise<{
+export interface ServiceWithStores {
   readonly service: RunningService;
   readonly stores: TestStores;
   end(): Promise<void>;
-}> {
+}
+
+/**
+ * The service that all test files of a worker share, started on first use. It suits a file that
+ * makes its own tenants and neither restarts the service nor counts what the whole service did.
+ * `end` checks the log and leaves the service running; it ends with the worker.
+ */
+export async function useSharedService(): Promise<ServiceWithStores> {
+  // A process of its own would outlive the worker.
+  if (isCompiled) return startWithStores(SHARED);
+  worker.sharedService ??= startShared();
+  const { service, stores } = await worker.sharedService;
+  return { service, stores, end: async () => service.checkLog() };
+}
+
+const SHARED = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', TRUSTED_PROXIES: '127.0.0.0/8' };
+
+/** The message to a worker of jest when no test file is left (CHILD_MESSAGE_END of jest-worker). */
+const END_OF_WORKER = 2;
+
+/** Without workers `global-teardown.cjs` stops it. */
+async function startShared(): Promise<ServiceWithStores> {
+  process.on('message', (message) => {
+    if (Array.isArray(message) && message[0] === END_OF_WORKER) process.exit(0);
+  });
+  return startWithStores(SHARED);
+}
+
+/** Stores and one service of its own on them, for a whole test file. */
+export async function startWithStores(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServiceWithStores> {
   const stores = await createStores();
   const service = await RunningService.start(stores, environment);
   const end = async (): Promise<void> => {

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { compactVerify, createRemoteJWKSet } from 'jose';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
-import { startWithStores } from '../support/running-service.js';
+import { useSharedService } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof useSharedService>>;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await useSharedService();
 });
 afterAll(() => running.end());
 
