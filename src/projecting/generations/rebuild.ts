@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { Position, RecordedEvent } from '../../event-log/event-log.js';
+import type { Position } from '../../event-log/event-log.js';
+import { logPages } from '../../event-log/event-pages.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
 import { schemaOf } from '../identifiers.js';
 import { isDataError } from '../projecting-errors.js';
@@ -313,14 +314,12 @@ export async function countEvents(
   },
 ): Promise<number> {
   let events = 0;
-  if (until === undefined) return events;
-  for (let page: readonly RecordedEvent[] = await log.readAll(undefined, 2_000); page.length > 0;) {
+  for await (const page of logPages(log, { upTo: until, limit: 2_000 })) {
+    events += page.length;
     const last = page.at(-1)?.position;
-    events += page.filter(({ position }) => log.compare(position, until) <= 0).length;
     if (last === undefined || log.compare(last, until) >= 0) break;
     if (options.signal.aborted) throw new Interrupted();
     options.onPage?.(events, last);
-    page = await log.readAll(last, 2_000);
   }
   return events;
 }
