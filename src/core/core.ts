@@ -54,6 +54,7 @@ import { ThemeChanges } from '../themes/theme-changes.js';
 import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
+import type { Logger } from '../foundation/logger.js';
 import { codeVersion } from './code-version.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
@@ -64,6 +65,7 @@ import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-databas
  * the command bus.
  */
 export interface Core {
+  readonly logger: Logger;
   readonly pool: pg.Pool;
   readonly log: EventLog;
   /** Which log the database follows. */
@@ -265,6 +267,7 @@ function wire({
   const sealer = keyring.sealer('api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
   return {
+    logger,
     pool,
     log,
     codec,

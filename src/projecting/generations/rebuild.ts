@@ -27,6 +27,7 @@ import {
 } from './generation-records.js';
 import { createGeneration, nextGeneration, recordGeneration } from './generations.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
+import { logParked } from '../log-parked.js';
 
 /** The steps of a rebuild; tests end the process between them. */
 export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-up' | 'verified';
@@ -111,7 +112,12 @@ export async function rebuild(
     await reached('folded');
     for (const build of pass) {
       const rows = build.fold.rows.size;
-      if (await write(client, build, options)) written.push({ ...build, rows });
+      if (await write(client, build, options)) {
+        written.push({ ...build, rows });
+        const { generation, fold: folded } = build;
+        const of = { projection: build.projector.name, generation };
+        logParked(parts.logger, of, folded.parkedHere);
+      }
       // Aborted in the middle of the log: the written rows are kept for `resume`; values that
       // Postgres refuses are dropped.
       else if (!signal.aborted) await createAnew(client, build);
