@@ -169,6 +169,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     if (options.loadsBus) await loadBus();
     return {
       ...wire({ pool, log, names, keyring, ...options }),
+      logger: options.logger,
       masterKey,
       followedLog,
       embedded,
@@ -223,6 +224,11 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
   };
 }
 
+type Wired = Omit<
+  Core,
+  'logger' | 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'
+>;
+
 interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly pool: pg.Pool;
   readonly log: EventLog;
@@ -230,15 +236,7 @@ interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly keyring: Keyring;
 }
 
-function wire({
-  pool,
-  log,
-  names,
-  keyring,
-  actor,
-  logger,
-  config,
-}: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'> {
+function wire({ pool, log, names, keyring, actor, logger, config }: Foundations): Wired {
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });
@@ -267,7 +265,6 @@ function wire({
   const sealer = keyring.sealer('api-keys');
   const tenantCommands = new TenantCommands(commands, streams, names, sealer, actor);
   return {
-    logger,
     pool,
     log,
     codec,
