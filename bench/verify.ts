@@ -69,7 +69,7 @@ async function rate(work: () => Promise<number>): Promise<Rate> {
 }
 
 async function bareRead(log: PostgresEventLog): Promise<number> {
-  const reader = new LogReader(log, PATIENCE);
+  const reader = new LogReader(log, PATIENCE, (await log.head()) ?? null);
   for (let page = await reader.ahead(); page.length > 0; page = await reader.ahead())
     reader.take(page.length);
   return reader.count;

@@ -2,9 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildOrExit } from './build-if-stale.mjs';
+import { resultsOf } from './suite-results.mjs';
 
 /**
  * Runs the suites that can use the EventStoreDB at ESDB_URL: every test has its own namespace, so a
@@ -45,14 +46,12 @@ function main() {
     return 2;
   }
   buildOrExit();
-  const suites = SUITES.filter(([, file]) => existsSync(join(root, file)));
+  const suites = SUITES.map(([title, file, begin]) => ({ title, file: join(root, file), begin }));
   const folder = mkdtempSync(join(tmpdir(), 'ledger-eventstoredb-'));
   try {
     const report = join(folder, 'report.json');
     const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
     const args = [
-      '--selectProjects',
-      'service',
       '--runInBand',
       '--forceExit',
       '--json',
@@ -62,7 +61,7 @@ function main() {
     ];
     const { status, stdout } = spawnSync(
       process.execPath,
-      [jest, ...args, '--runTestsByPath', ...suites.map(([, file]) => file)],
+      [jest, ...args, '--runTestsByPath', ...suites.map(({ file }) => file)],
       {
         cwd: root,
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -78,32 +77,22 @@ function main() {
     const leftOut = stdout
       .split('\n')
       .flatMap((line) => /^not run: (.+)$/.exec(line.trim())?.[1] ?? []);
-    tell(suites, testResults, leftOut);
-    return status ?? 1;
+    const results = resultsOf(suites, testResults);
+    print(results, leftOut);
+    return status === 0 && results.every(({ failed }) => failed === 0) ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function tell(suites, testResults, leftOut) {
-  const print = (line) => process.stdout.write(`${line}\n`);
-  print('\nagainst the server at ESDB_URL:');
-  const skipped = [...leftOut];
-  for (const [title, file, begin = ''] of suites) {
-    const found = testResults.find(({ name }) => relative(root, name) === file);
-    const tests = (found?.assertionResults ?? []).filter(({ fullName }) =>
-      fullName.startsWith(begin),
-    );
-    const count = (status) => tests.filter((test) => test.status === status).length;
-    const failed = count('failed') + (found?.status !== 'passed' && tests.length === 0 ? 1 : 0);
-    print(`  ${title}: ${count('passed')} passed, ${failed} failed, ${count('pending')} skipped`);
-    skipped.push(
-      ...tests.filter(({ status }) => status === 'pending').map(({ fullName }) => fullName),
-    );
-  }
-  print('skipped:');
-  for (const name of skipped) print(`  ${name}`);
-  for (const [file, why] of NOT_HERE) print(`  ${file} (${why})`);
+function print(results, leftOut) {
+  const line = (text) => process.stdout.write(`${text}\n`);
+  line('\nagainst the server at ESDB_URL:');
+  for (const { title, passed, failed, skipped } of results)
+    line(`  ${title}: ${passed} passed, ${failed} failed, ${skipped.length} skipped`);
+  line('skipped:');
+  for (const name of [...leftOut, ...results.flatMap(({ skipped }) => skipped)]) line(`  ${name}`);
+  for (const [file, why] of NOT_HERE) line(`  ${file} (${why})`);
 }
 
 process.exit(main());

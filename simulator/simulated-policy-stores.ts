@@ -254,6 +254,7 @@ class SimulatedParkedReactions implements ParkedReactions {
         ),
       ).size,
       oldestSeconds: 0,
+      parkedBecause: this.table.rows.at(-1)?.parked.reason ?? null,
     }));
   }
 

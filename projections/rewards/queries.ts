@@ -181,6 +181,11 @@ export class RewardQueries {
   }
 }
 
+export interface ParkedPushes {
+  readonly parkedPushes: number;
+  readonly parkedBecause: string | null;
+}
+
 /** What operators ask about rewards that the payment provider pays. */
 export class PushQueries {
   constructor(private readonly reads: LiveReads<Tables>) {}
@@ -210,9 +215,9 @@ export class PushQueries {
     });
   }
 
-  /** How many the provider refused, counted up to a bound. */
-  async countParked(tenants: readonly string[], bound: number): Promise<number> {
-    const count = await this.reads.first({
+  /** How many the provider refused, counted up to a bound, and why one of them. */
+  async countParked(tenants: readonly string[], bound: number): Promise<ParkedPushes> {
+    const counted = await this.reads.first({
       name: 'count_parked_pushes',
       prepared: false,
       values: { tenants, modes: MODES, bound },
@@ -226,12 +231,17 @@ export class PushQueries {
               .where('r.push_state', '=', 'PARKED')
               .where('r.date_cancelled', 'is', null)
               .limit(given.bound)
-              .select('r.reward_id')
+              .select('r.push_reason')
               .as('parked'),
           )
-          .select((eb) => eb.fn.toJson(eb.fn.countAll<number>()).as('json')),
+          .select((eb) =>
+            jsonBuildObject({
+              parkedPushes: eb.fn.countAll<number>(),
+              parkedBecause: eb.fn.max<string | null>('push_reason'),
+            }).as('json'),
+          ),
     });
-    return count ?? 0;
+    return counted ?? { parkedPushes: 0, parkedBecause: null };
   }
 
   /** The first of those that the provider refused, with the reason. */

@@ -14,7 +14,7 @@ export interface ChainSealerOptions {
   readonly seals: SealStores;
   readonly log: EventLog;
   readonly sealing: ChainSealing;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'warn' | 'error'>;
   /**
    * Longest time an event stays unsealed; each round writes a row for each tenant and mode with new
    * events.
@@ -130,11 +130,11 @@ export class ChainSealer {
     const known = this.broken.size;
     const { broken, stopped } = await this.options.sealing.sealToHead({ signal });
     if (stopped !== null && stopped !== this.stopped)
-      this.options.logger.warn({ reason: stopped }, STOPS[stopped]);
+      this.options.logger.error({ reason: stopped }, STOPS[stopped]);
     this.stopped = stopped;
     for (const chain of broken) this.broken.add(chain);
     if (this.broken.size > known)
-      this.options.logger.warn(
+      this.options.logger.error(
         { chains: this.broken.size },
         'chains end in a seal that was not signed here',
       );

@@ -5,6 +5,7 @@ import { RepeatErasureEnvelope } from '../command-handling/commands.js';
 import { subjectsOf, type ListedErasure } from '../command-handling/processes/erasure-process.js';
 import type { Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
+import { logPages } from '../event-log/event-pages.js';
 import { CommandError } from './command-error.js';
 import { openPool } from '../postgres/database.js';
 import { replayErasures } from '../privacy/erasure-replay.js';
@@ -83,11 +84,7 @@ export function addPrivacyCommands(cli: Command): void {
     )
     .action(async () => {
       await withCore(async ({ log, codec }) => {
-        for (
-          let page = await log.readAll(undefined, PAGE);
-          page.length > 0;
-          page = await log.readAll(page.at(-1)?.position, PAGE)
-        ) {
+        for await (const page of logPages(log, { upTo: await log.head(), limit: PAGE })) {
           const requested = page.filter(({ type }) => type === 'ErasureRequested');
           for (const { event, envelope, recorded } of await codec.decodeAll(requested)) {
             if (event.type !== 'ErasureRequested' || envelope.mode === null) continue;

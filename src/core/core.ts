@@ -54,6 +54,7 @@ import { ThemeChanges } from '../themes/theme-changes.js';
 import { ReceiverAnswers } from '../webhooks/deliveries/receiver-answers.js';
 import { WebhookSubscriptions } from '../webhooks/subscriptions/webhook-subscriptions.js';
 import { errorNameAndCode } from '../foundation/describe-error.js';
+import type { Logger } from '../foundation/logger.js';
 import { codeVersion } from './code-version.js';
 import { connectionBudget } from './connection-budget.js';
 import { AnotherLogFollowed, FollowedLog } from './followed-log.js';
@@ -64,6 +65,7 @@ import { openLedgerDatabase, type LedgerDatabaseOptions } from './ledger-databas
  * the command bus.
  */
 export interface Core {
+  readonly logger: Logger;
   readonly pool: pg.Pool;
   readonly log: EventLog;
   /** Which log the database follows. */
@@ -167,6 +169,7 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     if (options.loadsBus) await loadBus();
     return {
       ...wire({ pool, log, names, keyring, ...options }),
+      logger: options.logger,
       masterKey,
       followedLog,
       embedded,
@@ -221,6 +224,11 @@ function orUnavailable(accept: (logId: string) => Promise<void>): (logId: string
   };
 }
 
+type Wired = Omit<
+  Core,
+  'logger' | 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'
+>;
+
 interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly pool: pg.Pool;
   readonly log: EventLog;
@@ -228,15 +236,7 @@ interface Foundations extends Pick<CoreOptions, 'actor' | 'logger' | 'config'> {
   readonly keyring: Keyring;
 }
 
-function wire({
-  pool,
-  log,
-  names,
-  keyring,
-  actor,
-  logger,
-  config,
-}: Foundations): Omit<Core, 'followedLog' | 'embedded' | 'databaseUrl' | 'masterKey' | 'close'> {
+function wire({ pool, log, names, keyring, actor, logger, config }: Foundations): Wired {
   const vault = new WrappedKeys(new PostgresKeyRows(pool), keyring.sealer('key-wrapping'));
   const keys = new SubjectKeysAfterReplay(vault, () => replayErasures(pool, log, vault));
   const codec = new EventCodec(keys, { bindsPlaces: () => keyring.namesKeys });

@@ -1,4 +1,4 @@
-import type { NewEvent, RecordedEvent } from './event-log.js';
+import type { EventLog, NewEvent, Position, RecordedEvent } from './event-log.js';
 
 /**
  * A page of stored events ends with the event that reaches this many bytes of data and metadata: a
@@ -10,6 +10,35 @@ const PAGE_EVENTS_MAX = 500;
 /** Estimated by characters. */
 export const storedBytes = ({ data, metadata }: Pick<NewEvent, 'data' | 'metadata'>): number =>
   data.length + metadata.length;
+
+/**
+ * The whole log after one position up to another one, in pages. A read until an empty page would
+ * follow the writers instead of ending.
+ */
+export async function* logPages(
+  log: Pick<EventLog, 'readAll' | 'compare'>,
+  {
+    after,
+    upTo,
+    limit,
+  }: {
+    readonly after?: Position | undefined;
+    /** Usually the head when reading begins. Undefined: the log is empty. */
+    readonly upTo: Position | undefined;
+    /** Events in a page. */
+    readonly limit: number;
+  },
+): AsyncGenerator<readonly RecordedEvent[], void, undefined> {
+  for (let at = after; log.compare(at, upTo) < 0;) {
+    const page = await log.readAll(at, limit);
+    at = page.at(-1)?.position;
+    // The log lost its end.
+    if (at === undefined) return;
+    yield log.compare(at, upTo) <= 0
+      ? page
+      : page.filter(({ position }) => log.compare(position, upTo) <= 0);
+  }
+}
 
 /** Events in pages, so that a long stream is decoded in steps. */
 export async function* pages(events: AsyncIterable<RecordedEvent>): AsyncIterable<RecordedEvent[]> {

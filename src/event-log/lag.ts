@@ -1,4 +1,5 @@
 import type { EventLog, Position } from './event-log.js';
+import { logPages } from './event-pages.js';
 
 export const LAG_EVENTS_MAX = 1_000;
 
@@ -37,7 +38,7 @@ export async function lagAfter(
 ): Promise<Lag> {
   if (log.compare(position, head) >= 0) return AT_HEAD;
   const between = log.eventsBetween?.(position, head);
-  if (between === undefined) return lagByPages(log, position, now);
+  if (between === undefined) return lagByPages(log, { after: position, upTo: head }, now);
   const [oldest] = await log.readAll(position, 1);
   if (oldest === undefined) return AT_HEAD;
   return {
@@ -53,17 +54,18 @@ const secondsSince = (recordedAt: number, now: number): number =>
 
 async function lagByPages(
   log: EventLog,
-  position: Position | undefined,
+  range: { readonly after: Position | undefined; readonly upTo: Position | undefined },
   now: number,
 ): Promise<Lag> {
   let lagEvents = 0;
   let oldest: number | undefined;
-  for (let at = position; lagEvents < LAG_EVENTS_MAX;) {
-    const page = await log.readAll(at, LAG_EVENTS_MAX - lagEvents);
+  for await (const page of logPages(log, { ...range, limit: LAG_EVENTS_MAX })) {
     oldest ??= page[0]?.recordedAt;
     lagEvents += page.length;
-    at = page.at(-1)?.position;
-    if (at === undefined) break;
+    if (lagEvents >= LAG_EVENTS_MAX) break;
   }
-  return { lagEvents, lagSeconds: oldest === undefined ? 0 : secondsSince(oldest, now) };
+  return {
+    lagEvents: Math.min(LAG_EVENTS_MAX, lagEvents),
+    lagSeconds: oldest === undefined ? 0 : secondsSince(oldest, now),
+  };
 }

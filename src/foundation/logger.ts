@@ -2,4 +2,5 @@
 export interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }

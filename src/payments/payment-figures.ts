@@ -14,33 +14,38 @@ export interface PaymentFigures {
   readonly oldestWaitingPushSeconds: number;
   /** Rewards that the provider refused. */
   readonly parkedPushes: number;
+  /** Why the provider refused one of them; null: it refused none. */
+  readonly parkedBecause: string | null;
   /** How long a daily walk has been due without its end. */
   readonly lateSyncSeconds: number;
 }
 
 const COUNTED_MAX = 10_000;
 
-type InTables = Omit<PaymentFigures, 'parkedPushes'>;
+type Parked = Pick<PaymentFigures, 'parkedPushes' | 'parkedBecause'>;
+type InTables = Omit<PaymentFigures, keyof Parked>;
+
+const NONE_PARKED: Parked = { parkedPushes: 0, parkedBecause: null };
 
 /** @param countParked in the read model of rewards. @throws while the database is unavailable. */
 export async function paymentFigures(
   pool: Pool,
-  countParked: (tenants: readonly string[], bound: number) => Promise<number>,
+  countParked: (tenants: readonly string[], bound: number) => Promise<Parked>,
 ): Promise<PaymentFigures> {
   const tenants = await fetchRows(
     pool,
     sql<{ tenant: string }>`select distinct tenant from ledger.payment_tenants`,
   );
-  const [inTables, parkedPushes] = await Promise.all([
+  const [inTables, parked] = await Promise.all([
     figuresInTables(pool),
     tenants.length === 0
-      ? 0
+      ? NONE_PARKED
       : countParked(
           tenants.map(({ tenant }) => tenant),
           COUNTED_MAX,
         ),
   ]);
-  return { ...inTables, parkedPushes };
+  return { ...inTables, ...parked };
 }
 
 const seconds = (time: RawBuilder<unknown>) =>

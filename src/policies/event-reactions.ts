@@ -4,6 +4,7 @@ import { elapsed } from '../foundation/world.js';
 import { describeFailure } from './describe-failure.js';
 import {
   ALL_POLICIES,
+  logParkedReaction,
   type ParkedReactions,
   type ParkedAt,
   type ParkedStreams,
@@ -20,7 +21,7 @@ export interface EventReactionsParts {
   readonly storesAnswer: () => Promise<boolean>;
   /** Called with the reason when all reactions stop. */
   readonly onWaiting: (error: unknown) => void;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'error'>;
   /**
    * Limit of parked streams: above it the fault is not in single accounts, and no event is passed
    * over.
@@ -160,18 +161,14 @@ export class EventReactions {
 
   private park(parkedAt: ParkedAt): Promise<void> {
     return this.inTurn(async () => {
-      const { policy, event, reason } = parkedAt;
+      const { policy, event } = parkedAt;
       const policies = this.parked.get(event.stream) ?? new Set<string>();
       if (policies.size === 0 && this.parked.size >= this.parts.parkedStreamsMax)
         throw new TooManyParked();
       await this.parts.parked.park(parkedAt);
       policies.add(policy);
       this.parked.set(event.stream, policies);
-      const message =
-        policy === ALL_POLICIES
-          ? 'a stream is held back'
-          : 'a reaction failed again and again and is parked';
-      this.parts.logger.warn({ policy, position: event.position, error: reason }, message);
+      logParkedReaction(this.parts.logger, parkedAt);
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
+import type { Logger } from '../foundation/logger.js';
 
 /** Parks every policy: the event is unreadable here, so its policies are unknown. */
 export const ALL_POLICIES = '*';
@@ -28,6 +29,19 @@ export interface ParkedAt {
   readonly unknown?: UnknownEvent | undefined;
 }
 
+/** One line when the reactions are parked, not when a retry fails at the same event. */
+export function logParkedReaction(
+  logger: Pick<Logger, 'error'>,
+  { policy, event: { position }, reason }: ParkedAt,
+): void {
+  logger.error(
+    { policy, position, error: reason },
+    policy === ALL_POLICIES
+      ? 'this release cannot read an event: all reactions to its stream are parked'
+      : 'a reaction failed again and again and is parked',
+  );
+}
+
 /** The unreadable event's type and version. The version is null if it could not be read. */
 export interface UnknownEvent {
   readonly type: string;
@@ -51,6 +65,8 @@ export interface ParkedCounts {
   readonly heldBack: number;
   /** Age of the oldest one; 0: none. */
   readonly oldestSeconds: number;
+  /** Why the one that was parked last is; null: none is parked. */
+  readonly parkedBecause: string | null;
 }
 
 /** The parked policies, by stream. */

@@ -25,7 +25,7 @@ export interface PolicyRunnerOptions extends ReadingOptions, Pick<RetriesParts, 
   readonly carryOut: CarryOut;
   /** Whether the error means that a store is unavailable; an error of one account does not. */
   readonly isUnavailable: (error: unknown) => boolean;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'warn' | 'error'>;
   readonly leaseEveryMs?: number;
   /** Longest pause between two small pages while nobody waits. Default 15. */
   readonly restMs?: number;

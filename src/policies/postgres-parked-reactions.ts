@@ -251,12 +251,14 @@ export class PostgresParkedReactions implements ParkedReactions {
           sql<number | null>`extract(epoch from now() - min(${eb.ref('parked_at')}))::float8`.as(
             'oldestSeconds',
           ),
+          sql<string | null>`(array_agg(reason order by parked_at desc, id desc))[1]`.as('because'),
         ]),
     );
     return {
       parked: Number(row?.parked ?? 0n),
       heldBack: Number(row?.heldBack ?? 0n),
       oldestSeconds: Math.max(0, Math.floor(row?.oldestSeconds ?? 0)),
+      parkedBecause: row?.because ?? null,
     };
   }
 }

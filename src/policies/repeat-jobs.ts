@@ -1,4 +1,5 @@
 import type { EventLog } from '../event-log/event-log.js';
+import { logPages } from '../event-log/event-pages.js';
 import { timeNow } from '../foundation/world.js';
 import type { Job } from './add-job.js';
 import { POLICIES } from './policies.js';
@@ -13,7 +14,7 @@ const DUE_WITHIN_MS = 30 * 86_400_000;
 const PAGE = 500;
 
 export interface RepeatingParts extends Pick<ReadingOptions, 'decode' | 'unreadableReason'> {
-  readonly log: Pick<EventLog, 'readAll'>;
+  readonly log: Pick<EventLog, 'readAll' | 'compare' | 'head'>;
   readonly jobs: { add(job: Job): Promise<void> };
   /** Missing: nobody calls a payment provider. */
   readonly payments?: PlansPayments | undefined;
@@ -48,7 +49,7 @@ export async function repeatJobs(
 ): Promise<void> {
   const reading = { policies: POLICIES, ...readingOf };
   let unknown = 0;
-  for (let page = await log.readAll(undefined, PAGE); page.length > 0;) {
+  for await (const page of logPages(log, { upTo: await log.head(), limit: PAGE })) {
     for (const { event, policies, parkedAt } of await meetEvents(page, reading)) {
       if (parkedAt?.unknown) unknown += 1;
       for (const reaction of event ? policies.flatMap((policy) => policy.react(event)) : [])
@@ -56,7 +57,6 @@ export async function repeatJobs(
         else if (event?.event.type === 'RewardGranted' && reaction.kind === 'payment')
           await payments?.plan(event, reaction);
     }
-    page = await log.readAll(page.at(-1)?.position, PAGE);
   }
   if (unknown > 0) throw new EventsOfLaterRelease(unknown);
 }

@@ -1,8 +1,10 @@
 import type { EventLog, RecordedEvent } from '../event-log/event-log.js';
 import { pages } from '../event-log/event-pages.js';
+import type { Logger } from '../foundation/logger.js';
 import { describeFailure } from './describe-failure.js';
 import {
   ALL_POLICIES,
+  logParkedReaction,
   type ParkedReaction,
   type ParkedReactions,
   type Settlement,
@@ -15,6 +17,7 @@ export interface RetryParts extends ReadingOptions {
   readonly parked: ParkedReactions;
   readonly log: Pick<EventLog, 'readStream'>;
   readonly carryOut: CarryOut;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 /** Reads of a stream whose events are passed over during its retry; then it is retried later. */
@@ -40,12 +43,22 @@ export async function retryStream(
   for (let round = 0; round < ROUNDS_MAX && rows.length > 0 && !signal.aborted; round++) {
     if (!(await run.toTheEnd(signal))) return;
     const outcome = run.outcome(rows);
-    if (await parts.parked.settle(stream, outcome)) return;
+    const isSettled = await parts.parked.settle(stream, outcome);
+    for (const parkedAt of newlyParked(outcome)) logParkedReaction(parts.logger, parkedAt);
+    if (isSettled) return;
     // Events that are passed over after this read leave a newer mark than these rows have.
     const remaining = new Set(outcome.done.map(({ id }) => id));
     rows = (await parts.parked.ofStream(stream)).filter(({ id }) => remaining.has(id));
   }
 }
+
+/** What was not parked before, or was at another event. */
+const newlyParked = ({ added, stopped }: Settlement): readonly ParkedAt[] => [
+  ...added,
+  ...stopped.flatMap(({ rows, to }) =>
+    rows.some(({ eventId }) => eventId === to.event.id) ? [] : [to],
+  ),
+];
 
 interface Row {
   readonly row: ParkedReaction;

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { SubjectId } from '../domain/personal.js';
 import { erasedSubjects, erasesKeys } from '../event-log/codec.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
+import { logPages } from '../event-log/event-pages.js';
 import type { EventData } from '../event-log/event-schemas.js';
 import { anyOf, fetchRow, run, tables } from '../postgres/statements.js';
 import { unusedFileKeys } from './file-keys.js';
@@ -37,9 +38,7 @@ export async function replayErasures(
   let at = log.compare(head, mark) < 0 ? undefined : mark;
   let events = 0;
   let destroyed = 0;
-  while (log.compare(at, head) < 0) {
-    const page = await log.readAll(at, PAGE);
-    if (page.length === 0) break;
+  for await (const page of logPages(log, { after: at, upTo: head, limit: PAGE })) {
     const erased = page.flatMap(({ type, data }) =>
       erasesKeys(type) ? erasedSubjects(type, JSON.parse(data) as EventData) : [],
     );

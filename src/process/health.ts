@@ -239,7 +239,7 @@ export class ServiceReadiness implements ReadinessProbe {
             stillSeconds,
             parkedStreams,
             unreadableStreams,
-            unreadableBecause,
+            parkedBecause,
             lastError,
             role,
           }) => [
@@ -254,7 +254,7 @@ export class ServiceReadiness implements ReadinessProbe {
               stillSeconds,
               parkedStreams,
               unreadableStreams,
-              lastError: lastError ?? unreadableBecause,
+              lastError: lastError ?? parkedBecause,
             },
           ],
         ),

@@ -179,7 +179,7 @@ const ofMails =
     mails && gauge.set(mails[member]);
 
 const ofPayments =
-  (member: keyof PaymentFigures): FollowerGauge['set'] =>
+  (member: Exclude<keyof PaymentFigures, 'parkedBecause'>): FollowerGauge['set'] =>
   (gauge, { payments }) =>
     payments && gauge.set(payments[member]);
 

@@ -33,6 +33,9 @@ export function isDataError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23|54)/.test(error.code ?? '');
 }
 
+/** Errors of the language whose messages quote the value: of `BigInt`, `JSON.parse`. */
+const QUOTING: ReadonlySet<string> = new Set(['SyntaxError', 'RangeError']);
+
 /**
  * The part of an error that may be logged and stored. A database error's text quotes values, which
  * may be personal: only its code and place are kept.
@@ -47,7 +50,8 @@ export function describeError(error: unknown): string {
     const text = error.code?.startsWith('42') ? `: ${error.message}` : '';
     return `database error ${error.code ?? 'unknown'}${place === '' ? '' : ` (${place})`}${text}`;
   }
-  return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
+  if (!(error instanceof Error)) return 'unknown error';
+  return QUOTING.has(error.name) ? error.name : `${error.name}: ${error.message}`;
 }
 
 /** How the reason of a stream begins that is parked for an event that cannot be decoded. */

@@ -14,6 +14,7 @@ import {
   startEventStore,
   type EventStoreUnderTest,
 } from '../support/event-store.js';
+import { ErrorLines } from '../support/error-lines.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { copyLog, verifyLedger } from '../support/operations.js';
 
@@ -138,8 +139,7 @@ test('a stopped verification ends, and says how far it was', async () => {
 test('one sealer leads, another one takes over, and both say how far they are', async () => {
   const ledger = await open({ log: new InMemoryEventLog() });
   const { pool, log, sealing } = ledger;
-  const warnings: string[] = [];
-  const logger = { warn: (_: object, message: string) => void warnings.push(message) };
+  const logger = new ErrorLines();
   const sealer = () => new ChainSealer({ ...inPool(pool), log, sealing, logger, everyMs: 10 });
   const [first, second] = [sealer(), sealer()];
   await ledger.happened('a');
@@ -172,7 +172,11 @@ test('one sealer leads, another one takes over, and both say how far they are', 
       (await second.status(Date.now())).lastError ===
       '1 chains end in a seal that was not signed here',
   );
-  expect(warnings).toEqual(['chains end in a seal that was not signed here']);
+  await ledger.happened('a');
+  await eventually(async () => (await second.status(Date.now())).position === 'm-4');
+  expect(logger.lines).toEqual([
+    { chains: 1, message: 'chains end in a seal that was not signed here' },
+  ]);
   await second.stop();
 });
 
@@ -189,7 +193,7 @@ test('a sealer stops while the log does not answer', async () => {
     ...inPool(ledger.pool),
     log: silent,
     sealing: ledger.sealing,
-    logger: { warn: () => undefined },
+    logger: new ErrorLines(),
   });
   sealer.start();
   await eventually(() => Promise.resolve(asked));

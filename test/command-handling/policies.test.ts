@@ -1,3 +1,4 @@
+import { ErrorLines } from '../support/error-lines.js';
 import type pg from 'pg';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
@@ -63,7 +64,7 @@ async function react(
     leaseEveryMs: 20,
     // Whoever waits ends it.
     restMs: 3_600_000,
-    logger: { warn: () => undefined },
+    logger: new ErrorLines(),
     carryOut: async (event, policy, reaction) => {
       await carryOut(event, policy, reaction);
       done.push({ event, policy, reaction });

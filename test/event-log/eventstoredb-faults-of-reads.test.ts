@@ -113,6 +113,21 @@ describe('reads of an EventStoreDB that misbehaves', () => {
       );
     });
 
+    it('of the whole log ends where the store ended when it began, while others write', async () => {
+      const log = logs.open(double.url);
+      await log.id();
+      double.storedBehindTheBack('others', newEvents(3));
+      let reads = 0;
+      const others = () => {
+        reads += 1;
+        if (reads < 100) double.storedBehindTheBack('others', newEvents(1));
+        return false;
+      };
+      double.faults.set('stream-ended', { ...READS, when: others });
+      expect(await log.readAll(undefined, 1)).toEqual([]);
+      expect(reads).toBeLessThan(20);
+    });
+
     it('during the poll of a tail loses no event', async () => {
       double.storedBehindTheBack('others', newEvents(5));
       const events = newEvents(10);

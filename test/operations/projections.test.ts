@@ -270,8 +270,9 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
     ({ name }) => name === 'reward-balances',
   )?.generation;
   const table = `rm_reward_balances_${live}.reward_balances`;
-  const parked = async () =>
-    (await operate(showStatus)).find(({ name }) => name === 'reward-balances')?.parked;
+  const shown = async () =>
+    (await operate(showStatus)).find(({ name }) => name === 'reward-balances');
+  const parked = async () => (await shown())?.parked;
   await pool.query(
     `alter table ${table} add constraint narrow check (available_credit <= ${before})`,
   );
@@ -280,6 +281,7 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
   await give(1_000);
   await give(9_000, rich, owner);
   await eventually(async () => (await parked()) === 2);
+  expect((await shown())?.lastError).toMatch(/^database error 23514 .*narrow/);
   expect(await available()).toBe(before);
   const listed = await cli('parked', '--json');
   expect(listed.code).toBe(0);
@@ -315,7 +317,7 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
 
   await pool.query(`alter table ${table} drop constraint narrow`);
   await operate((operator) => retryParked(operator, of(operator)));
-  expect(await parked()).toBe(0);
+  expect(await shown()).toMatchObject({ parked: 0, lastError: null });
   expect(await operate((operator) => showParkedStreams(operator, 10))).toEqual([]);
 });
 

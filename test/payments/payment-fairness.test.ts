@@ -12,6 +12,7 @@ import { ProviderFailure, type ProviderCalls } from '../../src/payments/payment-
 import { after, enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
+import { ErrorLines } from '../support/error-lines.js';
 import { accountOpened, credit, rewardGranted, userIdentified } from '../support/account-events.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { pollPause } from '../support/poll-pause.js';
@@ -150,7 +151,7 @@ function start(
       },
     },
     names: { accountStream: ({ tenant }, account) => `${tenant}/${account}` },
-    logger: { warn: () => undefined },
+    logger: new ErrorLines(),
   };
   pusher = new RewardPusher(parts as RewardPusherParts);
   pusher.start();

@@ -10,6 +10,7 @@ import type { ProviderCalls } from '../../src/payments/payment-provider.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
+import { ErrorLines } from '../support/error-lines.js';
 import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
@@ -159,7 +160,7 @@ async function aPusher(over: (parts: RewardPusherParts) => Partial<RewardPusherP
     commands,
     streams,
     names,
-    logger: { warn: () => undefined },
+    logger: new ErrorLines(),
   };
   return new RewardPusher({ ...parts, ...over(parts) });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { ErrorLines } from '../support/error-lines.js';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
@@ -80,8 +81,18 @@ it('a failing reaction is parked for any cause, and retried automatically once t
   expect(await runner.waitFor(head, 20_000)).toBe(true);
   expect([...releases.reactions().keys()]).toEqual([streamOf('fine')]);
   expect(await runner.parkedCounts()).toMatchObject({ parked: 3 * byStream.size, heldBack: 0 });
+  // One line for each reaction, however often it was tried.
+  expect(releases.logger.lines).toHaveLength(3 * byStream.size);
+  expect(releases.logger.lines).toContainEqual({
+    policy: 'to-old-facts',
+    position: expect.any(String) as string,
+    error: 'Error 25006',
+    message: 'a reaction failed again and again and is parked',
+  });
+  expect((await runner.parkedCounts()).parkedBecause).toEqual(expect.any(String));
   releases.failure = () => undefined;
   await eventually(async () => (await rows()).length === 0);
+  expect((await runner.parkedCounts()).parkedBecause).toBeNull();
   expect(TestReleases.perPolicy(releases.reactions())).toEqual(
     TestReleases.perPolicy(await releases.expected()),
   );
@@ -323,6 +334,13 @@ describe('an event that cannot be read', () => {
         .map(({ revision }) => revision),
     ).toEqual([0n, 0n]);
     expect(runner.lastError).toBeNull();
+    expect(releases.logger.lines).toMatchObject([
+      {
+        policy: ALL_POLICIES,
+        error: (await runner.parkedCounts()).parkedBecause,
+        message: 'this release cannot read an event: all reactions to its stream are parked',
+      },
+    ]);
     await change('data', whole, 'a', 1);
     await eventually(async () => (await rows()).length === 0);
     expect(releases.reactions()).toEqual(await releases.expected());
@@ -384,19 +402,21 @@ describe('an event of a type that this release does not know', () => {
   it('is not taken for done by a process that read the row before another one changed it', async () => {
     await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
     const stream = streamOf('a');
-    const [first, unknown] = await all(log.readStream(stream));
-    if (!first || !unknown) throw new Error('both were appended');
+    const [first, unknown, third] = await all(log.readStream(stream));
+    if (!first || !unknown || !third) throw new Error('all were appended');
     const policy = 'to-old-facts';
     const parked = new PostgresParkedReactions(pool);
     await parked.park({ policy, event: first, reason: 'not now' });
     await parked.park({ policy: ALL_POLICIES, event: unknown, reason: 'unknown' });
     let goOn: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const logger = new ErrorLines();
     const parts = {
       parked,
       log,
       decode: decodeAny(new EventCodec(new InMemorySubjectKeys())),
       policies: [{ name: policy, handles: new Set([OLD_FACT] as const), react: () => [A_JOB] }],
+      logger,
     };
     const { signal } = new AbortController();
     const [older] = await new Promise<[Promise<void>]>((resolve) => {
@@ -419,6 +439,8 @@ describe('an event of a type that this release does not know', () => {
         revision === 2n ? Promise.reject(new Error('not now')) : Promise.resolve(),
     };
     await retryStream(newer, stream, signal);
+    // The retry went on from the first event, and parked the third one.
+    expect(logger.lines).toMatchObject([{ policy, position: third.position, error: 'Error' }]);
     goOn();
     await older;
     expect(await parked.ofStream(stream)).toMatchObject([{ policy, revision: 1n }]);

@@ -44,7 +44,11 @@ const decodedAs = (
 function readingOf(grants: readonly Granted[]): Pick<RepeatingParts, 'log' | 'decode'> {
   const recorded = recordedOf(grants);
   return {
-    log: { readAll: (after) => Promise.resolve(after === undefined ? recorded : []) },
+    log: {
+      readAll: (after) => Promise.resolve(after === undefined ? recorded : []),
+      head: () => Promise.resolve(recorded.at(-1)?.position),
+      compare: (a = '', b = '') => a.localeCompare(b),
+    },
     decode: (some) =>
       Promise.resolve(some.map((event) => decodedAs(event, grants[Number(event.id)]!))),
   };

@@ -26,6 +26,7 @@ import {
   type TestAccount,
 } from '../support/account-events.js';
 import { END_SESSIONS } from '../support/ended-sessions.js';
+import { ErrorLines } from '../support/error-lines.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 
 const ALL = accountProjectors.map(({ name }) => name);
@@ -356,7 +357,8 @@ describe('an event that cannot be applied', () => {
   };
 
   test('parks its stream, in order, also over a restart, and other streams continue', async () => {
-    const runner = projected.startRunner({ projectors: failingOn('u1') });
+    const logger = new ErrorLines();
+    const runner = projected.startRunner({ projectors: failingOn('u1'), logger });
     await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
     await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
     const position = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 4));
@@ -376,7 +378,7 @@ describe('an event that cannot be applied', () => {
     ];
     expect(await parkedEvents()).toEqual(parked);
     await runner.stop();
-    const next = projected.startRunner();
+    const next = projected.startRunner({ logger });
     const later = await projected.ledger.happened(acme, userIdentified(acme, 'u9'));
     expect(await next.waitFor(later, ALL, WITHIN_MS)).toBe(true);
     expect(await parkedEvents()).toEqual([
@@ -384,7 +386,21 @@ describe('an event that cannot be applied', () => {
       { projection: 'users', stream: acme.stream, revision: 4, position: 'm-6', reason: behind },
     ]);
     const users = (await next.status()).find(({ projection }) => projection === 'users');
-    expect(users).toMatchObject({ parkedStreams: 1, position: later, lastError: null });
+    expect(users).toMatchObject({
+      parkedStreams: 1,
+      parkedBecause: 'Error: contradiction',
+      position: later,
+      lastError: null,
+    });
+    expect(logger.lines).toEqual([
+      {
+        projection: 'users',
+        generation: 1,
+        position: 'm-2',
+        error: 'Error: contradiction',
+        message: 'an event cannot be applied: its stream is parked for this read model',
+      },
+    ]);
   });
 
   test('does not keep an erasure in its stream waiting: the people are gone, and what follows stays parked', async () => {

@@ -24,6 +24,8 @@ import {
   swap,
   type Switched,
 } from '../../src/projecting/generations/switch-generations.js';
+import type { Logger } from '../../src/foundation/logger.js';
+import { ErrorLines } from './error-lines.js';
 import type { ProjectedLedger } from './projected-ledger.js';
 
 /** Rebuilding, switching and looking into the tables of a test's read models. */
@@ -34,8 +36,10 @@ export class Rebuilding {
     readonly projected: ProjectedLedger,
     projectors: readonly Projector[] = accountProjectors,
     pool: pg.Pool = projected.openPool(),
+    logger: Pick<Logger, 'error'> = new ErrorLines(),
   ) {
-    this.parts = { pool, log: projected.log, decode: projected.ledger.decode, projectors };
+    const { log, ledger } = projected;
+    this.parts = { pool, log, decode: ledger.decode, projectors, logger };
   }
 
   rebuild(

@@ -1,3 +1,4 @@
+import { ErrorLines } from './error-lines.js';
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { DomainEvent } from '../../src/domain/events.js';
@@ -34,6 +35,7 @@ export class TestReleases {
   private readonly codec = new EventCodec(new InMemorySubjectKeys());
   private readonly revisions = new Map<string, bigint>();
   /** Every reaction that was carried out, in order: policy, account's stream and event. */
+  readonly logger = new ErrorLines();
   readonly done: {
     readonly policy: string;
     readonly stream: string;
@@ -171,7 +173,7 @@ export class TestReleases {
       policies,
       isUnavailable: () => false,
       leaseEveryMs: 20,
-      logger: { warn: () => undefined },
+      logger: this.logger,
       carryOut: (event, policy) => {
         const failure = this.failure(event, policy);
         if (failure instanceof Error) return Promise.reject(failure);

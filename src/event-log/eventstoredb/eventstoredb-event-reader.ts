@@ -92,15 +92,13 @@ export class EventStoreDbEventReader {
   }
 
   async readAll(after: Position | undefined, limit: number): Promise<readonly RecordedEvent[]> {
-    let cursor = positionOf(after, this.options.reads.logId);
+    const cursor = positionOf(after, this.options.reads.logId);
     const { events } = await this.readPage(cursor, limit);
     if (events.length > 0) return events;
     // The answer does not name an end: it is complete when the end was seen.
-    for (;;) {
-      const look = await this.readOn(cursor, limit);
-      if (look.events.length > 0 || look.isAtEnd) return look.events;
-      cursor = look.next;
-    }
+    for await (const look of this.looks(cursor, limit))
+      if (look.events.length > 0) return look.events;
+    return [];
   }
 
   /**
@@ -110,11 +108,9 @@ export class EventStoreDbEventReader {
   async head(): Promise<Position | undefined> {
     const { epoch } = this.options.seen;
     let { last, upTo } = this.newest ?? (await this.findNewest());
-    for (let isAtEnd = false; !isAtEnd;) {
-      const look = await this.readOn(upTo, HEAD_PAGE);
+    for await (const look of this.looks(upTo, HEAD_PAGE)) {
       last = look.last ?? last;
       upTo = look.next;
-      isAtEnd = look.isAtEnd;
     }
     if (
       epoch === this.options.seen.epoch &&
@@ -141,6 +137,28 @@ export class EventStoreDbEventReader {
    * the read as if it were complete, so the end of an answer by itself shows nothing.
    */
   async readOn(after: WirePosition, limit: number): Promise<Look> {
+    return this.look(await this.newestBehind(after), after, limit);
+  }
+
+  /**
+   * Pages up to the event that is the newest of the store when they begin: events that others
+   * append meanwhile do not prolong them.
+   */
+  private async *looks(after: WirePosition, limit: number): AsyncGenerator<Look, void, undefined> {
+    let newest: WireEvent | undefined;
+    for (let cursor = after; ;) {
+      newest ??= await this.newestBehind(cursor);
+      const look = await this.look(newest, cursor, limit);
+      yield look;
+      if (look.isAtEnd) return;
+      // Nothing arrived: the server broke the read off, or that event is scavenged by now.
+      if (look.next === cursor) newest = undefined;
+      cursor = look.next;
+    }
+  }
+
+  /** Undefined: the server broke the read off. */
+  private async newestBehind(after: WirePosition): Promise<WireEvent | undefined> {
     const [newest] = (
       await this.options.reads.read({
         of: { prefixes: null, from: 'end' },
@@ -151,6 +169,14 @@ export class EventStoreDbEventReader {
     // The store ends before the reader: it lost events that were read.
     if (newest !== undefined && comparePositions(newest.position, after) < 0)
       await this.options.comparison.run();
+    return newest;
+  }
+
+  private async look(
+    newest: WireEvent | undefined,
+    after: WirePosition,
+    limit: number,
+  ): Promise<Look> {
     if (newest !== undefined && comparePositions(newest.position, after) <= 0)
       return { events: [], last: undefined, next: after, isFull: false, isAtEnd: true };
     const { events: found, isFull } =

@@ -33,6 +33,10 @@ const INTERNAL = 13;
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 
+export const NOT_TRUSTED =
+  'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
+export const WITHOUT_TLS = 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
+export const HOST_UNKNOWN = 'the host in EVENT_STORE_URL cannot be found';
 const AWAY = 'EventStoreDB is away or does not answer';
 const REFUSES_USER =
   'EventStoreDB refuses the user or the password in EVENT_STORE_URL, or the user may not read and write here';
@@ -119,12 +123,9 @@ function trailerOf(error: unknown, name: string): string | undefined {
 }
 
 function connectionProblem(text: string): string {
-  if (/certificate|self.signed|CERT_/i.test(text)) {
-    return 'the certificate of EventStoreDB is not trusted: name its authority by tlsCAFile in EVENT_STORE_URL';
-  }
-  if (/wrong version number|packet length|EPROTO|ssl3_/i.test(text))
-    return 'EventStoreDB answers without TLS: EVENT_STORE_URL lacks ?tls=false';
-  if (/Name resolution/i.test(text)) return 'the host in EVENT_STORE_URL cannot be found';
+  if (/certificate|self.signed|CERT_/i.test(text)) return NOT_TRUSTED;
+  if (/wrong version number|packet length|EPROTO|ssl3_/i.test(text)) return WITHOUT_TLS;
+  if (/Name resolution/i.test(text)) return HOST_UNKNOWN;
   return AWAY;
 }
 

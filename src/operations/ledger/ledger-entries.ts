@@ -5,7 +5,7 @@ import type { AccountEvent, AccountEventOf } from '../../domain/account/account.
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { Decoded, EventCodec } from '../../event-log/codec.js';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
-import { pages } from '../../event-log/event-pages.js';
+import { logPages, pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import type { Selection } from './ledger-selection.js';
@@ -148,14 +148,8 @@ export async function* accountsInLog(
     readonly onEvent?: (event: RecordedEvent) => void;
   },
 ): AsyncIterable<RecordedEvent> {
-  if (upTo === undefined) return;
-  for (let at = after; ;) {
-    const page = await log.readAll(at, 1_000);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    at = last.position;
+  for await (const page of logPages(log, { after, upTo, limit: 1_000 })) {
     for (const event of page) {
-      if (log.compare(event.position, upTo) > 0) return;
       onEvent?.(event);
       if (event.revision === 0n && event.stream.startsWith(prefix)) yield event;
     }

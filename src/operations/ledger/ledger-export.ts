@@ -3,6 +3,7 @@ import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
 import type { RecordedEvent } from '../../event-log/event-log.js';
+import { logPages } from '../../event-log/event-pages.js';
 import { CURRENT_VERSIONS } from '../../event-log/event-schemas.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -39,19 +40,14 @@ export async function exportLedger(
   const { from = -Infinity, until = Infinity } = selection;
   const head = await log.head();
   const ofTenant = names.tenantStream(scope.tenant);
-  const isWanted = ({ stream, type, recordedAt, position }: RecordedEvent): boolean =>
+  const isWanted = ({ stream, type, recordedAt }: RecordedEvent): boolean =>
     (stream === ofTenant || stream.includes(`-${scope.mode}.${scope.tenant}.`)) &&
     !SECRETS.has(type) &&
     recordedAt >= from &&
-    recordedAt <= until &&
-    log.compare(position, head) <= 0;
+    recordedAt <= until;
   const hash = createHash('sha256');
   let events = 0;
-  for (
-    let page = await log.readAll(undefined, PAGE);
-    page.length > 0;
-    page = await log.readAll(page.at(-1)?.position, PAGE)
-  ) {
+  for await (const page of logPages(log, { upTo: head, limit: PAGE })) {
     const lines = (await codec.decodeAll(page.filter(isWanted))).map(
       (decoded) => `${JSON.stringify(exportedEvent(decoded))}\n`,
     );

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import { logPages } from '../../event-log/event-pages.js';
 
 const PAGE = 1_000;
 const REMEMBERED_MAX = 1_000;
@@ -28,11 +29,7 @@ export async function positionOfOrigin(
 }
 
 async function search(log: EventLog, origin: Position): Promise<Position | undefined> {
-  for (
-    let page = await log.readAll(undefined, PAGE);
-    page.length > 0;
-    page = await log.readAll(page.at(-1)?.position, PAGE)
-  ) {
+  for await (const page of logPages(log, { upTo: await log.head(), limit: PAGE })) {
     const found = page.find((event) => event.origin?.position === origin);
     if (found !== undefined) return found.position;
   }

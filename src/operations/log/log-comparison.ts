@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { LogReader, type Patience } from './log-reader.js';
+import { headOf, LogReader, type Patience } from './log-reader.js';
 
 export interface ComparisonOptions extends Patience {
   /** The last event of the source that is compared; null: the source is empty. */
@@ -45,7 +45,7 @@ export async function compareLogs(
 ): Promise<Comparison> {
   const { upTo, translate, onProgress } = options;
   const left = new LogReader(source, options, upTo);
-  const right = new LogReader(target, options);
+  const right = new LogReader(target, options, await headOf(target, options));
   const [ours, theirs] = [new LogDigests(), new LogDigests()];
   let translated: Position | null = null;
   let targetHead: Position | null = null;

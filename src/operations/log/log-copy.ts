@@ -6,7 +6,7 @@ import {
   type RecordedEvent,
 } from '../../event-log/event-log.js';
 import { NotDone, type Outcome } from '../outcome.js';
-import { LogReader, patiently, Stopped, type Patience } from './log-reader.js';
+import { headOf, LogReader, patiently, Stopped, type Patience } from './log-reader.js';
 
 export interface CopyOptions extends Patience {
   /** The last event to copy; null: the source is empty. */
@@ -37,7 +37,8 @@ export async function copyLog(
 ): Promise<Outcome<CopyResult>> {
   const { upTo, onProgress } = options;
   const from = new LogReader(source, options, upTo);
-  const found = await passOverCopied(from, new LogReader(target, options), options);
+  const copied = new LogReader(target, options, await headOf(target, options));
+  const found = await passOverCopied(from, copied, options);
   if (found instanceof NotDone) return found;
   // Strictly one after the other: two appends in flight could change the order of the log.
   for (let rest = await from.ahead(); rest.length > 0; rest = await from.ahead()) {

@@ -1,6 +1,7 @@
 import { followedLogId, mayLogGrow, recordCopy } from '../../core/followed-log.js';
 import type { LedgerDatabase } from '../../core/ledger-database.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
+import { logPages } from '../../event-log/event-pages.js';
 import { readPolicyCheckpoint } from '../../policies/policy-checkpoint.js';
 import { compareLogs, type Comparison } from './log-comparison.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -103,11 +104,10 @@ const COUNTED_PAGE = 1_000;
 /** Counts up to this many. */
 async function countSince(source: EventLog, position: Position | null): Promise<number> {
   let count = 0;
-  for (let at = position ?? undefined; count < COUNTED_MAX;) {
-    const page = await source.readAll(at, COUNTED_PAGE);
+  const range = { after: position ?? undefined, upTo: await source.head() };
+  for await (const page of logPages(source, { ...range, limit: COUNTED_PAGE })) {
     count += page.length;
-    at = page.at(-1)?.position;
-    if (at === undefined) break;
+    if (count >= COUNTED_MAX) break;
   }
   return Math.min(count, COUNTED_MAX);
 }

@@ -53,6 +53,12 @@ export async function patiently<T>(
   }
 }
 
+/** The newest event of a log; null: it is empty. @throws as `patiently`. */
+export const headOf = async (
+  log: Pick<EventLog, 'head'>,
+  patience: Patience,
+): Promise<Position | null> => (await patiently(patience, () => log.head())) ?? null;
+
 const PAGE = 1_000;
 
 /** Reads a log page by page; the next page is fetched while one is processed. */
@@ -63,13 +69,13 @@ export class LogReader {
   private taken = 0;
 
   /**
-   * @param upTo the last event to read; null: none; default: all.
+   * @param upTo the last event to read; null: none.
    * @param after reading begins after this event; default: at the beginning.
    */
   constructor(
     private readonly log: Pick<EventLog, 'readAll' | 'compare'>,
     private readonly patience: Patience,
-    private readonly upTo?: Position | null,
+    private readonly upTo: Position | null,
     after?: Position,
   ) {
     this.last = after;
@@ -103,10 +109,10 @@ export class LogReader {
 
   private async read(): Promise<readonly RecordedEvent[]> {
     const { last, upTo } = this;
-    if (upTo === null || (upTo !== undefined && this.log.compare(last, upTo) >= 0)) return [];
+    if (upTo === null || this.log.compare(last, upTo) >= 0) return [];
     const events = await patiently(this.patience, () => this.log.readAll(last, PAGE));
     // Almost every page ends before `upTo`: checking its last event is enough.
-    if (upTo === undefined || this.log.compare(events.at(-1)?.position, upTo) <= 0) return events;
+    if (this.log.compare(events.at(-1)?.position, upTo) <= 0) return events;
     return events.filter(({ position }) => this.log.compare(position, upTo) <= 0);
   }
 }

@@ -38,7 +38,7 @@ export interface RetryResult {
 
 type PolicyCore = Pick<
   Core,
-  'pool' | 'log' | 'codec' | 'commands' | 'streams' | 'names' | 'tenants'
+  'pool' | 'log' | 'codec' | 'commands' | 'streams' | 'names' | 'tenants' | 'logger'
 >;
 
 const PAGE = 500;
@@ -95,7 +95,7 @@ export async function retryParkedReactions(
 
 /** Commands go through this process's command bus, jobs into the queue. */
 function retriesOf(
-  { pool, log, codec, commands, streams, names, tenants }: PolicyCore,
+  { pool, log, codec, commands, streams, names, tenants, logger }: PolicyCore,
   parked: ParkedReactions,
 ): Retries {
   const queue = { add: (job: Parameters<typeof addJob>[1]) => addJob(pool, job) };
@@ -109,7 +109,8 @@ function retriesOf(
       onPlanned: () => undefined,
     }),
   });
-  return new Retries({ parked, log, carryOut, policies: POLICIES, decode: decodeAny(codec) });
+  const decode = decodeAny(codec);
+  return new Retries({ parked, log, carryOut, policies: POLICIES, decode, logger });
 }
 
 const shown = ({

@@ -69,7 +69,7 @@ export async function showStatus({
       lagSeconds,
       parkedStreams: parked,
       lastError,
-      unreadableBecause,
+      parkedBecause,
     } = row;
     const generations = generationsOf.get(projector.name);
     const others = {
@@ -84,7 +84,7 @@ export async function showStatus({
       lagEvents,
       lagSeconds,
       parked,
-      lastError: lastError ?? unreadableBecause,
+      lastError: lastError ?? parkedBecause,
       ...others,
     });
   }

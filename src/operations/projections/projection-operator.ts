@@ -42,7 +42,7 @@ interface OperationCaller extends Pick<ProjectionOperator, 'actor' | 'signal' | 
   readonly projectors?: readonly Projector[];
 }
 
-type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'commands' | 'tenants'>;
+type OperationCore = Pick<Core, 'log' | 'codec' | 'names' | 'commands' | 'tenants' | 'logger'>;
 
 /** Without a statement timeout: some statements write or compare whole tables. */
 export const openOperationsPool = (
@@ -69,7 +69,7 @@ export async function withProjections<T>(
 
 /** @param pool see `openOperationsPool`; operations may share it. */
 export async function onProjections<T>(
-  { log, codec, names, commands, tenants }: OperationCore,
+  { log, codec, names, commands, tenants, logger }: OperationCore,
   pool: Pool,
   { projectors = accountProjectors, ...caller }: OperationCaller,
   work: (operator: ProjectionOperator) => Promise<Outcome<T>>,
@@ -79,7 +79,7 @@ export async function onProjections<T>(
   await log.id();
   await ensureLiveGenerations(pool, projectors);
   const operator = {
-    parts: { pool, log, decode: decodeForProjectors(codec), projectors },
+    parts: { pool, log, decode: decodeForProjectors(codec), projectors, logger },
     names,
     commands,
     tenants,

@@ -10,7 +10,7 @@ import { onProjections, type ProjectionOperator } from './projection-operator.js
 import { retryParked } from './projection-repairs.js';
 
 export interface UnreadableRetriesParts {
-  readonly core: Pick<Core, 'pool' | 'log' | 'codec' | 'names' | 'commands' | 'tenants'>;
+  readonly core: Pick<Core, 'pool' | 'log' | 'codec' | 'names' | 'commands' | 'tenants' | 'logger'>;
   /** For repairs, see `openOperationsPool`. */
   readonly pool: Pool;
   readonly projectors: readonly Projector[];

@@ -31,7 +31,7 @@ export interface RewardPusherParts {
   readonly commands: Commands;
   readonly streams: Pick<ReadableStreams, 'accounts'>;
   readonly names: Pick<KeyedNames, 'accountStream'>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'warn' | 'error'>;
   /** What came of a turn of a reward; `failed`: the provider gave no outcome. */
   readonly onTurn?: (turn: SeenPush) => void;
 }
@@ -265,6 +265,8 @@ class AccountTurn {
     try {
       const turn = await this.pushes.push(reward);
       this.waits ||= turn === 'waits';
+      // A retry of a parked reward parks it anew.
+      if (turn === 'refused' && reward.pushed?.status !== 'PARKED') await this.logParked(reward);
       this.parts.onTurn?.(turn);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
@@ -272,6 +274,17 @@ class AccountTurn {
       this.isDiscountOpen ||= reward.value.type === 'PCT_DISCOUNT';
       this.parts.onTurn?.('failed');
     }
+  }
+
+  private async logParked({ rewardId }: RewardState): Promise<void> {
+    const state = await this.pushes.state();
+    const pushed = state.status === 'open' ? state.rewards.get(rewardId)?.pushed : undefined;
+    if (pushed?.status !== 'PARKED') return;
+    const { tenant, mode } = this.work;
+    this.parts.logger.error(
+      { tenant, mode, error: pushed.reason },
+      'the payment provider refuses a reward: it is parked',
+    );
   }
 
   private next(nextAt: number | null): NextWork {

@@ -255,6 +255,7 @@ export class ProjectionRunner {
         log,
         knownTypes: this.knownTypes,
         pieceRowsMax: this.options.pieceRowsMax,
+        logger: this.options.logger,
       });
       await this.restore(track);
       tracks.set(projector.name, track);
@@ -459,7 +460,9 @@ export class ProjectionRunner {
     const text = describeError(error);
     if (this.errors.get(track.name) !== text) {
       this.errors.set(track.name, text);
-      this.options.logger?.warn(
+      // An outage ends by itself; this does not.
+      const level = error instanceof StoppedAtUndecodable ? 'error' : 'warn';
+      this.options.logger?.[level](
         { projection: track.name, error: text },
         'the projection cannot continue, retrying',
       );

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../../event-log/lag.js';
@@ -15,8 +16,8 @@ export interface ProjectionStatus extends Lag {
   readonly parkedStreams: number;
   /** Those of them with an event that could not be decoded. */
   readonly unreadableStreams: number;
-  /** Why one of these is; null: there is none. */
-  readonly unreadableBecause: string | null;
+  /** Why the stream that was parked last is; null: none is parked. */
+  readonly parkedBecause: string | null;
   readonly lastError: string | null;
   /** Epoch milliseconds of the last move of the checkpoint. */
   readonly updatedAt: number;
@@ -63,15 +64,12 @@ export async function projectionStatus(
   );
 }
 
-type ParkedCounts = Pick<
-  ProjectionStatus,
-  'parkedStreams' | 'unreadableStreams' | 'unreadableBecause'
->;
+type ParkedCounts = Pick<ProjectionStatus, 'parkedStreams' | 'unreadableStreams' | 'parkedBecause'>;
 
 const NONE_PARKED: ParkedCounts = {
   parkedStreams: 0,
   unreadableStreams: 0,
-  unreadableBecause: null,
+  parkedBecause: null,
 };
 
 async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCounts>> {
@@ -84,10 +82,7 @@ async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCount
         'generation',
         eb.fn.countAll<bigint>().as('parked'),
         eb.fn.countAll<bigint>().filterWhere('reason', 'like', `${UNREADABLE}%`).as('unreadable'),
-        eb.fn
-          .min<string | null>('reason')
-          .filterWhere('reason', 'like', `${UNREADABLE}%`)
-          .as('because'),
+        sql<string>`(array_agg(reason order by parked_at desc, stream))[1]`.as('because'),
       ])
       .groupBy(['projection', 'generation']),
   );
@@ -97,7 +92,7 @@ async function parkedCounts(pool: Pool): Promise<ReadonlyMap<string, ParkedCount
       {
         parkedStreams: Number(parked),
         unreadableStreams: Number(unreadable),
-        unreadableBecause: because,
+        parkedBecause: because,
       },
     ]),
   );

@@ -1,8 +1,10 @@
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import type { Logger } from '../../foundation/logger.js';
 import { inSpan } from '../../foundation/tracing.js';
 import { BatchRows } from '../batch-rows.js';
 import type { Checkpoint } from '../checkpoints.js';
 import type { BatchToWrite, ParkedEvent } from '../generations/generation-store.js';
+import { logParked } from '../log-parked.js';
 import type { Page, PageEvent } from '../page.js';
 import {
   CheckpointMoved,
@@ -39,6 +41,7 @@ export interface ProjectionTrackParts {
   readonly knownTypes: ReadonlySet<string>;
   /** Rows of a piece of an erasure. */
   readonly pieceRowsMax?: number | undefined;
+  readonly logger?: Pick<Logger, 'error'> | undefined;
 }
 
 /**
@@ -281,6 +284,8 @@ export class ProjectionTrack {
       erasure: begun && { forgotten: begun.forgotten, next: begun.piece.next },
     });
     for (const stream of parkedNow) this.parked.add(stream);
+    const { name: projection, generation } = this;
+    logParked(this.parts.logger, { projection, generation }, parked);
   }
 
   /**

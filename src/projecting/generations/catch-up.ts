@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventLog, Position } from '../../event-log/event-log.js';
+import type { Logger } from '../../foundation/logger.js';
 import { tryInTransactionOf } from '../../postgres/transaction.js';
 import { countUnfinishedErasures, untilErasuresAreFinished } from '../following/erasure-pieces.js';
 import { postgresRowsOf } from '../following/projection-stores.js';
@@ -20,6 +21,8 @@ export interface GenerationParts {
   readonly decode: DecodeEvents;
   /** All read models of this release. */
   readonly projectors: readonly Projector[];
+  /** Has a line for each stream that is parked. */
+  readonly logger?: Pick<Logger, 'error'>;
 }
 
 /** Every type that some projection handles. */
@@ -46,6 +49,7 @@ export class Follower {
       rows: postgresRowsOf(parts.pool, projector, record.generation),
       log: parts.log,
       knownTypes: knownTypesOf(parts),
+      logger: parts.logger,
     });
     await track.restoreFrom(record);
     return new Follower(track, parts);

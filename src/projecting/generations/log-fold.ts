@@ -23,6 +23,7 @@ export class ProjectionFold {
   readonly rows: FoldedRows;
   readonly parked: ParkedEvent[] = [];
   private readonly parkedStreams = new Set<string>();
+  private resumed = 0;
   /** The last event that is in the rows or did not affect them; undefined: none. */
   position: Position | undefined;
 
@@ -65,6 +66,12 @@ export class ProjectionFold {
       this.parked.push(event);
       this.parkedStreams.add(event.stream);
     }
+    this.resumed = this.parked.length;
+  }
+
+  /** Those that an earlier fold had not parked already. */
+  get parkedHere(): readonly ParkedEvent[] {
+    return this.parked.slice(this.resumed);
   }
 
   private park(

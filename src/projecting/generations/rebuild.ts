@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
-import type { Position, RecordedEvent } from '../../event-log/event-log.js';
+import type { Position } from '../../event-log/event-log.js';
+import { logPages } from '../../event-log/event-pages.js';
 import { inTransactionOf } from '../../postgres/transaction.js';
 import { schemaOf } from '../identifiers.js';
 import { isDataError } from '../projecting-errors.js';
@@ -26,6 +27,7 @@ import {
 } from './generation-records.js';
 import { createGeneration, nextGeneration, recordGeneration } from './generations.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
+import { logParked } from '../log-parked.js';
 
 /** The steps of a rebuild; tests end the process between them. */
 export type RebuildStage = 'begun' | 'folded' | 'loaded' | 'indexed' | 'caught-up' | 'verified';
@@ -110,7 +112,12 @@ export async function rebuild(
     await reached('folded');
     for (const build of pass) {
       const rows = build.fold.rows.size;
-      if (await write(client, build, options)) written.push({ ...build, rows });
+      if (await write(client, build, options)) {
+        written.push({ ...build, rows });
+        const { generation, fold: folded } = build;
+        const of = { projection: build.projector.name, generation };
+        logParked(parts.logger, of, folded.parkedHere);
+      }
       // Aborted in the middle of the log: the written rows are kept for `resume`; values that
       // Postgres refuses are dropped.
       else if (!signal.aborted) await createAnew(client, build);
@@ -313,14 +320,12 @@ export async function countEvents(
   },
 ): Promise<number> {
   let events = 0;
-  if (until === undefined) return events;
-  for (let page: readonly RecordedEvent[] = await log.readAll(undefined, 2_000); page.length > 0;) {
+  for await (const page of logPages(log, { upTo: until, limit: 2_000 })) {
+    events += page.length;
     const last = page.at(-1)?.position;
-    events += page.filter(({ position }) => log.compare(position, until) <= 0).length;
     if (last === undefined || log.compare(last, until) >= 0) break;
     if (options.signal.aborted) throw new Interrupted();
     options.onPage?.(events, last);
-    page = await log.readAll(last, 2_000);
   }
   return events;
 }

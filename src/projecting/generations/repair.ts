@@ -12,7 +12,9 @@ import { holdLive, Interrupted, knownTypesOf, type GenerationParts } from './cat
 import { copyRows } from './copy-rows.js';
 import { differ } from './generation-diff.js';
 import { GenerationsOf, recordParked, type GenerationRecord } from './generation-records.js';
+import type { ParkedEvent } from './generation-store.js';
 import { foldLog, ProjectionFold } from './log-fold.js';
+import { logParked } from '../log-parked.js';
 
 /**
  * A part of a read model: everything of a tenant in one mode, or what certain streams have written.
@@ -50,6 +52,8 @@ interface Repair {
   readonly fold: ProjectionFold;
   /** Keys of the rows that the streams wrote, by table; undefined: all of the fold's rows. */
   readonly touched: ReadonlyMap<string, Map<string, readonly string[]>> | undefined;
+  /** Of streams that were not parked before. */
+  newlyParked: readonly ParkedEvent[];
 }
 
 /** Events that are folded while the live generation is held. */
@@ -105,7 +109,9 @@ export async function repair(
       for (const each of repairs) done.push(await repairPart(client, each, scope, [...accounts]));
       return done;
     });
-    if (repaired) return repaired;
+    if (repaired === undefined) continue;
+    for (const { live, newlyParked } of repairs) logParked(parts.logger, live, newlyParked);
+    return repaired;
   }
 }
 
@@ -126,6 +132,7 @@ async function begin(
       live,
       fold: new ProjectionFold(projector, live.position),
       touched: undefined,
+      newlyParked: [],
     };
   const touched = new Map(
     projector.tables.map(({ name }) => [name, new Map<string, readonly string[]>()]),
@@ -133,7 +140,7 @@ async function begin(
   const fold = new ProjectionFold(projector, live.position, (table, key) => {
     if (writer.isOfScope) touched.get(table)?.set(JSON.stringify(key), key);
   });
-  return { projector, live, fold, touched };
+  return { projector, live, fold, touched, newlyParked: [] };
 }
 
 async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Promise<boolean> {
@@ -147,10 +154,11 @@ async function isNear({ log }: GenerationParts, repairs: readonly Repair[]): Pro
 
 async function repairPart(
   client: PoolClient,
-  { projector, live, fold, touched }: Repair,
+  each: Repair,
   scope: RepairScope,
   accounts: readonly string[],
 ): Promise<RepairedProjection> {
+  const { projector, live, fold, touched } = each;
   const { name } = projector;
   const done = { added: 0, changed: 0, removed: 0 };
   for (const table of projector.tables) {
@@ -174,7 +182,8 @@ async function repairPart(
     done.changed += changed;
     await client.query('drop table fresh');
   }
-  const parked = await parkAnew(client, live, fold, scope);
+  const { newlyParked, ...parked } = await parkAnew(client, live, fold, scope);
+  each.newlyParked = newlyParked;
   // The leading process has parked streams in memory: it reads them again when its next write
   // fails.
   await run(
@@ -275,7 +284,7 @@ async function parkAnew(
   { projection, generation }: GenerationRecord,
   { parked }: ProjectionFold,
   { part, concerns }: RepairScope,
-): Promise<{ parkedBefore: number; parked: number }> {
+): Promise<Pick<Repair, 'newlyParked'> & { parkedBefore: number; parked: number }> {
   const streams = await parkedStreams(client, projection, generation);
   const isInPart = (stream: string): boolean =>
     part.kind === 'streams' ? part.streams.has(stream) : concerns(stream);
@@ -289,5 +298,10 @@ async function parkAnew(
       .where('stream', '=', anyOf(ofScope)),
   );
   await recordParked(client, projection, generation, still);
-  return { parkedBefore: ofScope.length, parked: new Set(still.map(({ stream }) => stream)).size };
+  const before = new Set(ofScope);
+  return {
+    parkedBefore: before.size,
+    parked: new Set(still.map(({ stream }) => stream)).size,
+    newlyParked: still.filter(({ stream }) => !before.has(stream)),
+  };
 }

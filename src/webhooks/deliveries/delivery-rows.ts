@@ -441,12 +441,12 @@ export const nameOf = ({ tenant, mode, endpointId }: EndpointName): string =>
 export async function unreadEvents(
   db: Pool | PoolClient,
   limit: number,
-): Promise<readonly Omit<UnreadEvent, 'reason'>[]> {
+): Promise<readonly UnreadEvent[]> {
   return fetchRows(
     db,
     tables
       .selectFrom('ledger.webhook_unread_events')
-      .select(['event_id as eventId', 'stream', 'revision', 'position'])
+      .select(['event_id as eventId', 'stream', 'revision', 'position', 'reason'])
       .orderBy('noted_at')
       .limit(limit),
   );

@@ -41,7 +41,7 @@ export interface FollowerStore {
    */
   storeEndpoints(version: bigint, endpoints: readonly EndpointChange[]): Promise<bigint>;
   /** Events that no release here could read yet, oldest first. */
-  unreadEvents(limit: number): Promise<readonly Omit<UnreadEvent, 'reason'>[]>;
+  unreadEvents(limit: number): Promise<readonly UnreadEvent[]>;
   /**
    * An unread event was read: its rows replace it. @returns the new version.
    * @throws {AnotherFollower}

@@ -38,7 +38,7 @@ export interface WebhookFollowerOptions {
   readonly decode: Decode;
   readonly streams: Pick<ReadableStreams, 'tenantRegister'>;
   readonly names: KeyedNames;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<Logger, 'warn' | 'error'>;
   /** Called before the log is followed: repairs what a loss of its end left. */
   readonly settle?: () => Promise<unknown>;
   /** Called when something is to be sent. */
@@ -63,6 +63,8 @@ export interface WebhooksStatus extends Lag {
   /** How long something that may be sent has found no place, or nobody who sends. */
   readonly unsentSeconds: number;
   readonly lastError: string | null;
+  /** Why the oldest event that no release could read waits; null: none does. */
+  readonly parkedBecause: string | null;
 }
 
 const LOCK = 'webhooks';
@@ -140,6 +142,7 @@ export class WebhookFollower {
     const position = known === undefined ? (head ?? null) : known.position;
     const lag = await lagAfter(log, position ?? undefined, head, now);
     const { waiting, oldest, unsentSeconds } = await store.waiting();
+    const [unread] = await store.unreadEvents(1);
     return {
       role: this.role,
       position,
@@ -149,6 +152,7 @@ export class WebhookFollower {
       oldestWaitingSeconds: oldest === undefined ? 0 : Math.max(0, now - oldest) / 1_000,
       unsentSeconds,
       lastError: this.problem,
+      parkedBecause: unread?.reason ?? null,
     };
   }
 
@@ -272,6 +276,11 @@ export class WebhookFollower {
       return;
     }
     await this.store({ point, endpoints, deliveries, unread });
+    for (const { position, reason } of unread)
+      this.options.logger.error(
+        { position, error: reason },
+        'this release cannot read an event: its webhooks wait for a release that can',
+      );
     if (deliveries.length > 0 || endpoints.length > 0) this.options.onDeliveries?.();
   }
 

@@ -245,6 +245,11 @@ const appendRows: readonly BehaviourRow[] = [
         maxAppendSize: MIB,
       }),
     },
+    // It counts the types and the metadata, too.
+    expectedIn24: {
+      justFits: expect.objectContaining({ refused: 'maximum-append-size-exceeded' }),
+      tooLarge: expect.objectContaining({ refused: 'maximum-append-size-exceeded' }),
+    },
     run: async (meeting) => {
       const to = meeting.stream('size');
       const append = (second: number): Promise<unknown> =>

@@ -1,0 +1,66 @@
+import { openPool } from '../../src/postgres/database.js';
+import { postgresFollowerStore } from '../../src/webhooks/deliveries/follower-store.js';
+import {
+  WebhookFollower,
+  type WebhookFollowerOptions,
+} from '../../src/webhooks/deliveries/webhook-follower.js';
+import { anAccount, userIdentified } from '../support/account-events.js';
+import { createTestDatabase } from '../support/database.js';
+import { eventually } from '../support/embedded.js';
+import { ErrorLines } from '../support/error-lines.js';
+import { InMemoryEventLog } from '../support/in-memory-event-log.js';
+import { TestLedger } from '../support/test-ledger.js';
+
+test('an event that this release cannot read is logged when its webhooks are put off, and shown until they are not', async () => {
+  const database = await createTestDatabase();
+  const pool = openPool({ url: database.url, max: 6, applicationName: 'test' });
+  const log = new InMemoryEventLog();
+  const ledger = new TestLedger(log);
+  const logger = new ErrorLines();
+  const store = postgresFollowerStore(pool);
+  const endpoint = { tenant: 'demo', mode: 'live', endpointId: 'e' } as const;
+  await store.begin(null, [{ ...endpoint, state: 'ACTIVE', position: null }]);
+  const never = () => Promise.reject(new Error('nothing is looked up'));
+  const options = {
+    log,
+    decode: ledger.decode,
+    logger,
+    translate: never,
+    streams: { tenantRegister: { load: never } },
+    names: {},
+    leaseEveryMs: 10,
+  } as unknown as Omit<WebhookFollowerOptions, 'store'>;
+  const followers: WebhookFollower[] = [];
+  const started = () => {
+    const follower = new WebhookFollower({ ...options, store: postgresFollowerStore(pool) });
+    followers.push(follower);
+    follower.start();
+    return follower;
+  };
+  const reason = 'written by a later release';
+  const account = { ...anAccount('acme'), stream: 'referral-account-live.demo.acme' };
+  const { id, position } = await ledger.happenedUndecodably(account, userIdentified(account, 'u'));
+  try {
+    // Another release begins to lead, and cannot read the event either.
+    for (const _ of ['older', 'another']) {
+      const follower = started();
+      await eventually(async () => (await follower.status(Date.now())).parkedBecause === reason);
+      expect(await follower.status(Date.now())).toMatchObject({ lastError: null, position });
+      await follower.stop();
+    }
+    expect(logger.lines).toEqual([
+      {
+        position,
+        error: reason,
+        message: 'this release cannot read an event: its webhooks wait for a release that can',
+      },
+    ]);
+    ledger.undecodable.delete(id);
+    const newer = started();
+    await eventually(async () => (await newer.status(Date.now())).parkedBecause === null);
+  } finally {
+    await Promise.all(followers.map((follower) => follower.stop()));
+    await pool.end();
+    await database.drop();
+  }
+});
