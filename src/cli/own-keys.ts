@@ -53,6 +53,6 @@ export async function withOwnKeys<T>(
 /** After a refusal nothing changed; after any other error the effect may be in the log. */
 function mayStand(error: unknown, key: string, kind: KeyedWork): CommandError {
   return new CommandError(
-    `${firstLine(error)}: the ${kind} may stand; the same command with --idempotency-key ${key} tells, and has no second effect`,
+    `${firstLine(error)}: the ${kind} may stand; the same operator repeats the command with --idempotency-key ${key} without a second effect`,
   );
 }

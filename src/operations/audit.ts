@@ -80,6 +80,9 @@ export function operatorMeta(scope: Scope, causationId: string): CommandMeta {
   };
 }
 
+/** The same for all spellings of an operator's name, in every channel. */
+export const personNamed = (name: string): string => name.trim().toLowerCase();
+
 /**
  * A staff name as stored in events: encrypted with a key of the person's own, so that it can be
  * erased like any person's. The id of the key is derived from the name, so it is the same in every

@@ -5,7 +5,7 @@ import type { KeptAnswer, KeyedRequest } from '../kept-answers/idempotency-key.j
 import type { KeptAnswers } from '../kept-answers/kept-answers.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import type { KeyedNames } from '../privacy/keyed-names.js';
-import { operatorMeta } from './audit.js';
+import { operatorMeta, personNamed } from './audit.js';
 import { NotDone, type Outcome } from './outcome.js';
 import { plainText } from './refusal-text.js';
 
@@ -30,7 +30,9 @@ interface KeyedOperation extends KeyedBy {
   readonly scope: Scope;
   /** As it is called: `ledger adjust`. */
   readonly operation: string;
-  /** The request that the key must always come with. */
+  /** The operator, by whose name the key is found again in every channel. */
+  readonly by: string;
+  /** The request that the key must always come with, without the operator's name. */
   readonly asked: object;
   readonly causationId: string;
 }
@@ -40,9 +42,9 @@ const DONE = 200;
 const REFUSED = 400;
 
 /**
- * Runs an operation once for each key of a tenant and mode, in any process. Operators' keys are
- * separate from those of the tenant's clients: neither can block the other's. The key is stored
- * with the events, so after a crash the log answers with the recorded effect.
+ * Runs an operation once for each key of an operator, tenant and mode, in any process. Each operator
+ * has a set of keys of their own, so no other operator or client can use up a key of it. The key is
+ * stored with the events, so after a crash the log answers with the recorded effect.
  * @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */
 export async function onceByKey<T>(
@@ -95,11 +97,11 @@ async function keepRefusal(
 
 function keyedRequest(
   names: KeyedNames,
-  { scope, operation, asked, key }: KeyedOperation,
+  { scope, operation, by, asked, key }: KeyedOperation,
 ): KeyedRequest {
   return {
     scope,
-    key: names.digest('operation-key', scope.tenant, scope.mode, key),
+    key: names.digest('operation-key', scope.tenant, scope.mode, personNamed(by), key),
     fingerprint: names.digest('operation-fingerprint', operation, canonicalJson(asked)),
   };
 }

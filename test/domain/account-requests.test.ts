@@ -32,9 +32,9 @@ const sync = (codes: readonly string[] = []): AccountRequest => ({
   codes,
 });
 
-const upsert = (
-  over: Partial<Extract<AccountRequest, { type: 'UpsertUser' }>> = {},
-): AccountRequest => ({
+type UpsertUser = Extract<AccountRequest, { type: 'UpsertUser' }>;
+
+const upsert = (over: Partial<UpsertUser> = {}): UpsertUser => ({
   type: 'UpsertUser',
   userId: 'bob',
   changes: {},
@@ -203,10 +203,18 @@ describe('a user', () => {
       paymentProviderId: undefined,
       codes: [],
     };
-    asked([here, bob], upsert({ changes: { firstName: 'Rob' }, granted })).refused(
+    const notGranted = [
       'FIELD_NOT_GRANTED',
-      'the token does not carry what the body says of firstName',
-    );
+      'the token does not carry what the body says of firstName, referralCodes.vip',
+    ] as const;
+    // Before the codes, which depend on the tenant's programs.
+    const request = { changes: { firstName: 'Rob' }, referralCodes: { vip: 'X' }, granted };
+    for (const state of [[], [here], [here, bob]]) {
+      asked(state, upsert(request)).refused(...notGranted);
+      asked(state, { ...upsert(request), type: 'CheckUserFields' }).refused(...notGranted);
+    }
+    const stored = upsert({ changes: { firstName: 'Bob' }, granted });
+    asked([here, bob], { ...stored, type: 'CheckUserFields' }).then();
   });
 
   it('who was forgotten and is not to be tracked is not named again', () => {

@@ -110,7 +110,7 @@ test('an unknown type, a bad locale and a bad address change nothing', async () 
     `${'a'.repeat(250)}@mail.example`,
   ])
     expect(outcome(await api.post(at('WELCOME', { sendTo: bad })))).toEqual(
-      refusal(400, 'BAD_REQUEST'),
+      refusal(400, 'BAD_REQUEST', 'RS023'),
     );
   expect(server.offered).toHaveLength(offered);
   expect(sentTo(sendTo)).toEqual([]);

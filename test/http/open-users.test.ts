@@ -123,6 +123,9 @@ describe('with a token', () => {
       { referable: false },
       { referralCode: 'EVE' },
       { referralCodes: { default: 'EVE' } },
+      // Before the decision, which needs the tenant's programs.
+      { referralCodes: { nowhere: 'EVE' } },
+      { referralCode: 'EVE', referralCodes: { default: 'ADAM' } },
       { paymentProviderId: 'cus_1' },
       { referredBy: { code: 'ANYCODE' } },
       { referredByCodes: ['ANYCODE'] },
@@ -131,13 +134,7 @@ describe('with a token', () => {
       expect([body, outcome(refused)]).toStrictEqual([body, refusal(403, 'FORBIDDEN')]);
     }
     // What is wrong with a body comes before what the token may write.
-    for (const body of [
-      { referralCodes: { nowhere: 'EVE' } },
-      { referralCode: 'EVE', referralCodes: { default: 'ADAM' } },
-      { email: 'eve' },
-    ]) {
-      expect([body, (await client.put(at(who), body)).status]).toStrictEqual([body, 400]);
-    }
+    expect((await client.put(at(who), { email: 'eve', lastName: 'Eve' })).status).toBe(400);
     // Stored values, and requests without a change, are accepted.
     const same = await client.put(at(who), {
       lastName: null,

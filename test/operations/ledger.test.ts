@@ -812,6 +812,8 @@ describe('an adjustment', () => {
       tenant.alias,
       owner.accountId,
       ...words,
+      '--by',
+      'Sam',
       '--idempotency-key',
       key,
     );
@@ -844,6 +846,8 @@ describe('an adjustment', () => {
       'charged twice',
       '--approved-by',
       'Ada',
+      '--by',
+      'Sam',
       '--idempotency-key',
       key,
     ];

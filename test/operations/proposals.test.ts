@@ -298,8 +298,51 @@ test('a proposal that is repeated with its key is one, and another one with the 
   expect(first.headers.get('idempotency-replayed')).toBeNull();
   expect(again.headers.get('idempotency-replayed')).toBe('true');
   expect((await propose(ledger, 6, { fields })).status).toBe(422);
-  expect((await propose(ledger, 5, { fields, as: 'hal' })).status).toBe(422);
   expect(await waiting(ledger)).toMatchObject([{ amount: 5 }]);
+});
+
+test('an operator has one set of keys over HTTP and on the command line, and shares it with no one', async () => {
+  const ledger = await ledgerWithCredit();
+  const { account, user, scope } = ledger;
+  const fields = { 'idempotency-key': 'ticket' };
+  const ofFay = await propose(ledger, 5, { fields });
+  const ofGil = await propose(ledger, 5, { fields, as: 'gil' });
+  expect([ofFay.status, ofGil.headers.get('idempotency-replayed')]).toEqual([200, null]);
+  expect(await waiting(ledger)).toMatchObject([{ proposedBy: 'gil' }, { proposedBy: 'fay' }]);
+
+  const words = [scope.tenant, account, '--user', user, '--unit', 'CENTS', '--amount', '+5'];
+  words.push('--reason', 'charged twice', '--idempotency-key', 'ticket', '--json');
+  const typedByFay = await typed('ledger', 'propose', ...words, '--by', 'Fay');
+  expect([typedByFay.code, JSON.parse(typedByFay.out)]).toEqual([0, ofFay.body]);
+  expect(typedByFay.err).toContain('a repetition');
+
+  // One set for both kinds of correction.
+  const correction = { account, user, unit: 'CENTS', amount: 5, reason: 'charged twice' };
+  const adjusted = await ask(
+    'fay',
+    `${scope.tenant}/adjustment`,
+    { ...correction, approvedBy: 'hal' },
+    fields,
+  );
+  expect(adjusted.status).toBe(422);
+});
+
+test('a correction whose answer was lost is the answer to its own operator alone', async () => {
+  const ledger = await ledgerWithCredit();
+  const fields = { 'idempotency-key': 'ticket' };
+  const first = [
+    await propose(ledger, 5, { fields }),
+    await propose(ledger, 5, { fields, as: 'hal' }),
+  ];
+  await running.service.service.core.pool.query('delete from ledger.idempotency_keys');
+  expect((await propose(ledger, 6, { fields })).status).toBe(422);
+  const again = [
+    await propose(ledger, 5, { fields }),
+    await propose(ledger, 5, { fields, as: 'hal' }),
+  ];
+  expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
+  expect(again.map(({ headers }) => headers.get('idempotency-replayed'))).toEqual(['true', 'true']);
+  expect(await waiting(ledger)).toHaveLength(2);
 });
 
 test('a proposal whose answer was lost before midnight is found after it', async () => {

@@ -1,6 +1,7 @@
 import { Controller, HttpCode, Param, Post, Query as Parameters } from '@nestjs/common';
 import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { PreviewedMail } from '../../mails/content/mail-preview.js';
+import { isMailAddress } from '../../mails/mail-address.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
 import { isMailType } from '../../themes/theme-instance.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
@@ -53,7 +54,7 @@ export class MailPreviewsController {
     if (!isMailType(type)) throw new ApiError('THEME_NOT_FOUND');
     const asked = textQuery(query, 'locale');
     const locale = asked === undefined ? null : localeIn(asked);
-    const to = textQuery(query, 'sendTo');
+    const to = addressIn(query);
     const preview = { scope: call.scope, type, locale };
     await this.gateway.readable(call, READ_MODELS);
     return to === undefined ? this.shown(call, preview) : this.sent(call, preview, to);
@@ -82,4 +83,12 @@ export class MailPreviewsController {
       return { status: 204, body: undefined, ...done };
     });
   }
+}
+
+/** Undefined: none, the preview is shown. @throws {ApiError} BAD_REQUEST for another text. */
+function addressIn({ sendTo }: Query): string | undefined {
+  if (sendTo === undefined || sendTo === '') return undefined;
+  if (typeof sendTo === 'string' && isMailAddress(sendTo)) return sendTo;
+  const validationErrors = ['sendTo must be one e-mail address, such as ann@example.com'];
+  throw new ApiError('BAD_REQUEST', { rsCode: 'RS023', validationErrors });
 }

@@ -150,7 +150,7 @@ function headerParameters(method: string): readonly Parameter[] {
           in: 'header',
           required: false,
           description:
-            'The same key with the same request returns the same answer and has no second effect.',
+            'The same key with the same request returns the same answer and has no second effect. The API keys share one set of keys, each user with tokens has one, an anonymous token has none.',
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       ];

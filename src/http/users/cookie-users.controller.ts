@@ -10,6 +10,7 @@ import { RateLimits } from '../edge/rate-limits.js';
 import { Fails } from '../shapes/openapi.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
+import { keyOfCaller } from '../writing/keyed-request.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
@@ -44,30 +45,23 @@ export class CookieUsersController {
     // Only the body says whether the user is new.
     await limitNewUsers(call, { accountId, userId }, this.limits);
     const account = this.names.accountRef(scope, accountId);
-    const { changes, ...fields } = userFieldsOf(body);
+    const granted = token && grantedFields(token.fields);
+    const { changes, ...others } = userFieldsOf(body);
+    const fields = { userId, granted, ...others, changes: { ...changes, cookieId } };
     return this.gateway.write({
       call,
       account,
-      command: {
-        type: 'UpsertUser',
-        userId,
-        openAccount: accountId,
-        seen: call.seen,
-        granted: token && grantedFields(token.fields),
-        ...fields,
-        changes: { ...changes, cookieId },
-      },
+      command: { type: 'UpsertUser', ...fields, openAccount: accountId, seen: call.seen },
+      check: granted && { type: 'CheckUserFields', ...fields },
       respond: (written) => this.presentation.written(scope, written, { account, userId }),
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
 
   /** A repeated call with the same idempotency key means the same visitor. */
-  private newCookieId({ headers, scope: { tenant, mode } }: Call): string {
-    const key = headers['idempotency-key'];
-    return typeof key === 'string'
-      ? this.names.digest('cookie', tenant, mode, key).slice(0, 32)
-      : randomUUID();
+  private newCookieId(call: Call): string {
+    const key = keyOfCaller(call, this.names);
+    return key === undefined ? randomUUID() : this.names.digest('cookie', key).slice(0, 32);
   }
 
   /**

@@ -143,18 +143,18 @@ export class OpenUsersController {
     const selection = fieldSelection(query, USER_FIELDS);
     const account = this.names.accountRef(call.scope, accountId);
     const granted: UserFields | undefined = call.token && grantedFields(call.token.fields);
+    const fields = { userId, granted, ...userFieldsOf(body) };
     return this.gateway.write({
       call,
       account,
       command: {
         type: 'UpsertUser',
-        userId,
+        ...fields,
         openAccount: accountId,
         mustBeNew,
-        granted,
         seen: call.seen,
-        ...userFieldsOf(body),
       },
+      check: granted && { type: 'CheckUserFields', ...fields },
       respond: (written) =>
         this.presentation.written(call.scope, written, { account, userId }, selection),
       status: mustBeNew ? 201 : 200,

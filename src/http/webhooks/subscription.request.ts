@@ -1,22 +1,20 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ENDPOINT_URL_MAX, parseEndpoint } from '../../webhooks/sending/endpoint-url.js';
 import { Must, OptionalText } from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
-/** Longest URL of an endpoint, in characters. */
-export const ENDPOINT_URL_LENGTH_MAX = 2_000;
 const NAME_LENGTH_MAX = 255;
 
 export class WebhookSubscriptionRequest {
   @Member()
   @Must(
-    `be a URL of at most ${ENDPOINT_URL_LENGTH_MAX} characters`,
-    (value) =>
-      typeof value === 'string' && value.length <= ENDPOINT_URL_LENGTH_MAX && URL.canParse(value),
+    `be an http or https URL of at most ${ENDPOINT_URL_MAX} characters, without credentials and fragment`,
+    (value) => typeof value === 'string' && !('problem' in parseEndpoint(value)),
   )
   @ApiProperty({
     type: String,
     format: 'uri',
-    maxLength: ENDPOINT_URL_LENGTH_MAX,
+    maxLength: ENDPOINT_URL_MAX,
     description: 'http or https, without credentials and without a fragment',
   })
   endpointUrl: string;

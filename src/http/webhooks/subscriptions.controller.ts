@@ -44,9 +44,8 @@ export class SubscriptionsController {
   @Fails('ENDPOINT_NOT_ALLOWED')
   subscribe(@Call() call: Call, @Body() { endpointUrl, name }: WebhookSubscriptionRequest) {
     return this.gateway.answer(call, async (meta) => {
-      const checked = await this.guard.check(endpointUrl);
-      if (checked.kind === 'malformed') throw badRequest(`endpointUrl ${checked.reason}`);
-      if (checked.kind === 'not-allowed') throw new ApiError('ENDPOINT_NOT_ALLOWED');
+      const { kind } = await this.guard.check(endpointUrl);
+      if (kind !== 'allowed') throw new ApiError('ENDPOINT_NOT_ALLOWED');
       const changed = await this.subscriptions.subscribe(meta, endpointUrl, name ?? null);
       if ('refused' in changed) throw refusalAnswer(changed.refused, changed.details);
       const { subscription, position, replayed } = changed;

@@ -38,6 +38,8 @@ export interface AccountWrite {
    */
   readonly account: AccountRef | (() => AccountRef);
   readonly command: AccountRequest;
+  /** Of the caller's rights: refused, it precedes the look-up of the idempotency key. */
+  readonly check?: AccountRequest | undefined;
   /** The body of the answer. */
   readonly respond: (written: Written) => unknown;
   /**
@@ -78,16 +80,15 @@ export class CommandGateway {
     call,
     account,
     command,
+    check,
     respond,
     personalFields = ofOnePerson,
     status = 200,
   }: AccountWrite): Promise<unknown> {
-    return this.writes.answer(call, async (meta) => {
-      const accountRef = typeof account === 'function' ? account() : account;
-      const outcome: AccountOutcome = await this.commands.execute(
-        new AccountCommandEnvelope(meta, accountRef, command),
-      );
-      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+    const accountOf = () => (typeof account === 'function' ? account() : account);
+    const write = async (meta: CommandMeta): Promise<WriteAnswer> => {
+      const accountRef = accountOf();
+      const outcome = await this.accepted(meta, accountRef, command);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('an accepted write left no account');
       // Without events of its own, the write may still follow a recent one of another process that
@@ -104,7 +105,21 @@ export class CommandGateway {
         account: accountRef,
         replayed,
       };
-    });
+    };
+    return this.writes.answer(
+      call,
+      write,
+      check && (async (meta) => void (await this.accepted(meta, accountOf(), check))),
+    );
+  }
+
+  /** @throws {ApiError} for a refusal. */
+  private async accepted(meta: CommandMeta, account: AccountRef, request: AccountRequest) {
+    const outcome: AccountOutcome = await this.commands.execute(
+      new AccountCommandEnvelope(meta, account, request),
+    );
+    if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
+    return outcome;
   }
 
   /**
@@ -117,17 +132,8 @@ export class CommandGateway {
     asked: Extract<AccountRequest, { type: 'ForgetUser' | 'ForgetAccount' }>,
   ): Promise<unknown> {
     return this.writes.answer(call, async (meta) => {
-      const outcome: AccountOutcome = await this.commands.execute(
-        new AccountCommandEnvelope(meta, account, asked),
-      );
-      if (outcome.kind === 'refused') throw refusalAnswer(outcome.refused, outcome.details);
-      return {
-        status: 204,
-        body: undefined,
-        position: outcome.position,
-        triggersPolicy: true,
-        replayed: outcome.replayed,
-      };
+      const { position, replayed } = await this.accepted(meta, account, asked);
+      return { status: 204, body: undefined, position, triggersPolicy: true, replayed };
     });
   }
 

@@ -2,21 +2,20 @@ import type { FastifyReply } from 'fastify';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
-import { canonicalJson } from '../../foundation/canonical-json.js';
 import type { Logger } from '../../foundation/logger.js';
 import { newId } from '../../foundation/world.js';
-import {
-  isIdempotencyKey,
-  type ClaimedKey,
-  type KeptAnswer,
-  type KeyedRequest,
-  type Named,
+import type {
+  ClaimedKey,
+  KeptAnswer,
+  KeyedRequest,
+  Named,
 } from '../../kept-answers/idempotency-key.js';
 import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
-import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
+import { ApiError, unavailable, type ApiErrorCode } from '../edge/api-error.js';
 import type { Call } from '../edge/call.js';
 import { noteKeptAnswer } from '../edge/request-facts.js';
+import { keyedRequest } from './keyed-request.js';
 import type { OwnWrites } from './own-writes.js';
 
 /** The result of a write. */
@@ -34,14 +33,20 @@ export interface WriteAnswer {
   readonly replayed: boolean;
 }
 
-/** Refusals are part of the answer and are kept with the key; outages and faults are not. */
-const KEPT_ERRORS: ReadonlySet<number> = new Set([400, 403, 404, 409]);
+/** Statuses of decisions, which are kept as answers. Other refusals leave the key free. */
+const DECIDED: ReadonlySet<number> = new Set([400, 403, 404, 409]);
 
-const FREES_KEY: ReadonlySet<string> = new Set(['IDEMPOTENCY_KEY_REUSED', 'VALIDATION_FAILED']);
+/**
+ * Refusals that precede the decision although they share a status with it: of fields that a write
+ * token may not write, and of a document of a faulty form.
+ */
+const BEFORE_DECISION: ReadonlySet<ApiErrorCode> = new Set(['FORBIDDEN', 'VALIDATION_FAILED']);
 
-/** A document of a faulty form decided nothing: it may be mended and sent again with its key. */
-const isKept = (error: unknown): error is ApiError =>
-  error instanceof ApiError && KEPT_ERRORS.has(error.getStatus()) && !FREES_KEY.has(error.code);
+const isDecided = (error: ApiError): boolean =>
+  DECIDED.has(error.getStatus()) && !BEFORE_DECISION.has(error.code);
+
+const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.getStatus() < 500;
 
 /** The frame of every write: command envelope, idempotency key, position, read-your-writes. */
 export class Writes {
@@ -54,15 +59,20 @@ export class Writes {
 
   /**
    * Runs the write once per idempotency key and answers. `write` throws {ApiError} for a refusal.
+   * @param check of the caller's rights, which precedes the look-up of the key. A call without a
+   * key is checked by `write` alone.
    */
-  async answer(call: Call, write: (meta: CommandMeta) => Promise<WriteAnswer>): Promise<unknown> {
+  async answer(
+    call: Call,
+    write: (meta: CommandMeta) => Promise<WriteAnswer>,
+    check?: (meta: CommandMeta) => Promise<void>,
+  ): Promise<unknown> {
     const { id, scope, actor, reply } = call;
-    const keyed = this.keyedRequest(call);
+    const keyed = keyedRequest(call, this.names);
     const cause = { scope, correlationId: id, causationId: id, actor };
-    if (!keyed) {
-      const meta: CommandMeta = { ...cause, commandId: newId(), idempotency: null };
-      return this.send(reply, meta, await write(meta));
-    }
+    const unkeyed: CommandMeta = { ...cause, commandId: newId(), idempotency: null };
+    if (!keyed) return this.send(reply, unkeyed, await write(unkeyed));
+    await check?.(unkeyed);
     const claimed = await this.claim(keyed);
     if ('refused' in claimed) throw new ApiError(claimed.refused);
     if ('answer' in claimed) return this.sendAgain(reply, scope, claimed.answer);
@@ -96,18 +106,17 @@ export class Writes {
   }
 
   /**
-   * Keeps a refusal as the answer of the key; after any other error the key is free again.
+   * Keeps a decided refusal as the answer of the key. A refusal before the decision leaves the key
+   * free; after an outage, which may have recorded the effect, it stays that of this request.
    * @throws {ApiError} 503 when the refusal could not be kept: it records no event, so that the
    * request, executed again, might have another outcome than the client received.
    */
   private async keepRefusal(keyed: KeyedRequest, error: unknown): Promise<void> {
-    if (isKept(error)) {
+    if (!isRefusal(error)) this.answers.abandon(keyed);
+    else if (!isDecided(error)) await this.answers.drop(keyed);
+    else {
       const refusal = { status: error.getStatus(), body: error.body, position: null };
       if (!(await this.keep(keyed, refusal))) throw unavailable();
-    } else if (error instanceof ApiError && FREES_KEY.has(error.code)) {
-      await this.answers.drop(keyed);
-    } else {
-      this.answers.abandon(keyed);
     }
   }
 
@@ -155,18 +164,5 @@ export class Writes {
     void reply.header('Idempotency-Replayed', 'true').status(status);
     noteKeptAnswer(reply.request, body);
     return body;
-  }
-
-  private keyedRequest({ scope, method, target, headers, body }: Call): KeyedRequest | null {
-    const key = headers['idempotency-key'];
-    if (key === undefined) return null;
-    if (typeof key !== 'string' || !isIdempotencyKey(key))
-      throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
-    const asRouted = target.replace(/\/+(?=\?|$)/, '');
-    return {
-      scope,
-      key: this.names.digest('idempotency-key', scope.tenant, scope.mode, key),
-      fingerprint: this.names.digest('fingerprint', method, asRouted, canonicalJson(body)),
-    };
   }
 }

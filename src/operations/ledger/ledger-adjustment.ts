@@ -4,7 +4,7 @@ import type { Personal } from '../../domain/personal.js';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
-import { memberOfStaff, operatorMeta } from '../audit.js';
+import { memberOfStaff, operatorMeta, personNamed } from '../audit.js';
 import type { Done } from '../audited.js';
 import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -30,7 +30,7 @@ export interface Adjusted {
 /**
  * `ledger adjust`, through the same command path as clients use. The answer is made from the
  * decision: a read after the append could fail, and the correction would be repeated. With the same
- * key it is the same correction, for any operator.
+ * key of an operator it is the same correction.
  */
 export async function adjustLedger(
   core: Pick<Core, 'commands' | 'names'>,
@@ -42,12 +42,11 @@ export async function adjustLedger(
     const adjusted = await adjust(core, request, operatorMeta(scope, 'AdjustCredit'));
     return adjusted instanceof NotDone ? adjusted : adjusted.done;
   }
-  const { accountId, userId, unit, amount, reason, approvedBy } = request;
-  // Without the operator's name: a colleague who repeats it means the same correction.
-  const asked = { accountId, userId, unit, amount, reason, approvedBy };
+  const { by, ...correction } = request;
+  const asked = { ...correction, approvedBy: personNamed(request.approvedBy) };
   return onceByKey(
     core.names,
-    { scope, operation: 'ledger adjust', asked, causationId: 'AdjustCredit', ...keyed },
+    { scope, operation: 'ledger adjust', by, asked, causationId: 'AdjustCredit', ...keyed },
     (meta) => adjust(core, request, meta),
   );
 }

@@ -9,7 +9,7 @@ import type { Personal } from '../../domain/personal.js';
 import { PROPOSAL_LIFE_MS, type ProposalEvent } from '../../domain/proposal/proposal.decider.js';
 import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
-import { memberOfStaff, operatorMeta } from '../audit.js';
+import { memberOfStaff, operatorMeta, personNamed } from '../audit.js';
 import type { Done } from '../audited.js';
 import { onceByKey, type Keyed, type KeyedBy } from '../operator-keys.js';
 import { NotDone, type Outcome } from '../outcome.js';
@@ -70,8 +70,8 @@ async function proposedOnce(
     const made = await proposing(operatorMeta(scope, causationId));
     return made instanceof NotDone ? made : made.done;
   }
-  // With the proposer's name: a colleague's repetition is a proposal of the colleague's own.
-  const operation = { scope, operation: 'ledger propose', asked: request, causationId, ...keyed };
+  const { by, ...asked } = request;
+  const operation = { scope, operation: 'ledger propose', by, asked, causationId, ...keyed };
   return onceByKey(core.names, operation, proposing);
 }
 
@@ -253,6 +253,6 @@ function approvalMeta({ names }: Pick<Core, 'names'>, name: ProposalName): Comma
 
 /** Also where the command line has another spelling of the name than OPERATORS_FILE. */
 function isSamePerson(a: Personal<string>, b: Personal<string>): boolean {
-  const spelled = ({ value }: Personal<string>) => value?.trim().toLowerCase();
-  return a.subject === b.subject || (a.value !== null && spelled(a) === spelled(b));
+  if (a.value === null || b.value === null) return a.subject === b.subject;
+  return personNamed(a.value) === personNamed(b.value);
 }

@@ -16,7 +16,12 @@ import {
 } from './receive-user-events-request.js';
 import { contextOfCodes, referralContext } from './referral-context.js';
 import { accountSubject } from './subjects.js';
-import { requestUpsertUser, type UpsertUserRequest } from './upsert-user-request.js';
+import {
+  requestCheckUserFields,
+  requestUpsertUser,
+  type CheckUserFieldsRequest,
+  type UpsertUserRequest,
+} from './upsert-user-request.js';
 
 /**
  * Requests of an account before any look-up. Codes are as sent, in order of precedence. Times, ids
@@ -31,6 +36,7 @@ export type AccountRequest =
       readonly codes: readonly string[];
     }
   | UpsertUserRequest
+  | CheckUserFieldsRequest
   /** Brings the account to what the provider says of its customer. */
   | { readonly type: 'ApplyCustomer' }
   | { readonly type: 'CancelRefundedRewards'; readonly referralId: string }
@@ -140,6 +146,8 @@ export function decideRequest(
       return applyCustomer(state, given);
     case 'UpsertUser':
       return requestUpsertUser(state, request, given);
+    case 'CheckUserFields':
+      return requestCheckUserFields(state, request, given);
     case 'ApplyCode':
       return applyCode(state, request, given);
     case 'ApplyDiscount':

@@ -31,8 +31,21 @@ export interface UpsertUserRequest extends UserFields {
   readonly seen?: Seen | undefined;
 }
 
+/** Changes nothing: whether the caller may write the fields of the request. */
+export interface CheckUserFieldsRequest extends Omit<UpsertUserRequest, 'type'> {
+  readonly type: 'CheckUserFields';
+}
+
+export function requestCheckUserFields(
+  state: AccountState,
+  request: CheckUserFieldsRequest,
+  { tenant }: Circumstances,
+): Decision<AccountEvent> {
+  return refusalOfFields(state, request, tenant) ?? { events: [] };
+}
+
 /**
- * Order of refusals: the request itself, the caller's rights, the account's state; all before
+ * Order of refusals: the caller's rights, the request itself, the account's state; all before
  * anything is reserved.
  */
 export function requestUpsertUser(
@@ -41,6 +54,8 @@ export function requestUpsertUser(
   given: Circumstances,
 ): Decision<AccountEvent> {
   const { userId, changes, paymentProviderId, mustBeNew = false, seen } = request;
+  const notAllowed = refusalOfFields(state, request, given.tenant);
+  if (notAllowed) return notAllowed;
   const wanted = wantedCodes(request, given.tenant);
   if ('refused' in wanted) return wanted;
   const openAccount = accountToOpen(state, request, given);
@@ -85,40 +100,33 @@ function refusalOfUser(
   request: UpsertUserRequest,
   account: OpenAccount,
   known: PersonId | undefined,
-  { tenant, ids }: Circumstances,
+  { ids }: Circumstances,
 ): Refused | undefined {
-  const user = known === undefined ? undefined : account.users.get(known);
-  const fields = notGranted(request, { account, user, tenant });
-  if (fields.length > 0) {
-    return refused(
-      'FIELD_NOT_GRANTED',
-      `the token does not carry what the body says of ${fields.join(', ')}`,
-    );
-  }
-  if (user && request.mustBeNew) return refused('USER_EXISTS');
-  const isForgotten = known === undefined && isSuppressed(account, ids.userRef(request.userId));
+  if (known !== undefined) return request.mustBeNew ? refused('USER_EXISTS') : undefined;
+  const isForgotten = isSuppressed(account, ids.userRef(request.userId));
   return isForgotten ? refused('DO_NOT_TRACK') : undefined;
 }
 
-function notGranted(
-  request: UpsertUserRequest,
-  stored: {
-    readonly account: OpenAccount;
-    readonly user: UserState | undefined;
-    readonly tenant: OpenTenant;
-  },
-): readonly string[] {
-  if (request.granted === undefined) return [];
-  const { account, user, tenant } = stored;
-  const { paymentProviderId, attribution } = account;
-  const attributedCode = attribution?.code ?? null;
-  const { defaultProgramId } = tenant;
-  return fieldsNotGranted(request, request.granted, {
-    user,
-    paymentProviderId,
+function refusalOfFields(
+  state: AccountState,
+  request: Omit<UpsertUserRequest, 'type'>,
+  { defaultProgramId }: OpenTenant,
+): Refused | undefined {
+  if (request.granted === undefined) return undefined;
+  const account = state.status === 'open' ? state : undefined;
+  const known = account?.personsByUserId.get(request.userId);
+  const fields = fieldsNotGranted(request, request.granted, {
+    user: known === undefined ? undefined : account?.users.get(known),
+    paymentProviderId: account?.paymentProviderId ?? null,
     defaultProgramId,
-    attributedCode,
+    attributedCode: account?.attribution?.code ?? null,
   });
+  return fields.length === 0
+    ? undefined
+    : refused(
+        'FIELD_NOT_GRANTED',
+        `the token does not carry what the body says of ${fields.join(', ')}`,
+      );
 }
 
 interface CodesOfUser {

@@ -1,0 +1,56 @@
+import { canonicalJson } from '../../foundation/canonical-json.js';
+import { isIdempotencyKey, type KeyedRequest } from '../../kept-answers/idempotency-key.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
+import { badRequest } from '../edge/api-error.js';
+import type { Call } from '../edge/call.js';
+
+type Caller = Pick<Call, 'scope' | 'actor' | 'token' | 'headers'>;
+
+/**
+ * The call's idempotency key, as a keyed hash within the set of its caller. The API keys of a
+ * tenant and mode share one set; each user who calls with tokens has one. Undefined: no key, or a
+ * caller without a set, such as an anonymous token.
+ * @throws {ApiError} BAD_REQUEST for a text that is no key.
+ */
+export function keyOfCaller(
+  { scope: { tenant, mode }, actor, token, headers }: Caller,
+  names: Pick<KeyedNames, 'digest'>,
+): string | undefined {
+  const key = headers['idempotency-key'];
+  const ofUser = token?.kind === 'user' ? token : undefined;
+  if (key === undefined || (actor.kind !== 'api-key' && ofUser === undefined)) return undefined;
+  if (typeof key !== 'string' || !isIdempotencyKey(key))
+    throw badRequest('Idempotency-Key must be 1 to 255 printable characters');
+  if (ofUser === undefined) return names.digest('idempotency-key', tenant, mode, key);
+  const { accountId, userId } = ofUser;
+  return names.digest('idempotency-key of user', tenant, mode, accountId, userId, key);
+}
+
+/** Undefined: the call has no idempotency key. @throws as `keyOfCaller`. */
+export function keyedRequest(
+  call: Caller & Pick<Call, 'method' | 'target' | 'body'>,
+  names: Pick<KeyedNames, 'digest'>,
+): KeyedRequest | undefined {
+  const key = keyOfCaller(call, names);
+  if (key === undefined) return undefined;
+  const { scope, method, target, body } = call;
+  const fingerprint = names.digest(
+    'fingerprint',
+    method,
+    canonicalTarget(target),
+    canonicalJson(body),
+  );
+  return { scope, key, fingerprint };
+}
+
+/** Path and query of a routed request, in one spelling for all that mean the same. */
+function canonicalTarget(target: string): string {
+  const [path = '', ...query] = target.split('?');
+  const segments = path.replace(/\/+$/, '').split('/');
+  const canonicalPath = segments
+    // Encoded again: a slash inside a segment does not separate two segments.
+    .map((segment) => encodeURIComponent(decodeURIComponent(segment)))
+    .join('/');
+  const canonicalQuery = new URLSearchParams(query.join('?')).toString();
+  return canonicalQuery === '' ? canonicalPath : `${canonicalPath}?${canonicalQuery}`;
+}

@@ -1,0 +1,73 @@
+import type { KeyedRequest } from '../../src/kept-answers/idempotency-key.js';
+import {
+  adjustLedger,
+  type AdjustmentRequest,
+} from '../../src/operations/ledger/ledger-adjustment.js';
+import { proposeOnRecord } from '../../src/operations/ledger/ledger-proposals.js';
+import type { KeyedBy } from '../../src/operations/operator-keys.js';
+import { KeyedNames } from '../../src/privacy/keyed-names.js';
+
+const scope = { tenant: 'acme', mode: 'live' } as const;
+const CORRECTION: AdjustmentRequest = {
+  accountId: 'a',
+  userId: 'u',
+  unit: 'CENTS',
+  amount: 5,
+  reason: 'charged twice',
+  approvedBy: 'Ada',
+  by: 'sam',
+};
+const core = {
+  names: new KeyedNames(Buffer.alloc(32, 1)),
+  commands: { execute: () => Promise.reject(new Error('another request has the key')) },
+};
+
+/** The request under which the work claims the key. */
+async function claimed(work: (keyed: KeyedBy) => Promise<unknown>): Promise<KeyedRequest> {
+  let claim: KeyedRequest | undefined;
+  const answers: KeyedBy['answers'] = {
+    claim: (request) => {
+      claim = request;
+      return Promise.resolve({ refused: 'REQUEST_IN_PROGRESS' });
+    },
+    keep: () => Promise.resolve(),
+    drop: () => Promise.resolve(),
+    abandon: () => undefined,
+  };
+  await work({ key: 'ticket', answers });
+  if (claim === undefined) throw new Error('no key was claimed');
+  return claim;
+}
+
+const adjusting = (over: Partial<AdjustmentRequest> = {}) =>
+  claimed((keyed) => adjustLedger(core, scope, { ...CORRECTION, ...over }, keyed));
+const proposing = (over: Partial<AdjustmentRequest> = {}) => {
+  const { approvedBy: _, ...correction } = { ...CORRECTION, ...over };
+  return claimed((keyed) => proposeOnRecord(core, scope, correction, keyed));
+};
+
+describe.each([
+  ['an adjustment', adjusting],
+  ['a proposal', proposing],
+])("the key of %s is in its operator's set", (_what, asking) => {
+  it('is the same request in every spelling of the name', async () => {
+    for (const by of ['Sam', 'SAM']) expect(await asking({ by })).toEqual(await asking());
+  });
+
+  it("does not meet another operator's", async () => {
+    const [own, other] = [await asking(), await asking({ by: 'sam2' })];
+    expect(other.key).not.toBe(own.key);
+  });
+
+  it('stands for one correction', async () => {
+    const [own, other] = [await asking(), await asking({ amount: 6 })];
+    expect(other.key).toBe(own.key);
+    expect(other.fingerprint).not.toBe(own.fingerprint);
+  });
+});
+
+test('an adjustment is the same in every spelling of its approver', async () => {
+  expect(await adjusting({ approvedBy: 'ADA' })).toEqual(await adjusting());
+  const { fingerprint } = await adjusting({ approvedBy: 'bea' });
+  expect(fingerprint).not.toBe((await adjusting()).fingerprint);
+});
