@@ -117,7 +117,10 @@ const run = {
   ],
 };
 
-module.exports =
-  process.env.TEST_SUITE === 'faults'
-    ? { ...run, projects: [projects.faults, projects.compiled] }
-    : { ...run, projects: [projects.unit, projects.service] };
+const suites = {
+  everyday: [projects.unit, projects.service],
+  faults: [projects.faults, projects.compiled],
+  all: Object.values(projects),
+};
+
+module.exports = { ...run, projects: suites[process.env.TEST_SUITE ?? 'everyday'] };
