@@ -271,7 +271,11 @@ export type AccountEvent =
   | Fact<'ReferralWithdrawn', { referralId: string }>
   /** A reservation for this account that was never recorded here may be taken over. */
   | Fact<'ReservationLapsed', { kind: LapsingKind; holder: PersonId | null }>
-  /** An event of a user. `batch` is the keyed hash of its idempotency key. */
+  /**
+   * An event of a user. `batch` is the keyed hash of its idempotency key, `idRef` that of the id
+   * that the client gave it. `repeated`: an event with this id was received before, so no rule
+   * counts this one.
+   */
   | Fact<
       'UserEventReceived',
       {
@@ -280,6 +284,8 @@ export type AccountEvent =
         batch: string | null;
         content: Personal<UserEventContent>;
         recalled?: Personal<RecalledNumbers>;
+        idRef?: string;
+        repeated?: true;
       }
     >
   /** An event of the referred user has earned the referrer a reward, under the current terms. */

@@ -140,12 +140,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'UserEventReceived':
       return {
         ...state,
-        eventsSeen: noteEvent(
-          state.eventsSeen,
-          event.person,
-          event.content.value,
-          event.recalled?.value,
-        ),
+        eventsSeen: noteEvent(state.eventsSeen, event),
         batches:
           event.batch === null
             ? state.batches

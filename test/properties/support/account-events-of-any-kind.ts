@@ -211,6 +211,8 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
       }),
     ),
     recalled: hidden(fc.array(fc.tuple(text, orNull(fc.integer())), { maxLength: 2 })),
+    idRef: id('event-id'),
+    repeated: fc.constantFrom(true, undefined),
   },
   ReferrerRewardEarnedByEvent: {
     referralId,
