@@ -148,6 +148,25 @@ describe('events', () => {
   });
 });
 
+describe('a reward in another currency than the unit has', () => {
+  it('is not made, and the log gives the reason', () => {
+    const inDollars = rule({ terms: terms({ ...credit(5), currency: 'USD' }) });
+    given(...here, rewardGranted('euros', BOB, { ...credit(5), currency: 'EUR' }))
+      .when(receive(aProgram({ eventRewards: [inDollars] })))
+      .then(
+        received(),
+        rewardWithheld({
+          rewardId: 'received-0 eventRewards/USER/purchase',
+          person: BOB.person,
+          at: NOW,
+          reason: 'CURRENCY_DIFFERS',
+          referralId: null,
+          rule: 'eventRewards/USER/purchase',
+        }),
+      );
+  });
+});
+
 describe('an id that is repeated', () => {
   const always = aProgram({ eventRewards: [rule()] });
   const sent = (...idRefs: readonly string[]) => ({

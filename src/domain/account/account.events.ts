@@ -107,6 +107,8 @@ export interface AnnouncedReferral {
 /** Why a due reward was not granted. */
 export type WithheldReason =
   | 'AMOUNT_TOO_LARGE'
+  /** The account's credit in the unit has another currency. */
+  | 'CURRENCY_DIFFERS'
   | 'LIMIT_REACHED'
   | 'POOL_EMPTY'
   | 'SIDE_NOT_APPROVED'

@@ -268,6 +268,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
       'AMOUNT_TOO_LARGE' as const,
       'LIMIT_REACHED' as const,
       'POOL_EMPTY' as const,
+      'CURRENCY_DIFFERS' as const,
     ),
   },
   RewardBecameAvailable: { ...rewardRef, amount: whole },
