@@ -81,6 +81,8 @@ export interface OpenAccount {
   readonly personsByUserId: Map<string, PersonId>;
   /** In the order of identification. */
   readonly persons: List<PersonId>;
+  /** People of this account who were forgotten since it was opened. */
+  readonly forgottenPersons: Set<PersonId>;
   readonly rewards: Map<string, RewardState>;
   /** Those that the payment provider pays and does not have yet. */
   readonly toPush: Set<string>;

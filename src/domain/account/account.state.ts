@@ -223,6 +223,7 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     users: Map(),
     personsByUserId: Map(),
     persons: List(),
+    forgottenPersons: Set(),
     rewards: Map(),
     toPush: Set(),
     spendable: Map(),
@@ -299,6 +300,7 @@ function erase(
     users: state.users.deleteAll(persons),
     personsByUserId: state.personsByUserId.filterNot(isGone),
     persons: state.persons.filterNot(isGone),
+    forgottenPersons: state.forgottenPersons.union(persons),
     eventsSeen: state.eventsSeen.deleteAll(persons),
     spendable: withoutPersons(state.spendable, persons),
   };

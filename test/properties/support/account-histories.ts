@@ -192,7 +192,11 @@ function provided(step: number, now: number): Provided {
       at: now,
     })),
   );
-  return { ...NOTHING_PROVIDED, tankCodes, announced: { [`referral-${step}`]: announced } };
+  return {
+    ...NOTHING_PROVIDED,
+    tankCodes,
+    announced: { [`referral-${step}`]: { announced, referredBy: null } },
+  };
 }
 
 function contextOf(
@@ -207,7 +211,10 @@ function contextOf(
     referrer: given.referrer,
     program: given.program,
     referralId: `referral-${step}`,
-    codeOwner: given.code === 'none' ? null : { code: 'CODE', programId: 'default', party },
+    codeOwner:
+      given.code === 'none'
+        ? null
+        : { code: 'CODE', programId: 'default', party, referredBy: null, formerReferrals: [] },
     rewardIds: { started: `started-${step}`, converted: `converted-${step}` },
     provided: provided(step, now),
   };
