@@ -245,7 +245,7 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     return send('acme', reward({ value: credit(1, 'many') }));
   },
   CURRENCY_DIFFERS: async () => {
-    const money = (currency: string) => ({ ...credit(1, 'MONEY'), currency });
+    const money = (currency: string) => credit(1, 'MONEY', currency);
     await process.send('acme', reward({ value: money('EUR') }));
     return send('acme', reward({ value: money('USD') }));
   },

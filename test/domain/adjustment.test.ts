@@ -64,7 +64,7 @@ describe('an adjustment', () => {
   });
 
   it('is in the currency of the unit', () => {
-    const euros = (amount: number) => ({ ...credit(amount), currency: 'EUR' });
+    const euros = (amount: number) => credit(amount, 'CENTS', 'EUR');
     given(...here, rewardGranted('euros', BOB, euros(5)))
       .when(adjust(500))
       .then(rewardGranted('adjusted', BOB, euros(500), { at: NOW, adjustment }));

@@ -220,7 +220,7 @@ describe('an erasure', () => {
   });
 
   test('leaves the sum and the currency of the credit, until the account is deleted', () => {
-    const euros = rewardGranted('euros', BOB, { ...credit(500), currency: 'EUR' });
+    const euros = rewardGranted('euros', BOB, credit(500, 'CENTS', 'EUR'));
     const kept = opened(fold([...history, euros, requested()]));
     expect([kept.assignedEver.get('cents'), kept.currencies.get('cents')]).toEqual([1000, 'EUR']);
     const again = opened(fold([...history, euros, requested({ account }), accountOpened(ACME)]));

@@ -26,7 +26,7 @@ const event = (key: string, fields: Content['fields'] = {}): Content => ({
 const NOBODY: Parameters<typeof noteEvent>[0] = Map();
 const ofBob = (value: Content | null, over: Partial<Received> = {}): Received => ({
   person: 'bob',
-  content: personal('bob', value),
+  content: value === null ? { subject: 'bob', value } : personal('bob', value),
   ...over,
 });
 const seen = (...events: readonly Content[]) =>

@@ -107,7 +107,7 @@ describe('a manual reward', () => {
 });
 
 describe('the currency of a unit', () => {
-  const money = (currency: string | null, unit = 'CENTS') => ({ ...credit(10, unit), currency });
+  const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, currency);
   const euros = rewardGranted('euros', BOB, money('EUR'));
 
   it('is that of the first reward with one: another one is refused, none takes it', () => {

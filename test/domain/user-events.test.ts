@@ -150,8 +150,8 @@ describe('events', () => {
 
 describe('a reward in another currency than the unit has', () => {
   it('is not made, and the log gives the reason', () => {
-    const inDollars = rule({ terms: terms({ ...credit(5), currency: 'USD' }) });
-    given(...here, rewardGranted('euros', BOB, { ...credit(5), currency: 'EUR' }))
+    const inDollars = rule({ terms: terms(credit(5, 'CENTS', 'USD')) });
+    given(...here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
       .when(receive(aProgram({ eventRewards: [inDollars] })))
       .then(
         received(),

@@ -136,6 +136,8 @@ export interface UnlistedRedemption {
   }[];
   /** Number of lines listed so far. */
   readonly listed: number;
+  /** Whether the redemption named its owners. */
+  readonly posted: boolean;
 }
 
 export type Announced = List<AnnouncedReferral | null>;

@@ -397,6 +397,8 @@ export type AccountEvent =
         onlyOf: PersonId | null;
         /** Number of the rewards. */
         rewards: number;
+        /** What was taken from whom, for readers without the state. Absent in older events. */
+        owners?: readonly (readonly [person: PersonId, amount: number])[];
         adjustment?: Adjustment;
       }
     >
@@ -411,6 +413,8 @@ export type AccountEvent =
         from: number;
         persons: readonly PersonId[];
         lines: readonly RedeemedLine[];
+        /** The redemption named its owners: their credit has the amount already. */
+        posted?: true;
       }
     >
   /** `amount`: the rest of a credit reward, otherwise 0. */

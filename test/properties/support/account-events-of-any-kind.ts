@@ -287,6 +287,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     onlyOf: orNull(person),
     rewards: whole,
     adjustment,
+    owners: fc.option(fc.array(fc.tuple(person, whole), { maxLength: 2 }), { nil: undefined }),
   },
   RedeemedRewardsListed: {
     redemptionId: id('redemption'),
@@ -294,6 +295,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     from: fc.nat(3),
     persons: fc.array(person, { maxLength: 2 }),
     lines: fc.array(fc.tuple(rewardRef.rewardId, fc.nat(2), whole), { maxLength: 2 }),
+    posted: fc.constantFrom(true, undefined),
   },
   RewardCancelled: {
     ...rewardRef,

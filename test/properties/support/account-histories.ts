@@ -426,10 +426,14 @@ const fields = fc.record(
 const receive = fc
   .record({
     userId: user,
-    contents: fc.array(fc.record({ key: fc.constantFrom('visit', 'purchase'), fields }), {
-      minLength: 1,
-      maxLength: 3,
-    }),
+    contents: fc.array(
+      fc.record({
+        idRef: fc.option(fc.constantFrom('id-1', 'id-2')),
+        key: fc.constantFrom('visit', 'purchase'),
+        fields,
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
     batch: fc.option(fc.constantFrom('batch-1', 'batch-2')),
     outside,
   })
@@ -437,8 +441,9 @@ const receive = fc
     type: 'ReceiveUserEvents',
     userId,
     batch,
-    events: contents.map((content, index) => ({
+    events: contents.map(({ idRef, ...content }, index) => ({
       userEventId: `event-${step}-${index}`,
+      idRef,
       content: { id: `event-${step}-${index}`, dateTriggered: now, ...content },
     })),
     programs: given.program === null ? [] : [given.program],
