@@ -235,12 +235,30 @@ export function brokenBetweenAccounts(
       if (payer !== undefined) broken.push(`${state.paymentProviderId} belongs to two accounts`);
       payers.set(state.paymentProviderId, account);
     }
+    if (isReferredBack(state, account, accounts))
+      broken.push(`${account}: it refers the account that refers it`);
     if (state.holds.size > 0) broken.push(`${account}: a moderation holds it for ever`);
     for (const unit of ['cents', 'points'])
       if (availableCredit(state, unit, now) < 0) broken.push(`${account}: a balance below zero`);
     broken.push(...overdue(account, state, now));
   }
   return [...broken, ...unpaid(accounts), ...halfModerated(log), ...handedOutTwice(log)];
+}
+
+/** Whether the account of its referrer was referred by it, since both accounts are there. */
+function isReferredBack(
+  state: OpenAccount,
+  account: string,
+  accounts: ReadonlyMap<string, TracedAccount>,
+): boolean {
+  const isOf = ({ users, forgottenPersons }: OpenAccount, person: string): boolean =>
+    users.has(person) || forgottenPersons.has(person);
+  const referrer = state.referral?.referrer;
+  if (referrer === undefined) return false;
+  const other = accounts.get(referrer.account)?.state;
+  if (other?.status !== 'open' || !isOf(other, referrer.person)) return false;
+  const back = other.referral?.referrer;
+  return back?.account === account && isOf(state, back.person);
 }
 
 /** A code of a tank is for one person, and for nobody after that one. */

@@ -79,6 +79,21 @@ export const dailyFiguresProjector = defineProjector({
       apply: (event, rows) =>
         change(event, rows, ({ redeemed }) => ({ redeemed: redeemed + event.event.amount })),
     },
+    AccountCreditRedeemed: {
+      keys: (event) => {
+        const { owners = [], unit } = event.event;
+        const holders = owners.map(([person]) => creditHolders.key(person));
+        return [...holders, creditDay(dated(event), unit)];
+      },
+      apply(event, rows) {
+        const { owners = [], unit } = event.event;
+        for (const [person, redeemed] of owners) {
+          if (!creditHolders.get(rows, person)) continue;
+          hold(rows, { person, unit_key: unitKey(unit) }, -redeemed);
+          book(rows, dated(event), { unit, movement: { redeemed } });
+        }
+      },
+    },
     RedeemedRewardsListed: {
       keys: (event) =>
         listedRedemptions(event.event).flatMap(({ rewardId, person }) =>
@@ -94,6 +109,7 @@ export const dailyFiguresProjector = defineProjector({
               redeemed: redeemed + amount,
               phase: phase === 'PENDING' ? 'AVAILABLE' : phase,
             }),
+            takenBefore: event.event.posted ? amount : 0,
           });
       },
     },
@@ -195,7 +211,14 @@ function changeItem(
     rewardId,
     unit,
     changes,
-  }: { rewardId: string; unit: string; changes: (item: CreditItem) => Changes },
+    takenBefore = 0,
+  }: {
+    rewardId: string;
+    unit: string;
+    changes: (item: CreditItem) => Changes;
+    /** Of the amount, what the day and the holder have already. */
+    takenBefore?: number;
+  },
 ): void {
   const before = creditItems.get(rows, rewardId);
   // Without a holder the person was forgotten, and the item waits to be deleted.
@@ -206,7 +229,14 @@ function changeItem(
   const item: CreditItemRow = { ...changed, due_at: nextDue(changed) };
   creditItems.put(rows, item);
   move(rows, event, { item, unit, movement: movementOf(before, item) }, before);
+  if (takenBefore === 0) return;
+  hold(rows, item, takenBefore);
+  book(rows, dated(event), { unit, movement: { [outcomeOf(item)]: -takenBefore } });
 }
+
+/** Where a listed reward's amount was counted: its end may have been recorded before its list. */
+const outcomeOf = ({ cancelled, phase }: CreditItem): keyof Movement =>
+  cancelled ? 'cancelled' : phase === 'EXPIRED' ? 'expired' : 'redeemed';
 
 interface Moved {
   readonly item: CreditItemRow;
@@ -221,14 +251,19 @@ function move(
   before?: CreditItemRow,
 ): void {
   const more = availableOf(item) - (before === undefined ? 0 : availableOf(before));
-  creditHolders.change(rows, [item.person], (holder) => ({
-    ...holder,
-    available: {
-      ...holder.available,
-      [item.unit_key]: (holder.available[item.unit_key] ?? 0) + more,
-    },
-  }));
+  hold(rows, item, more);
   book(rows, dated(event), { unit, movement });
+}
+
+function hold(
+  rows: Rows,
+  { person, unit_key: key }: Pick<CreditItemRow, 'person' | 'unit_key'>,
+  more: number,
+): void {
+  creditHolders.change(rows, [person], (holder) => ({
+    ...holder,
+    available: { ...holder.available, [key]: (holder.available[key] ?? 0) + more },
+  }));
 }
 
 const NO_CREDIT = { issued: '0', redeemed: '0', expired: '0', cancelled: '0', restored: '0' };

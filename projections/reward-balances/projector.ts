@@ -86,6 +86,16 @@ export const rewardBalancesProjector = defineProjector({
         change(rows, rewardId, ({ redeemed }) => ({ redeemed: redeemed + amount }));
       },
     },
+    AccountCreditRedeemed: {
+      keys: ({ accountRef, event: { owners = [], unit } }) =>
+        owners.map(([person]) => balances.key(accountRef, person, 'CREDIT', unitKey(unit))),
+      apply({ accountRef, event: { owners = [], unit } }, rows) {
+        for (const [person, amount] of owners)
+          balances.change(rows, [accountRef, person, 'CREDIT', unitKey(unit)], (balance) =>
+            taken(balance, amount),
+          );
+      },
+    },
     RedeemedRewardsListed: {
       keys({ accountRef, event }) {
         const { unit } = event;
@@ -95,10 +105,11 @@ export const rewardBalancesProjector = defineProjector({
       },
       apply({ event }, rows) {
         for (const { rewardId, amount } of listedRedemptions(event)) {
-          change(rows, rewardId, ({ redeemed, phase }) => ({
+          const listed = ({ redeemed, phase }: BalanceItem): Changes => ({
             redeemed: redeemed + amount,
             phase: phase === 'PENDING' ? 'AVAILABLE' : phase,
-          }));
+          });
+          change(rows, rewardId, listed, event.posted ? amount : 0);
         }
       },
     },
@@ -169,7 +180,13 @@ function emptyBalance(
 
 type Changes = Partial<Pick<BalanceItem, 'phase' | 'cancelled' | 'redeemed'>>;
 
-function change(rows: Rows, rewardId: string, changes: (item: BalanceItem) => Changes): void {
+/** @param takenBefore of the amount, what the balance has already. */
+function change(
+  rows: Rows,
+  rewardId: string,
+  changes: (item: BalanceItem) => Changes,
+  takenBefore = 0,
+): void {
   const before = balanceItems.get(rows, rewardId);
   if (!before) return;
   const {
@@ -208,9 +225,19 @@ function change(rows: Rows, rewardId: string, changes: (item: BalanceItem) => Ch
   };
   balanceItems.put(rows, after);
   balances.change(rows, [after.account_ref, after.person, after.type, after.unit_key], (balance) =>
-    moved(balance, contribution(before), contribution(after)),
+    taken(moved(balance, contribution(before), contribution(after)), -takenBefore),
   );
 }
+
+/**
+ * Redeemed from the available credit. Scheduled credit whose date has passed counts as pending
+ * until its reward is listed: as before a redemption, the reader's clock makes it available.
+ */
+const taken = (balance: BalanceRow, amount: number): BalanceRow => ({
+  ...balance,
+  redeemed_credit: balance.redeemed_credit + amount,
+  available_credit: balance.available_credit - amount,
+});
 
 /** The balance after the contribution of one of its rewards has changed. */
 function moved(balance: BalanceRow, before: Figures, after: Figures): BalanceRow {

@@ -1,6 +1,6 @@
 import type { AccountEvent, AccountEventOf, Adjustment } from '../domain/account/account.events.js';
 import { unitKey, type RewardPhase } from '../domain/account/account.state.js';
-import { listedRedemptions } from '../domain/account/bulk-redemption.js';
+import { bySoonestExpiry, type Credit } from '../domain/account/ordered-credit.js';
 import type { Position } from '../event-log/event-log.js';
 
 /**
@@ -35,16 +35,11 @@ export type PostingType =
   | 'restored'
   | 'forfeited';
 
-/** The events that move credit. */
+/** The events that move credit, or decide which credit a large redemption takes. */
 export const POSTED_TYPES = [
   ...(['RewardGranted', 'RewardBecameAvailable', 'RewardExpired', 'CreditRedeemed'] as const),
-  ...([
-    'AccountCreditRedeemed',
-    'RedeemedRewardsListed',
-    'RewardCancelled',
-    'RewardRestored',
-    'ErasureRequested',
-  ] as const),
+  ...(['AccountCreditRedeemed', 'RewardCancelled', 'RewardRestored', 'ErasureRequested'] as const),
+  ...(['RewardPushStarted', 'RewardPushed', 'RewardPushRefused'] as const),
 ] as const satisfies readonly AccountEvent['type'][];
 
 export type PostedEvent = AccountEventOf<(typeof POSTED_TYPES)[number]>;
@@ -94,6 +89,8 @@ interface CreditReward {
   phase: RewardPhase;
   cancelled: boolean;
   forgotten: boolean;
+  /** The payment provider may have it: it cannot be spent. */
+  pushing: boolean;
   /** The automatic redemption was posted by its date, before its event. */
   redeemedByClock: boolean;
   /** The amount in each ledger account for this reward so far. */
@@ -107,8 +104,6 @@ interface CreditReward {
 export class AccountPostings {
   private readonly rewards = new Map<string, CreditReward>();
   private readonly spellings = new Map<string, string>();
-  /** Corrections that took from very many rewards, by redemption. */
-  private readonly adjustments = new Map<string, Adjustment>();
   private clock = -Infinity;
 
   post(entry: Entry): readonly Posting[] {
@@ -136,11 +131,7 @@ export class AccountPostings {
           reward.redeemedByClock = false;
         });
       case 'AccountCreditRedeemed':
-        // The source rewards are posted when they are listed.
-        if (event.adjustment) this.adjustments.set(event.redemptionId, event.adjustment);
-        return [];
-      case 'RedeemedRewardsListed':
-        return this.redeemListed(entry, event);
+        return this.redeemFromMany(entry, event);
       case 'RewardCancelled':
         return this.change(entry, event.rewardId, 'cancelled', (reward) => {
           reward.cancelled = true;
@@ -155,6 +146,12 @@ export class AccountPostings {
         );
       case 'ErasureRequested':
         return this.forget(entry, event);
+      case 'RewardPushStarted':
+        return this.push(event.rewardId, true);
+      case 'RewardPushed':
+        return this.push(event.rewardId, false);
+      case 'RewardPushRefused':
+        return this.push(event.rewardId, event.mayBePaid === true);
     }
   }
 
@@ -226,6 +223,7 @@ export class AccountPostings {
       phase: dateScheduledFor === null ? 'AVAILABLE' : 'PENDING',
       cancelled: false,
       forgotten: false,
+      pushing: false,
       posted: amountsOf(0),
     };
     this.rewards.set(rewardId, reward);
@@ -244,27 +242,44 @@ export class AccountPostings {
     return this.move(reward, type, entry, entry.event.at);
   }
 
-  private redeemListed(
+  /**
+   * The whole amount, from the rewards that the rule of the event selects: their list follows in
+   * later events, and posts nothing.
+   */
+  private redeemFromMany(
     entry: Entry,
-    event: AccountEventOf<'RedeemedRewardsListed'>,
+    event: AccountEventOf<'AccountCreditRedeemed'>,
   ): readonly Posting[] {
-    const adjustment = this.adjustments.get(event.redemptionId);
-    return listedRedemptions(event).flatMap(({ rewardId, amount, at }) => {
+    const { at, adjustment } = event;
+    let open = event.amount;
+    return this.spendable(event).flatMap(({ rewardId, left }) => {
       const reward = this.rewards.get(rewardId);
-      if (!reward) return [];
+      if (!reward || open <= 0) return [];
       const became = reward.phase === 'PENDING' ? this.becomeAvailable(entry, reward, at) : [];
-      reward.redeemed += amount;
-      return [
-        ...became,
-        ...transfers(reward, this.targetOf(reward), {
-          type: 'redeemed',
-          entry,
-          effectiveAt: at,
-          byClock: false,
-          adjustment,
-        }),
-      ];
+      reward.redeemed += Math.min(open, left);
+      open -= left;
+      const target = this.targetOf(reward);
+      const cause = { type: 'redeemed', entry, effectiveAt: at, byClock: false } as const;
+      return [...became, ...transfers(reward, target, { ...cause, adjustment })];
     });
+  }
+
+  /** In the order of spending, as decisions select it. */
+  private spendable({ unit, onlyOf, at }: AccountEventOf<'AccountCreditRedeemed'>): Credit[] {
+    const credits: Credit[] = [];
+    for (const reward of this.rewards.values()) {
+      const isOfUnit = reward.unitKey === unitKey(unit);
+      if (!isOfUnit || (onlyOf !== null && onlyOf !== reward.person)) continue;
+      const credit = creditOf(reward);
+      if (credit && credit.expires > at && credit.scheduledFor <= at) credits.push(credit);
+    }
+    return credits.sort(bySoonestExpiry);
+  }
+
+  private push(rewardId: string, pushing: boolean): readonly Posting[] {
+    const reward = this.rewards.get(rewardId);
+    if (reward) reward.pushing = pushing;
+    return [];
   }
 
   /** Scheduled credit in a bulk redemption: its date had passed. */
@@ -340,6 +355,22 @@ export class AccountPostings {
     else target.available = left;
     return target;
   }
+}
+
+/** Undefined: it cannot be spent. */
+function creditOf(reward: CreditReward): Credit | undefined {
+  const { rewardId, assigned, redeemed, phase, expires, scheduledFor } = reward;
+  const left = assigned - redeemed;
+  const { cancelled, forgotten, pushing, redeemsAutomatically } = reward;
+  if (left <= 0 || cancelled || forgotten || pushing || redeemsAutomatically) return undefined;
+  if (phase === 'EXPIRED') return undefined;
+  return {
+    rewardId,
+    expires: expires ?? Infinity,
+    given: reward.granted.event.at,
+    scheduledFor: phase === 'AVAILABLE' ? -Infinity : (scheduledFor ?? 0),
+    left,
+  };
 }
 
 type Cause = Pick<Posting, 'type' | 'entry' | 'effectiveAt' | 'byClock'> & {

@@ -1,3 +1,4 @@
+import { isUnit } from '../domain/units.js';
 import { isIdempotencyKey } from '../kept-answers/idempotency-key.js';
 import { CommandError } from './command-error.js';
 
@@ -17,7 +18,7 @@ export function parseAmount(text: string): number {
 }
 
 export function parseUnit(unit: string): string {
-  if (!/^[^\u0000-\u001f\u007f]{1,64}$/.test(unit) || unit.trim() === '')
-    throw new CommandError('--unit must be 1 to 64 characters');
+  if (!isUnit(unit) || unit.trim() === '')
+    throw new CommandError('--unit must be 1 to 64 characters without control characters');
   return unit;
 }

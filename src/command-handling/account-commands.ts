@@ -148,6 +148,8 @@ export class AccountCommands {
       userRef: (userId) => names.userRef(scope, account, userId),
       batchRef: (userId, idempotencyKey) =>
         names.digest('event-batch', scope.tenant, scope.mode, account, userId, idempotencyKey),
+      eventRef: (userId, eventId) =>
+        names.digest('event-id', scope.tenant, scope.mode, account, userId, eventId).slice(0, 32),
     };
   }
 

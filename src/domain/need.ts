@@ -103,8 +103,8 @@ export interface NeededCustomer {
 export interface Provided {
   /** By reward. */
   readonly tankCodes: Readonly<Record<string, ProvidedTankCode>>;
-  /** By referral: the referrer's announcements, oldest first, this referral included. */
-  readonly announced: Readonly<Record<string, Announced>>;
+  /** By referral. */
+  readonly announced: Readonly<Record<string, ProvidedAnnouncement>>;
   /** By `reservationKey`. */
   readonly reservations: Readonly<Record<string, Reservation>>;
   /** By `codesKey`. */
@@ -117,6 +117,14 @@ export interface Provided {
   readonly earlierEvents: Readonly<Record<PersonId, NamedNumbers>>;
   /** By the provider's id. */
   readonly customers: Readonly<Record<string, CustomerState>>;
+}
+
+/** The referrer's account right after the announcement. */
+export interface ProvidedAnnouncement {
+  /** Its announcements, oldest first, this referral included. */
+  readonly announced: Announced;
+  /** Its own referrer; null: it is not referred. */
+  readonly referredBy: Party | null;
 }
 
 export interface ProvidedTankCode {

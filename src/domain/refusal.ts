@@ -27,6 +27,8 @@ export type Refusal =
   | 'REWARD_NOT_CANCELLABLE'
   | 'REWARD_DATES_INVALID'
   | 'AMOUNT_TOO_LARGE'
+  /** The account's credit in the unit has another currency. */
+  | 'CURRENCY_DIFFERS'
   | 'MODERATION_NOT_POSSIBLE'
   | 'TENANT_EXISTS'
   | 'TENANT_NOT_FOUND'

@@ -244,6 +244,11 @@ const WAYS: Readonly<Record<Refusal, () => Promise<unknown>>> = {
     await process.send('acme', reward({ value: credit(Number.MAX_SAFE_INTEGER, 'MANY') }));
     return send('acme', reward({ value: credit(1, 'many') }));
   },
+  CURRENCY_DIFFERS: async () => {
+    const money = (currency: string) => credit(1, 'MONEY', currency);
+    await process.send('acme', reward({ value: money('EUR') }));
+    return send('acme', reward({ value: money('USD') }));
+  },
   MODERATION_NOT_POSSIBLE: () => {
     const change = { referralId: 'elsewhere', referred: 'DENIED' as const, referrer: undefined };
     return code(

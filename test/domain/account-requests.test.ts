@@ -278,6 +278,17 @@ describe('events of a user', () => {
     });
   });
 
+  it('carry a keyed hash of the id that the client gave', () => {
+    const event = { id: 'order-1', key: 'purchase', fields: {}, dateTriggered: undefined };
+    const { decision } = asked(referred, {
+      type: 'ReceiveUserEvents',
+      userId: 'bob',
+      events: [event],
+      idempotencyKey: undefined,
+    });
+    expect(decision).toMatchObject({ events: [{ idRef: 'event of bob order-1' }] });
+  });
+
   it('need the referrer when a program converts on an event', () => {
     const converting = aTenant({
       ...DEFAULT_PROGRAM,

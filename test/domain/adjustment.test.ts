@@ -63,6 +63,13 @@ describe('an adjustment', () => {
       .refused('USER_NOT_FOUND');
   });
 
+  it('is in the currency of the unit', () => {
+    const euros = (amount: number) => credit(amount, 'CENTS', 'EUR');
+    given(...here, rewardGranted('euros', BOB, euros(5)))
+      .when(adjust(500))
+      .then(rewardGranted('adjusted', BOB, euros(500), { at: NOW, adjustment }));
+  });
+
   it('is refused for an unknown user, for zero and for more than the ledger can hold', () => {
     given().when(adjust(1)).refused('ACCOUNT_NOT_FOUND');
     given(...here)

@@ -1,5 +1,5 @@
+import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
 import type { ApplyCode, ReferralContext } from '../../src/domain/account/referral.js';
-import type { CodeOwner } from '../../src/domain/account/referral-parties.js';
 import {
   accountAttributed,
   accountOpened,
@@ -11,8 +11,10 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import {
+  aCode,
   ACME,
   ANN,
+  announced,
   annsCode,
   BLOCKED,
   BOB,
@@ -33,7 +35,7 @@ const here = [
   subscriptionChanged({ status: 'TRIAL' }),
   userIdentified(ACME, 'bob'),
 ];
-const ownCode: CodeOwner = { code: 'BOB', programId: 'default', party: BOB };
+const ownCode = aCode('BOB', BOB);
 const paid = subscriptionChanged({
   status: 'PAID',
   value: 1,
@@ -115,10 +117,76 @@ it('applying a code is refused for the first of several reasons, in this order',
 });
 
 it('applying a code treats a code of another user of the same account as an own one', () => {
-  const colleague: CodeOwner = { code: 'CAT', programId: 'default', party: partyOf(ACME, 'cat') };
+  const colleague = aCode('CAT', partyOf(ACME, 'cat'));
   given(...here, userIdentified(ACME, 'cat'))
     .when(apply(annsCode({ codeOwner: colleague })))
     .refused('SELF_REFERRAL');
+});
+
+describe('a code of an account that this account has referred', () => {
+  const bobReferredAnn = annsCode({ codeOwner: aCode('ANNLEE', ANN, { referredBy: BOB }) });
+  const forgetting = (account: string | null): AccountEvent => ({
+    type: 'ErasureRequested',
+    at: 2_000,
+    erasureId: 'erasure',
+    persons: [BOB.person],
+    account,
+    suppressed: [],
+  });
+  const announcing = (over: Partial<AccountEventOf<'ReferralAnnounced'>> = {}): AccountEvent => ({
+    type: 'ReferralAnnounced',
+    at: NOW - 119_999,
+    referralId: 'of ann',
+    account: ANN.account,
+    person: BOB.person,
+    ...over,
+  });
+
+  it('is refused, also when the person who referred it was forgotten', () => {
+    given(...here)
+      .when(apply(bobReferredAnn))
+      .refused('SELF_REFERRAL');
+    given(...here, userIdentified(ACME, 'cat'), forgetting(null))
+      .when(apply(bobReferredAnn, 'cat'))
+      .refused('SELF_REFERRAL');
+  });
+
+  it('counts for an account that was deleted and made again', () => {
+    const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;
+    const { decision } = given(
+      ...here,
+      forgetting(ACME.accountRef),
+      accountOpened(ACME),
+      again,
+    ).when(apply(bobReferredAnn));
+    expect(decision).toHaveProperty('events');
+  });
+
+  it('is refused while that referral is only announced here, for two minutes', () => {
+    given(...here, announcing())
+      .when(apply(annsCode()))
+      .refused('SELF_REFERRAL');
+    const settled = [
+      announcing({ at: NOW - 120_000 }),
+      announcing({ account: 'e'.repeat(32) }),
+    ] as const;
+    for (const event of settled)
+      expect(given(...here, event).when(apply(annsCode())).decision).toHaveProperty('events');
+    const deletedSince = aCode('ANNLEE', ANN, { formerReferrals: ['of ann'] });
+    expect(
+      given(...here, announcing()).when(apply(annsCode({ codeOwner: deletedSince }))).decision,
+    ).toHaveProperty('events');
+  });
+
+  it('is refused when the announcement of this referral finds that account referred', () => {
+    const { announced: made } = announced();
+    const own = made['referral'];
+    if (!own) throw new Error('it was announced');
+    const provided = { ...announced(), announced: { referral: { ...own, referredBy: BOB } } };
+    given(...here)
+      .when(apply(annsCode({ provided })))
+      .refused('SELF_REFERRAL');
+  });
 });
 
 it('applying a code is refused the second time, with the same code too', () => {

@@ -1,11 +1,23 @@
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
+import { dailyFiguresProjector } from '../../projections/daily-figures/projector.js';
+import { dailyCounts, dailyCredit } from '../../projections/daily-figures/table.js';
+import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
 import { asListed, listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { personal } from '../../src/domain/personal.js';
+import { ExpectedDays, expectedCredit } from '../../src/operations/ledger/replay/expected-days.js';
+import { expectedBalances } from '../../src/operations/ledger/replay/expected-rewards.js';
+import { FoldedRows } from '../../src/projecting/generations/folded-rows.js';
+import type { LedgerEvent, Row } from '../../src/projecting/projector.js';
 import { foldAccount } from '../../src/operations/ledger/replay/folded-account.js';
-import { AccountPostings, type Entry, type PostedEvent } from '../../src/bookkeeping/postings.js';
+import {
+  AccountPostings,
+  POSTED_TYPES,
+  type Entry,
+  type PostedEvent,
+} from '../../src/bookkeeping/postings.js';
 import { statementOf } from '../../src/bookkeeping/statement.js';
 import {
   accountOpened,
@@ -81,6 +93,10 @@ it('a redemption of many rewards takes the whole amount at once, and lists the r
     amount: MANY * 10 - 5,
     onlyOf: null,
     rewards: MANY,
+    owners: [
+      [BOB.person, MANY * 8],
+      [CAT.person, MANY * 2 - 5],
+    ],
   });
   expect(availableCredit(opened(after), 'CENTS', NOW)).toBe(5);
   expect(lists.map(({ from, lines }) => [from, lines.length])).toEqual([
@@ -204,9 +220,7 @@ it('corrections take from one person, with the approver on every line', () => {
 });
 
 const isPosted = (event: AccountEvent): event is PostedEvent =>
-  event.type === 'RewardGranted' ||
-  event.type.includes('Redeemed') ||
-  event.type === 'RewardBecameAvailable';
+  POSTED_TYPES.some((type) => type === event.type);
 const entryOf = (event: PostedEvent): Entry => ({
   event,
   eventId: 'e',
@@ -240,6 +254,65 @@ it('a statement has the same lines as if each had an event of its own', async ()
   const [bulk, single] = [await of([...decided, ...rest]), await of(oneByOne())];
   expect(bulk.units).toEqual(single.units);
   expect(bulk.units[0]?.closing).toBe(5);
+});
+
+it('a statement has the whole amount with the first event, and its list changes nothing', async () => {
+  for (const length of [1, 2, 3, 4])
+    expect(await creditAfter([...decided, ...rest].slice(0, length))).toEqual([5, 5]);
+});
+
+async function creditAfter(events: readonly AccountEvent[]): Promise<readonly unknown[]> {
+  const { units } = await statementOf({
+    account: 'acme',
+    position: null,
+    from: undefined,
+    unit: undefined,
+    clock: NOW,
+    entries: [...before, ...events].filter(isPosted).map(entryOf),
+  });
+  const spendable = availableCredit(opened(fold([...before, ...events])), 'CENTS', NOW);
+  return [units[0]?.closing, spendable];
+}
+
+it('a replay in the middle of a list expects the amount that balances and days have already', () => {
+  const all = [...before, ...decided];
+  const folded = foldAccount(all.map((event) => ({ eventId: 'e', event })));
+  const expected = [...expectedBalances(folded, ACME.accountRef), ...expectedCredit(folded)];
+  const days = new ExpectedDays();
+  days.add(all.map((event) => ({ eventId: 'e', event })));
+  const live = new Map<string, readonly Row[]>();
+  for (const projector of [rewardBalancesProjector, dailyFiguresProjector]) {
+    const rows = new FoldedRows(projector.tables);
+    for (const [index, event] of all.entries())
+      if (projector.handles.has(event.type)) rows.attempt(projector, ledgerEvent(event, index));
+    for (const { name } of projector.tables) live.set(name, [...rows.rowsOf(name)]);
+  }
+  const byKey = new Map(
+    [...new Set(expected.map(({ table }) => table))].flatMap((table) =>
+      (live.get(table.name) ?? []).map((row) => [
+        JSON.stringify([table.name, ...table.primaryKey.map((column) => row[column])]),
+        row,
+      ]),
+    ),
+  );
+  for (const { table, key, values } of expected)
+    expect(byKey.get(JSON.stringify([table.name, ...key]))).toMatchObject(values);
+  const counts = live.get(dailyCounts.name) ?? [];
+  expect(days.differences({ counts, credit: live.get(dailyCredit.name) ?? [] })).toEqual([]);
+});
+
+const ledgerEvent = (event: AccountEvent, index: number): LedgerEvent => ({
+  event,
+  eventId: `event-${index}`,
+  stream: ACME.stream,
+  revision: BigInt(index),
+  position: String(index),
+  recordedAt: event.at,
+  tenant: 'demo',
+  mode: 'live',
+  accountRef: ACME.accountRef,
+  correlationId: 'correlation',
+  commandId: 'command',
 });
 
 it('a replay expects the rewards listed so far, and in the end the same as after single events', () => {

@@ -219,9 +219,12 @@ describe('an erasure', () => {
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
   });
 
-  test('leaves the assigned amounts in the ledger, also after the account is deleted', () => {
-    const again = opened(fold([...history, requested({ account }), accountOpened(ACME)]));
-    expect(again.assignedEver.get('cents')).toBe(500);
+  test('leaves the sum and the currency of the credit, until the account is deleted', () => {
+    const euros = rewardGranted('euros', BOB, credit(500, 'CENTS', 'EUR'));
+    const kept = opened(fold([...history, euros, requested()]));
+    expect([kept.assignedEver.get('cents'), kept.currencies.get('cents')]).toEqual([1000, 'EUR']);
+    const again = opened(fold([...history, euros, requested({ account }), accountOpened(ACME)]));
+    expect([again.assignedEver.size, again.currencies.size]).toEqual([0, 0]);
   });
 
   test("leaves the counts of a rule's grants, for the account and for its successor", () => {

@@ -2,18 +2,21 @@ import { Map, OrderedMap } from 'immutable';
 import {
   hasFitted,
   hasFittedBefore,
+  hasId,
   NAMES_BYTES_MAX,
   noteEvent,
   noteNamed,
   rememberBatch,
   type NamedNumbers,
 } from '../../src/domain/account/events-seen.js';
+import { personal } from '../../src/domain/personal.js';
 import type { EventCondition } from '../../src/domain/program.js';
 import { DAY_MS } from './support/account-scenario.js';
 
 /** What an account remembers of its users' events, for rules that ask for the first one. */
 
-type Content = NonNullable<Parameters<typeof noteEvent>[2]>;
+type Received = Parameters<typeof noteEvent>[1];
+type Content = NonNullable<Received['content']['value']>;
 const event = (key: string, fields: Content['fields'] = {}): Content => ({
   id: 'event',
   key,
@@ -21,8 +24,13 @@ const event = (key: string, fields: Content['fields'] = {}): Content => ({
   dateTriggered: 1,
 });
 const NOBODY: Parameters<typeof noteEvent>[0] = Map();
+const ofBob = (value: Content | null, over: Partial<Received> = {}): Received => ({
+  person: 'bob',
+  content: value === null ? { subject: 'bob', value } : personal('bob', value),
+  ...over,
+});
 const seen = (...events: readonly Content[]) =>
-  events.reduce((all, one) => noteEvent(all, 'bob', one), NOBODY);
+  events.reduce((all, one) => noteEvent(all, ofBob(one)), NOBODY);
 const condition = (key: string, field?: string, value = 0): EventCondition => ({
   key,
   firstTimeOnly: false,
@@ -48,7 +56,7 @@ describe('of all events', () => {
 
   it('nothing is kept of an event whose content is erased', () => {
     const before = seen(event('buy'));
-    expect(noteEvent(before, 'bob', null)).toBe(before);
+    expect(noteEvent(before, ofBob(null))).toBe(before);
   });
 
   it('names are kept up to their bytes: of what was left out nothing is known', () => {
@@ -77,14 +85,45 @@ describe('of all events', () => {
 
   it('what a rule had to look up is kept from then on', () => {
     const before = seen(event('buy', { amount: 5 }));
-    const recalled = noteEvent(before, 'bob', event('buy', { amount: 2 }), [
-      ['amount', 3],
-      ['items', 4],
-      ['price', null],
-    ]);
+    const recalled = noteEvent(
+      before,
+      ofBob(event('buy', { amount: 2 }), {
+        recalled: personal('bob', [
+          ['amount', 3],
+          ['items', 4],
+          ['price', null],
+        ]),
+      }),
+    );
     expect(plain(recalled.get('bob')?.greatest)).toEqual({
       buy: { amount: 5, items: 4, price: -Infinity },
     });
+  });
+});
+
+describe('of the ids of events', () => {
+  const withIds = (...idRefs: readonly string[]) =>
+    idRefs
+      .reduce((all, idRef) => noteEvent(all, ofBob(event('visit'), { idRef })), NOBODY)
+      .get('bob');
+  const ids = (first: number, count: number) =>
+    Array.from({ length: count }, (_, n) => `id-${first + n}`);
+
+  it('the last 1,000 at least are known, and twice as many at most', () => {
+    const of = withIds(...ids(0, 3_500));
+    expect(ids(2_500, 1_000).every((id) => hasId(of, id))).toBe(true);
+    expect(ids(0, 3_500).filter((id) => hasId(of, id)).length).toBeLessThanOrEqual(2_000);
+  });
+
+  it('a repeated one stays among the newest', () => {
+    const of = withIds('first', ...ids(0, 999), ...ids(1_000, 1), 'first', ...ids(2_000, 999));
+    expect(hasId(of, 'first')).toBe(true);
+  });
+
+  it('a repeated event leaves the numbers of the first', () => {
+    const before = seen(event('buy', { amount: 5 }));
+    const again = ofBob(event('buy', { amount: 9 }), { idRef: 'id', repeated: true });
+    expect(plain(noteEvent(before, again).get('bob')?.greatest)).toEqual({ buy: { amount: 5 } });
   });
 });
 

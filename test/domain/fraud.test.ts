@@ -210,7 +210,8 @@ describe('the rate', () => {
     const provided = announced();
     const own = provided.announced['referral'];
     if (!own) throw new Error('it was announced');
-    const later = { ...provided, announced: { referral: own.push(made(1), made(2), made(3)) } };
+    const after = own.announced.push(made(1), made(2), made(3));
+    const later = { ...provided, announced: { referral: { ...own, announced: after } } };
     expect(start(aProgram(), { provided: later }).fraudSignals).toEqual({});
   });
 

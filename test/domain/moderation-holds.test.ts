@@ -111,7 +111,9 @@ const did = (key: string): AccountCommand => ({
   batch: null,
   programs: [onEvent],
   context: annStands({ program: onEvent }),
-  events: [{ userEventId: 'e', content: { id: 'e', key, fields: {}, dateTriggered: NOW } }],
+  events: [
+    { userEventId: 'e', idRef: null, content: { id: 'e', key, fields: {}, dateTriggered: NOW } },
+  ],
   rewardIdOf: (event, program, rule) => `${event}/${program}/${rule}`,
 });
 const adjust = (amount: number): AccountCommand => ({

@@ -15,6 +15,7 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import {
+  aCode,
   ACME,
   ANN,
   annsCode,
@@ -151,11 +152,7 @@ describe('the start', () => {
   });
 
   it('happens once: a second code changes nothing', () => {
-    const eve = {
-      code: 'EVE',
-      programId: 'default',
-      party: partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'),
-    };
+    const eve = aCode('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'));
     const events = [...here, attributed, bob, started()];
     given(...events)
       .when(upsert('bob', annsCode({ codeOwner: eve })))

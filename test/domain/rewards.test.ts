@@ -15,22 +15,22 @@ import { ACME, BOB, DAY_MS, given, NOW, refOf, terms } from './support/account-s
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
-describe('a manual reward', () => {
-  const create = (over: Partial<CreateReward> = {}): CreateReward => ({
-    type: 'CreateReward',
-    userId: 'bob',
-    rewardId: 'reward',
-    value: credit(500),
-    name: null,
-    description: null,
-    cancellable: true,
-    dateScheduledFor: null,
-    dateExpires: null,
-    redeemsAutomatically: false,
-    now: NOW,
-    ...over,
-  });
+const create = (over: Partial<CreateReward> = {}): CreateReward => ({
+  type: 'CreateReward',
+  userId: 'bob',
+  rewardId: 'reward',
+  value: credit(500),
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+  redeemsAutomatically: false,
+  now: NOW,
+  ...over,
+});
 
+describe('a manual reward', () => {
   it.each([credit(500), discount(20), tankCode('TANK-1')])('of $type is granted now', (value) => {
     given(...here)
       .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
@@ -103,6 +103,46 @@ describe('a manual reward', () => {
     given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
       .when(create({ value: credit(11) }))
       .refused('AMOUNT_TOO_LARGE');
+  });
+});
+
+describe('the currency of a unit', () => {
+  const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, currency);
+  const euros = rewardGranted('euros', BOB, money('EUR'));
+
+  it('is that of the first reward with one: another one is refused, none takes it', () => {
+    given(...here, euros)
+      .when(create({ value: money('USD', 'cents') }))
+      .refused(
+        'CURRENCY_DIFFERS',
+        "currency must be EUR, as of the account's other cents, not USD",
+      );
+    for (const currency of ['EUR', null])
+      given(...here, euros)
+        .when(create({ value: money(currency) }))
+        .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
+    given(...here, euros)
+      .when(create({ value: money('USD', 'POINTS') }))
+      .then(rewardGranted('reward', BOB, money('USD', 'POINTS'), { at: NOW }));
+  });
+
+  it('is open while no reward has one, and stays when that reward is cancelled', () => {
+    given(...here, rewardGranted('none', BOB, money(null)))
+      .when(create({ value: money('USD') }))
+      .then(rewardGranted('reward', BOB, money('USD'), { at: NOW }));
+    given(...here, euros, rewardCancelled(euros, 10, 3_000))
+      .when(create({ value: money('USD') }))
+      .refused(
+        'CURRENCY_DIFFERS',
+        "currency must be EUR, as of the account's other CENTS, not USD",
+      );
+  });
+
+  it('of two in an older log is the first', () => {
+    const dollars = rewardGranted('dollars', BOB, money('USD'));
+    given(...here, euros, dollars)
+      .when(create({ value: money(null) }))
+      .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
   });
 });
 

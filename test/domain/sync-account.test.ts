@@ -10,7 +10,16 @@ import {
   subscriptionChanged,
   userIdentified,
 } from '../support/account-events.js';
-import { ACME, ANN, annsCode, annStands, given, noCode, NOW } from './support/account-scenario.js';
+import {
+  aCode,
+  ACME,
+  ANN,
+  annsCode,
+  annStands,
+  given,
+  noCode,
+  NOW,
+} from './support/account-scenario.js';
 
 const NEW_ACCOUNT = personOf(ACME, 'the account itself');
 const TRIAL: Subscription = { status: 'TRIAL' };
@@ -129,7 +138,7 @@ describe('a code in the body is ignored', () => {
   });
 
   it('when it is the account’s own', () => {
-    const own = { code: 'BOB', programId: 'default', party: partyOf(ACME, 'bob') };
+    const own = aCode('BOB', partyOf(ACME, 'bob'));
     given(...here, userIdentified(ACME, 'bob'))
       .when(sync(TRIAL, annsCode({ codeOwner: own })))
       .then();

@@ -65,7 +65,11 @@ const receive = (
   batch: null,
   programs: program ? [program] : [],
   context: annStands({ program }),
-  events: contents.map((each, index) => ({ userEventId: `received-${index}`, content: each })),
+  events: contents.map((each, index) => ({
+    userEventId: `received-${index}`,
+    idRef: null,
+    content: each,
+  })),
   rewardIdOf: (userEventId, _, name) => `${userEventId} ${name}`,
   ...over,
 });
@@ -141,6 +145,76 @@ describe('events', () => {
       refused: 'EVENTS_ALREADY_RECEIVED',
     });
     expect(receiveUserEvents(late(NOW + 30 * DAY), again)).toHaveProperty('events');
+  });
+});
+
+describe('a reward in another currency than the unit has', () => {
+  it('is not made, and the log gives the reason', () => {
+    const inDollars = rule({ terms: terms(credit(5, 'CENTS', 'USD')) });
+    given(...here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
+      .when(receive(aProgram({ eventRewards: [inDollars] })))
+      .then(
+        received(),
+        rewardWithheld({
+          rewardId: 'received-0 eventRewards/USER/purchase',
+          person: BOB.person,
+          at: NOW,
+          reason: 'CURRENCY_DIFFERS',
+          referralId: null,
+          rule: 'eventRewards/USER/purchase',
+        }),
+      );
+  });
+});
+
+describe('an id that is repeated', () => {
+  const always = aProgram({ eventRewards: [rule()] });
+  const sent = (...idRefs: readonly string[]) => ({
+    events: idRefs.map((idRef, index) => ({
+      userEventId: `received-${index}`,
+      idRef,
+      content: content(),
+    })),
+  });
+
+  it('is received once more and triggers nothing, within a request and later', () => {
+    given(...here)
+      .when(receive(always, [], sent('a', 'a')))
+      .then(
+        received(0, content(), { idRef: 'a' }),
+        fromEvent(0),
+        received(1, content(), { idRef: 'a', repeated: true }),
+      );
+    given(...here, earlier(content(), { idRef: 'a' }))
+      .when(receive(always, [], sent('a', 'b')))
+      .then(
+        received(0, content(), { idRef: 'a', repeated: true }),
+        received(1, content(), { idRef: 'b' }),
+        fromEvent(1),
+      );
+  });
+
+  it('does not convert, and takes no first time', () => {
+    const converting = aProgram({
+      conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
+    });
+    given(...referred, earlier(content({ key: 'visit' }), { idRef: 'a' }))
+      .when(receive(converting, [], sent('a')))
+      .then(received(0, content(), { idRef: 'a', repeated: true }));
+    const first = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
+    given(
+      ...here,
+      earlier(content({ key: 'visit' }), { idRef: 'a' }),
+      earlier(content(), { idRef: 'a', repeated: true }),
+    )
+      .when(receive(first, [], sent('b')))
+      .then(received(0, content(), { idRef: 'b' }), fromEvent(0));
+  });
+
+  it('of another user is another one', () => {
+    given(...here, earlier(content(), { person: 'cat', idRef: 'a' }))
+      .when(receive(always, [], sent('a')))
+      .then(received(0, content(), { idRef: 'a' }), fromEvent(0));
   });
 });
 

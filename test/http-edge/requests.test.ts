@@ -635,7 +635,7 @@ describe('a new reward', () => {
   });
 
   test('of each type may have texts, dates and whether it can be cancelled', () => {
-    const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: 1 };
+    const dates = { dateExpires: 2_000_000_000_000, dateScheduledFor: Date.UTC(2000, 0, 1) };
     expect(
       parseCreateReward({ ...percent, name: 'n', description: '', cancellable: false, ...dates }),
     ).toMatchObject({

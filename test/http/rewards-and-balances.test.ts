@@ -115,7 +115,10 @@ describe('granting', () => {
       dateScheduledFor: null,
       cancellable: null,
     };
-    const past = await give(person, credit('CENTS', 5, { ...nothing, dateScheduledFor: 1 }));
+    const past = await give(
+      person,
+      credit('CENTS', 5, { ...nothing, dateScheduledFor: Date.UTC(2000, 0, 1) }),
+    );
     expect(past).toStrictEqual(expectedCredit(accountId, userId, 'CENTS', 5));
     const shown = await rewards(accountId);
     expect(shown.map(({ type }) => type)).toStrictEqual([
@@ -199,6 +202,9 @@ describe('granting', () => {
       'an end before its beginning',
       () => credit('CENTS', 1, { dateScheduledFor: soon(), dateExpires: soon() - 10_000 }),
     ],
+    ['an end in seconds', () => credit('CENTS', 1, { dateExpires: 1_893_456_000 })],
+    ['a start in seconds', () => credit('CENTS', 1, { dateScheduledFor: 1_893_456_000 })],
+    ['a unit with a control character', () => credit('CE\u0085NTS', 1)],
     ['an end as text', () => credit('CENTS', 1, { dateExpires: '2999-01-01' })],
     ['half a millisecond', () => credit('CENTS', 1, { dateExpires: soon() + 0.5 })],
     ['the end of time', () => credit('CENTS', 1, { dateExpires: 2 ** 53 })],

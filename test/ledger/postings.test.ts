@@ -44,15 +44,37 @@ beforeEach(() => {
 describe('an event moves', () => {
   const now = grantOf('now');
   const later = grantOf('later', { dateScheduledFor: 5_000 });
-  const listed = (from: number, ...lines: readonly [string, number, number][]): AccountEvent => ({
-    type: 'RedeemedRewardsListed',
+  const takenFromMany = (amount: number, over: object = {}): AccountEvent => ({
+    type: 'AccountCreditRedeemed',
     at: 6_000,
     redemptionId: 'bulk',
-    unit: 'CENTS',
-    from,
-    persons: [BOB.person],
-    lines,
+    unit: 'Cents',
+    amount,
+    onlyOf: null,
+    rewards: 2,
+    ...over,
   });
+  const pushed = {
+    rewardId: 'now',
+    person: BOB.person,
+    rewardType: 'CREDIT',
+    unit: 'CENTS',
+    push: 1,
+  } as const;
+  const pushStarted: AccountEvent = {
+    type: 'RewardPushStarted',
+    at: 2_000,
+    ...pushed,
+    amount: 100,
+    body: personal(BOB.person, { calls: [], done: [] }),
+  };
+  const pushRefused: AccountEvent = {
+    type: 'RewardPushRefused',
+    at: 2_100,
+    ...pushed,
+    reason: 'no',
+    done: personal(BOB.person, []),
+  };
 
   it.each<[string, readonly AccountEvent[], readonly string[]]>([
     ['credit that is given', [now], ['issued: programme → available 100']],
@@ -98,19 +120,37 @@ describe('an event moves', () => {
       ['restored: cancelled → scheduled 100'],
     ],
     [
-      'what a list redeems, one row a reward',
-      [now, grantOf('more'), listed(0, ['now', 0, 100], ['more', 0, 20])],
+      'what is redeemed from many, one row a reward, soonest expiry first',
+      [now, grantOf('soon', { dateExpires: 9_000 }), takenFromMany(120)],
       ['redeemed: available → redeemed 100', 'redeemed: available → redeemed 20'],
     ],
     [
-      'what a list redeems at its date, which no event has recorded',
-      [later, listed(0, ['later', 0, 60])],
+      'what is redeemed from many at its date, which no event has recorded',
+      [later, takenFromMany(60)],
       ['available: scheduled → available 100', 'redeemed: available → redeemed 60'],
+    ],
+    [
+      'nothing of expired, future, automatic, other and cancelled credit that is redeemed from many',
+      [
+        grantOf('expired', { dateExpires: 6_000 }),
+        grantOf('future', { dateScheduledFor: 6_001 }),
+        grantOf('automatic', { redeemsAutomatically: true }),
+        grantOf('points', { value: credit(100, 'POINTS') }),
+        grantOf('hers', { person: ANN.person, owner: ANN.ids }),
+        rewardCancelled(now, 100, 2_000),
+        takenFromMany(500, { onlyOf: BOB.person }),
+      ],
+      [],
+    ],
+    ['nothing of credit that is being paid', [now, pushStarted, takenFromMany(60)], []],
+    [
+      'credit again that the payment provider refused',
+      [now, pushStarted, pushRefused, takenFromMany(60)],
+      ['redeemed: available → redeemed 60'],
     ],
     ['nothing for a reward that is not credit', [grantOf('percent', { value: discount(5) })], []],
     ['nothing when a grant is recorded once more', [now, now], []],
     ['nothing for a reward that the log does not have', [rewardCancelled(now, 100, 2_000)], []],
-    ['nothing for one that a list names in vain', [listed(0, ['nowhere', 0, 5])], []],
   ])('%s', (_name, events, rows) => {
     expect(book.rowsOf(...events)).toEqual(rows);
   });
@@ -125,16 +165,12 @@ describe('an event moves', () => {
     expect(book.settle(99_000)).toEqual([]);
   });
 
-  it('names the correction of an operator at its own rows, and at the rows of its list', () => {
+  it('names the correction of an operator at its rows', () => {
     const [first] = book.postings.post(entry({ ...now, adjustment: ADJUSTMENT }));
     expect(first?.adjustment).toBe(ADJUSTMENT);
-    const whole = { redemptionId: 'bulk', unit: 'CENTS', amount: 50, onlyOf: null, rewards: 1 };
-    const redeemed = { type: 'AccountCreditRedeemed', at: 6_000, ...whole } as const;
-    expect(book.rowsOf({ ...redeemed, adjustment: ADJUSTMENT })).toEqual([]);
-    const [ofList] = book.postings.post(entry(listed(0, ['now', 0, 50])));
-    expect(ofList?.adjustment).toBe(ADJUSTMENT);
-    const others = { ...listed(0, ['now', 0, 10]), redemptionId: 'another' };
-    expect(book.postings.post(entry(others as AccountEvent))[0]?.adjustment).toBeUndefined();
+    const fromMany = entry(takenFromMany(50, { adjustment: ADJUSTMENT }));
+    expect(book.postings.post(fromMany)[0]?.adjustment).toBe(ADJUSTMENT);
+    expect(book.postings.post(entry(takenFromMany(10)))[0]?.adjustment).toBeUndefined();
   });
 
   it('names the event behind each row, and when it took effect', () => {
@@ -147,7 +183,7 @@ describe('an event moves', () => {
       byClock: false,
     });
     book.rowsOf(later);
-    const postings = book.postings.post(entry(listed(0, ['later', 0, 60])));
+    const postings = book.postings.post(entry(takenFromMany(60)));
     expect(postings.map(({ effectiveAt, byClock }) => [effectiveAt, byClock])).toEqual([
       [5_000, false],
       [6_000, false],

@@ -344,6 +344,14 @@ test.each([
     '/referrerReward/assignedCredit',
   ],
   [
+    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C\u0085', assignedCredit: 1 } },
+    '/referrerReward/unit',
+  ],
+  [
+    { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, currency: 'ABC' } },
+    '/referrerReward/currency',
+  ],
+  [
     { id: 'a', referrerReward: { type: 'CREDIT', unit: 'C', assignedCredit: 1, validDays: 0 } },
     '/referrerReward/validDays',
   ],

@@ -172,6 +172,61 @@ describeProjector(dailyFiguresProjector, (given) => {
       credit_holders: [holder(70)],
     }));
 
+  test('a redemption that names its owners counts with its event, and its list issues and redeems no more', async () => {
+    const redeemed = given(
+      ACME,
+      reward,
+      rewardGranted('w2', ANN, credit(10, 'Cents'), { dateScheduledFor: 3_000 }),
+      {
+        type: 'AccountCreditRedeemed',
+        at: 4_000,
+        redemptionId: 'd',
+        unit: 'CENTS',
+        amount: 104,
+        onlyOf: null,
+        rewards: 2,
+        owners: [[ANN.person, 104]],
+      },
+    );
+    await redeemed.then({
+      daily_counts: [counted({ rewards_granted: 2 })],
+      daily_credit: [moved({ redeemed: '104' })],
+      credit_items: [
+        item(),
+        item({
+          reward_id: 'w2',
+          assigned: 10,
+          phase: 'PENDING',
+          date_scheduled_for: 3_000,
+          due_at: 3_000,
+        }),
+      ],
+      credit_holders: [holder(-4)],
+    });
+    const list = redeemed.and(ACME, {
+      type: 'RedeemedRewardsListed',
+      at: 4_000,
+      redemptionId: 'd',
+      unit: 'CENTS',
+      from: 0,
+      persons: [ANN.person],
+      lines: [
+        ['w1', 0, 100],
+        ['w2', 0, 4],
+      ],
+      posted: true,
+    });
+    await list.then({
+      daily_counts: [counted({ rewards_granted: 2 })],
+      daily_credit: [moved({ issued: '110', redeemed: '104' })],
+      credit_items: [
+        item({ redeemed: 100 }),
+        item({ reward_id: 'w2', assigned: 10, redeemed: 4, date_scheduled_for: 3_000 }),
+      ],
+      credit_holders: [holder(6)],
+    });
+  });
+
   test('sums of a day are exact beyond 2^53', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const ofBob = { reward_id: 'w2', person: BOB.person, assigned: most };

@@ -256,6 +256,57 @@ describeProjector(rewardBalancesProjector, (given) => {
     });
   });
 
+  test('a redemption that names its owners counts with its event, and its list adds nothing', async () => {
+    const fromMany = given(ACME, reward, rewardGranted('w2', BOB, credit(50)), {
+      type: 'AccountCreditRedeemed',
+      at: 4_000,
+      redemptionId: 'd',
+      unit: 'Cents',
+      amount: 130,
+      onlyOf: null,
+      rewards: 2,
+      owners: [
+        [ANN.person, 100],
+        [BOB.person, 30],
+      ],
+    });
+    const counted = inOrder(
+      balance({ count: 1, redeemed_credit: 100 }),
+      balance({
+        ...ofBob,
+        first_revision: 1,
+        count: 1,
+        redeemed_credit: 30,
+        available_credit: 20,
+      }),
+    );
+    await fromMany.then({
+      balance_items: [item('w1'), item('w2', { ...ofBob, assigned: 50 })],
+      reward_balances: counted,
+    });
+    await fromMany
+      .and(ACME, {
+        type: 'RedeemedRewardsListed',
+        at: 4_000,
+        redemptionId: 'd',
+        unit: 'CENTS',
+        from: 0,
+        persons: [ANN.person, BOB.person],
+        lines: [
+          ['w1', 0, 100],
+          ['w2', 1, 30],
+        ],
+        posted: true,
+      })
+      .then({
+        balance_items: [
+          item('w1', { redeemed: 100 }),
+          item('w2', { ...ofBob, assigned: 50, redeemed: 30 }),
+        ],
+        reward_balances: counted,
+      });
+  });
+
   test("a redemption of very many rewards counts like single ones, also before a reward's date was recorded", () =>
     given(ACME, reward, rewardGranted('w2', BOB, credit(50), { dateScheduledFor: 3_000 }), {
       type: 'RedeemedRewardsListed',

@@ -211,12 +211,11 @@ export function referralModerated(
   };
 }
 
-export const credit = (assignedCredit: number, unit = 'CENTS'): RewardValue => ({
-  type: 'CREDIT',
-  unit,
-  assignedCredit,
-  currency: null,
-});
+export const credit = (
+  assignedCredit: number,
+  unit = 'CENTS',
+  currency: string | null = null,
+): RewardValue => ({ type: 'CREDIT', unit, assignedCredit, currency });
 export const discount = (discountPercent: number): RewardValue => ({
   type: 'PCT_DISCOUNT',
   discountPercent,

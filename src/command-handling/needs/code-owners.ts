@@ -33,7 +33,15 @@ export class CodeOwners {
     const held = user?.codes.get(code.toLowerCase());
     if (state.status === 'absent' || !user?.profile || !held) return null;
     const party: Party = { account, person, ids: personal(person, partyIds(state, person)) };
-    return { code: held.code, programId: held.programId, since: held.since, party, user };
+    return {
+      code: held.code,
+      programId: held.programId,
+      since: held.since,
+      party,
+      referredBy: state.attribution?.referrer ?? null,
+      formerReferrals: [...state.remains.formerReferrals.keys()],
+      user,
+    };
   }
 
   /** When the code was reserved, in epoch milliseconds; 0: not reserved. */
@@ -47,8 +55,8 @@ export class CodeOwners {
     for (const code of codes) {
       const found = await this.find(scope, code);
       if (!found) continue;
-      const { code: own, programId, party, user } = found;
-      return { owner: { code: own, programId, party }, referrer: asReferrer(user) };
+      const { user, since: _since, ...owner } = found;
+      return { owner, referrer: asReferrer(user) };
     }
     return { owner: null, referrer: null };
   }

@@ -36,7 +36,12 @@ export class EarlierEvents {
         ({ type, data }) => type === 'UserEventReceived' && data.includes(person),
       );
       for (const { event } of await this.codec.decodeAll(received))
-        if (event.type === 'UserEventReceived' && event.person === person && event.content.value)
+        if (
+          event.type === 'UserEventReceived' &&
+          event.person === person &&
+          event.repeated === undefined &&
+          event.content.value
+        )
           numbers = noteNamed(numbers, event.content.value, conditions);
     }
     return numbers;

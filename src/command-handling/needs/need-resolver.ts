@@ -225,7 +225,9 @@ export class NeedResolver {
     // The referrer's account may have been deleted: then there is no announcement.
     if (outcome.state.status === 'absent') return;
     this.announced.push(need);
-    this.provide('announced', referralId, outcome.state.announced);
+    const { announced, attribution } = outcome.state;
+    const referredBy = attribution?.referrer ?? null;
+    this.provide('announced', referralId, { announced, referredBy });
   }
 
   private async withdrawUnused(events: readonly AccountEvent[]): Promise<void> {

@@ -37,11 +37,6 @@ export interface Remains {
   readonly suppressed: Set<string>;
   /** Erasures whose keys are not known to be destroyed yet. */
   readonly erasures: Map<string, Erased>;
-  /**
-   * All credit ever assigned before the account was deleted, by unit in lower case: it is still in
-   * the ledger.
-   */
-  readonly assignedEver: Map<string, number>;
   /** Rewards that rules granted before the account was deleted: they still count towards limits. */
   readonly grantedByRule: Map<string, GrantedOfRule>;
   /** Referrals of the account before it was deleted: they can still be moderated. */
@@ -86,6 +81,8 @@ export interface OpenAccount {
   readonly personsByUserId: Map<string, PersonId>;
   /** In the order of identification. */
   readonly persons: List<PersonId>;
+  /** People of this account who were forgotten since it was opened. */
+  readonly forgottenPersons: Set<PersonId>;
   readonly rewards: Map<string, RewardState>;
   /** Those that the payment provider pays and does not have yet. */
   readonly toPush: Set<string>;
@@ -96,8 +93,10 @@ export interface OpenAccount {
    * party.
    */
   readonly rewardsByReferral: Map<string, List<string>>;
-  /** All credit ever assigned, by unit in lower case. */
+  /** All credit ever assigned, by unit in lower case; that of forgotten people included. */
   readonly assignedEver: Map<string, number>;
+  /** The currency of the credit, by unit in lower case: that of the first reward with one. */
+  readonly currencies: Map<string, string>;
   /** The moderated status of referrals that this account made. Absent: not moderated. */
   readonly referrerSides: Map<string, SideStatus>;
   /** Referrals of this account, of either side, whose first invoice was refunded in full. */
@@ -137,6 +136,8 @@ export interface UnlistedRedemption {
   }[];
   /** Number of lines listed so far. */
   readonly listed: number;
+  /** Whether the redemption named its owners. */
+  readonly posted: boolean;
 }
 
 export type Announced = List<AnnouncedReferral | null>;

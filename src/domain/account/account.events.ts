@@ -107,6 +107,8 @@ export interface AnnouncedReferral {
 /** Why a due reward was not granted. */
 export type WithheldReason =
   | 'AMOUNT_TOO_LARGE'
+  /** The account's credit in the unit has another currency. */
+  | 'CURRENCY_DIFFERS'
   | 'LIMIT_REACHED'
   | 'POOL_EMPTY'
   | 'SIDE_NOT_APPROVED'
@@ -271,7 +273,11 @@ export type AccountEvent =
   | Fact<'ReferralWithdrawn', { referralId: string }>
   /** A reservation for this account that was never recorded here may be taken over. */
   | Fact<'ReservationLapsed', { kind: LapsingKind; holder: PersonId | null }>
-  /** An event of a user. `batch` is the keyed hash of its idempotency key. */
+  /**
+   * An event of a user. `batch` is the keyed hash of its idempotency key, `idRef` that of the id
+   * that the client gave it. `repeated`: an event with this id was received before, so no rule
+   * counts this one.
+   */
   | Fact<
       'UserEventReceived',
       {
@@ -280,6 +286,8 @@ export type AccountEvent =
         batch: string | null;
         content: Personal<UserEventContent>;
         recalled?: Personal<RecalledNumbers>;
+        idRef?: string;
+        repeated?: true;
       }
     >
   /** An event of the referred user has earned the referrer a reward, under the current terms. */
@@ -389,6 +397,8 @@ export type AccountEvent =
         onlyOf: PersonId | null;
         /** Number of the rewards. */
         rewards: number;
+        /** What was taken from whom, for readers without the state. Absent in older events. */
+        owners?: readonly (readonly [person: PersonId, amount: number])[];
         adjustment?: Adjustment;
       }
     >
@@ -403,6 +413,8 @@ export type AccountEvent =
         from: number;
         persons: readonly PersonId[];
         lines: readonly RedeemedLine[];
+        /** The redemption named its owners: their credit has the amount already. */
+        posted?: true;
       }
     >
   /** `amount`: the rest of a credit reward, otherwise 0. */

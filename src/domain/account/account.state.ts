@@ -1,5 +1,6 @@
 import { List, Map, OrderedMap, Set } from 'immutable';
 import type { SubjectId } from '../personal.js';
+import type { RewardValue } from '../program.js';
 import {
   unitKey,
   type AccountState,
@@ -37,7 +38,6 @@ const NOTHING_REMAINS: Remains = {
   forgotten: Set<SubjectId>(),
   suppressed: Set<string>(),
   erasures: Map<string, Erased>(),
-  assignedEver: Map<string, number>(),
   grantedByRule: Map<string, GrantedOfRule>(),
   tankCodes: Map<string, string>(),
   formerReferrals: Map<string, FormerReferral>(),
@@ -140,12 +140,7 @@ export function evolve(before: AccountState, event: AccountEvent): AccountState 
     case 'UserEventReceived':
       return {
         ...state,
-        eventsSeen: noteEvent(
-          state.eventsSeen,
-          event.person,
-          event.content.value,
-          event.recalled?.value,
-        ),
+        eventsSeen: noteEvent(state.eventsSeen, event),
         batches:
           event.batch === null
             ? state.batches
@@ -228,11 +223,13 @@ function open(event: AccountEventOf<'AccountOpened'>, remains: Remains): OpenAcc
     users: Map(),
     personsByUserId: Map(),
     persons: List(),
+    forgottenPersons: Set(),
     rewards: Map(),
     toPush: Set(),
     spendable: Map(),
     rewardsByReferral: Map(),
-    assignedEver: remains.assignedEver,
+    assignedEver: Map(),
+    currencies: Map(),
     referrerSides: Map(),
     refunded: Set(),
     holds: Map(),
@@ -276,7 +273,6 @@ function erase(
     forgotten: remains.forgotten.union(persons, account === null ? [] : [account]),
     suppressed: remains.suppressed.union(suppressed),
     erasures: remains.erasures.set(erasureId, erased),
-    assignedEver: state.status === 'open' ? state.assignedEver : remains.assignedEver,
     grantedByRule: state.status === 'open' ? state.grantedByRule : remains.grantedByRule,
     tankCodes: remains.tankCodes,
     formerReferrals: remains.formerReferrals,
@@ -304,6 +300,7 @@ function erase(
     users: state.users.deleteAll(persons),
     personsByUserId: state.personsByUserId.filterNot(isGone),
     persons: state.persons.filterNot(isGone),
+    forgottenPersons: state.forgottenPersons.union(persons),
     eventsSeen: state.eventsSeen.deleteAll(persons),
     spendable: withoutPersons(state.spendable, persons),
   };
@@ -370,8 +367,15 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
       value.type === 'CREDIT'
         ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit)
         : state.assignedEver,
+    currencies: withCurrency(state.currencies, value),
     grantedByRule: countGranted(state.grantedByRule, event),
   };
+}
+
+function withCurrency(currencies: Map<string, string>, value: RewardValue): Map<string, string> {
+  if (value.type !== 'CREDIT' || value.currency === null) return currencies;
+  const key = unitKey(value.unit);
+  return currencies.has(key) ? currencies : currencies.set(key, value.currency);
 }
 
 function withFormerReferrals(state: AccountState, event: AccountEvent): AccountState {

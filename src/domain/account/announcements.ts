@@ -40,6 +40,20 @@ export function withdrawReferral(
 }
 
 const MINUTE_MS = 60_000;
+/** A command that announced a referral longer ago has recorded it, or will not. */
+const UNDER_WAY_MS = 2 * MINUTE_MS;
+
+/** The announced referrals that may be recorded in the referred account only now. */
+export function newlyAnnounced(announced: Announced, now: number): readonly AnnouncedReferral[] {
+  const found: AnnouncedReferral[] = [];
+  for (let index = announced.size - 1; index >= 0; index--) {
+    const one = announced.get(index);
+    if (!one) continue;
+    if (one.at <= now - UNDER_WAY_MS) break;
+    found.push(one);
+  }
+  return found;
+}
 
 /**
  * The referrals that, with this one, exceed the rate limit; none: not exceeded. Later announcements

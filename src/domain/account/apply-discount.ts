@@ -34,7 +34,7 @@ export function applyDiscount(
   const { paymentProviderId: known } = state;
   if (known !== null && known !== paymentProviderId) return refused('PAYMENT_PROVIDER_ID_SET');
   const against =
-    isReferred || !codeOwner ? undefined : reasonAgainstAccount(state, codeOwner, context.account);
+    isReferred || !codeOwner ? undefined : reasonAgainstAccount(state, codeOwner, context);
   if (against) return refused(against);
   const draft = new Draft(state, context.provided);
   if (known === null) {

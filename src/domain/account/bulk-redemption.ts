@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.js';
 import type { AccountState, OpenAccount, Remains, UnlistedRedemption } from './account-shapes.js';
-import type { AccountEvent, AccountEventOf, RedeemedLine } from './account.events.js';
-import { reindexedAll, takenFrom, type Changed } from './spendable.js';
+import type { AccountEvent, AccountEventOf, PersonId, RedeemedLine } from './account.events.js';
+import { reindexedAll, takenFrom, type Changed, type Taken } from './spendable.js';
 
 /**
  * Redeems from very many rewards at once. One event takes the whole amount, by a rule that every
@@ -36,7 +36,8 @@ export function redeemFromMany(
     });
     lines.push({ rewardId, person: before.person, phase: before.phase, amount: part });
   }
-  const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0 };
+  const posted = event.owners !== undefined;
+  const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0, posted };
   return {
     ...state,
     rewards: state.rewards.withMutations((all) => {
@@ -81,6 +82,7 @@ export function nextPiece({
   unit,
   lines,
   listed,
+  posted,
 }: UnlistedRedemption): AccountEvent {
   const piece = lines.slice(listed, listed + LINES_PER_EVENT);
   const persons = [...new Set(piece.map(({ person }) => person))];
@@ -97,7 +99,21 @@ export function nextPiece({
       places.get(person) ?? 0,
       amount,
     ]),
+    ...(posted && { posted: true }),
   };
+}
+
+/** What is taken from each person. */
+export function ownersOf(
+  { rewards }: OpenAccount,
+  taken: readonly Taken[],
+): readonly (readonly [person: PersonId, amount: number])[] {
+  const owners = new Map<PersonId, number>();
+  for (const { rewardId, amount } of taken) {
+    const person = rewards.get(rewardId)?.person;
+    if (person !== undefined) owners.set(person, (owners.get(person) ?? 0) + amount);
+  }
+  return [...owners];
 }
 
 /** The account as known from the listed redemptions alone. */

@@ -1,9 +1,14 @@
-import { Map, type OrderedMap } from 'immutable';
+import { Map, Set, type OrderedMap } from 'immutable';
 import type { EventCondition } from '../program.js';
-import type { PersonId, RecalledNumbers, UserEventContent } from './account.events.js';
+import type {
+  AccountEventOf,
+  PersonId,
+  RecalledNumbers,
+  UserEventContent,
+} from './account.events.js';
 
 /**
- * A user's events so far, as far as a rule may need them to recognise a first time. A client
+ * A user's events so far, as far as needed to recognise a repeated id and the first time of a rule. A client
  * chooses keys and names of fields, so only the first ones are kept, up to `NAMES_BYTES_MAX`: a
  * rule that asks for another one looks it up in the account's stream, once, and the event that it
  * then decides on has it kept from there on (`recalled`).
@@ -15,6 +20,10 @@ export interface EventsSeen {
   readonly bytes: number;
   /** Whether no name was left out. After the first one none is added: it may have come before. */
   readonly isComplete: boolean;
+  /** Keyed hashes of the newest ids that clients gave, at most `IDS_MAX`. */
+  readonly ids: Set<string>;
+  /** The `IDS_MAX` ids before these. */
+  readonly earlierIds: Set<string>;
 }
 
 /** By key and field, the greatest number. */
@@ -24,19 +33,48 @@ export const NAMES_BYTES_MAX = 8 * 1024;
 /** An entry of a map, besides its name. */
 const ENTRY_BYTES = 64;
 
-const NOTHING_SEEN: EventsSeen = { greatest: Map(), bytes: 0, isComplete: true };
+/** The promise is the last 1,000 ids of a user. */
+export const IDS_MAX = 1_000;
+
+const NOTHING_SEEN: EventsSeen = {
+  greatest: Map(),
+  bytes: 0,
+  isComplete: true,
+  ids: Set(),
+  earlierIds: Set(),
+};
 
 export function noteEvent(
   seen: Map<PersonId, EventsSeen>,
-  person: PersonId,
-  content: UserEventContent | null,
-  recalled: RecalledNumbers | null = null,
+  {
+    person,
+    content: { value: content },
+    recalled,
+    idRef,
+    repeated,
+  }: Pick<
+    AccountEventOf<'UserEventReceived'>,
+    'person' | 'content' | 'recalled' | 'idRef' | 'repeated'
+  >,
 ): Map<PersonId, EventsSeen> {
   if (!content) return seen;
-  const before = seen.get(person) ?? NOTHING_SEEN;
-  const known = recalled === null ? before : recall(before, content.key, recalled);
+  const before = withId(seen.get(person) ?? NOTHING_SEEN, idRef);
+  if (repeated) return seen.set(person, before);
+  const known = recalled?.value ? recall(before, content.key, recalled.value) : before;
   return seen.set(person, note(known, content));
 }
+
+/** Two sets in place of an order: an id is forgotten with `IDS_MAX` others of its age. */
+function withId(seen: EventsSeen, idRef: string | undefined): EventsSeen {
+  if (idRef === undefined || seen.ids.has(idRef)) return seen;
+  return seen.ids.size < IDS_MAX
+    ? { ...seen, ids: seen.ids.add(idRef) }
+    : { ...seen, ids: Set([idRef]), earlierIds: seen.ids };
+}
+
+/** Whether an event with this id was received of the person. */
+export const hasId = (seen: EventsSeen | undefined, idRef: string): boolean =>
+  seen !== undefined && (seen.ids.has(idRef) || seen.earlierIds.has(idRef));
 
 function note(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
   let { bytes, isComplete } = seen;
@@ -56,7 +94,7 @@ function note(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
       if (known !== undefined || fitsIn(field)) kept.set(field, Math.max(known ?? value, value));
     }
   });
-  return { greatest: seen.greatest.set(key, numbers), bytes, isComplete };
+  return { ...seen, greatest: seen.greatest.set(key, numbers), bytes, isComplete };
 }
 
 /** Has the key and these fields kept: rules name them, so their number is the operator's choice. */

@@ -10,7 +10,7 @@ import {
   type OpenAccount,
   type RewardState,
 } from './account.state.js';
-import { EVENT_EACH_MAX, nextPiece } from './bulk-redemption.js';
+import { EVENT_EACH_MAX, nextPiece, ownersOf } from './bulk-redemption.js';
 import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
 import { isBeingPushed } from './reward-state.js';
@@ -99,7 +99,8 @@ export function debit(
   const all = takenFrom(state.spendable, { amount, unit, now, person: onlyOf });
   if (all.length > EVENT_EACH_MAX) {
     const spelled = unitOfReward(state, all[0]?.rewardId) ?? unit;
-    const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length };
+    const owners = ownersOf(state, all);
+    const redeemed = { redemptionId, unit: spelled, amount, onlyOf, rewards: all.length, owners };
     draft.emit({ type: 'AccountCreditRedeemed', at: now, ...redeemed, ...corrected });
     const unlisted = draft.state.remains.unlisted.get(redemptionId);
     // Lists are in the order of their redemptions: an earlier one comes first, also of the same

@@ -6,6 +6,10 @@ export interface CodeOwner {
   readonly code: string;
   readonly programId: string;
   readonly party: Party;
+  /** The referrer of the owner's account; null: it is not referred. */
+  readonly referredBy: Party | null;
+  /** The referrals of the owner's account before it was deleted. */
+  readonly formerReferrals: readonly string[];
 }
 
 /** The referrer's newest state. */

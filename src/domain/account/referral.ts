@@ -4,9 +4,9 @@ import { REFERRED_RULE, type Program, type RewardTerms, type SideStatus } from '
 import type { Decision } from '../decision.js';
 import { refused, type Refusal } from '../refusal.js';
 import type { AccountRef } from '../scope.js';
-import type { AccountEvent, AnnouncedReferral, PersonId } from './account.events.js';
+import type { AccountEvent, AnnouncedReferral, Party, PersonId } from './account.events.js';
 import { type AccountState, type OpenAccount, type UserState } from './account.state.js';
-import { tooManyWith } from './announcements.js';
+import { newlyAnnounced, tooManyWith } from './announcements.js';
 import { Draft } from './draft.js';
 import { downgraded, likenesses, signal, type FraudSignals } from './fraud-signals.js';
 import type { CodeOwner, Referrer } from './referral-parties.js';
@@ -43,14 +43,7 @@ export interface ReferralContext {
  */
 export function attributeInPassing(draft: Draft, context: ReferralContext): void {
   const { codeOwner, referrer } = context;
-  if (
-    !codeOwner ||
-    !referrer ||
-    draft.state.attribution ||
-    draft.state.everPaid ||
-    codeOwner.party.account === context.account
-  )
-    return;
+  if (!codeOwner || !referrer || reasonAgainstAttribution(draft.state, codeOwner, context)) return;
   draft.emit(attributed(codeOwner, context.now));
 }
 
@@ -91,7 +84,8 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
       referralId: context.referralId,
       referrer: state.attribution.referrer,
     });
-  const others = tooManyWith(announced, context.referralId, program.rateLimit);
+  if (isPartyOf(state, context.account, announced.referredBy)) return;
+  const others = tooManyWith(announced.announced, context.referralId, program.rateLimit);
   const found = signalsOf(state, person, referrer, others);
   const status = (byDefault: SideStatus): SideStatus =>
     referrer.blocked ? 'DENIED' : downgraded(byDefault, found, program.fraud);
@@ -233,7 +227,7 @@ export function applyCode(
   if (!codeOwner || !referrer || referrer.blocked) return refused('REFERRAL_CODE_NOT_FOUND');
   const person = state.status === 'open' ? state.personsByUserId.get(userId) : undefined;
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
-  const against = reasonAgainst(state, codeOwner, context.account, person);
+  const against = reasonAgainst(state, codeOwner, context, person);
   if (against) return refused(against);
   const draft = new Draft(state, context.provided);
   noteSeen(draft, person, seen, now);
@@ -260,14 +254,17 @@ type ReasonAgainst = Extract<
   'SELF_REFERRAL' | 'ALREADY_REFERRED' | 'NOT_ATTRIBUTABLE' | 'NOT_REFERABLE'
 >;
 
+/** The account that a code is to refer. */
+export type Attributing = Pick<ReferralContext, 'now' | 'account' | 'referralId' | 'provided'>;
+
 /** Why this owner cannot refer the account; undefined: the account can be attributed. */
 export function reasonAgainstAccount(
   state: OpenAccount,
   owner: CodeOwner,
-  account: AccountRef,
+  attributing: Attributing,
 ): ReasonAgainst | undefined {
   const { users } = state;
-  const against = reasonAgainstAttribution(state, owner, account);
+  const against = reasonAgainstAttribution(state, owner, attributing);
   if (against) return against;
   const isAnyReferable = state.persons.some((person) => isReferable(users.get(person)));
   return users.size === 0 || isAnyReferable ? undefined : 'NOT_REFERABLE';
@@ -276,19 +273,48 @@ export function reasonAgainstAccount(
 function reasonAgainst(
   state: OpenAccount,
   owner: CodeOwner,
-  account: AccountRef,
+  attributing: Attributing,
   person: PersonId,
 ): ReasonAgainst | undefined {
-  const against = reasonAgainstAttribution(state, owner, account);
+  const against = reasonAgainstAttribution(state, owner, attributing);
   return against ?? (isReferable(state.users.get(person)) ? undefined : 'NOT_REFERABLE');
 }
 
 function reasonAgainstAttribution(
   state: OpenAccount,
   owner: CodeOwner,
-  account: AccountRef,
+  attributing: Attributing,
 ): ReasonAgainst | undefined {
-  if (owner.party.account === account) return 'SELF_REFERRAL';
+  if (owner.party.account === attributing.account || isMutual(state, owner, attributing))
+    return 'SELF_REFERRAL';
   if (state.attribution) return 'ALREADY_REFERRED';
   return state.everPaid ? 'NOT_ATTRIBUTABLE' : undefined;
 }
+
+/**
+ * Whether this account refers the owner's. Both may begin at the same moment: each announces its
+ * referral in the account of the other before it is decided, so of two at least one sees the other.
+ */
+function isMutual(
+  state: OpenAccount,
+  { party, referredBy, formerReferrals }: CodeOwner,
+  { now, account, referralId, provided }: Attributing,
+): boolean {
+  const announced = provided.announced[referralId];
+  return (
+    isPartyOf(state, account, referredBy) ||
+    isPartyOf(state, account, announced?.referredBy ?? null) ||
+    newlyAnnounced(state.announced, now).some(
+      (earlier) =>
+        earlier.account === party.account && !formerReferrals.includes(earlier.referralId),
+    )
+  );
+}
+
+/** An account that was deleted and made again is another account: its people are others. */
+const isPartyOf = (
+  { users, forgottenPersons }: OpenAccount,
+  account: AccountRef,
+  party: Party | null,
+): boolean =>
+  party?.account === account && (users.has(party.person) || forgottenPersons.has(party.person));

@@ -45,17 +45,31 @@ export function fitsUnderAmountMax(state: OpenAccount, value: PromisedValue): bo
   return (state.assignedEver.get(unitKey(value.unit)) ?? 0) <= AMOUNT_MAX - value.assignedCredit;
 }
 
+/** The currency of the account's credit in the unit, if it differs from the value's. */
+function otherCurrency(state: OpenAccount, value: PromisedValue): string | undefined {
+  if (value.type !== 'CREDIT' || value.currency === null) return undefined;
+  const currency = state.currencies.get(unitKey(value.unit));
+  return currency === value.currency ? undefined : currency;
+}
+
+/** Credit without a currency takes that of its unit. */
+function inCurrencyOfUnit(state: OpenAccount, value: RewardValue): RewardValue {
+  if (value.type !== 'CREDIT' || value.currency !== null) return value;
+  return { ...value, currency: state.currencies.get(unitKey(value.unit)) ?? null };
+}
+
 /**
  * Grants a reward. Automatically redeemed credit is redeemed at once, unless it is scheduled for
  * later.
  */
 export function give(draft: Draft, { name, description, ...reward }: NewReward, at: number): void {
-  const { person } = reward;
+  const { person, value } = reward;
   const owner = personal(person, partyIds(draft.state, person));
   draft.emit({
     type: 'RewardGranted',
     at,
     ...reward,
+    value: inCurrencyOfUnit(draft.state, value),
     owner,
     texts: rewardTexts(person, { name, description }),
   });
@@ -118,6 +132,8 @@ export function grantUnderTerms(
   if (draft.state.rewards.has(due.rewardId) || draft.state.withheld.has(withheldKey(due))) return;
   if (!fitsUnderAmountMax(draft.state, terms.value))
     return withhold(draft, due, 'AMOUNT_TOO_LARGE', earnedAt);
+  if (otherCurrency(draft.state, terms.value) !== undefined)
+    return withhold(draft, due, 'CURRENCY_DIFFERS', earnedAt);
   if (isLimitReached(draft.state.grantedByRule, due, terms.limit, earnedAt)) {
     return withhold(draft, due, 'LIMIT_REACHED', earnedAt);
   }
@@ -278,6 +294,12 @@ export function createReward(state: AccountState, command: CreateReward): Decisi
   if (state.status === 'absent' || person === undefined) return refused('USER_NOT_FOUND');
   if (state.rewards.has(rewardId)) return refused('REWARD_EXISTS');
   if (!fitsUnderAmountMax(state, value)) return refused('AMOUNT_TOO_LARGE');
+  const currency = otherCurrency(state, value);
+  if (currency !== undefined && value.type === 'CREDIT')
+    return refused(
+      'CURRENCY_DIFFERS',
+      `currency must be ${currency}, as of the account's other ${value.unit}, not ${value.currency}`,
+    );
   const reward: NewReward = {
     rewardId,
     person,

@@ -12,7 +12,14 @@ import type {
 } from './account.events.js';
 import type { AccountState, ReferralState } from './account.state.js';
 import { Draft } from './draft.js';
-import { batchKey, fits, hasFitted, hasFittedBefore, type NamedNumbers } from './events-seen.js';
+import {
+  batchKey,
+  fits,
+  hasFitted,
+  hasFittedBefore,
+  hasId,
+  type NamedNumbers,
+} from './events-seen.js';
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
@@ -22,6 +29,8 @@ import { noteSeen, type Seen } from './seen.js';
 export interface ReceivedEvent {
   /** Our id of the event. The ids of its rewards are derived from it. */
   readonly userEventId: string;
+  /** Keyed hash of the client's id; null: the client gave none. */
+  readonly idRef: string | null;
   readonly content: UserEventContent;
 }
 
@@ -69,8 +78,20 @@ function receive(
   received: ReceivedEvent,
   command: ReceiveUserEvents,
 ): void {
-  const { userEventId, content } = received;
+  const { userEventId, content, idRef } = received;
   const { programs, context, batch } = command;
+  const event = {
+    type: 'UserEventReceived' as const,
+    at: context.now,
+    userEventId,
+    person,
+    batch,
+    content: personal(person, content),
+    ...(idRef !== null && { idRef }),
+  };
+  // Recorded, since its sender gets the usual answer.
+  if (idRef !== null && hasId(draft.state.eventsSeen.get(person), idRef))
+    return draft.emit({ ...event, repeated: true });
   const earning = { received, command };
   const seen = draft.state.eventsSeen.get(person);
   const rules = rulesFor(draft.state, person, command);
@@ -86,12 +107,7 @@ function receive(
       (hasFittedBefore(rule, seen) ?? (earlier !== undefined && hasFitted(rule, earlier)))
     );
   draft.emit({
-    type: 'UserEventReceived',
-    at: context.now,
-    userEventId,
-    person,
-    batch,
-    content: personal(person, content),
+    ...event,
     ...(earlier && { recalled: personal(person, recalledBy(leftOut, earlier)) }),
   });
   for (const program of programs) {

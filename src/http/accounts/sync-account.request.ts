@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, isISO4217CurrencyCode, ValidateIf } from 'class-validator';
+import { IsOptional, ValidateIf } from 'class-validator';
+import { isCurrency } from '../../domain/currencies.js';
 import {
   BILLING_INTERVALS,
   SUBSCRIPTION_STATUSES,
@@ -74,7 +75,7 @@ export class SyncAccountRequest {
   @OptionalText(
     {
       words: 'be a currency of ISO 4217 in upper case',
-      test: (text) => /^[A-Z]{3}$/.test(text) && isISO4217CurrencyCode(text),
+      test: isCurrency,
     },
     { description: 'Kept when left out; USD for a new account.' },
   )

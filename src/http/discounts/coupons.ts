@@ -2,9 +2,11 @@ import type { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import type { ReadableStreams } from '../../command-handling/readable-streams.js';
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import { reasonAgainstAccount } from '../../domain/account/referral.js';
+import { NOTHING_PROVIDED } from '../../domain/need.js';
 import type { Program } from '../../domain/program.js';
 import type { AccountRef, Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
+import { timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import { REFERRAL_CODE } from '../shapes/parameters.js';
@@ -41,7 +43,8 @@ export class Coupons {
       this.tenants.find(scope.tenant),
     ]);
     if (!owner || !tenant || owner.user.dateBlocked !== null) return undefined;
-    if (waiting === null && reasonAgainstAccount(state, owner, account) !== undefined)
+    const attributing = { now: timeNow(), account, referralId: '', provided: NOTHING_PROVIDED };
+    if (waiting === null && reasonAgainstAccount(state, owner, attributing) !== undefined)
       return undefined;
     const program = programOf(tenant, owner.programId);
     const { firstName = null, lastName = null } = owner.user.profile ?? {};

@@ -10,7 +10,10 @@ interface ErrorMeaning {
 const meanings = {
   BAD_REQUEST: { status: 400, message: 'The request is malformed' },
   VALIDATION_FAILED: { status: 400, message: 'The document does not fit its schema' },
-  SELF_REFERRAL: { status: 400, message: 'An account cannot be referred by one of its own users' },
+  SELF_REFERRAL: {
+    status: 400,
+    message: 'An account cannot be referred by its own users or by an account that it has referred',
+  },
   ALREADY_REFERRED: { status: 400, message: 'The account has been referred already' },
   NOT_ATTRIBUTABLE: { status: 400, message: 'The account had paid before it was referred' },
   NOT_REFERABLE: { status: 400, message: 'The user cannot be referred' },

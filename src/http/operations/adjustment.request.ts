@@ -1,11 +1,14 @@
 import * as z from 'zod';
+import { isUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { mode, text } from './operator-request.js';
 
 export const adjustmentRequest = z.strictObject({
   mode,
   account: text,
   user: text,
-  unit: text.max(64, 'takes at most 64 characters'),
+  unit: text
+    .max(UNIT_LENGTH_MAX, `takes at most ${UNIT_LENGTH_MAX} characters`)
+    .refine(isUnit, 'takes no control characters'),
   reason: text,
   approvedBy: text,
   amount: z

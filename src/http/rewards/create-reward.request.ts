@@ -7,18 +7,20 @@ import {
   ApiPropertyOptional,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { isISO4217CurrencyCode, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
+import { isCurrency } from '../../domain/currencies.js';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
+import { isUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { badRequest } from '../edge/api-error.js';
 import { Must, numberAsText, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
 import { parseRequest } from '../shapes/validation.js';
 
+/** A time before it is in seconds, by mistake. */
+const INSTANT_MIN = Date.UTC(2000, 0, 1);
 const INSTANT_MAX = 8.64e15;
 const isInstant = (value: unknown): boolean =>
-  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= INSTANT_MAX;
-const isUnit = (value: unknown): boolean =>
-  typeof value === 'string' && [...value].length <= 64 && !/\p{Cc}/u.test(value);
+  Number.isSafeInteger(value) && Number(value) >= INSTANT_MIN && Number(value) <= INSTANT_MAX;
 const nullAsMissing = (value: unknown): unknown =>
   value === null || value === '' ? undefined : value;
 
@@ -35,10 +37,16 @@ function Instant(description: string): PropertyDecorator {
   return applyDecorators(
     Member(nullAsMissing),
     IsOptional(),
-    Must('be a time in epoch milliseconds', isInstant),
-    ApiPropertyOptional({ type: 'integer', nullable: true, description }),
+    Must('be a time in epoch milliseconds, in the year 2000 or later', isInstant),
+    ApiPropertyOptional({ type: 'integer', minimum: INSTANT_MIN, nullable: true, description }),
   );
 }
+
+const IsUnit = (): PropertyDecorator =>
+  Must(
+    `be 1 to ${UNIT_LENGTH_MAX} characters without control characters`,
+    (value) => typeof value === 'string' && isUnit(value),
+  );
 
 abstract class RewardRequest {
   @Member()
@@ -71,8 +79,8 @@ export class CreditRewardRequest extends RewardRequest {
   declare type: 'CREDIT';
 
   @Member(nullAsMissing)
-  @Must('be 1 to 64 characters', (value) => isUnit(value))
-  @ApiProperty({ type: String, minLength: 1, maxLength: 64, example: 'CENTS' })
+  @IsUnit()
+  @ApiProperty({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, example: 'CENTS' })
   unit: string;
 
   /**
@@ -87,10 +95,13 @@ export class CreditRewardRequest extends RewardRequest {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   assignedCredit: number;
 
-  @OptionalText({
-    words: 'be a currency of ISO 4217 in upper case',
-    test: (text) => /^[A-Z]{3}$/.test(text) && isISO4217CurrencyCode(text),
-  })
+  @OptionalText(
+    { words: 'be a currency of ISO 4217 in upper case', test: isCurrency },
+    {
+      description:
+        "The account's credit in a unit has one currency; left out: that one. Another one: 400.",
+    },
+  )
   currency?: string;
 
   @OfOtherType()
@@ -169,8 +180,8 @@ export class FuelTankRewardRequest extends RewardRequest {
 
   @Member(nullAsMissing)
   @IsOptional()
-  @Must('be 1 to 64 characters', (value) => isUnit(value))
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: 64, nullable: true })
+  @IsUnit()
+  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, nullable: true })
   unit?: string;
 
   @OfOtherType()

@@ -69,7 +69,10 @@ export class UserEventRequest {
   })
   fields: Readonly<Record<string, EventField>>;
 
-  @Id({ description: 'Echoed; generated when left out.' })
+  @Id({
+    description:
+      'Echoed; generated when left out. Counts once per user: a repeated one triggers nothing.',
+  })
   id?: string;
 
   @Optional('be epoch milliseconds', isTime, {

@@ -90,8 +90,9 @@ const WORDS: Words = {
   ReferralAnnounced: ({ person }, { nameOf }) => `${nameOf(person)} is about to refer somebody`,
   ReferralWithdrawn: () => 'An announced referral did not start',
   ReservationLapsed: ({ kind }) => `A reserved ${kind} was given up`,
-  UserEventReceived: ({ person, content }, known) =>
-    `${known.nameOf(person)}: event ${hidden(content.value?.key ?? null, known)}`,
+  UserEventReceived: ({ person, content, repeated }, known) =>
+    `${known.nameOf(person)}: event ${hidden(content.value?.key ?? null, known)}` +
+    (repeated ? ', repeated with its id: no rule counts it' : ''),
   ReferrerRewardEarnedByEvent: ({ rule }) => `An event earned the referrer the reward ${rule}`,
   ModerationPrepared: ({ referralIds }) =>
     `A moderation holds the rewards of ${referralIds.length} referrals`,

@@ -41,8 +41,8 @@ export async function readAccountEntries(
     newest = page.at(-1) ?? newest;
     for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
       if (decoded.event.type === 'AccountOpened') accountId = decoded.event.accountId.value;
-      else if (decoded.event.type === 'RewardPushed') paid.push(paidOf(decoded.event));
       else entries.push(entryOf(decoded));
+      if (decoded.event.type === 'RewardPushed') paid.push(paidOf(decoded.event));
     }
   }
   return { accountId, entries, paid, newest };
@@ -51,7 +51,6 @@ export async function readAccountEntries(
 const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   ...POSTED_TYPES,
   'AccountOpened',
-  'RewardPushed',
 ]);
 
 const paidOf = ({ rewardId, at, reference }: AccountEventOf<'RewardPushed'>): PaidReward => ({

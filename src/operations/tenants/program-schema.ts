@@ -1,6 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { CURRENCIES } from '../../domain/currencies.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import { UNIT_LENGTH_MAX } from '../../domain/units.js';
 
 /**
  * The program file, as a JSON Schema. Also printed to docs/generated/program.schema.json, which a
@@ -19,6 +21,13 @@ const days = (minimum: number) => ({ type: 'integer', minimum, maximum: 36_525 }
 
 /** Who pays it: the ledger keeps it, or the payment provider puts it on the bill. */
 const payTo = { enum: ['ledger', 'provider'] } as const;
+
+const unit = {
+  type: 'string',
+  minLength: 1,
+  maxLength: UNIT_LENGTH_MAX,
+  pattern: '^\\P{Cc}*$',
+} as const;
 
 const terms = {
   name: orNull(text),
@@ -41,9 +50,9 @@ const creditOf = (moment: object) => ({
     type: true,
     ...moment,
     ...terms,
-    unit: { type: 'string', minLength: 1, maxLength: 64 },
+    unit,
     assignedCredit: wholeFrom(1),
-    currency: orNull({ type: 'string', pattern: '^[A-Z]{3}$' }),
+    currency: orNull({ $ref: '#/$defs/currency' }),
     payTo,
   },
   if: { required: ['payTo'], properties: { payTo: { const: 'provider' } } },
@@ -96,7 +105,7 @@ const rewardOf = (moment: object) => ({
           },
           fuelTankType: { enum: ['PCT_DISCOUNT', 'CREDIT'] },
           amount: wholeFrom(1),
-          unit: orNull({ type: 'string', minLength: 1, maxLength: 64 }),
+          unit: orNull(unit),
         },
       },
     },
@@ -120,6 +129,7 @@ export const PROGRAM_SCHEMA = {
   type: 'object',
   required: ['id'],
   additionalProperties: false,
+  $defs: { currency: { enum: CURRENCIES } },
   properties: {
     id: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
     name: text,
@@ -207,6 +217,8 @@ function wordsFor(params: Readonly<Record<string, unknown>>, message = 'is not v
   const { allowedValues, comparison, format, limit, missingProperty, pattern, type } = params;
   if ('additionalProperty' in params) return 'is not known';
   if (typeof missingProperty === 'string') return `lacks ${missingProperty}`;
+  if (allowedValues === CURRENCIES)
+    return 'must be a currency of ISO 4217 in upper case, such as USD';
   if (Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(', ')}`;
   if (typeof pattern === 'string') return PATTERNS[pattern] ?? message;
   if (format === 'uri') return WEB_ADDRESS;
@@ -220,6 +232,6 @@ const WEB_ADDRESS = 'must be an address that begins with https:// or http://';
 const PATTERNS: Readonly<Record<string, string | undefined>> = {
   '^[A-Za-z0-9_-]{1,64}$': 'takes 1 to 64 letters, digits, _ and -',
   '^https?://': WEB_ADDRESS,
-  '^[A-Z]{3}$': 'must be a currency of three capital letters, such as USD',
+  '^\\P{Cc}*$': 'takes no control characters',
   '^[Cc][Ee][Nn][Tt][Ss]$': 'must be CENTS where the payment provider pays',
 };

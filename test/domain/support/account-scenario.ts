@@ -2,6 +2,7 @@ import { List } from 'immutable';
 import type {
   AccountEvent,
   AnnouncedReferral,
+  Party,
 } from '../../../src/domain/account/account.events.js';
 import { decide, type AccountCommand } from '../../../src/domain/account/account.decider.js';
 import {
@@ -56,7 +57,15 @@ export const TEN_DOLLARS = terms(credit(1000), { when: 'CONVERTED' });
 
 export const aProgram = (over: Partial<Program> = {}): Program => ({ ...DEFAULT, ...over });
 
-export const ANNS_CODE: CodeOwner = { code: 'ANNLEE', programId: 'default', party: ANN };
+export const aCode = (code: string, party: Party, over: Partial<CodeOwner> = {}): CodeOwner => ({
+  code,
+  programId: 'default',
+  party,
+  referredBy: null,
+  formerReferrals: [],
+  ...over,
+});
+export const ANNS_CODE = aCode('ANNLEE', ANN);
 
 /** The referrer has nothing in common with anybody, and is not blocked. */
 export const A_FRIEND: Referrer = {
@@ -72,10 +81,13 @@ export const BLOCKED: Referrer = { ...A_FRIEND, blocked: true };
 export const announced = (...earlier: readonly AnnouncedReferral[]): Provided => ({
   ...NOTHING_PROVIDED,
   announced: {
-    referral: List([
-      ...earlier,
-      { referralId: 'referral', account: ACME.accountRef, person: ANN.person, at: NOW },
-    ]),
+    referral: {
+      announced: List([
+        ...earlier,
+        { referralId: 'referral', account: ACME.accountRef, person: ANN.person, at: NOW },
+      ]),
+      referredBy: null,
+    },
   },
 });
 const ANNOUNCED = announced();

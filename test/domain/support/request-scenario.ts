@@ -30,6 +30,7 @@ const IDS: Ids = {
   rewardOfEvent: (...names) => `reward of ${names.join(' ')}`,
   userRef: (userId) => `ref of ${userId}`,
   batchRef: (userId, key) => `batch of ${userId} ${key}`,
+  eventRef: (userId, eventId) => `event of ${userId} ${eventId}`,
 };
 
 /** A tenant with the default program and these. */

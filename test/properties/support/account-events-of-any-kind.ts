@@ -211,6 +211,8 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
       }),
     ),
     recalled: hidden(fc.array(fc.tuple(text, orNull(fc.integer())), { maxLength: 2 })),
+    idRef: id('event-id'),
+    repeated: fc.constantFrom(true, undefined),
   },
   ReferrerRewardEarnedByEvent: {
     referralId,
@@ -266,6 +268,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
       'AMOUNT_TOO_LARGE' as const,
       'LIMIT_REACHED' as const,
       'POOL_EMPTY' as const,
+      'CURRENCY_DIFFERS' as const,
     ),
   },
   RewardBecameAvailable: { ...rewardRef, amount: whole },
@@ -284,6 +287,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     onlyOf: orNull(person),
     rewards: whole,
     adjustment,
+    owners: fc.option(fc.array(fc.tuple(person, whole), { maxLength: 2 }), { nil: undefined }),
   },
   RedeemedRewardsListed: {
     redemptionId: id('redemption'),
@@ -291,6 +295,7 @@ const MEMBERS: { readonly [T in AccountEvent['type']]: Members<T> } = {
     from: fc.nat(3),
     persons: fc.array(person, { maxLength: 2 }),
     lines: fc.array(fc.tuple(rewardRef.rewardId, fc.nat(2), whole), { maxLength: 2 }),
+    posted: fc.constantFrom(true, undefined),
   },
   RewardCancelled: {
     ...rewardRef,

@@ -192,7 +192,11 @@ function provided(step: number, now: number): Provided {
       at: now,
     })),
   );
-  return { ...NOTHING_PROVIDED, tankCodes, announced: { [`referral-${step}`]: announced } };
+  return {
+    ...NOTHING_PROVIDED,
+    tankCodes,
+    announced: { [`referral-${step}`]: { announced, referredBy: null } },
+  };
 }
 
 function contextOf(
@@ -207,7 +211,10 @@ function contextOf(
     referrer: given.referrer,
     program: given.program,
     referralId: `referral-${step}`,
-    codeOwner: given.code === 'none' ? null : { code: 'CODE', programId: 'default', party },
+    codeOwner:
+      given.code === 'none'
+        ? null
+        : { code: 'CODE', programId: 'default', party, referredBy: null, formerReferrals: [] },
     rewardIds: { started: `started-${step}`, converted: `converted-${step}` },
     provided: provided(step, now),
   };
@@ -419,10 +426,14 @@ const fields = fc.record(
 const receive = fc
   .record({
     userId: user,
-    contents: fc.array(fc.record({ key: fc.constantFrom('visit', 'purchase'), fields }), {
-      minLength: 1,
-      maxLength: 3,
-    }),
+    contents: fc.array(
+      fc.record({
+        idRef: fc.option(fc.constantFrom('id-1', 'id-2')),
+        key: fc.constantFrom('visit', 'purchase'),
+        fields,
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
     batch: fc.option(fc.constantFrom('batch-1', 'batch-2')),
     outside,
   })
@@ -430,8 +441,9 @@ const receive = fc
     type: 'ReceiveUserEvents',
     userId,
     batch,
-    events: contents.map((content, index) => ({
+    events: contents.map(({ idRef, ...content }, index) => ({
       userEventId: `event-${step}-${index}`,
+      idRef,
       content: { id: `event-${step}-${index}`, dateTriggered: now, ...content },
     })),
     programs: given.program === null ? [] : [given.program],

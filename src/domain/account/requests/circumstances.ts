@@ -30,4 +30,6 @@ export interface Ids {
   readonly userRef: (userId: string) => string;
   /** Replaces the idempotency key of a batch of a user's events. */
   readonly batchRef: (userId: string, idempotencyKey: string) => string;
+  /** Replaces the id that a client gave a user's event. */
+  readonly eventRef: (userId: string, eventId: string) => string;
 }

@@ -53,13 +53,14 @@ export function requestReceiveUserEvents(
 }
 
 function receivedEvents(
-  { events }: ReceiveUserEventsRequest,
+  { userId, events }: ReceiveUserEventsRequest,
   { commandId, ids, now }: Circumstances,
 ): ReceivedEvent[] {
   return events.map(({ id, key, fields, dateTriggered }, index) => {
     const userEventId = ids.uuid(commandId, `event ${index}`);
     return {
       userEventId,
+      idRef: id === undefined ? null : ids.eventRef(userId, id),
       content: { id: id ?? userEventId, key, fields, dateTriggered: dateTriggered ?? now },
     };
   });

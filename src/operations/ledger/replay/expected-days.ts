@@ -9,22 +9,23 @@ import {
   POSTED_TYPES,
   type Entry,
   type PostedEvent,
+  type Posting,
 } from '../../../bookkeeping/postings.js';
 import { movementOf } from '../../../bookkeeping/roll-forward.js';
-import type { AccountEvent } from '../../../domain/account/account.events.js';
+import type { AccountEvent, AccountEventOf } from '../../../domain/account/account.events.js';
 import { amountLeft, unitKey, type RewardState } from '../../../domain/account/account.state.js';
 import type { ReadModelTable, Row } from '../../../projecting/projector.js';
 import type { Difference } from './difference.js';
 import { isAboutPerson, isAboutReward, type ExpectedRow } from './expected-row.js';
 import { presentRewards } from './expected-rewards.js';
-import type { FoldedAccount, KnownEvent } from './folded-account.js';
+import { unlistedKey, type FoldedAccount, type KnownEvent } from './folded-account.js';
 
 /** What days should say, as the ledger says. */
 
 export const DAILY_FIGURES = 'daily-figures';
 
 /** Rewards of credit, and what their owners have. */
-export function expectedCredit({ state }: FoldedAccount): ExpectedRow[] {
+export function expectedCredit({ state, unlisted }: FoldedAccount): ExpectedRow[] {
   if (state.status === 'absent') return [];
   const available = new Map<string, Record<string, number>>();
   const items = presentRewards(state).flatMap((reward): ExpectedRow[] => {
@@ -33,7 +34,8 @@ export function expectedCredit({ state }: FoldedAccount): ExpectedRow[] {
     const key = unitKey(value.unit);
     const ofPerson = available.get(person) ?? {};
     available.set(person, ofPerson);
-    ofPerson[key] = (ofPerson[key] ?? 0) + availableOf(reward);
+    const before = ofPerson[key] ?? -(unlisted.get(unlistedKey(person, key)) ?? 0);
+    ofPerson[key] = before + availableOf(reward);
     return [
       {
         table: creditItems,
@@ -84,16 +86,27 @@ export class ExpectedDays {
   add(events: readonly KnownEvent[] | undefined): void {
     if (events === undefined) this.isComparable = false;
     const postings = new AccountPostings();
+    const unlisted = new Map<string, Posting[]>();
     for (const { event, eventId } of events ?? []) {
       const day = new Date(event.at).toISOString().slice(0, 10);
       if (event.type === 'ReferralConverted') book(this.counts, [day], 'conversions', 1);
       if (event.type === 'RewardGranted') book(this.counts, [day], 'rewards_granted', 1);
+      if (event.type === 'RedeemedRewardsListed')
+        for (const [rewardId] of event.lines)
+          this.bookAll(day, unlisted.get(`${event.redemptionId}/${rewardId}`) ?? []);
       if (!isPosted(event)) continue;
       const entry: Entry = { event, eventId, position: '', recordedAt: event.at, actor: '' };
-      for (const posting of postings.post(entry)) {
-        const moved = movementOf(posting);
-        if (moved) book(this.credit, [day, posting.unitKey], moved.movement, moved.amount);
-      }
+      const posted = postings.post(entry);
+      if (event.type === 'AccountCreditRedeemed')
+        this.bookAll(day, bookedNow(event, posted, unlisted));
+      else this.bookAll(day, posted);
+    }
+  }
+
+  private bookAll(day: string, posted: readonly Posting[]): void {
+    for (const posting of posted) {
+      const moved = movementOf(posting);
+      if (moved) book(this.credit, [day, posting.unitKey], moved.movement, moved.amount);
     }
   }
 
@@ -108,6 +121,24 @@ export class ExpectedDays {
       ...compare(dailyCredit, MOVEMENTS, this.credit, live.credit),
     ];
   }
+}
+
+/**
+ * Days have the amount with the redemption, and learn with the list which scheduled credit it made
+ * available; an older redemption has all of it with the list.
+ */
+function bookedNow(
+  { redemptionId, owners }: AccountEventOf<'AccountCreditRedeemed'>,
+  posted: readonly Posting[],
+  unlisted: Map<string, Posting[]>,
+): readonly Posting[] {
+  const isNow = ({ type }: Posting): boolean => owners !== undefined && type === 'redeemed';
+  for (const posting of posted) {
+    if (isNow(posting)) continue;
+    const key = `${redemptionId}/${posting.rewardId}`;
+    unlisted.set(key, [...(unlisted.get(key) ?? []), posting]);
+  }
+  return posted.filter(isNow);
 }
 
 function book(

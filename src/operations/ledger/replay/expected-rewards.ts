@@ -15,7 +15,7 @@ import {
   type RewardState,
 } from '../../../domain/account/account.state.js';
 import { isAboutReward, unlessForgotten, type ExpectedRow } from './expected-row.js';
-import type { FoldedAccount } from './folded-account.js';
+import { unlistedKey, type FoldedAccount } from './folded-account.js';
 
 /** The rows that rewards and balances should have, as the ledger says. */
 
@@ -108,7 +108,10 @@ function bucketOf({ dateCancelled, phase }: RewardState): Bucket {
   }
 }
 
-export function expectedBalances({ state }: FoldedAccount, accountRef: string): ExpectedRow[] {
+export function expectedBalances(
+  { state, unlisted }: FoldedAccount,
+  accountRef: string,
+): ExpectedRow[] {
   if (state.status === 'absent') return [];
   const present = presentRewards(state);
   const byBalance = new Map<string, RewardState[]>();
@@ -126,7 +129,7 @@ export function expectedBalances({ state }: FoldedAccount, accountRef: string): 
   return [
     ...present.map((reward) => balanceItem(state, reward)),
     ...[...byBalance].map(([key, rewardsOfIt]) =>
-      balance(state, JSON.parse(key) as string[], rewardsOfIt),
+      balance(state, JSON.parse(key) as string[], { rewardsOfIt, unlisted }),
     ),
   ];
 }
@@ -162,9 +165,14 @@ function balanceItem(state: OpenAccount, reward: RewardState): ExpectedRow {
 function balance(
   state: OpenAccount,
   key: readonly string[],
-  rewardsOfIt: readonly RewardState[],
+  {
+    rewardsOfIt,
+    unlisted,
+  }: { readonly rewardsOfIt: readonly RewardState[] } & Pick<FoldedAccount, 'unlisted'>,
 ): ExpectedRow {
   const person = rewardsOfIt[0]?.person ?? '';
+  const [, , type, unit = ''] = key;
+  const taken = type === 'CREDIT' ? (unlisted.get(unlistedKey(person, unit)) ?? 0) : 0;
   const ids = new Set(rewardsOfIt.map(({ rewardId }) => rewardId));
   const sum = (figure: (reward: RewardState) => number): number =>
     rewardsOfIt.reduce((total, reward) => total + figure(reward), 0);
@@ -191,8 +199,8 @@ function balance(
         Infinity,
       ),
       count: sum((reward) => (isCounted(reward) ? 1 : 0)),
-      redeemed_credit: sum(({ redeemed }) => redeemed),
-      available_credit: left('available'),
+      redeemed_credit: sum(({ redeemed }) => redeemed) + taken,
+      available_credit: left('available') - taken,
       pending_credit: left('pending'),
       expired_credit: left('expired'),
       cancelled_credit: left('cancelled'),

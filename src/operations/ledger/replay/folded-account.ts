@@ -2,6 +2,7 @@ import type { AccountEvent } from '../../../domain/account/account.events.js';
 import {
   evolve,
   initialState,
+  unitKey,
   type AccountState,
   type ReferralState,
 } from '../../../domain/account/account.state.js';
@@ -25,7 +26,12 @@ export interface FoldedAccount {
   readonly referrals: ReadonlyMap<string, ReferralState>;
   /** By reward, in order. */
   readonly redemptions: ReadonlyMap<string, readonly FoldedRedemption[]>;
+  /** What large redemptions took from a person and are about to list, by `unlistedKey`. */
+  readonly unlisted: ReadonlyMap<string, number>;
 }
+
+export const unlistedKey = (person: string, unit: string): string =>
+  JSON.stringify([person, unitKey(unit)]);
 
 interface FoldedRedemption extends Omit<ListedRedemption, 'person'> {
   /** The payment provider's id of the payment; absent or null: it was not paid there. */
@@ -51,7 +57,17 @@ export function foldAccount(events: readonly KnownEvent[]): FoldedAccount {
     }
   }
   // Read models learn which rewards a large redemption used from the event that lists them.
-  return { state: asListed(state), referrals, redemptions };
+  return { state: asListed(state), referrals, redemptions, unlisted: unlistedIn(state) };
+}
+
+function unlistedIn({ remains }: AccountState): ReadonlyMap<string, number> {
+  const amounts = new Map<string, number>();
+  for (const { lines, listed, unit, posted } of remains.unlisted.values())
+    for (const { person, amount } of posted ? lines.slice(listed) : []) {
+      const key = unlistedKey(person, unit);
+      amounts.set(key, (amounts.get(key) ?? 0) + amount);
+    }
+  return amounts;
 }
 
 function redemptionsOf(event: AccountEvent): readonly FoldedRedemption[] {

@@ -1,0 +1,5 @@
+export const UNIT_LENGTH_MAX = 64;
+
+/** The unit of a credit: 1 to 64 characters, and none that no screen shows. */
+export const isUnit = (text: string): boolean =>
+  text !== '' && [...text].length <= UNIT_LENGTH_MAX && !/\p{Cc}/u.test(text);
