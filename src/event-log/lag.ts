@@ -1,4 +1,4 @@
-import type { EventLog, Position } from './event-log.js';
+import type { EventLog, Position, RecordedEvent } from './event-log.js';
 
 export const LAG_EVENTS_MAX = 1_000;
 
@@ -38,15 +38,21 @@ export async function lagAfter(
   if (log.compare(position, head) >= 0) return AT_HEAD;
   const between = log.eventsBetween?.(position, head);
   if (between === undefined) return lagByPages(log, position, now);
-  const [oldest] = await log.readAll(position, 1);
-  if (oldest === undefined) return AT_HEAD;
+  let behind = await log.readAll(position, 1);
+  if (behind.length === 0) return AT_HEAD;
+  // Recorded under a clock that was ahead: it shows nothing, and those after it do.
+  if (behind.some(({ recordedAt }) => recordedAt > now))
+    behind = await log.readAll(position, LAG_EVENTS_MAX);
   return {
     lagEvents: Math.min(LAG_EVENTS_MAX, between),
-    lagSeconds: secondsSince(oldest.recordedAt, now),
+    lagSeconds: secondsSince(oldestOf(behind), now),
   };
 }
 
 const AT_HEAD: Lag = { lagEvents: 0, lagSeconds: 0 };
+
+const oldestOf = (events: readonly RecordedEvent[]): number =>
+  events.reduce((oldest, { recordedAt }) => Math.min(oldest, recordedAt), Infinity);
 
 const secondsSince = (recordedAt: number, now: number): number =>
   Math.max(0, now - recordedAt) / 1_000;
@@ -57,13 +63,13 @@ async function lagByPages(
   now: number,
 ): Promise<Lag> {
   let lagEvents = 0;
-  let oldest: number | undefined;
+  let oldest = Infinity;
   for (let at = position; lagEvents < LAG_EVENTS_MAX;) {
     const page = await log.readAll(at, LAG_EVENTS_MAX - lagEvents);
-    oldest ??= page[0]?.recordedAt;
+    oldest = Math.min(oldest, oldestOf(page));
     lagEvents += page.length;
     at = page.at(-1)?.position;
     if (at === undefined) break;
   }
-  return { lagEvents, lagSeconds: oldest === undefined ? 0 : secondsSince(oldest, now) };
+  return { lagEvents, lagSeconds: secondsSince(oldest, now) };
 }
