@@ -77,10 +77,6 @@ const LOG_TABLE_CHECKS: readonly Check[] = [
     sql: `select event_id from ledger.events group by event_id having count(*) > 1`,
   },
   {
-    fault: 'times go back',
-    sql: `select 1 from (select recorded_at, lag(recorded_at) over (order by position) as before from ledger.events) t where recorded_at < before`,
-  },
-  {
     // One command, one append: its events lie side by side and count their places from 0.
     fault: 'a command with a key had an effect twice in a stream',
     sql: `select stream from ledger.events where metadata::jsonb ? 'key' group by stream, metadata::jsonb ->> 'command'

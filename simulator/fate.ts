@@ -11,6 +11,12 @@ const EVERY_MS = 2_000;
 const FROZEN_MS = 20_000;
 const BACK_MS = 60_000;
 const FORWARD_MS = 3 * DAY_MS;
+/** More than the log tolerates. */
+const AHEAD_MS = 600_000;
+const AHEAD_MS_MORE = DAY_MS / 8;
+/** How long the clock is ahead, and how long until an operator accepts what it left. */
+const AHEAD_FOR_MS = 2_000;
+const UNACCEPTED_MS = 8_000;
 /** Shorter than a client's patience. */
 const OUTAGE_MS = 8_000;
 /** Longer than reactions wait for a store that answers others. */
@@ -63,6 +69,14 @@ export class Fate {
       },
       'clock set back': () => world.moveClock(-random.below(BACK_MS)),
       'clock set forward': () => world.moveClock(random.below(FORWARD_MS)),
+      'clock ahead for a moment': () => {
+        const ms = AHEAD_MS + random.below(AHEAD_MS_MORE);
+        world.moveClock(ms);
+        this.later(random.below(AHEAD_FOR_MS), () => {
+          world.moveClock(-ms);
+          this.later(random.below(UNACCEPTED_MS), () => shared.log.acceptClock());
+        });
+      },
       'old answers purged': () => shared.answers.purge(),
       'all answers purged': () => shared.answers.purge(0),
       'server away': () => this.outage('away'),

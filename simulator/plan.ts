@@ -100,6 +100,7 @@ const PROCESSES: FaultRates = {
 const TIME: FaultRates = {
   'clock set back': 40,
   'clock set forward': 60,
+  'clock ahead for a moment': 60,
   'old answers purged': 20,
   'all answers purged': 40,
 };

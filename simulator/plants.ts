@@ -309,8 +309,8 @@ export const PLANTS: readonly Plant[] = [
     name: 'handled-forgotten-at-once',
     fault: 'a stream remembers its newest command only',
     file: 'src/command-handling/handled-commands.js',
-    find: 'recorded.recordedAt - REMEMBERED_MS)',
-    replace: 'recorded.recordedAt)',
+    find: 'now - REMEMBERED_MS)',
+    replace: 'now)',
   },
   {
     name: 'moderation-step-by-chance',

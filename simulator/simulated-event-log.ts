@@ -182,10 +182,10 @@ export class SimulatedEventLog implements EventLog {
   }
 
   check(): Promise<LogCheck> {
-    return this.ask(() => ({
-      store: 'simulated',
-      head: this.store.head === 0n ? undefined : this.store.positions.token(this.store.head),
-    }));
+    return this.ask(() => {
+      const newest = this.store.all.at(-1);
+      return { store: 'simulated', head: newest?.position, recordedAt: newest?.recordedAt };
+    });
   }
 
   /** Of a process that is gone: the store tells it nothing more. */

@@ -1,3 +1,4 @@
+import { CLOCK_AHEAD_MS_MAX, LogAheadOfClock } from '../src/event-log/clock.js';
 import type {
   AppendResult,
   ExpectedRevision,
@@ -24,6 +25,8 @@ export class SimulatedStore {
   private appends: number[] = [];
   private safe = 0;
   private readonly gone: RecordedEvent[] = [];
+  /** Up to this time an operator has accepted events, also those whose acceptance is lost. */
+  private acceptedUpTo = -Infinity;
 
   /** @param clock epoch milliseconds of the server. */
   constructor(
@@ -88,8 +91,9 @@ export class SimulatedStore {
     }
     if (actual !== expected || (end !== undefined && end.eventId !== known.at(-1)?.id))
       return { kind: 'conflict', expected, actual };
-    this.byStream.set(stream, known);
     const recordedAt = this.clock();
+    this.checkClock(recordedAt);
+    this.byStream.set(stream, known);
     this.appends.push(this.events.length);
     for (const { id, type, data, metadata } of withOrigins(events)) {
       const recorded = {
@@ -108,6 +112,16 @@ export class SimulatedStore {
     for (const tell of this.listeners) tell(this.head);
     const { position, revision } = known.at(-1) as RecordedEvent;
     return { kind: 'appended', position, revision };
+  }
+
+  /** An operator accepts a newest event that is ahead of the clock. */
+  acceptClock(): void {
+    this.acceptedUpTo = Math.max(this.acceptedUpTo, this.events.at(-1)?.recordedAt ?? 0);
+  }
+
+  private checkClock(now: number): void {
+    const newest = this.events.at(-1)?.recordedAt ?? 0;
+    if (newest > Math.max(this.acceptedUpTo, now + CLOCK_AHEAD_MS_MAX)) throw new LogAheadOfClock();
   }
 
   /** Calls with the newest position after each append. Returns how to stop. */

@@ -1,13 +1,8 @@
 import { operatorOf } from '../domain/account/adjustment.js';
 import type { Position } from '../event-log/event-log.js';
 import { digestInTurns } from '../foundation/canonical-json.js';
-import {
-  AccountPostings,
-  type Entry,
-  type LedgerAccount,
-  type Posting,
-  type PostingType,
-} from './postings.js';
+import { PeriodPostings } from './period-postings.js';
+import { type Entry, type LedgerAccount, type Posting, type PostingType } from './postings.js';
 
 /**
  * An account's credit in each unit and its movements. Times are ISO 8601; amounts are integers in
@@ -58,12 +53,14 @@ export interface StatementLine {
 export interface StatementOf {
   readonly account: string;
   readonly position: Position | null;
-  /** Of one account, in order, and no later than the statement. */
+  /** Of one account, in the order of the log. */
   readonly entries: readonly Entry[];
   /** Default: none. */
   readonly paid?: readonly PaidReward[];
   /** Earlier postings are in the opening; undefined: the opening is zero. Epoch milliseconds. */
   readonly from: number | undefined;
+  /** Later entries do not count; undefined: all do. Epoch milliseconds. */
+  readonly until?: number | undefined;
   /** Dates up to here have passed. Epoch milliseconds. */
   readonly clock: number;
   readonly unit: string | undefined;
@@ -74,27 +71,31 @@ export interface StatementOf {
  * @param turn lets other work go on: the lines of a long account take long.
  */
 export async function statementOf(
-  { account, position, entries, paid = [], from, clock, unit }: StatementOf,
+  { account, position, entries, paid = [], from, until, clock, unit }: StatementOf,
   turn: () => Promise<void> = async () => undefined,
 ): Promise<Statement> {
-  const postings = new AccountPostings();
-  const isBefore = ({ recordedAt }: Entry): boolean => from !== undefined && recordedAt < from;
-  for (const some of inParts(entries.filter(isBefore))) {
-    for (const entry of some) postings.post(entry);
-    await turn();
-  }
-  if (from !== undefined) postings.settle(Math.min(from - 1, clock));
   const wanted = unit?.toLowerCase();
-  const shown = new StatementLines(postings.available());
-  const show = (posted: readonly Posting[]): void => {
-    for (const posting of posted)
-      if (wanted === undefined || posting.unitKey === wanted) shown.add(posting);
-  };
-  for (const some of inParts(entries.filter((entry) => !isBefore(entry)))) {
-    for (const entry of some) show(postings.post(entry));
+  const opening = new Map<string, number>();
+  const within: Posting[] = [];
+  const span = { from: from ?? -Infinity, to: until ?? Infinity, clock };
+  const period = new PeriodPostings(span, (posted, isWithin) => {
+    for (const posting of posted) {
+      const { unitKey } = posting;
+      if (!isWithin) opening.set(unitKey, (opening.get(unitKey) ?? 0) + effectOnAvailable(posting));
+      else if (wanted === undefined || unitKey === wanted) within.push(posting);
+    }
+  });
+  for (const some of inParts(entries)) {
+    for (const entry of some) period.post(entry);
     await turn();
   }
-  show(postings.settle(clock));
+  period.end();
+  const { postings } = period;
+  const shown = new StatementLines(opening);
+  for (const some of inParts(within)) {
+    for (const posting of some) shown.add(posting);
+    await turn();
+  }
   const units = [...postings.units]
     .filter(([key]) => wanted === undefined || key === wanted)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -105,7 +106,7 @@ export async function statementOf(
 
 const ENTRIES_IN_A_TURN = 250;
 
-function* inParts(entries: readonly Entry[]): Iterable<readonly Entry[]> {
+function* inParts<T>(entries: readonly T[]): Iterable<readonly T[]> {
   for (let at = 0; at < entries.length; at += ENTRIES_IN_A_TURN)
     yield entries.slice(at, at + ENTRIES_IN_A_TURN);
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config/config.js';
-import { openCore, type Core } from '../core/core.js';
+import { openCore, type Core, type CoreOptions } from '../core/core.js';
 import { withoutByteOrderMark } from '../foundation/byte-order-mark.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
@@ -18,11 +18,15 @@ export interface OutputOptions {
  * Opens the stores on the configuration of the service, beside it or without it (the embedded
  * server is then started for this command and stopped again), and closes them whatever happens.
  */
-export async function withCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
+export async function withCore<T>(
+  work: (core: Core) => Promise<T>,
+  options: Pick<CoreOptions, 'acceptsClock'> = {},
+): Promise<T> {
   const config = loadConfig();
   const logger = commandLogger();
   const actor = { kind: 'operator' as const, id: 'command-line' };
-  const core = await openCore({ config, logger, actor, applicationName: 'ledger-cli' });
+  const applicationName = 'ledger-cli';
+  const core = await openCore({ config, logger, actor, applicationName, ...options });
   return withOpened(core, () => whilePresent(core, () => work(core)));
 }
 

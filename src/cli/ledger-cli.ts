@@ -3,6 +3,11 @@ import { operatingSystemUser } from '../operations/audit.js';
 import { NotDone } from '../operations/outcome.js';
 import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
 import { exportLedger } from '../operations/ledger/ledger-export.js';
+import {
+  entriesAfterDay,
+  entriesAfterPeriod,
+  laterText,
+} from '../operations/ledger/later-entries.js';
 import { changePeriodOnRecord } from '../operations/ledger/ledger-periods.js';
 import { statementOnRecord } from '../operations/ledger/ledger-statement.js';
 import { filled, scopeOf } from './arguments.js';
@@ -64,9 +69,12 @@ export function addLedgerCommands(cli: Command): void {
         { format, mode, by, json, ...options }: StatementOptions,
       ) => {
         const scope = scopeOf(alias, mode);
+        let later = 0;
+        const noteLater = (entries: number): void => void (later = entries);
         const statement = await audited(scope, by, 'ledger statement', (core) =>
-          statementOnRecord(core, scope, { accountId, ...options }),
+          statementOnRecord(core, scope, { accountId, noteLater, ...options }),
         );
+        noteEntriesAfter(later, 'statement');
         if (json || format === 'json') return printJson(statement);
         if (format === 'csv') return void process.stdout.write(statementCsv(statement));
         printStatement(statement, options.unit);
@@ -85,9 +93,14 @@ export function addLedgerCommands(cli: Command): void {
     )
     .action(async (alias: string, { format, mode, by, json, from, to, unit }: StatementOptions) => {
       const scope = scopeOf(alias, mode);
-      const statement = await audited(scope, by, 'ledger tenant-statement', (core) =>
-        tenantStatementOnRecord(core, scope, { from, to, unit }, accountProjectors),
-      );
+      let later = 0;
+      const statement = await audited(scope, by, 'ledger tenant-statement', async (core) => {
+        const asked = { from, to, unit };
+        const done = await tenantStatementOnRecord(core, scope, asked, accountProjectors);
+        if (!(done instanceof NotDone)) later = await entriesAfterDay(core, scope, done.result.to);
+        return done;
+      });
+      noteEntriesAfter(later, 'statement');
       if (json || format === 'json') return printJson(statement);
       if (format === 'csv') return void process.stdout.write(tenantStatementCsv(statement));
       printTenantStatement(statement, unit);
@@ -104,13 +117,15 @@ export function addLedgerCommands(cli: Command): void {
       .action(async (alias: string, { mode, by, json, period, comment }: PeriodOptions) => {
         const scope = scopeOf(alias, mode);
         const who = by ?? operatingSystemUser();
-        const changed = await audited(scope, who, `ledger ${name}`, (core) =>
-          changePeriodOnRecord(core, scope, type, {
-            period,
-            comment: filled('--comment', comment),
-            by: who,
-          }),
-        );
+        let later = 0;
+        const changed = await audited(scope, who, `ledger ${name}`, async (core) => {
+          const request = { period, comment: filled('--comment', comment), by: who };
+          const done = await changePeriodOnRecord(core, scope, type, request);
+          if (!(done instanceof NotDone) && type === 'ClosePeriod')
+            later = await entriesAfterPeriod(core, scope, period);
+          return done;
+        });
+        noteEntriesAfter(later, 'month');
         if (json) return printJson(changed);
         process.stdout.write(`${alias}: ${period} is ${changed.status}\n`);
       });
@@ -156,6 +171,11 @@ export function addLedgerCommands(cli: Command): void {
         note(`${exported.events} events; digest ${exported.digest}`);
       },
     );
+}
+
+function noteEntriesAfter(entries: number, figures: 'statement' | 'month'): void {
+  const line = laterText(entries, figures);
+  if (line !== undefined) note(line);
 }
 
 function adjustmentOf(accountId: string, options: AdjustOptions, by: string): AdjustmentRequest {

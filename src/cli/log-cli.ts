@@ -4,7 +4,10 @@ import { openLedgerDatabase } from '../core/ledger-database.js';
 import { CommandError } from './command-error.js';
 import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
-import { commandLogger, note, printJson, type OutputOptions } from './command-line.js';
+import { operatingSystemUser } from '../operations/audit.js';
+import { acceptClock } from '../operations/log/clock-acceptance.js';
+import { filled } from './arguments.js';
+import { commandLogger, note, printJson, withCore, type OutputOptions } from './command-line.js';
 import { CopyProgress } from './copy-progress.js';
 import { done } from './outcomes.js';
 
@@ -32,6 +35,33 @@ export function addLogCommands(cli: Command): void {
     )
     .option('--json', 'one JSON document')
     .action(async (options: CopyCommandOptions) => reportCopy(await copy(options), options));
+  log
+    .command('accept-clock')
+    .description('accepts a log whose newest entry is ahead of the clock, so that writes continue')
+    .requiredOption('--reason <text>', 'what happened, for later auditors')
+    .option('--by <name>', 'the operator who accepts; default: the user of the operating system')
+    .option('--json', 'one JSON document')
+    .action(accept);
+}
+
+interface AcceptOptions extends OutputOptions {
+  readonly reason: string;
+  readonly by?: string;
+}
+
+async function accept({ reason, by, json }: AcceptOptions): Promise<void> {
+  const request = {
+    reason: filled('--reason', reason),
+    by: filled('--by', by ?? operatingSystemUser()),
+    warn: note,
+  };
+  const accepted = await withCore(async (core) => done(await acceptClock(core, request)), {
+    acceptsClock: true,
+  });
+  if (json) return printJson(accepted);
+  process.stdout.write(
+    `accepted: the newest entry, ${accepted.position}, is ${accepted.aheadSeconds} s ahead of the clock; later entries carry the time of the clock\n`,
+  );
 }
 
 async function copy({

@@ -63,8 +63,10 @@ export class HandledCommands {
     const command: HandledCommand = { commandId, idempotency, ...recorded };
     this.byCommand.set(commandId, command);
     if (idempotency) this.byKey.set(idempotency.key, command);
+    // An entry of a clock that was ahead must not end what is remembered of the others.
+    const now = Math.min(recorded.recordedAt, timeNow());
     for (const old of this.byCommand.values()) {
-      if (old.recordedAt > recorded.recordedAt - REMEMBERED_MS) break;
+      if (old.recordedAt > now - REMEMBERED_MS) break;
       this.byCommand.delete(old.commandId);
       if (old.idempotency && this.byKey.get(old.idempotency.key)?.commandId === old.commandId)
         this.byKey.delete(old.idempotency.key);

@@ -125,6 +125,8 @@ export interface CoreOptions extends LedgerDatabaseOptions {
    * The read models; passed only by a service, which may move the database to a copy of its log.
    */
   readonly projectors?: readonly Projector[];
+  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  readonly acceptsClock?: boolean;
   /** Loads the command bus at once; default: with the first command. */
   readonly loadsBus?: boolean;
 }
@@ -149,7 +151,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     );
     if (migrated.includes('0034_seal_the_whole_log')) await followedLog.beginSealing();
     const accept = (logId: string): Promise<void> => followedLog.accept(logId);
-    const observed = options.observe === undefined ? {} : { observe: options.observe };
+    const { acceptsClock = false, observe } = options;
+    const observed = { acceptsClock, ...(observe && { observe }) };
     const log =
       config.eventStore === undefined
         ? await PostgresEventLog.open({
@@ -190,7 +193,10 @@ export async function openEventStoreDbLog(
   address: EventStoreAddress,
   { eventStoreNamespace }: Pick<Config, 'eventStoreNamespace'>,
   names: KeyedNames,
-  options: Pick<EventStoreDbEventLogOptions, 'observe' | 'accept' | 'appendTimeoutMs'> = {},
+  options: Pick<
+    EventStoreDbEventLogOptions,
+    'observe' | 'accept' | 'acceptsClock' | 'appendTimeoutMs'
+  > = {},
 ): Promise<EventLog> {
   // Its client takes a good part of a command's start to load.
   const { EventStoreDbEventLog } =

@@ -112,7 +112,8 @@ export interface EventLog {
    * a state of another epoch conflicts. Postgres compares the event's id in the same transaction as
    * well; EventStoreDB knows revisions only (docs/adr/0023).
    * @throws {InvalidAppend} {AppendTooLarge} before anything is sent.
-   * @throws {EventLogUnavailable} when the log is away or does not answer in time.
+   * @throws {EventLogUnavailable} when the log is away or does not answer in time;
+   * `LogAheadOfClock` while the newest event is ahead of the clock of this process.
    */
   append(
     stream: string,
@@ -213,6 +214,8 @@ export interface LogCheck {
   /** The store and its version, for people: `postgres 18.1`. */
   readonly store: string;
   readonly head: Position | undefined;
+  /** When the store recorded the newest event, epoch milliseconds; undefined: the log is empty. */
+  readonly recordedAt: number | undefined;
 }
 
 /** The limit of one append, which every adapter can hold: the summed bytes of data and metadata. */

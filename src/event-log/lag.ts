@@ -1,4 +1,4 @@
-import type { EventLog, Position } from './event-log.js';
+import type { EventLog, Position, RecordedEvent } from './event-log.js';
 import { logPages } from './event-pages.js';
 
 export const LAG_EVENTS_MAX = 1_000;
@@ -39,15 +39,21 @@ export async function lagAfter(
   if (log.compare(position, head) >= 0) return AT_HEAD;
   const between = log.eventsBetween?.(position, head);
   if (between === undefined) return lagByPages(log, { after: position, upTo: head }, now);
-  const [oldest] = await log.readAll(position, 1);
-  if (oldest === undefined) return AT_HEAD;
+  let behind = await log.readAll(position, 1);
+  if (behind.length === 0) return AT_HEAD;
+  // Recorded under a clock that was ahead: it shows nothing, and those after it do.
+  if (behind.some(({ recordedAt }) => recordedAt > now))
+    behind = await log.readAll(position, LAG_EVENTS_MAX);
   return {
     lagEvents: Math.min(LAG_EVENTS_MAX, between),
-    lagSeconds: secondsSince(oldest.recordedAt, now),
+    lagSeconds: secondsSince(oldestOf(behind), now),
   };
 }
 
 const AT_HEAD: Lag = { lagEvents: 0, lagSeconds: 0 };
+
+const oldestOf = (events: readonly RecordedEvent[]): number =>
+  events.reduce((oldest, { recordedAt }) => Math.min(oldest, recordedAt), Infinity);
 
 const secondsSince = (recordedAt: number, now: number): number =>
   Math.max(0, now - recordedAt) / 1_000;
@@ -58,14 +64,14 @@ async function lagByPages(
   now: number,
 ): Promise<Lag> {
   let lagEvents = 0;
-  let oldest: number | undefined;
+  let oldest = Infinity;
   for await (const page of logPages(log, { ...range, limit: LAG_EVENTS_MAX })) {
-    oldest ??= page[0]?.recordedAt;
+    oldest = Math.min(oldest, oldestOf(page));
     lagEvents += page.length;
     if (lagEvents >= LAG_EVENTS_MAX) break;
   }
   return {
     lagEvents: Math.min(LAG_EVENTS_MAX, lagEvents),
-    lagSeconds: oldest === undefined ? 0 : secondsSince(oldest, now),
+    lagSeconds: secondsSince(oldest, now),
   };
 }

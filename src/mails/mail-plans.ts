@@ -1,6 +1,7 @@
 import { deterministicId } from '../command-handling/deterministic-id.js';
 import type { TenantDirectory } from '../command-handling/tenant-directory.js';
 import type { DomainEvent } from '../domain/events.js';
+import { CLOCK_AHEAD_MS_MAX } from '../event-log/clock.js';
 import { timeNow } from '../foundation/world.js';
 import type { Reaction } from '../policies/policy.js';
 import type { LedgerEvent } from '../projecting/projector.js';
@@ -26,12 +27,16 @@ export class MailPlans {
     if (recordedAt < timeNow() - TOLD_WITHIN_MS) return;
     const tenant = await this.parts.tenants.read(alias);
     const since = tenant?.mails.types[reaction.type];
-    if (since === undefined || recordedAt < since) return;
+    if (since === undefined) return;
+    const now = timeNow();
+    // Under a clock that was ahead it was switched on in the future: it is on.
+    const isOfAheadClock = since > now + CLOCK_AHEAD_MS_MAX;
+    if (!isOfAheadClock && recordedAt < since) return;
     const { type, account, person, about, dueAt } = reaction;
     const id = deterministicId(eventId, `mail ${type} ${person}`);
     const planned = { id, tenant: alias, mode, type, account, person, about, created: recordedAt };
     const because = { stream, revision, eventId };
-    await this.parts.store.plan({ ...planned, event: because }, dueAt ?? recordedAt);
+    await this.parts.store.plan({ ...planned, event: because }, dueAt ?? Math.min(recordedAt, now));
     this.parts.onPlanned();
   }
 }

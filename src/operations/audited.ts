@@ -1,6 +1,8 @@
 import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
 import { recordDone, recordOperation, type Operation } from './audit.js';
+import { LogAheadOfClock } from '../event-log/clock.js';
+import { firstLine } from '../foundation/describe-error.js';
 import { NotDone, type Outcome } from './outcome.js';
 
 /** The result of an operation, and what its audit event contains. */
@@ -35,7 +37,25 @@ export async function auditedOn<T>(
   if (outcome instanceof NotDone) return outcome;
   const { result, parameters, digest, completed } = outcome;
   const done = { operation, by, parameters, result: digest ?? result };
-  if (completed === undefined) await recordOperation(core, scope, done);
+  if (completed === undefined) await recordRead(core, scope, done, warn);
   else await recordDone(core, scope, done, { completed, warn });
   return result;
+}
+
+/**
+ * Reads continue while the log is ahead of the clock: statements and checks are needed most then.
+ * @throws what any other failure of the record throws: nothing is shown without it.
+ */
+async function recordRead(
+  core: Core,
+  scope: Scope,
+  done: Operation,
+  warn: AuditFrame['warn'],
+): Promise<void> {
+  try {
+    await recordOperation(core, scope, done);
+  } catch (error) {
+    if (!(error instanceof LogAheadOfClock)) throw error;
+    warn(`${done.operation} has no audit entry: ${firstLine(error)}`);
+  }
 }

@@ -98,7 +98,10 @@ type ChainRefusal =
   | { readonly code: 'CHAIN_EMPTY'; readonly scope: Scope }
   /** A digest on top of it would vouch for unverified events. */
   | { readonly code: 'SEAL_NOT_SIGNED_HERE' }
-  | { readonly code: 'RECONCILIATION_STOPPED' | 'VERIFICATION_STOPPED' | 'NOTHING_LOST' };
+  | {
+      readonly code:
+        'RECONCILIATION_STOPPED' | 'VERIFICATION_STOPPED' | 'NOTHING_LOST' | 'CLOCKS_AGREE';
+    };
 
 type ReactionRefusal = {
   readonly code: 'REACTION_ID_MALFORMED' | 'REACTION_NOT_PARKED';

@@ -87,6 +87,7 @@ const TEXTS: Texts = {
   // The command line has its own text; over HTTP the run's state says it.
   RECONCILIATION_STOPPED: () => 'stopped before the end',
   VERIFICATION_STOPPED: () => 'stopped before the end; no break was found so far',
+  CLOCKS_AGREE: () => 'the newest entry of the log is not ahead of the clock: nothing to accept',
   NOTHING_LOST: () => 'nothing was lost: there is nothing to acknowledge',
 
   REACTION_ID_MALFORMED: ({ id }) =>

@@ -1,3 +1,4 @@
+import { timeNow } from '../foundation/world.js';
 import type { Policy } from './policy.js';
 
 /**
@@ -17,7 +18,7 @@ export const finishAbandonedErasures: Policy = {
         kind: 'job',
         task: 'finish-erasure',
         payload: { tenant, mode, account, erasureId },
-        runAt: recordedAt + LOOK_AFTER_MS,
+        runAt: Math.min(recordedAt, timeNow()) + LOOK_AFTER_MS,
         key: `finish-erasure/${erasureId}`,
       },
     ];

@@ -1,3 +1,4 @@
+import { timeNow } from '../foundation/world.js';
 import type { Policy } from './policy.js';
 
 /**
@@ -18,7 +19,7 @@ export const finishAbandonedModerations: Policy = {
         kind: 'job',
         task: 'finish-moderation',
         payload,
-        runAt: recordedAt + LOOK_AFTER_MS,
+        runAt: Math.min(recordedAt, timeNow()) + LOOK_AFTER_MS,
         key: `finish-moderation/${tenant}/${mode}/${moderationId}`,
       },
     ];

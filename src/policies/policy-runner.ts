@@ -1,4 +1,5 @@
 import type { Scope } from '../domain/scope.js';
+import { checkClock } from '../event-log/clock.js';
 import type { EventLog, Position } from '../event-log/event-log.js';
 import { lagAfter, stillSeconds, type Lag } from '../event-log/lag.js';
 import { inTime } from '../foundation/in-time.js';
@@ -332,7 +333,8 @@ export class PolicyRunner {
 
   private storesAnswer(): Promise<boolean> {
     const { log, stores } = this.options;
-    const answers = Promise.all([log.head(), stores.answer(ANSWER_WITHIN_MS)]);
+    // Without a log that takes appends nothing is parked: the reactions wait.
+    const answers = Promise.all([checkClock(log), stores.answer(ANSWER_WITHIN_MS)]);
     return inTime(answers, ANSWER_WITHIN_MS).then(
       () => true,
       () => false,

@@ -16,6 +16,7 @@ export interface LedgerTables {
   'ledger.call_counts': CallCounts;
   'ledger.chain_checkpoints': ChainCheckpoints;
   'ledger.chain_seals': ChainSeals;
+  'ledger.clock_acceptances': ClockAcceptances;
   'ledger.export_chunks': ExportChunks;
   'ledger.export_files': ExportFiles;
   'ledger.followed_log': FollowedLog;
@@ -82,6 +83,15 @@ interface ChainSeals {
   event_ids: readonly string[];
   positions: readonly string[];
   marks: Buffer;
+}
+
+interface ClockAcceptances {
+  log_id: string;
+  accepted_at: Generated<Date>;
+  accepted_by: string;
+  reason: string;
+  position: string;
+  recorded_at: bigint;
 }
 
 interface ExportChunks {

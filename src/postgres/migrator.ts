@@ -36,6 +36,7 @@ import * as recordOperationRuns from '../../migrations/0080_record_operation_run
 import * as notePeopleAndFullEndpoints from '../../migrations/0081_note_people_and_full_endpoints.js';
 import * as findDeadWebhooks from '../../migrations/0087_find_dead_webhooks.js';
 import * as keepSnapshots from '../../migrations/0090_keep_snapshots_of_long_streams.js';
+import * as appendByTheClock from '../../migrations/0094_append_by_the_clock_of_the_process.js';
 import { errorCode } from '../foundation/error-code.js';
 import { pause } from '../foundation/pause.js';
 import { kyselyOver, openPool } from './database.js';
@@ -89,6 +90,7 @@ export const MIGRATIONS: Migrations = {
   '0081_note_people_and_full_endpoints': notePeopleAndFullEndpoints,
   '0087_find_dead_webhooks': findDeadWebhooks,
   '0090_keep_snapshots_of_long_streams': keepSnapshots,
+  '0094_append_by_the_clock_of_the_process': appendByTheClock,
 };
 
 /** The names of the migrations of this release. */

@@ -1,6 +1,7 @@
 import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { Core } from '../core/core.js';
-import { EventLogUnavailable, type Position } from '../event-log/event-log.js';
+import { isAhead, LogAheadOfClock, msAhead } from '../event-log/clock.js';
+import { EventLogUnavailable, type LogCheck, type Position } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
 import type { HealthCheck, Readiness, ReadinessProbe } from '../http/health/readiness.js';
@@ -182,16 +183,18 @@ export class ServiceReadiness implements ReadinessProbe {
   async check(): Promise<Readiness> {
     if (!this.generations.areShown) this.catchUpAgain();
     const { mails, payments } = this.followers;
-    const [postgres, log, projected, policies, chain, webhooks, mailCheck, paying] =
+    const newest = this.core.log.check();
+    const [postgres, log, clock, projected, policies, chain, webhooks, mailCheck, paying] =
       await Promise.all([
         this.guarded(async () => {
           await this.writes.check(this.failedAtMs());
           return { ok: true };
         }),
         this.guarded(async () => {
-          const { store, head } = await this.core.log.check();
+          const { store, head } = await newest;
           return { ok: true, store, head: head ?? null };
         }),
+        this.guarded(async () => clockHealth(await newest)),
         this.projectionChecks(),
         this.guarded(async () => {
           const status = await this.followers.policies.status(Date.now());
@@ -220,9 +223,10 @@ export class ServiceReadiness implements ReadinessProbe {
       ...(mailCheck && { mails: mailCheck }),
       payments: paying,
     };
-    const checks = { postgres, 'event-log': log, ...followers };
+    const checks = { postgres, 'event-log': log, clock, ...followers };
     const degraded = Object.values(followers).some(standsStill);
-    return { ready: postgres.ok && log.ok && this.caughtUp, degraded, checks };
+    const ready = postgres.ok && log.ok && clock.ok && this.caughtUp;
+    return { ready, degraded, checks };
   }
 
   private async projectionChecks(): Promise<Record<string, HealthCheck> | undefined> {
@@ -292,6 +296,12 @@ export class ServiceReadiness implements ReadinessProbe {
       };
     }
   }
+}
+
+function clockHealth(newest: LogCheck): HealthCheck {
+  const aheadSeconds = msAhead(newest) / 1_000;
+  if (!isAhead(newest)) return { ok: true, aheadSeconds };
+  return { ok: false, aheadSeconds, problem: new LogAheadOfClock().message };
 }
 
 async function mailHealth(mails: Mails): Promise<HealthCheck> {

@@ -14,6 +14,7 @@ import type { SenderStatus, WebhookSender } from '../webhooks/deliveries/webhook
 import type { ProjectionRunner } from '../projecting/following/projection-runner.js';
 
 interface WatchedRunners {
+  readonly clock: { readonly aheadSeconds: number };
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
   readonly sealer: ChainSealer;
@@ -96,6 +97,8 @@ export class LedgerMetrics {
 
 /** Undefined: a store is unavailable. */
 interface FollowersRead {
+  /** Of the newest entry of the log; of this process. */
+  readonly clockAheadSeconds: number;
   readonly projections: Awaited<ReturnType<ProjectionRunner['status']>> | undefined;
   readonly policies: PolicyStatus | undefined;
   readonly chain: SealerStatus | undefined;
@@ -128,7 +131,9 @@ async function readFollowers(followers: WatchedRunners): Promise<FollowersRead> 
     syncs: syncs.status().stillSeconds,
   };
   const mailing = { mails, mailSender };
-  return { projections, policies, chain, webhooks, sender, ...mailing, payments, paymentsStill };
+  const clockAheadSeconds = followers.clock.aheadSeconds;
+  const behindLog = { projections, policies, chain, webhooks, sender };
+  return { clockAheadSeconds, ...behindLog, ...mailing, payments, paymentsStill };
 }
 
 /** Callers at the same time share one reading. */
@@ -184,6 +189,11 @@ const ofPayments =
     payments && gauge.set(payments[member]);
 
 const FOLLOWER_GAUGES: readonly FollowerGauge[] = [
+  {
+    name: 'ledger_clock_ahead_seconds',
+    help: 'How far the newest entry of the log is ahead of the clock of this process',
+    set: (gauge, { clockAheadSeconds }) => gauge.set(clockAheadSeconds),
+  },
   {
     name: 'ledger_follower_still_seconds',
     help: 'How long a follower of the log has stood still although there are events',

@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
+import type { ClockWatch } from '../core/clock-watch.js';
 import { OperatorsFile } from '../config/operators-file.js';
 import type { CurrentOperators } from '../config/operators.js';
 import { ConsoleGate } from '../http/console/sessions/console-gate.js';
@@ -59,6 +60,7 @@ import { startInOrder, type Start } from './start-in-order.js';
 import {
   prepareReadModels,
   startBackgroundPool,
+  startClockWatch,
   startCore,
   startErasureListener,
   startTenantListener,
@@ -90,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const resources = new ResourceMetrics(registry, { version, node: process.version });
   return startInOrder(async (start) => {
     await start(startTracing({ logger, environment: process.env }));
-    const { stores, watched } = await startStores(start, options, { metrics, resources });
+    const { stores, watched, clock } = await startStores(start, options, { metrics, resources });
     const { core, presence } = stores;
     const answerRows = new PostgresAnswerRows(core.pool, presence);
     const answers = new KeptAnswers(answerRows, core.answerSealer, core.keys);
@@ -118,7 +120,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const read = { core, stores, generations, followers, answers, rateLimits, address };
     const parts = { ...read, ...shown, payments, visits, downloads };
     const application = await start(startApplication(parts, options));
-    metrics.watch(running);
+    metrics.watch({ ...running, clock });
     resources.watchFollowers(followers);
     if (config.roles.has('worker')) resources.watchQueue(() => queueDepth(stores.background));
     await configureApplication(application, parts, options);
@@ -206,7 +208,7 @@ async function startStores(
   start: Start,
   options: ServiceOptions,
   { metrics, resources }: Observers,
-): Promise<{ readonly stores: Stores; readonly watched: WatchedLog }> {
+): Promise<{ readonly stores: Stores; readonly watched: WatchedLog; readonly clock: ClockWatch }> {
   const observe: EventLogObserver = {
     ...metrics.eventLog,
     pool: (use) => resources.watchPool('log-readers', use),
@@ -220,9 +222,10 @@ async function startStores(
   // may grow.
   await core.followedLog.confirm();
   const watched = await start(startLogWatch(stores, options));
+  const clock = await start(startClockWatch(stores, options));
   await options.prepare?.(core);
   await start(startTenantListener(stores));
   await start(startErasureListener(stores));
   await prepareReadModels(stores, watched, options);
-  return { stores, watched };
+  return { stores, watched, clock };
 }

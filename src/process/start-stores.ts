@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { openCore, type Core } from '../core/core.js';
+import { ClockWatch } from '../core/clock-watch.js';
 import { LogWatch } from '../core/log-watch.js';
 import { settleLoss } from '../core/lost-log.js';
 import { releaseOf } from '../core/release.js';
@@ -114,6 +115,12 @@ export function startLogWatch(stores: Stores, options: ServiceOptions): Started<
   });
   logWatch.start();
   return { part: { generations, loss }, undo: () => logWatch.stop() };
+}
+
+export function startClockWatch({ core }: Stores, { logger }: ServiceOptions): Started<ClockWatch> {
+  const clock = new ClockWatch({ log: core.log, logger });
+  clock.start();
+  return { part: clock, undo: () => clock.stop() };
 }
 
 export async function startTenantListener({

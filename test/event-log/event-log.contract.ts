@@ -13,6 +13,8 @@ import {
   type RecordedEvent,
   type StreamEnd,
 } from '../../src/event-log/event-log.js';
+import { LogAheadOfClock } from '../../src/event-log/clock.js';
+import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { eventually } from '../support/embedded.js';
 import { pollPause } from '../support/poll-pause.js';
 
@@ -20,6 +22,7 @@ export interface OpenOptions {
   readonly appendTimeoutMs?: number;
   readonly readTimeoutMs?: number;
   readonly pollIntervalMs?: number;
+  readonly acceptsClock?: boolean;
 }
 
 /** A log that only this test uses, and what a test may do to it. */
@@ -108,6 +111,35 @@ export function eventLogContract(
           kind: 'appended',
           revision: BigInt(texts.length - 1),
           position: inStream.at(-1)?.position,
+        });
+      });
+
+      describe('while the newest event is more than 5 minutes ahead of the clock', () => {
+        let leave: () => void = () => undefined;
+        beforeEach(async () => {
+          await log.append('s', 'no-stream', [event()]);
+          leave = clockMovedBy(-40 * DAY_MS);
+        });
+        afterEach(() => leave());
+
+        it('reads, and refuses appends until the clocks agree', async () => {
+          const started = await subject.open();
+          for (const process of [log, started]) {
+            await expect(process.append('s', 0n, [event()])).rejects.toThrow(LogAheadOfClock);
+            expect(await collect(process.readStream('s'))).toHaveLength(1);
+          }
+          leave();
+          expect(await log.append('s', 0n, [event()])).toMatchObject({ kind: 'appended' });
+        });
+
+        it('says the time of the newest event', async () => {
+          const { recordedAt = 0 } = await log.check();
+          expect(recordedAt).toBeGreaterThan(Date.now() - DAY_MS);
+        });
+
+        it('appends for an operator who has accepted it', async () => {
+          const accepting = await subject.open({ acceptsClock: true });
+          expect(await accepting.append('s', 0n, [event()])).toMatchObject({ kind: 'appended' });
         });
       });
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { InvalidAppend } from '../../src/event-log/append-checks.js';
+import { LogAheadOfClock } from '../../src/event-log/clock.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import {
   PostgresEventLog,
@@ -10,6 +11,7 @@ import { PostgresListener } from '../../src/event-log/postgres/postgres-listener
 import { Doorbell } from '../../src/event-log/doorbell.js';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
 import { migrateToLatest } from '../../src/postgres/migrator.js';
+import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
 import { createTestDatabase } from '../support/database.js';
 import { createDataDir, eventually, removeDataDir, serverPid } from '../support/embedded.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
@@ -500,15 +502,57 @@ describe('the log on postgres', () => {
     expect(await scans()).toBe(0);
   });
 
-  it('never turns its clock back', async () => {
+  it('records no entry before the newest one while the clocks differ by minutes', async () => {
     await log.append('s', 'no-stream', [event()]);
-    const ahead = Date.now() + 3_600_000;
+    const ahead = Date.now() + 240_000;
     await subject.sql.query('update ledger.log_head set recorded_at = $1', [ahead]);
     await log.append('s', 0n, [event()]);
     await log.append('s', 1n, [event(), event()]);
     expect(
       (await collect(log.readStream('s', { from: 1n }))).map(({ recordedAt }) => recordedAt),
     ).toEqual([ahead, ahead, ahead]);
+  });
+
+  it('records the time of the clock after a later entry was accepted, by every process', async () => {
+    const leave = clockMovedBy(40 * DAY_MS);
+    await log.append('s', 'no-stream', [event()]);
+    leave();
+    const accepting = await subject.open({ acceptsClock: true });
+    await accepting.append('s', 0n, [event()]);
+    await log.append('s', 1n, [event()]);
+    await log.append('s', 2n, [event(), event()]);
+    const [ahead = 0, ...later] = (await collect(log.readStream('s'))).map((e) => e.recordedAt);
+    expect(ahead).toBeGreaterThan(Date.now() + 39 * DAY_MS);
+    for (const at of later) expect(Math.abs(at - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('needs to be accepted again after every later entry ahead of the clock', async () => {
+    for (const [revision, days] of [
+      ['no-stream', 40],
+      [1n, 20],
+    ] as const) {
+      const leave = clockMovedBy(days * DAY_MS);
+      await log.append('s', revision, [event()]);
+      leave();
+      const next = revision === 'no-stream' ? 0n : 2n;
+      await expect(log.append('s', next, [event()])).rejects.toThrow(LogAheadOfClock);
+      const accepting = await subject.open({ acceptsClock: true });
+      await accepting.append('s', next, [event()]);
+    }
+  });
+
+  it('refuses a batch of appends ahead of the clock as a whole, and answers repeated ones', async () => {
+    const leave = clockMovedBy(DAY_MS);
+    const first = [event()];
+    await log.append('s', 'no-stream', first);
+    leave();
+    const results = await Promise.allSettled([
+      log.append('a', 'no-stream', [event()]),
+      log.append('b', 'no-stream', [event(), event()]),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await log.append('s', 'no-stream', first)).toMatchObject({ kind: 'appended' });
+    expect(await collect(log.readStream('b'))).toEqual([]);
   });
 
   it('reports every outcome to its observer', async () => {

@@ -3,6 +3,7 @@ import { statementOf, type StatementOf } from '../../src/bookkeeping/statement.j
 import { personal } from '../../src/domain/personal.js';
 import {
   aboutReward,
+  creditRedeemed,
   credit,
   erasureRequested,
   rewardCancelled,
@@ -58,6 +59,25 @@ it('credit is expired from the moment of its date on', async () => {
 it('a period that begins after what is included closes with what it opens with', async () => {
   const expiring = granted('w1', { dateExpires: FROM - 100 });
   expect(await statement(FROM - 200, expiring)).toEqual({ opening: 100, closing: 100, lines: [] });
+});
+
+describe('after an entry under a clock that was ahead', () => {
+  const grant = entry(grantOf('w1'), 5_000);
+  const redemption = entry(creditRedeemed(grantOf('w1'), 'r1', 30, FROM));
+  const figures = async (from: number, until: number) => {
+    const { units } = await wholeOf([grant, redemption], { from, until, clock: until });
+    const [{ opening, closing } = { opening: 0, closing: 0 }] = units;
+    return { opening, closing };
+  };
+
+  it('each posting counts at the time of its own entry, in the order of the log', async () => {
+    expect(await figures(FROM, 4_999)).toEqual({ opening: 0, closing: -30 });
+    expect(await figures(5_000, 6_000)).toEqual({ opening: -30, closing: 70 });
+  });
+
+  it('everything together closes with all of it', async () => {
+    expect(await figures(0, 6_000)).toEqual({ opening: 0, closing: 70 });
+  });
 });
 
 const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>

@@ -172,7 +172,10 @@ export class InMemoryEventLog implements EventLog {
   }
 
   check(): Promise<LogCheck> {
-    return this.answer(() => ({ store: 'memory', head: this.events.at(-1)?.position }));
+    return this.answer(() => {
+      const newest = this.events.at(-1);
+      return { store: 'memory', head: newest?.position, recordedAt: newest?.recordedAt };
+    });
   }
 
   comeBack(): void {

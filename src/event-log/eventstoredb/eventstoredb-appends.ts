@@ -55,6 +55,8 @@ export interface AppendsOptions {
   readonly sessions: EventStoreDbSessions;
   readonly seen: NewestSeen;
   readonly closing: AbortSignal;
+  /** Called before each append. @throws {LogAheadOfClock} */
+  readonly checkClock: () => Promise<void>;
   readonly timeoutMs: number;
   /** Limit of waiting appends. */
   readonly waitingMax: number;
@@ -92,7 +94,10 @@ export class EventStoreDbAppends {
     const attempt = { ...asked, deadline: performance.now() + timeoutMs, learn };
     const work = within(
       timeoutMs,
-      this.slots(() => this.appendUntil(attempt)),
+      this.slots(async () => {
+        await this.options.checkClock();
+        return this.appendUntil(attempt);
+      }),
     );
     this.pending.add(work);
     try {

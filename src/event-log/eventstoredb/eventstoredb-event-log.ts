@@ -1,3 +1,4 @@
+import { timeNow } from '../../foundation/world.js';
 import { checkAppend, InvalidAppend } from '../append-checks.js';
 import { Doorbell } from '../doorbell.js';
 import type { EventLogObserver } from '../event-log-observer.js';
@@ -18,6 +19,7 @@ import type { EventStoreAddress } from '../event-store-url.js';
 import { withOrigins } from '../first-recorded.js';
 import { followPages } from '../follow-pages.js';
 import { NewestSeen } from '../newest-seen.js';
+import { ClockCheck } from './eventstoredb-clock.js';
 import { EventStoreDbAppends } from './eventstoredb-appends.js';
 import { EventStoreDbEventReader } from './eventstoredb-event-reader.js';
 import { comparePositions, parseToken, positionOf, tokenOf } from './eventstoredb-positions.js';
@@ -63,6 +65,8 @@ export interface EventStoreDbEventLogOptions {
    * A subscription that does not report an event within this time after it was read is opened anew.
    */
   readonly deafAfterMs?: number;
+  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  readonly acceptsClock?: boolean;
   readonly observe?: EventLogObserver;
 }
 
@@ -85,6 +89,7 @@ export class EventStoreDbEventLog implements EventLog {
   private readonly reads: EventStoreDbReads;
   private readonly comparison: SeenComparison;
   private readonly events: EventStoreDbEventReader;
+  private readonly clock: ClockCheck;
   private readonly namespace: string;
   private closed: Promise<void> | undefined;
 
@@ -109,13 +114,16 @@ export class EventStoreDbEventLog implements EventLog {
       sessions,
       seen,
       closing,
+      checkClock: () => (options.acceptsClock === true ? Promise.resolve() : this.clock.check()),
       timeoutMs: appendTimeoutMs,
       waitingMax: options.waitingAppendsMax ?? 10_000,
       observe,
     });
+    this.clock = new ClockCheck(seen, () => this.events.newestEvent(), appendTimeoutMs / 2);
     this.reads = new EventStoreDbReads({
       sessions,
       seen,
+      noteTime: (ordinal, recordedAt) => this.clock.note(ordinal, recordedAt),
       prefix,
       timeoutMs: readTimeoutMs,
       closing,
@@ -186,6 +194,7 @@ export class EventStoreDbEventLog implements EventLog {
       const token = tokenOf(logId, position);
       const eventId = events.at(-1)?.id ?? '';
       this.comparison.appended({ ordinal: position.commit, position: token, eventId }, epoch);
+      this.clock.note(position.commit, timeNow());
       this.doorbell.ring(position.commit);
       this.subscription.expect(position.commit);
       return { kind: 'appended', position: token, revision };
@@ -274,7 +283,9 @@ export class EventStoreDbEventLog implements EventLog {
 
   async check(): Promise<LogCheck> {
     const { version } = await this.reads.session();
-    return { store: `eventstoredb ${version}`, head: await this.head() };
+    const newest = await this.events.newestEvent();
+    const store = `eventstoredb ${version}`;
+    return { store, head: newest?.position, recordedAt: newest?.recordedAt };
   }
 
   /**

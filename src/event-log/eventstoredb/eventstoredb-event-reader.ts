@@ -16,10 +16,12 @@ import type { WireEvent, WirePosition } from './eventstoredb-wire.js';
 const STREAM_PAGE = 1_000;
 const HEAD_PAGE = 1_000;
 
+type NewestEvent = Pick<WireEvent, 'position' | 'createdAt'>;
+
 /** A page, how far it reached, and whether that was the end of the store. */
 interface Look extends TailPage<WirePosition> {
-  /** Of the newest event in it. */
-  readonly last: WirePosition | undefined;
+  /** The newest event in it. */
+  readonly last: NewestEvent | undefined;
   readonly isAtEnd: boolean;
 }
 
@@ -37,7 +39,7 @@ export interface EventReaderOptions {
 export class EventStoreDbEventReader {
   /** The newest event of this log, and up to where no other event of this log follows it. */
   private newest:
-    { readonly last: WirePosition | undefined; readonly upTo: WirePosition } | undefined;
+    { readonly last: NewestEvent | undefined; readonly upTo: WirePosition } | undefined;
 
   constructor(private readonly options: EventReaderOptions) {
     options.seen.onWentBack(() => (this.newest = undefined));
@@ -101,11 +103,17 @@ export class EventStoreDbEventReader {
     return [];
   }
 
+  async head(): Promise<Position | undefined> {
+    return (await this.newestEvent())?.position;
+  }
+
   /**
+   * The position of the newest event, and its time by the server's clock; undefined: none.
+   *
    * Starts where no event of this log came before, so that other users' events are passed over once
    * and not at every call.
    */
-  async head(): Promise<Position | undefined> {
+  async newestEvent(): Promise<{ position: Position; recordedAt: number } | undefined> {
     const { epoch } = this.options.seen;
     let { last, upTo } = this.newest ?? (await this.findNewest());
     for await (const look of this.looks(upTo, HEAD_PAGE)) {
@@ -118,7 +126,7 @@ export class EventStoreDbEventReader {
     )
       this.newest = { last, upTo };
     const { logId } = await this.options.reads.session();
-    return last && tokenOf(logId, last);
+    return last && { position: tokenOf(logId, last.position), recordedAt: last.createdAt };
   }
 
   async readPage(after: WirePosition, limit: number): Promise<TailPage<WirePosition>> {
@@ -187,7 +195,7 @@ export class EventStoreDbEventReader {
     const own = found.filter(({ stream }) => stream.startsWith(this.options.prefix));
     return {
       events: own.map((event) => this.recorded(event)),
-      last: own.at(-1)?.position,
+      last: own.at(-1),
       next,
       isFull,
       isAtEnd: newest !== undefined && comparePositions(next, newest.position) >= 0,
@@ -195,7 +203,7 @@ export class EventStoreDbEventReader {
   }
 
   private async findNewest(): Promise<{
-    readonly last: WirePosition | undefined;
+    readonly last: NewestEvent | undefined;
     readonly upTo: WirePosition;
   }> {
     const { events } = await this.options.reads.read({
@@ -203,8 +211,8 @@ export class EventStoreDbEventReader {
       backwards: true,
       count: 1,
     });
-    const last = events[0]?.position;
-    return { last, upTo: last ?? BEFORE_ALL };
+    const [last] = events;
+    return { last, upTo: last?.position ?? BEFORE_ALL };
   }
 
   private async eventsAfter(

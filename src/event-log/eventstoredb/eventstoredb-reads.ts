@@ -19,6 +19,8 @@ export const ENDS_UNNAMED_MAX = 10;
 export interface ReadsOptions {
   readonly sessions: EventStoreDbSessions;
   readonly seen: NewestSeen;
+  /** Called with the times of events of this log. */
+  readonly noteTime: (ordinal: bigint, recordedAt: number) => void;
   /** The prefix of this log's streams in the store. */
   readonly prefix: string;
   readonly timeoutMs: number;
@@ -72,15 +74,17 @@ export class EventStoreDbReads {
 
   /** Of this log: other users' events may be scavenged by the store's operator. */
   private noteRead(events: readonly WireEvent[], logId: string, epoch: number): void {
-    for (const { id, stream, position } of [events[0], events.at(-1)].filter(
+    for (const { id, stream, position, createdAt } of [events[0], events.at(-1)].filter(
       (event) => event !== undefined,
-    ))
-      if (stream.startsWith(this.options.prefix))
-        this.options.seen.note(
-          position.commit,
-          { position: tokenOf(logId, position), eventId: id },
-          epoch,
-        );
+    )) {
+      if (!stream.startsWith(this.options.prefix)) continue;
+      this.options.seen.note(
+        position.commit,
+        { position: tokenOf(logId, position), eventId: id },
+        epoch,
+      );
+      if (epoch === this.options.seen.epoch) this.options.noteTime(position.commit, createdAt);
+    }
   }
 
   private async isAlive({ wire }: Session): Promise<void> {

@@ -20,7 +20,9 @@ export type BatchedResult =
       readonly isRepeated: boolean;
     }
   /** -1 for a stream that does not exist. */
-  | { readonly kind: 'conflict'; readonly actual: bigint };
+  | { readonly kind: 'conflict'; readonly actual: bigint }
+  /** The newest entry of the log is ahead of the clock: nothing was stored. */
+  | { readonly kind: 'ahead' };
 
 export type BatchRow = readonly [
   positionBefore: string | null,
@@ -33,23 +35,14 @@ export type SingleRow = readonly [answer: string | null];
 
 // Planned once per connection by its name. The server returns all three as text; pg's parsers are
 // not needed.
-const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)';
+const ARGUMENTS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
 const APPEND_BATCH = {
   name: 'ledger-append-batch',
-  text: `select * from ledger.append_batch${ARGUMENTS}`,
+  text: `select * from ledger.append_batch_at${ARGUMENTS}`,
 };
 const APPEND_DISTINCT = {
   name: 'ledger-append-distinct',
-  text: `select * from ledger.append_distinct${ARGUMENTS}`,
-};
-const ARGUMENTS_AND_ENDS = '($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)';
-const APPEND_BATCH_BEHIND = {
-  name: 'ledger-append-batch-behind',
-  text: `select * from ledger.append_batch_behind${ARGUMENTS_AND_ENDS}`,
-};
-const APPEND_DISTINCT_BEHIND = {
-  name: 'ledger-append-distinct-behind',
-  text: `select * from ledger.append_distinct_behind${ARGUMENTS_AND_ENDS}`,
+  text: `select * from ledger.append_distinct_at${ARGUMENTS}`,
 };
 /** Replaces an end that was not passed. */
 const NO_END = '00000000-0000-0000-0000-000000000000';
@@ -58,11 +51,21 @@ const NO_END = '00000000-0000-0000-0000-000000000000';
  * stored.
  */
 export const END_MISMATCH = 'LB001';
+/**
+ * The SQLSTATE of a log whose newest entry is ahead of the clock: nothing of the call was stored.
+ */
+export const AHEAD_OF_CLOCK = 'LB002';
+
+/** The time of the entries of a call, in epoch milliseconds. */
+export interface RecordingTime {
+  readonly clock: number;
+  /** The latest time of the newest entry; null: any, and the entries carry `clock`. */
+  readonly newestMax: number | null;
+}
 
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
-const APPEND_ONE = 'select ledger.append_one($1, $2, $3, $4, $5, $6)';
-const APPEND_ONE_BEHIND = 'select ledger.append_one_behind($1, $2, $3, $4, $5, $6, $7)';
+const APPEND_ONE = 'select ledger.append_one_at($1, $2, $3, $4, $5, $6, $7, $8, $9)';
 
 /**
  * For a batch of one append of one event, the usual one without load: no arrays, half the time.
@@ -71,17 +74,16 @@ const APPEND_ONE_BEHIND = 'select ledger.append_one_behind($1, $2, $3, $4, $5, $
 export function singleQuery(
   { stream, expected, end }: BatchedAppend,
   event: NewEvent,
-): QueryArrayConfig<(string | bigint)[]> {
-  const values = [stream, expected, event.id, event.type, event.data, event.metadata];
-  return end === undefined
-    ? { name: 'ledger-append-one', text: APPEND_ONE, rowMode: 'array', types: AS_TEXT, values }
-    : {
-        name: 'ledger-append-one-behind',
-        text: APPEND_ONE_BEHIND,
-        rowMode: 'array',
-        types: AS_TEXT,
-        values: [end, ...values],
-      };
+  { clock, newestMax }: RecordingTime,
+): QueryArrayConfig<(string | bigint | number | null)[]> {
+  const { id, type, data, metadata } = event;
+  return {
+    name: 'ledger-append-one',
+    text: APPEND_ONE,
+    rowMode: 'array',
+    types: AS_TEXT,
+    values: [end ?? null, stream, expected, id, type, data, metadata, clock, newestMax],
+  };
 }
 
 /** Undefined when it was not stored: a batch of one shows why. */
@@ -92,21 +94,20 @@ export function singleResult(expected: bigint, [answer]: SingleRow): BatchedResu
 }
 
 export interface BatchCall {
-  readonly query: QueryArrayConfig<Buffer[]>;
+  readonly query: QueryArrayConfig<(Buffer | number | null)[]>;
   /** One result per append, in their order. */
   results(row: BatchRow): BatchedResult[];
 }
 
 /**
  * The one call that stores a batch: ledger.append_batch documents its arguments
- * (migrations/0001_create_event_log.ts).
+ * (migrations/0001_create_event_log.ts), and migration 0094 the last three.
  */
-export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
+export function batchCall(appends: readonly BatchedAppend[], time: RecordingTime): BatchCall {
   const places = lockOrder(appends);
   if (new Set(appends.map(({ stream }) => stream)).size === appends.length) {
-    const statement = namesEnds(appends) ? APPEND_DISTINCT_BEHIND : APPEND_DISTINCT;
     return {
-      query: { ...statement, ...callWith(appends, places) },
+      query: { ...APPEND_DISTINCT, ...callWith(appends, places, time) },
       results: (row) => batchResults(appends, row),
     };
   }
@@ -116,10 +117,7 @@ export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
     .map((place) => appends[place - 1])
     .filter((append) => append !== undefined);
   return {
-    query: {
-      ...(namesEnds(ordered) ? APPEND_BATCH_BEHIND : APPEND_BATCH),
-      ...callWith(ordered, lockOrder(ordered)),
-    },
+    query: { ...APPEND_BATCH, ...callWith(ordered, lockOrder(ordered), time) },
     results: (row) => {
       const results = new Map(
         batchResults(ordered, row).map((result, index) => [ordered[index], result]),
@@ -132,7 +130,11 @@ export function batchCall(appends: readonly BatchedAppend[]): BatchCall {
 const namesEnds = (appends: readonly BatchedAppend[]): boolean =>
   appends.some(({ end }) => end !== undefined);
 
-function callWith(appends: readonly BatchedAppend[], places: readonly number[]) {
+function callWith(
+  appends: readonly BatchedAppend[],
+  places: readonly number[],
+  { clock, newestMax }: RecordingTime,
+) {
   const streams: string[] = [];
   const expected: bigint[] = [];
   const counts: number[] = [];
@@ -160,7 +162,6 @@ function callWith(appends: readonly BatchedAppend[], places: readonly number[]) 
     rowMode: 'array' as const,
     types: AS_TEXT,
     values: [
-      ...(namesEnds(appends) ? [uuidArray(appends.map(({ end }) => end ?? NO_END))] : []),
       textArray(streams),
       int8Array(expected),
       int4Array(counts),
@@ -171,6 +172,9 @@ function callWith(appends: readonly BatchedAppend[], places: readonly number[]) 
       textArray(types),
       textArray(datas),
       textArray(metadatas),
+      clock,
+      newestMax,
+      namesEnds(appends) ? uuidArray(appends.map(({ end }) => end ?? NO_END)) : null,
     ],
   };
 }

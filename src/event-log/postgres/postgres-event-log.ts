@@ -1,6 +1,7 @@
 import { errorCode } from '../../foundation/error-code.js';
 import { takesNoWrites } from '../../postgres/database.js';
 import { checkAppend } from '../append-checks.js';
+import { LogAheadOfClock } from '../clock.js';
 import { Doorbell } from '../doorbell.js';
 import type { AppendOutcome, EventLogObserver } from '../event-log-observer.js';
 import type {
@@ -46,6 +47,8 @@ export interface PostgresEventLogOptions {
   /** One transaction takes at most this many appends, and bytes. */
   readonly batchAppendsMax?: number;
   readonly batchBytesMax?: number;
+  /** Appends to a log whose newest entry is ahead of the clock; default: false. */
+  readonly acceptsClock?: boolean;
   readonly observe?: EventLogObserver;
 }
 
@@ -121,7 +124,12 @@ export class PostgresEventLog implements EventLog {
       connectTimeoutMs: attemptTimeout(appendTimeoutMs),
       statementTimeoutMs: attemptTimeout(appendTimeoutMs),
     };
-    const writer = { ...connection, applicationName: 'ledger-log-writer', pipeline: true };
+    const writer = {
+      ...connection,
+      applicationName: 'ledger-log-writer',
+      pipeline: true,
+      acceptsClock: options.acceptsClock ?? false,
+    };
     const commits = groupCommit({ ...options, appendTimeoutMs }, () =>
       openWriter(writer, logId, seen),
     );
@@ -189,6 +197,7 @@ export class PostgresEventLog implements EventLog {
         end: end?.eventId,
       };
       const result = await this.parts.commits.append(request, bytes);
+      if (result.kind === 'ahead') throw new LogAheadOfClock();
       if (result.kind === 'conflict') {
         observed('conflict');
         return {
@@ -312,15 +321,15 @@ export class PostgresEventLog implements EventLog {
 
   /** @throws {EventLogUnavailable} */
   async check(): Promise<LogCheck> {
-    const rows = await this.parts.reads.read<[position: bigint, version: string]>({
-      text: `select position, current_setting('server_version') from ledger.log_head`,
+    const rows = await this.parts.reads.read<[position: bigint, at: number, version: string]>({
+      text: `select position, recorded_at::float8, current_setting('server_version') from ledger.log_head`,
       rowMode: 'array',
     });
-    const [position = 0n, version = 'of unknown version'] = rows[0] ?? [];
-    return {
-      store: `postgres ${version.split(' ')[0] ?? ''}`,
-      head: position === 0n ? undefined : this.positions.token(position),
-    };
+    const [position = 0n, recordedAt = 0, version = 'of unknown version'] = rows[0] ?? [];
+    const store = `postgres ${version.split(' ')[0] ?? ''}`;
+    return position === 0n
+      ? { store, head: undefined, recordedAt: undefined }
+      : { store, head: this.positions.token(position), recordedAt };
   }
 }
 

@@ -1,9 +1,12 @@
 import pg from 'pg';
 import { errorCode } from '../../foundation/error-code.js';
+import { timeNow } from '../../foundation/world.js';
+import { CLOCK_AHEAD_MS_MAX } from '../clock.js';
 import { EventLogUnavailable } from '../event-log.js';
 import type { NewestSeen } from '../newest-seen.js';
 import type { BatchStore } from './group-commit.js';
 import {
+  AHEAD_OF_CLOCK,
   batchCall,
   END_MISMATCH,
   singleQuery,
@@ -11,6 +14,7 @@ import {
   type BatchedAppend,
   type BatchedResult,
   type BatchRow,
+  type RecordingTime,
   type SingleRow,
 } from './postgres-append-batch.js';
 import { openDedicatedConnection, readLogId } from './postgres-connection.js';
@@ -30,12 +34,16 @@ const WRITER_SETTINGS = `
          set_config('jit', 'off', false),
          case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`;
 
+type WriterOptions = Parameters<typeof openDedicatedConnection>[0] & {
+  readonly acceptsClock: boolean;
+};
+
 /**
  * One connection that commits batches to the log of this id; it is compared with the seen events
  * first. @throws {EventLogUnavailable} when the connection leads to another log.
  */
 export async function openWriter(
-  options: Parameters<typeof openDedicatedConnection>[0],
+  options: WriterOptions,
   logId: string,
   seen: NewestSeen,
 ): Promise<BatchStore> {
@@ -59,7 +67,7 @@ export async function openWriter(
     destroy,
     commit: async (appends) => {
       try {
-        return await commitBatch(client, appends);
+        return await commitBatch(client, appends, recordingTime(options));
       } catch (error) {
         // The detail of a refused row is the row, which must not appear in an error.
         if (error instanceof pg.DatabaseError) error.detail = undefined;
@@ -69,14 +77,21 @@ export async function openWriter(
   };
 }
 
+function recordingTime({ acceptsClock }: WriterOptions): RecordingTime {
+  const clock = timeNow();
+  return { clock, newestMax: acceptsClock ? null : clock + CLOCK_AHEAD_MS_MAX };
+}
+
 /** @param appends one or more. For a single one: a stream with another last event is a conflict. */
 async function commitBatch(
   client: pg.Client,
   appends: readonly BatchedAppend[],
+  time: RecordingTime,
 ): Promise<readonly BatchedResult[]> {
   try {
-    return await sendBatch(client, appends);
+    return await sendBatch(client, appends, time);
   } catch (error) {
+    if (errorCode(error) === AHEAD_OF_CLOCK) return appends.map(() => ({ kind: 'ahead' }));
     const [first, second] = appends;
     if (errorCode(error) !== END_MISMATCH || first === undefined || second !== undefined)
       throw error;
@@ -87,15 +102,16 @@ async function commitBatch(
 async function sendBatch(
   client: pg.Client,
   appends: readonly BatchedAppend[],
+  time: RecordingTime,
 ): Promise<readonly BatchedResult[]> {
   const [first, second] = appends;
   const [event, another] = first?.events ?? [];
   if (first !== undefined && second === undefined && event !== undefined && another === undefined) {
-    const { rows } = await client.query<[...SingleRow]>(singleQuery(first, event));
+    const { rows } = await client.query<[...SingleRow]>(singleQuery(first, event, time));
     const result = singleResult(first.expected, rows[0] ?? [null]);
     if (result !== undefined) return [result];
   }
-  const call = batchCall(appends);
+  const call = batchCall(appends, time);
   const { rows } = await client.query<[...BatchRow]>(call.query);
   const row = rows[0];
   if (row === undefined) throw new Error('no answer row');

@@ -152,7 +152,6 @@ async function historyOfToday(
   const shown = new ShownAccount(folded.state, showsPersonal);
   const events = (await codec.decodeAll(recorded)).map((decoded) => shown.event(decoded));
   const newest = recorded.at(-1);
-  const clock = Math.max(now, newest?.recordedAt ?? 0);
   return {
     account: accountId,
     position: newest === undefined ? null : firstPosition(newest),
@@ -160,7 +159,7 @@ async function historyOfToday(
     units:
       end === undefined || before !== undefined
         ? []
-        : await credit.unitsAt({ log, codec }, stream, end, clock),
+        : await credit.unitsAt({ log, codec }, stream, end, now),
     events: events.reverse(),
     eventCount: Number(count),
   };

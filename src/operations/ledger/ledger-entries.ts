@@ -1,4 +1,5 @@
 import { POSTED_TYPES, type Entry, type PostedEvent } from '../../bookkeeping/postings.js';
+import { upToLastWithin } from '../../bookkeeping/period-postings.js';
 import type { PaidReward } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
 import type { AccountEvent, AccountEventOf } from '../../domain/account/account.events.js';
@@ -8,14 +9,20 @@ import type { EventLog, Position, RecordedEvent } from '../../event-log/event-lo
 import { logPages, pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import { LaterEntries } from './entries-after-end.js';
 import type { Selection } from './ledger-selection.js';
 
 /** The events of an account's stream that a selection includes. */
 export interface AccountEntries {
   /** The client's id; null: forgotten, or the account does not exist. */
   readonly accountId: string | null;
-  /** The events that postings are made of. */
+  /**
+   * The events that postings are made of, in the order of the log, up to the last selected one.
+   * Those that count after the end are among them: others may rest on them.
+   */
   readonly entries: readonly Entry[];
+  /** Number of the events that one expects among them and that count after the end. */
+  readonly later: number;
   /** Rewards that the payment provider has paid. */
   readonly paid: readonly PaidReward[];
   /** The newest selected event of any type; undefined: none is selected. */
@@ -32,21 +39,32 @@ export async function readAccountEntries(
   { log, codec }: LogReads,
   stream: string,
   selection: Selection,
+  now: number,
 ): Promise<AccountEntries> {
   let accountId: string | null = null;
   let newest: RecordedEvent | undefined;
   const entries: Entry[] = [];
   const paid: PaidReward[] = [];
-  for await (const page of pages(selectedEvents(log, stream, selection))) {
-    newest = page.at(-1) ?? newest;
+  const { upTo, until = Infinity } = selection;
+  const later = new LaterEntries(until, now);
+  const isSelected = ({ recordedAt }: RecordedEvent): boolean => recordedAt <= until;
+  for await (const page of pages(selectedEvents(log, stream, { upTo, until: undefined }))) {
+    newest = page.findLast(isSelected) ?? newest;
+    for (const event of page) later.add(event, POSTED.has(event.type));
     for (const decoded of await decodeTypes(codec, page, ENTRY_TYPES)) {
-      if (decoded.event.type === 'AccountOpened') accountId = decoded.event.accountId.value;
-      else entries.push(entryOf(decoded));
-      if (decoded.event.type === 'RewardPushed') paid.push(paidOf(decoded.event));
+      const { event, recorded } = decoded;
+      if (POSTED.has(event.type)) entries.push(entryOf(decoded));
+      if (!isSelected(recorded)) continue;
+      if (event.type === 'AccountOpened') accountId = event.accountId.value;
+      if (event.type === 'RewardPushed') paid.push(paidOf(event));
     }
   }
-  return { accountId, entries, paid, newest };
+  const within = upToLastWithin(entries, until);
+  return { accountId, entries: within, later: later.count, paid, newest };
 }
+
+/** The types of the events that postings are made of. */
+export const POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
 
 const ENTRY_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   ...POSTED_TYPES,
@@ -87,14 +105,14 @@ export function clockOf(
   now: number,
 ): number {
   if (until !== undefined) return until;
-  return upTo === undefined ? Math.max(now, newest?.recordedAt ?? 0) : (newest?.recordedAt ?? 0);
+  return upTo === undefined ? now : (newest?.recordedAt ?? 0);
 }
 
 /** The events of a stream that a selection includes. */
 export async function* selectedEvents(
   log: EventLog,
   stream: string,
-  { upTo, until }: Selection,
+  { upTo, until }: Pick<Selection, 'upTo' | 'until'>,
 ): AsyncIterable<RecordedEvent> {
   for await (const event of log.readStream(stream)) {
     if (upTo !== undefined && log.compare(event.position, upTo) > 0) return;

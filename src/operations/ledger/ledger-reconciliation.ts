@@ -1,9 +1,16 @@
-import { AccountPostings, POSTED_TYPES, type Posting } from '../../bookkeeping/postings.js';
+import {
+  PeriodPostings,
+  upToLastWithin,
+  type Span as PeriodSpan,
+} from '../../bookkeeping/period-postings.js';
+import { POSTED_TYPES, type AccountPostings } from '../../bookkeeping/postings.js';
 import { faultsOf, RollForwardSums, type RollForward } from '../../bookkeeping/roll-forward.js';
+import { effectOnAvailable } from '../../bookkeeping/statement.js';
 import type { Core } from '../../core/core.js';
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
+import { CLOCK_AHEAD_MS_MAX } from '../../event-log/clock.js';
 import { pages } from '../../event-log/event-pages.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import type { Done } from '../audited.js';
@@ -15,6 +22,7 @@ import {
   decodeTypes,
   entryOf,
   pagesOf,
+  POSTED,
   type LogReads,
 } from './ledger-entries.js';
 import { parsePeriod } from './ledger-selection.js';
@@ -52,9 +60,12 @@ export interface ReconciliationDifference {
 const GRACE_MS = 60_000;
 const OVERDUE_MS = 3_600_000;
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
+type Span = Pick<PeriodSpan, 'from' | 'to'>;
+
+interface PostedAccount {
+  readonly postings: AccountPostings;
+  /** The available credit at the end of the span, by unit in lower case. */
+  readonly available: ReadonlyMap<string, number>;
 }
 
 export interface ReconciliationOptions {
@@ -103,7 +114,6 @@ const READ_TYPES: ReadonlySet<string> = new Set<AccountEvent['type']>([
   ...OWED_REWARD_TYPES,
   'AccountOpened',
 ]);
-const IS_POSTED: ReadonlySet<string> = new Set(POSTED_TYPES);
 
 async function readAccount({ log, codec }: LogReads, stream: string): Promise<Decoded[]> {
   const decoded: Decoded[] = [];
@@ -137,15 +147,16 @@ class ReconciliationRun {
     const opened = decoded.findLast(({ event }) => event.type === 'AccountOpened')?.event;
     const accountId = opened?.type === 'AccountOpened' ? opened.accountId.value : null;
     this.owed.add(accountId ?? 'anonymous', decoded.map(factOf));
-    const postings = this.post(decoded);
-    if (accountId !== null) this.tieOut(accountId, postings);
+    const posted = this.post(decoded);
+    if (accountId !== null) this.tieOut(accountId, posted);
   }
 
   result(): Reconciliation {
     for (const account of this.notSeen)
       for (const { unit, balance } of this.against?.accounts.get(account)?.values() ?? [])
         this.differ({ account, unit, against: balance });
-    for (const { kind, account, what, amount, eventId } of this.owed.missing(this.now - GRACE_MS))
+    const missing = this.owed.missing(this.now - GRACE_MS, this.now + CLOCK_AHEAD_MS_MAX);
+    for (const { kind, account, what, amount, eventId } of missing)
       this.differences.push({
         ...NO_DIFFERENCE,
         kind,
@@ -164,35 +175,31 @@ class ReconciliationRun {
   }
 
   /** The account's state at the end of the span. */
-  private post(decoded: readonly Decoded[]): AccountPostings {
+  private post(decoded: readonly Decoded[]): PostedAccount {
     const { from, to } = this.span;
-    const entries = decoded
-      .filter(({ event, recorded }) => IS_POSTED.has(event.type) && recorded.recordedAt <= to)
-      .map(entryOf);
-    const postings = new AccountPostings();
-    const add = (made: readonly Posting[], inPeriod: boolean): void => {
-      for (const posting of made)
-        this.sums.addPosting(
-          posting,
-          postings.units.get(posting.unitKey) ?? posting.unitKey,
-          inPeriod,
-        );
-    };
-    for (const entry of entries) if (entry.recordedAt < from) add(postings.post(entry), false);
-    if (from > -Infinity) add(postings.settle(from - 1), false);
-    for (const entry of entries) if (entry.recordedAt >= from) add(postings.post(entry), true);
+    const entries = decoded.filter(({ event }) => POSTED.has(event.type)).map(entryOf);
+    const available = new Map<string, number>();
     const clock = Math.min(to, this.now);
-    add(postings.settle(clock), true);
+    const period = new PeriodPostings({ from, to, clock }, (made, isWithin) => {
+      for (const posting of made) {
+        const { unitKey } = posting;
+        const effect = effectOnAvailable(posting);
+        available.set(unitKey, (available.get(unitKey) ?? 0) + effect);
+        this.sums.addPosting(posting, postings.units.get(unitKey) ?? unitKey, isWithin);
+      }
+    });
+    const { postings } = period;
+    for (const entry of upToLastWithin(entries, to)) period.post(entry);
+    period.end();
     for (const { unitKey } of postings.overdue(clock - OVERDUE_MS))
       this.sums.addOverdue(unitKey, postings.units.get(unitKey) ?? unitKey);
-    return postings;
+    return { postings, available };
   }
 
-  private tieOut(account: string, postings: AccountPostings): void {
+  private tieOut(account: string, { postings, available }: PostedAccount): void {
     if (this.against === undefined) return;
     const inFile = this.against.accounts.get(account);
     this.notSeen.delete(account);
-    const available = postings.available();
     const present = postings.unitsOfThePresent();
     for (const unitKey of new Set([...present, ...(inFile?.keys() ?? [])])) {
       const ledger = available.get(unitKey) ?? 0;

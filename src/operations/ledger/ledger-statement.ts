@@ -13,13 +13,15 @@ export interface StatementRequest extends SelectionOptions {
   readonly unit?: string;
   /** Called when the request is not refused any more: the account is read from here on. */
   readonly accepted?: (() => void) | undefined;
+  /** Called with the number of entries that count after the end of the statement. */
+  readonly noteLater?: ((entries: number) => void) | undefined;
 }
 
 /** `ledger statement`. */
 export async function statementOfAccount(
   core: Pick<Core, 'log' | 'codec' | 'names'>,
   scope: Scope,
-  { accountId, unit, accepted, ...options }: StatementRequest,
+  { accountId, unit, accepted, noteLater, ...options }: StatementRequest,
   now = Date.now(),
 ): Promise<Outcome<Statement>> {
   const selection = await select(core.log, options, now);
@@ -27,11 +29,17 @@ export async function statementOfAccount(
   const account = await findAccount(core, scope, accountId);
   if (account instanceof NotDone) return account;
   accepted?.();
-  const { entries, paid, newest } = await readAccountEntries(core, account.stream, selection);
+  const { entries, later, paid, newest } = await readAccountEntries(
+    core,
+    account.stream,
+    selection,
+    now,
+  );
+  noteLater?.(later);
   const position = selection.asked ?? (newest && firstPosition(newest)) ?? null;
   const clock = clockOf(selection, newest, now);
-  const { from } = selection;
-  const asked = { account: accountId, position, entries, paid, from, clock, unit };
+  const { from, until } = selection;
+  const asked = { account: accountId, position, entries, paid, from, until, clock, unit };
   return statementOf(asked, () => turnOfOthers());
 }
 
@@ -43,7 +51,7 @@ export async function statementOnRecord(
 ): Promise<Outcome<Done<Statement>>> {
   const result = await statementOfAccount(core, scope, request);
   if (result instanceof NotDone) return result;
-  const { accountId, accepted: _, ...selection } = request;
+  const { accountId, accepted: _, noteLater: __, ...selection } = request;
   const account = core.names.accountRef(scope, accountId);
   return { result, parameters: { account, ...selection }, digest: result.digest };
 }

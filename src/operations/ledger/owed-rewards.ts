@@ -80,10 +80,12 @@ export class OwedRewards {
   /**
    * Rewards earned before that time and neither granted nor withheld, of people who are not
    * forgotten.
+   * @param ahead of later entries the clock was ahead: they count as old ones.
    */
-  missing(before: number): RewardMissing[] {
+  missing(before: number, ahead = Infinity): RewardMissing[] {
+    const isOld = (recordedAt: number): boolean => recordedAt < before || recordedAt > ahead;
     return [...this.owed.values()]
-      .filter(({ person, recordedAt }) => recordedAt < before && !this.forgotten.has(person))
+      .filter(({ person, recordedAt }) => isOld(recordedAt) && !this.forgotten.has(person))
       .map(({ kind, account, what, amount, eventId }) => ({
         kind,
         account,

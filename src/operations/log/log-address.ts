@@ -59,7 +59,10 @@ export async function openLogAt(
 ): Promise<Outcome<OpenLog>> {
   switch (address.kind) {
     case 'eventstoredb': {
-      const log = await openEventStoreDbLog(address.address, config, database.names);
+      // A copy keeps the times of its events, whatever the clock of this process says.
+      const log = await openEventStoreDbLog(address.address, config, database.names, {
+        acceptsClock: true,
+      });
       return { log, close: () => log.close() };
     }
     case 'postgres':
@@ -92,7 +95,7 @@ async function openPostgres(
 ): Promise<Outcome<OpenLog>> {
   if (isTarget) await migrateToLatest(url());
   try {
-    const log = await PostgresEventLog.open({ url });
+    const log = await PostgresEventLog.open({ url, acceptsClock: true });
     const close = async (): Promise<void> => {
       await log.close();
       await then?.();

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
+import { entriesAfterPeriod, laterText } from '../../../operations/ledger/later-entries.js';
 import {
   changePeriodOnRecord,
   closedPeriods,
@@ -39,6 +40,8 @@ interface Shown {
   readonly faults: Faults;
   readonly typed: Typed;
   readonly order: AskedOrder;
+  /** Number of entries that count after the end of the month that was closed. */
+  readonly later?: string;
 }
 
 const NOTHING_TYPED: Typed = { period: '', comment: '', isClosing: true };
@@ -63,8 +66,14 @@ const COLUMNS: readonly Column<ShownPeriod>[] = [
 ];
 
 const content = template<
-  WithForms & { typed: Typed; rows: readonly ShownPeriod[]; heads: readonly HeadView[] }
+  WithForms & {
+    typed: Typed;
+    rows: readonly ShownPeriod[];
+    heads: readonly HeadView[];
+    later: string | undefined;
+  }
 >(`
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
 <p>${TEXTS.periods.explained}</p>
 <form class="fields" method="post">{{> csrf}}<input type="hidden" name="action" value="close">
 {{formField 'period' label="${TEXTS.fields.period}" value=typed.period placeholder="${TEXTS.periods.monthExample}" required=true}}
@@ -97,8 +106,8 @@ export class ConsolePeriodsController {
     @QueryParameters() query: unknown,
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
-    const order = queried(query, 'sort', 'dir');
-    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order });
+    const { later, ...order } = queried(query, 'sort', 'dir', 'later');
+    return this.shown(call, scope, { faults: NO_FAULTS, typed: NOTHING_TYPED, order, later });
   }
 
   @Post()
@@ -127,19 +136,23 @@ export class ConsolePeriodsController {
     );
     if (outcome instanceof NotDone)
       return refused(faultsOf(outcome, isClosing ? {} : { period: comment }));
-    return redirected(call, `${tenantPath(scope)}/periods`, isClosing ? 'closed' : 'reopened');
+    const page = `${tenantPath(scope)}/periods`;
+    if (!isClosing) return redirected(call, page, 'reopened');
+    const later = await entriesAfterPeriod(this.operations.core, scope, given.period);
+    return redirected(call, later === 0 ? page : `${page}?later=${later}`, 'closed');
   }
 
   private async shown(
     call: ConsoleCall,
     scope: Scope,
-    { faults, typed, order }: Shown,
+    { faults, typed, order, later = '' }: Shown,
   ): Promise<string> {
     const closed = await closedPeriods(this.operations.core, scope);
     const rows = closed.map((one) => shownPeriod(one, typed));
     const frame = { title: TEXTS.sections.periods, scope, section: '/periods', faults };
     return pageSent(call, frame, content, {
       typed: typed.isClosing ? typed : NOTHING_TYPED,
+      later: /^[1-9]\d{0,14}$/.test(later) ? laterText(Number(later), 'month') : undefined,
       ...inOrder(rows, COLUMNS, order, (sorted) => queryOf(sorted)),
     });
   }

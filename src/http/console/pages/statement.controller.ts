@@ -11,7 +11,11 @@ import {
 } from '../../../operations/ledger/tenant-statement.js';
 import { tenantStatementView } from '../view/tenant-statement-view.js';
 import { statementCsv } from '../../../operations/ledger/statement-csv.js';
-import { statementOnRecord } from '../../../operations/ledger/ledger-statement.js';
+import { entriesAfterDay, laterText } from '../../../operations/ledger/later-entries.js';
+import {
+  statementOnRecord,
+  type StatementRequest,
+} from '../../../operations/ledger/ledger-statement.js';
 import { NotDone, type Outcome } from '../../../operations/outcome.js';
 import { ConsoleCall, fileSent, ForRoles, longPageSent, pageSent } from '../console-call.js';
 import { faultsOf } from '../view/faults.js';
@@ -42,6 +46,8 @@ interface ShownStatement {
   readonly asked: Asked;
   readonly section: AskedOrder & { readonly page: string };
   readonly found: Outcome<Statement | TenantStatement>;
+  /** Number of entries that count after the end. */
+  readonly later?: number;
 }
 
 const COLUMNS: readonly Column<StatementLine>[] = [
@@ -62,6 +68,7 @@ const content = template<
     statement: ReturnType<typeof shownStatement> | null;
     ofTenant: ReturnType<typeof tenantStatementView> | null;
     csvPath: string;
+    later: string | undefined;
   }
 >(`
 <form class="fields" method="get">
@@ -73,6 +80,7 @@ const content = template<
 {{formField 'unit' label="${TEXTS.fields.unit}" value=asked.unit placeholder="${TEXTS.common.all}"}}
 <button>${TEXTS.statement.show}</button>
 </form>
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
 {{#if ofTenant}}<p class="actions"><a href="{{csvPath}}" download>${TEXTS.common.asCsv}</a></p>
 {{> tenantStatement ofTenant}}{{/if}}
 {{#if statement}}
@@ -121,13 +129,12 @@ export class ConsoleStatementController {
     const section = { sort, dir, page };
     const frame = { title: TEXTS.sections.statement, scope, section: '/statement' };
     if (format !== 'csv')
-      return longPageSent(call, frame, async (accepted) =>
-        this.shown(call, frame, {
-          asked,
-          section,
-          found: await this.found(call, scope, asked, accepted),
-        }),
-      );
+      return longPageSent(call, frame, async (accepted) => {
+        let later = 0;
+        const noteLater = (entries: number): void => void (later = entries);
+        const found = await this.found(call, scope, { ...asked, accepted, noteLater });
+        return this.shown(call, frame, { asked, section, found, later });
+      });
     const found = await this.found(call, scope, asked);
     if (found instanceof NotDone) return this.shown(call, frame, { asked, section, found });
     return fileSent(
@@ -140,7 +147,7 @@ export class ConsoleStatementController {
   private shown(
     call: ConsoleCall,
     frame: Omit<Frame, 'session'>,
-    { asked, section, found }: ShownStatement,
+    { asked, section, found, later = 0 }: ShownStatement,
   ): string {
     const made = found instanceof NotDone ? null : found;
     const ofAccount = made !== null && 'account' in made ? made : null;
@@ -153,24 +160,37 @@ export class ConsoleStatementController {
         ofTenant &&
         tenantStatementView(ofTenant, section, (sorted) => queryOf({ ...asked, ...sorted })),
       csvPath: queryOf({ ...asked, format: 'csv' }),
+      later: laterText(later, 'statement'),
     });
   }
 
   private async found(
     call: ConsoleCall,
     scope: Scope,
-    { account: accountId, ...selection }: Asked,
-    accepted?: () => void,
+    {
+      account: accountId,
+      accepted,
+      noteLater,
+      ...selection
+    }: Asked & Pick<StatementRequest, 'accepted' | 'noteLater'>,
   ): Promise<Outcome<Statement | TenantStatement>> {
     if (accountId !== '')
       return this.pages.recorded(call, [scope, 'ledger statement'], (core) =>
-        statementOnRecord(core, scope, { accountId, accepted, ...filledIn(selection) }),
+        statementOnRecord(core, scope, {
+          accountId,
+          accepted,
+          noteLater,
+          ...filledIn(selection),
+        }),
       );
     const { position, asOf, ...period } = selection;
     if (position !== '' || asOf !== '') return new NotDone({ code: 'TENANT_STATEMENT_BY_DAYS' });
-    return this.pages.recorded(call, [scope, 'ledger tenant-statement'], (core) =>
-      tenantStatementOnRecord(core, scope, filledIn(period), accountProjectors),
-    );
+    return this.pages.recorded(call, [scope, 'ledger tenant-statement'], async (core) => {
+      const done = await tenantStatementOnRecord(core, scope, filledIn(period), accountProjectors);
+      if (noteLater !== undefined && !(done instanceof NotDone))
+        noteLater(await entriesAfterDay(core, scope, done.result.to));
+      return done;
+    });
   }
 }
 

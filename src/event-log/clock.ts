@@ -1,0 +1,29 @@
+import { timeNow } from '../foundation/world.js';
+import { EventLogUnavailable, type EventLog, type LogCheck } from './event-log.js';
+
+/** How much later than the clock of a process the newest entry of the log may be. */
+export const CLOCK_AHEAD_MS_MAX = 5 * 60_000;
+
+/**
+ * The newest entry of the log is ahead of the clock of this process. Nothing was stored, and the
+ * same append succeeds when the clocks agree, or an operator has accepted the log.
+ */
+export class LogAheadOfClock extends EventLogUnavailable {
+  constructor() {
+    super(
+      'the newest entry of the log is more than 5 minutes ahead of the clock: docs/runbooks/clock-ahead.md',
+    );
+  }
+}
+
+/** How far the newest entry is ahead of the clock, in milliseconds; never negative. */
+export const msAhead = ({ recordedAt = 0 }: Partial<Pick<LogCheck, 'recordedAt'>>): number =>
+  Math.max(0, recordedAt - timeNow());
+
+export const isAhead = (newest: Partial<Pick<LogCheck, 'recordedAt'>>): boolean =>
+  msAhead(newest) > CLOCK_AHEAD_MS_MAX;
+
+/** @throws {LogAheadOfClock} {EventLogUnavailable} when the log takes no appends. */
+export async function checkClock(log: Pick<EventLog, 'check'>): Promise<void> {
+  if (isAhead(await log.check())) throw new LogAheadOfClock();
+}

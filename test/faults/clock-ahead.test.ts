@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { eventually } from '../support/embedded.js';
+import { clockMovedBy, DAY_MS } from '../support/clock-of-process.js';
+import {
+  createStores,
+  personal,
+  RunningService,
+  type TestStores,
+  type TestTenant,
+} from '../support/running-service.js';
+import { recordedOperations } from '../support/recorded-operations.js';
+
+let stores: TestStores;
+let service: RunningService;
+let tenant: TestTenant;
+let account: { readonly accountId: string; readonly userId: string };
+
+beforeAll(async () => {
+  stores = await createStores();
+  service = await RunningService.start(stores);
+  tenant = await service.createTenant();
+  account = { accountId: personal('acc'), userId: personal('user') };
+  const { accountId, userId } = account;
+  await tenant.live.post('/accountsync', { id: accountId, subscription: { status: 'TRIAL' } });
+  await tenant.live.post('/user', { id: userId, accountId });
+});
+afterAll(async () => {
+  await service.stop();
+  await stores.remove();
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function cli(...words: readonly string[]): Promise<Ran> {
+  const { databaseUrl, masterKeyFile } = stores;
+  const env = { ...process.env, DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+}
+
+const grant = async (): Promise<number> => {
+  const { accountId, userId } = account;
+  const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 100 };
+  const { status } = await tenant.live.post(`/rewards/account/${accountId}/user/${userId}`, reward);
+  return status;
+};
+
+const readiness = async () => {
+  const answer = await fetch(`${service.service.url}/health/ready`);
+  const { checks } = (await answer.json()) as { checks: { clock: Record<string, unknown> } };
+  return { status: answer.status, clock: checks.clock };
+};
+
+const aheadSeconds = async (): Promise<number> => {
+  const metrics = await (await fetch(`${service.service.url}/metrics`)).text();
+  return Number(/^ledger_clock_ahead_seconds (.*)$/m.exec(metrics)?.[1]);
+};
+
+const errorLines = (): readonly string[] =>
+  service.logText
+    .split('\n')
+    .filter((line) => line.includes('"level":50') && line.includes('ahead of the clock'));
+
+it('a log ahead of the clock refuses writes while reads continue, until an operator accepts it', async () => {
+  const leave = clockMovedBy(40 * DAY_MS);
+  const ahead = await grant().finally(leave);
+  expect(ahead).toBe(201);
+
+  expect(await grant()).toBe(503);
+  expect((await tenant.live.get(`/account/${account.accountId}`)).status).toBe(200);
+  for (let probes = 0; probes < 3; probes++)
+    expect(await readiness()).toMatchObject({ status: 503, clock: { ok: false } });
+  await eventually(async () => (await aheadSeconds()) > 39 * 86_400);
+  expect(errorLines()).toHaveLength(1);
+
+  const today = new Date().toISOString().slice(0, 10);
+  const statement = ['ledger', 'statement', tenant.alias, account.accountId, '--as-of', today];
+  const stated = await cli(...statement, '--json');
+  expect(stated).toMatchObject({ code: 0, err: expect.stringMatching(/no audit entry/) });
+  expect(stated.err).toMatch(/^1 entry of the log counts after the end of the statement/m);
+  expect(JSON.parse(stated.out)).toMatchObject({ account: account.accountId, units: [] });
+
+  const accept = ['log', 'accept-clock', '--reason', 'ntp was wrong', '--by', 'ann'];
+  const accepted = await cli(...accept, '--json');
+  expect(accepted).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(accepted.out)).toMatchObject({ reason: 'ntp was wrong' });
+  expect(await cli(...accept)).toMatchObject({ code: 1, out: '' });
+  const { core } = service.service;
+  const recorded = await recordedOperations(core, { tenant: tenant.alias, mode: 'live' });
+  expect(recorded).toMatchObject([{ operation: 'log accept-clock', by: { value: 'ann' } }]);
+  const { rows } = await core.pool.query(
+    'select accepted_by, reason from ledger.clock_acceptances',
+  );
+  expect(rows).toEqual([{ accepted_by: 'ann', reason: 'ntp was wrong' }]);
+
+  expect(await grant()).toBe(201);
+  await eventually(async () => (await readiness()).status === 200);
+  expect((await core.log.check()).recordedAt).toBeLessThan(Date.now() + 60_000);
+  const later = await cli(...statement);
+  expect(later.err).toMatch(/^1 entry of the log counts after the end of the statement/);
+  expect(later.out).toMatch(/closing.*\t100\t/);
+
+  const [year = 0, month = 0] = today.split('-').map(Number);
+  const period = new Date(Date.UTC(year, month - 2)).toISOString().slice(0, 7);
+  const close = ['ledger', 'close', tenant.alias, '--period', period, '--comment', 'c', '--json'];
+  const closed = await cli(...close);
+  expect(closed.err).toBe(
+    '1 entry of the log counts after the end of the month and is not in it\n',
+  );
+  expect(JSON.parse(closed.out)).toEqual({
+    period,
+    status: 'closed',
+    position: expect.any(String) as unknown,
+  });
+});

@@ -1,0 +1,19 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { enterWorld } from '../../src/foundation/world.js';
+
+export const DAY_MS = 86_400_000;
+
+/** Moves the wall clock of this process by so many milliseconds. Returns the way back. */
+export const clockMovedBy = (ms: number): (() => void) =>
+  enterWorld({
+    now: () => Date.now() + ms,
+    elapsed: () => performance.now(),
+    after: (waitMs, call, keepsProcess) => {
+      const timer = setTimeout(call, waitMs);
+      if (!keepsProcess) timer.unref();
+      return () => clearTimeout(timer);
+    },
+    uuid: () => randomUUID(),
+    bytes: (length) => randomBytes(length),
+    below: (end) => randomInt(end),
+  });
