@@ -1,10 +1,9 @@
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
-import { asListed, listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
+import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { personal } from '../../src/domain/personal.js';
-import { foldAccount } from '../../src/operations/ledger/replay/folded-account.js';
 import { AccountPostings, type Entry, type PostedEvent } from '../../src/bookkeeping/postings.js';
 import { statementOf } from '../../src/bookkeeping/statement.js';
 import {
@@ -240,22 +239,6 @@ it('a statement has the same lines as if each had an event of its own', async ()
   const [bulk, single] = [await of([...decided, ...rest]), await of(oneByOne())];
   expect(bulk.units).toEqual(single.units);
   expect(bulk.units[0]?.closing).toBe(5);
-});
-
-it('a replay expects the rewards listed so far, and in the end the same as after single events', () => {
-  const known = (events: readonly AccountEvent[]) =>
-    [...before, ...events].map((event) => ({ eventId: 'e', event }));
-  const inBetween = foldAccount(known(decided));
-  const untouched = opened(inBetween.state).rewards.get(idOf(0));
-  expect(untouched).toMatchObject({ redeemed: 0, phase: 'PENDING' });
-  expect(inBetween.redemptions.size).toBe(2_000);
-  const [bulk, single] = [
-    foldAccount(known([...decided, ...rest])),
-    foldAccount(known(oneByOne())),
-  ];
-  expect(opened(bulk.state).rewards.toJS()).toEqual(opened(single.state).rewards.toJS());
-  expect([...bulk.redemptions.keys()].sort()).toEqual([...single.redemptions.keys()].sort());
-  expect(asListed(after)).not.toBe(after);
 });
 
 it('a list without its redemption changes nothing', () => {

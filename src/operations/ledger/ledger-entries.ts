@@ -138,25 +138,16 @@ export async function findAccount(
 export async function* accountsInLog(
   log: EventLog,
   prefix: string,
-  {
-    after,
-    upTo,
-    onEvent,
-  }: {
-    readonly after?: Position;
-    readonly upTo: Position | undefined;
-    readonly onEvent?: (event: RecordedEvent) => void;
-  },
+  { upTo }: { readonly upTo: Position | undefined },
 ): AsyncIterable<RecordedEvent> {
   if (upTo === undefined) return;
-  for (let at = after; ;) {
+  for (let at: Position | undefined; ;) {
     const page = await log.readAll(at, 1_000);
     const last = page.at(-1);
     if (last === undefined) return;
     at = last.position;
     for (const event of page) {
       if (log.compare(event.position, upTo) > 0) return;
-      onEvent?.(event);
       if (event.revision === 0n && event.stream.startsWith(prefix)) yield event;
     }
   }
