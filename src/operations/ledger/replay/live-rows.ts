@@ -110,7 +110,7 @@ export class ReadModelSnapshot {
     }
   }
 
-  /** The rows that have the keys of these, whoever they are of. */
+  /** The rows that have the keys of these, in any tenant and mode. */
   async *rowsLike(place: Place, like: readonly Row[]): AsyncGenerator<readonly Row[]> {
     const { primaryKey } = place.table;
     const parameters = primaryKey.map((_, index) => `$${index + 1}::text[]`).join(', ');

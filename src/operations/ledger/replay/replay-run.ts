@@ -134,6 +134,7 @@ export class ReplayRun {
     let read = from;
     const readAll = async (after: Position | undefined): Promise<readonly RecordedEvent[]> => {
       await giveWay?.();
+      if (signal.aborted) return [];
       const page = await source.readAll(after, pageSize);
       for (const event of page) this.note(event);
       read = page.at(-1)?.position ?? read;
