@@ -83,7 +83,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
       : brokenPayments({ provider: world.provider, accounts, log, lost, now })),
     ...brokenWebhooks(shared, { ...world, log, lost }),
     ...brokenMails(shared, { ...world, log, lost, accounts }),
-    ...(await brokenReadModels(shared, codecOf(shared.vault), { accounts, scope: world.scope })),
+    ...(await brokenReadModels(shared, codecOf(shared.vault))),
     ...(await brokenInProcesses(world, accounts)),
     ...(await brokenThemes(world, { log, lost })),
     ...(await brokenSeals(world)),

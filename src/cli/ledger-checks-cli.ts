@@ -4,7 +4,8 @@ import {
   reconcileOnRecord,
   type Reconciliation,
 } from '../operations/ledger/ledger-reconciliation.js';
-import { replayOnRecord, type Replay } from '../operations/ledger/ledger-replay.js';
+import { replayOnRecord } from '../operations/ledger/ledger-replay.js';
+import type { Replay } from '../operations/ledger/replay/replay-run.js';
 import { scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable, readTextFile } from './command-line.js';

@@ -1,17 +1,9 @@
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
-import { dailyFiguresProjector } from '../../projections/daily-figures/projector.js';
-import { dailyCounts, dailyCredit } from '../../projections/daily-figures/table.js';
-import { rewardBalancesProjector } from '../../projections/reward-balances/projector.js';
-import { asListed, listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
+import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import { personal } from '../../src/domain/personal.js';
-import { ExpectedDays, expectedCredit } from '../../src/operations/ledger/replay/expected-days.js';
-import { expectedBalances } from '../../src/operations/ledger/replay/expected-rewards.js';
-import { FoldedRows } from '../../src/projecting/generations/folded-rows.js';
-import type { LedgerEvent, Row } from '../../src/projecting/projector.js';
-import { foldAccount } from '../../src/operations/ledger/replay/folded-account.js';
 import {
   AccountPostings,
   POSTED_TYPES,
@@ -273,63 +265,6 @@ async function creditAfter(events: readonly AccountEvent[]): Promise<readonly un
   const spendable = availableCredit(opened(fold([...before, ...events])), 'CENTS', NOW);
   return [units[0]?.closing, spendable];
 }
-
-it('a replay in the middle of a list expects the amount that balances and days have already', () => {
-  const all = [...before, ...decided];
-  const folded = foldAccount(all.map((event) => ({ eventId: 'e', event })));
-  const expected = [...expectedBalances(folded, ACME.accountRef), ...expectedCredit(folded)];
-  const days = new ExpectedDays();
-  days.add(all.map((event) => ({ eventId: 'e', event })));
-  const live = new Map<string, readonly Row[]>();
-  for (const projector of [rewardBalancesProjector, dailyFiguresProjector]) {
-    const rows = new FoldedRows(projector.tables);
-    for (const [index, event] of all.entries())
-      if (projector.handles.has(event.type)) rows.attempt(projector, ledgerEvent(event, index));
-    for (const { name } of projector.tables) live.set(name, [...rows.rowsOf(name)]);
-  }
-  const byKey = new Map(
-    [...new Set(expected.map(({ table }) => table))].flatMap((table) =>
-      (live.get(table.name) ?? []).map((row) => [
-        JSON.stringify([table.name, ...table.primaryKey.map((column) => row[column])]),
-        row,
-      ]),
-    ),
-  );
-  for (const { table, key, values } of expected)
-    expect(byKey.get(JSON.stringify([table.name, ...key]))).toMatchObject(values);
-  const counts = live.get(dailyCounts.name) ?? [];
-  expect(days.differences({ counts, credit: live.get(dailyCredit.name) ?? [] })).toEqual([]);
-});
-
-const ledgerEvent = (event: AccountEvent, index: number): LedgerEvent => ({
-  event,
-  eventId: `event-${index}`,
-  stream: ACME.stream,
-  revision: BigInt(index),
-  position: String(index),
-  recordedAt: event.at,
-  tenant: 'demo',
-  mode: 'live',
-  accountRef: ACME.accountRef,
-  correlationId: 'correlation',
-  commandId: 'command',
-});
-
-it('a replay expects the rewards listed so far, and in the end the same as after single events', () => {
-  const known = (events: readonly AccountEvent[]) =>
-    [...before, ...events].map((event) => ({ eventId: 'e', event }));
-  const inBetween = foldAccount(known(decided));
-  const untouched = opened(inBetween.state).rewards.get(idOf(0));
-  expect(untouched).toMatchObject({ redeemed: 0, phase: 'PENDING' });
-  expect(inBetween.redemptions.size).toBe(2_000);
-  const [bulk, single] = [
-    foldAccount(known([...decided, ...rest])),
-    foldAccount(known(oneByOne())),
-  ];
-  expect(opened(bulk.state).rewards.toJS()).toEqual(opened(single.state).rewards.toJS());
-  expect([...bulk.redemptions.keys()].sort()).toEqual([...single.redemptions.keys()].sort());
-  expect(asListed(after)).not.toBe(after);
-});
 
 it('a list without its redemption changes nothing', () => {
   const list = lists[0] as AccountEventOf<'RedeemedRewardsListed'>;

@@ -116,24 +116,6 @@ export function ownersOf(
   return [...owners];
 }
 
-/** The account as known from the listed redemptions alone. */
-export function asListed(state: AccountState): AccountState {
-  if (state.status === 'absent' || state.remains.unlisted.size === 0) return state;
-  let { rewards } = state;
-  for (const { lines, listed } of state.remains.unlisted.values()) {
-    for (const { rewardId, amount, phase } of lines.slice(listed)) {
-      const reward = rewards.get(rewardId);
-      if (reward)
-        rewards = rewards.set(rewardId, {
-          ...reward,
-          redeemed: reward.redeemed - amount,
-          phase: reward.phase === 'AVAILABLE' ? phase : reward.phase,
-        });
-    }
-  }
-  return { ...state, rewards };
-}
-
 /** One of many redemptions, in the form of a single one's event. */
 export interface ListedRedemption {
   readonly rewardId: string;

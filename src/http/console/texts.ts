@@ -445,7 +445,7 @@ enters it in the list of operators.`,
     readModel: 'Read model',
     field: 'Field',
     explained:
-      'A replay folds the log by the rules that decisions use and compares it with the live read models. It changes nothing.',
+      'A replay folds the log by the rules of the read models and compares every row with the live ones. It changes nothing.',
     start: 'Start replay',
     noDifference: 'The read models say what the ledger says.',
     notCompared: (accounts: string) =>

@@ -155,19 +155,10 @@ export async function findAccount(
 export async function* accountsInLog(
   log: EventLog,
   prefix: string,
-  {
-    after,
-    upTo,
-    onEvent,
-  }: {
-    readonly after?: Position;
-    readonly upTo: Position | undefined;
-    readonly onEvent?: (event: RecordedEvent) => void;
-  },
+  { upTo }: { readonly upTo: Position | undefined },
 ): AsyncIterable<RecordedEvent> {
-  for await (const page of logPages(log, { after, upTo, limit: 1_000 })) {
+  for await (const page of logPages(log, { upTo, limit: 1_000 })) {
     for (const event of page) {
-      onEvent?.(event);
       if (event.revision === 0n && event.stream.startsWith(prefix)) yield event;
     }
   }

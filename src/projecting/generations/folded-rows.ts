@@ -64,6 +64,12 @@ export class FoldedRows implements Rows {
     return this.of(table).rows.values();
   }
 
+  /** Lets go of the row that has the key of this one. @returns it. */
+  take(table: string, row: Row): Row | undefined {
+    const folded = this.of(table);
+    return this.set(folded, textOf(keyOf(folded.table, row)), undefined);
+  }
+
   sizeOf(table: string): number {
     return this.of(table).rows.size;
   }

@@ -2,7 +2,8 @@ import { Controller, Get, HttpCode, Param, Post, Query as QueryParameters } from
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
 import type { Difference } from '../../../operations/ledger/replay/difference.js';
-import { selectReplayed, type Replay } from '../../../operations/ledger/ledger-replay.js';
+import { selectReplayed } from '../../../operations/ledger/ledger-replay.js';
+import type { Replay } from '../../../operations/ledger/replay/replay-run.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { OperationsCore } from '../../operations/operations-core.js';
 import { replayRun } from '../../operations/ledger-runs.js';
