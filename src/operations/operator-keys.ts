@@ -42,8 +42,8 @@ const DONE = 200;
 const REFUSED = 400;
 
 /**
- * Runs an operation once for each key of an operator, tenant and mode, in any process. Each operator
- * has a set of keys of their own, so no other operator or client can use up a key of it. The key is
+ * Runs an operation once for each key of an operator, tenant and mode, in any process. Each
+ * operator has a set of keys, so no other operator or client can use up a key of it. The key is
  * stored with the events, so after a crash the log answers with the recorded effect.
  * @throws {DatabaseUnavailable} when a refusal cannot be kept.
  */

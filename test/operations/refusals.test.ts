@@ -328,7 +328,9 @@ test('a month that is closed already, and one that is not closed, are refused ov
 test('a key of another correction, and one that was refused before, are refused', async () => {
   const adjusting = (amount: number, key: string) =>
     typed(
-      ...'ledger adjust acme a --user u --unit CENTS --reason r --approved-by sam --by Fay'.split(' '),
+      ...'ledger adjust acme a --user u --unit CENTS --reason r --approved-by sam --by Fay'.split(
+        ' ',
+      ),
       ...['--amount', String(amount), '--idempotency-key', key],
     );
   const called = (amount: number, key: string) =>
