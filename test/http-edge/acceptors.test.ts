@@ -27,7 +27,7 @@ class Listening {
   async start(): Promise<this> {
     await once(this.server.listen(0, '127.0.0.1'), 'listening');
     const warn = (_fields: object, message: string): void => void this.warnings.push(message);
-    await this.acceptors.add({ info: () => undefined, warn });
+    await this.acceptors.add({ info: () => undefined, warn, error: () => undefined });
     return this;
   }
 
@@ -176,6 +176,7 @@ describe('acceptors of a listening socket', () => {
       await new Acceptors(listening.server, 8).add({
         info: () => undefined,
         warn: (_fields, message) => void warnings.push(message),
+        error: () => undefined,
       });
     } finally {
       process.execPath = execPath;

@@ -132,7 +132,7 @@ describe('the library of OpenTelemetry', () => {
   const logger = () => {
     const lines: string[] = [];
     const write = (_: object, line: string): void => void lines.push(line);
-    return { lines, info: write, warn: write };
+    return { lines, info: write, warn: write, error: write };
   };
 
   it.each<[Readonly<Record<string, string>>, boolean]>([

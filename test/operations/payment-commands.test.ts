@@ -512,7 +512,14 @@ describe('health and metrics', () => {
     }, 40_000);
     expect((await scrape()).late).toBe(0);
     const fine = { ok: true, runs: true, lastError: null, parkedPushes: before.parked + 1 };
-    expect(await check()).toMatchObject(fine);
+    const parkedBecause = expect.stringMatching(/^the provider answered 4/) as unknown;
+    expect(await check()).toMatchObject({ ...fine, parkedBecause });
+    const logged = service.logText.split('\n').filter((line) => line.includes('it is parked'));
+    expect(
+      logged
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .filter((line) => line['tenant'] === own.alias),
+    ).toEqual([expect.objectContaining({ level: 50, mode: 'live', error: parkedBecause })]);
     const { pool } = service.service.core;
     await pool.query('alter table ledger.payment_work rename to work_away');
     try {

@@ -8,6 +8,7 @@ import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reac
 import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
+import { ErrorLines } from '../support/error-lines.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
@@ -60,6 +61,7 @@ it('what a retry carried out is carried out again after the log lost it, though 
       log,
       decode: decodeAny(new EventCodec(new InMemorySubjectKeys())),
       policies,
+      logger: new ErrorLines(),
       carryOut: async () => {
         const effect = { id: randomUUID(), type: 'Effect', data: '{}', metadata: '{}' };
         await log.append(`effect-${effect.id}`, 'no-stream', [effect]);

@@ -6,6 +6,7 @@ import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reac
 import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
+import { ErrorLines } from '../support/error-lines.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { OLD_FACT, streamOf, TestReleases } from '../support/releases.js';
@@ -61,6 +62,7 @@ function aRetry(stream: string, last: bigint, done: Set<bigint>, failsAt?: bigin
         if (revision === failsAt) throw new Error('not now');
         done.add(revision);
       },
+      logger: new ErrorLines(),
     },
     stream,
     new AbortController().signal,

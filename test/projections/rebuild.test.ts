@@ -94,6 +94,7 @@ async function afterTheFix(
   const logger = {
     info: () => undefined,
     warn: (_: object, message: string) => void warnings.push(message),
+    error: () => undefined,
   };
   const runner = projected.startRunner({ logger });
   await reached(runner, await given(anAccount('later'), 13));
