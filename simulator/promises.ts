@@ -71,9 +71,13 @@ class Trace {
   /** By referral: the moderation that holds it. */
   private readonly holds = new Map<string, string>();
   private once = new Set<string>();
+  /** By unit in lower case. */
+  private currencies = new Map<string, string>();
+  private readonly eventIds = new Set<string>();
 
   note(event: AccountEvent): void {
     this.noteOnce(event);
+    this.noteEventId(event);
     this.noteHold(event);
     switch (event.type) {
       case 'RewardGranted':
@@ -106,10 +110,21 @@ class Trace {
   }
 
   private noteOnce(event: AccountEvent): void {
-    if (event.type === 'ErasureRequested' && event.account !== null) this.once = new Set();
+    if (event.type === 'ErasureRequested' && event.account !== null) {
+      this.once = new Set();
+      this.currencies = new Map();
+    }
     if (!ONCE.has(event.type)) return;
     if (this.once.has(event.type)) this.broken.push(`${event.type} twice`);
     this.once.add(event.type);
+  }
+
+  private noteEventId(event: AccountEvent): void {
+    if (event.type !== 'UserEventReceived' || event.idRef === undefined) return;
+    const id = `${event.person} ${event.idRef}`;
+    if (this.eventIds.has(id) !== (event.repeated === true))
+      this.broken.push(`${event.userEventId} counts ${event.repeated ? 'never' : 'twice'}`);
+    this.eventIds.add(id);
   }
 
   /** Nothing that a moderation holds changes before its end, but by itself. */
@@ -154,6 +169,7 @@ class Trace {
       if (this.paid.has(cause)) this.broken.push(`${cause} is paid twice`);
       this.paid.add(cause);
     }
+    if (value.type === 'CREDIT') this.noteCurrency(value.unit.toLowerCase(), value.currency);
     const assigned = value.type === 'CREDIT' ? value.assignedCredit : 0;
     this.rewards.set(rewardId, {
       assigned,
@@ -164,6 +180,13 @@ class Trace {
       isCancelled: false,
       isExpired: false,
     });
+  }
+
+  private noteCurrency(unit: string, currency: string | null): void {
+    const before = this.currencies.get(unit) ?? null;
+    if (before !== null && currency !== before)
+      this.broken.push(`${unit} are in ${before} and in ${currency ?? 'no currency'}`);
+    if (currency !== null) this.currencies.set(unit, currency);
   }
 
   private redeem(rewardId: string, amount: number): void {

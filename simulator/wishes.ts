@@ -16,6 +16,7 @@ const DAY_MS = 86_400_000;
 const ACTIONS = ['APPROVED', 'DENIED', 'REFERRED_DENIED', 'REFERRER_DENIED'] as const;
 /** Codes that several people want. */
 const WANTED_CODES = ['GOLD', 'gold', 'SILVER'] as const;
+const EVENT_IDS = ['event-01', 'event-02', 'event-03'] as const;
 const BATCHES = ['batch-01', 'batch-02'] as const;
 const NEWEST_REWARDS = 20;
 const NEWEST_CODES = 10;
@@ -115,7 +116,9 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
       type: 'CREDIT',
       unit: random.oneOf(['CENTS', 'cents', 'POINTS']),
       assignedCredit: 1 + random.below(known.creditMax),
-      currency: null,
+      // What the provider is to pay is in dollars.
+      currency:
+        !known.opensAccounts && random.onceIn(6) ? random.oneOf(['USD', 'EUR', 'EUR']) : null,
     },
     name: null,
     description: null,
@@ -164,7 +167,7 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     type: 'ReceiveUserEvents',
     userId,
     events: Array.from({ length: 1 + random.below(3) }, () => ({
-      id: undefined,
+      id: random.onceIn(3) ? random.oneOf(EVENT_IDS) : undefined,
       key: random.oneOf([PURCHASE, PURCHASE, 'visit']),
       fields: { total: random.below(100) },
       dateTriggered: undefined,

@@ -129,7 +129,9 @@ describe('code', () => {
   });
 
   it('has no to-do notes', () => {
-    expect(lines(typescript, /\b(TODO|FIXME|XXX|HACK)\b|not (yet )?implemented/)).toEqual([]);
+    const found = lines(typescript, /\b(TODO|FIXME|XXX|HACK)\b|not (yet )?implemented/);
+    // A currency of ISO 4217 has such a name.
+    expect(found.filter((line) => !line.startsWith('src/domain/currencies.ts'))).toEqual([]);
   });
 
   it('does not name a machine, its paths or its package registry', () => {

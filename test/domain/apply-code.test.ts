@@ -1,4 +1,5 @@
 import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
+import { NOTHING_PROVIDED } from '../../src/domain/need.js';
 import type { ApplyCode, ReferralContext } from '../../src/domain/account/referral.js';
 import {
   accountAttributed,
@@ -164,7 +165,7 @@ describe('a code of an account that this account has referred', () => {
 
   it('is refused while that referral is only announced here, for two minutes', () => {
     given(...here, announcing())
-      .when(apply(annsCode()))
+      .when(apply(annsCode({ provided: NOTHING_PROVIDED })))
       .refused('SELF_REFERRAL');
     const settled = [
       announcing({ at: NOW - 120_000 }),
@@ -173,9 +174,24 @@ describe('a code of an account that this account has referred', () => {
     for (const event of settled)
       expect(given(...here, event).when(apply(annsCode())).decision).toHaveProperty('events');
     const deletedSince = aCode('ANNLEE', ANN, { formerReferrals: ['of ann'] });
-    expect(
-      given(...here, announcing()).when(apply(annsCode({ codeOwner: deletedSince }))).decision,
-    ).toHaveProperty('events');
+    const context = annsCode({ codeOwner: deletedSince, provided: NOTHING_PROVIDED });
+    expect(given(...here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
+  });
+
+  it('is not refused for that by the one of two accounts that goes first', () => {
+    const { announced: made } = announced();
+    const asOwner = (accountRef: string) => aCode('EVE', partyOf({ ...ACME, accountRef }, 'eve'));
+    const bothAnnounced = (accountRef: string) =>
+      given(...here, announcing({ account: accountRef })).when(
+        apply(
+          annsCode({
+            codeOwner: asOwner(accountRef),
+            provided: { ...announced(), announced: made },
+          }),
+        ),
+      );
+    bothAnnounced('f'.repeat(32)).refused('SELF_REFERRAL');
+    expect(bothAnnounced('0'.repeat(32)).decision).toHaveProperty('events');
   });
 
   it('is refused when the announcement of this referral finds that account referred', () => {

@@ -119,7 +119,8 @@ describe('granting', () => {
       person,
       credit('CENTS', 5, { ...nothing, dateScheduledFor: Date.UTC(2000, 0, 1) }),
     );
-    expect(past).toStrictEqual(expectedCredit(accountId, userId, 'CENTS', 5));
+    // The unit has a currency by now.
+    expect(past).toStrictEqual(expectedCredit(accountId, userId, 'CENTS', 5, { currency: 'USD' }));
     const shown = await rewards(accountId);
     expect(shown.map(({ type }) => type)).toStrictEqual([
       'CREDIT',

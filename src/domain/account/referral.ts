@@ -301,9 +301,12 @@ function isMutual(
   { now, account, referralId, provided }: Attributing,
 ): boolean {
   const announced = provided.announced[referralId];
+  if (isPartyOf(state, account, referredBy)) return true;
+  if (isPartyOf(state, account, announced?.referredBy ?? null)) return true;
+  // Of two that have announced, the other one refuses: else neither would be referred.
+  const isFirst = announced !== undefined && account > party.account;
   return (
-    isPartyOf(state, account, referredBy) ||
-    isPartyOf(state, account, announced?.referredBy ?? null) ||
+    !isFirst &&
     newlyAnnounced(state.announced, now).some(
       (earlier) =>
         earlier.account === party.account && !formerReferrals.includes(earlier.referralId),
