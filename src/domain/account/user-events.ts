@@ -16,6 +16,7 @@ import { batchKey, fits, hasFitted, hasFittedBefore, type NamedNumbers } from '.
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
+import { ownMember } from '../../foundation/own-member.js';
 
 /** A user's event and its consequences under the tenant's programs: conversions and rewards. */
 
@@ -130,7 +131,7 @@ function earlierEvents(
   person: PersonId,
   rules: readonly EventCondition[],
 ): NamedNumbers {
-  const found = draft.provided.earlierEvents[person];
+  const found = ownMember(draft.provided.earlierEvents, person);
   const conditions = rules.filter(({ firstTimeOnly }) => firstTimeOnly);
   if (!found) draft.need({ kind: 'earlier-events', person, conditions });
   return found ?? Map();

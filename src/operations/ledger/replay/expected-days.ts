@@ -26,14 +26,14 @@ export const DAILY_FIGURES = 'daily-figures';
 /** Rewards of credit, and what their owners have. */
 export function expectedCredit({ state }: FoldedAccount): ExpectedRow[] {
   if (state.status === 'absent') return [];
-  const available = new Map<string, Record<string, number>>();
+  const available = new Map<string, Map<string, number>>();
   const items = presentRewards(state).flatMap((reward): ExpectedRow[] => {
     const { value, rewardId, person, phase, dateCancelled, redeemed } = reward;
     if (value.type !== 'CREDIT') return [];
     const key = unitKey(value.unit);
-    const ofPerson = available.get(person) ?? {};
+    const ofPerson = available.get(person) ?? new Map<string, number>();
     available.set(person, ofPerson);
-    ofPerson[key] = (ofPerson[key] ?? 0) + availableOf(reward);
+    ofPerson.set(key, (ofPerson.get(key) ?? 0) + availableOf(reward));
     return [
       {
         table: creditItems,
@@ -57,7 +57,7 @@ export function expectedCredit({ state }: FoldedAccount): ExpectedRow[] {
     table: creditHolders,
     key: [person],
     isAbout: isAboutPerson(person),
-    values: { available: ofPerson },
+    values: { available: Object.fromEntries(ofPerson) },
   }));
   return [...items, ...holders];
 }

@@ -86,7 +86,7 @@ function userRow({
             first_name: profile.firstName,
             last_name: profile.lastName,
             profile,
-            primary_codes: primaryCodes.toObject(),
+            primary_codes: Object.fromEntries(primaryCodes),
           }),
     },
   };
