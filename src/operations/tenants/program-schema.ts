@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 /**
  * The program file, as a JSON Schema. Also printed to docs/generated/program.schema.json, which a
@@ -183,6 +184,8 @@ const validator = (): ValidateFunction<ProgramDocument> =>
 export function parseProgram(
   content: unknown,
 ): ProgramDocument | { readonly problems: readonly string[] } {
+  const unstorable = unstorablePath(content);
+  if (unstorable !== undefined) return { problems: [`${unstorable} ${NOT_STORABLE}`] };
   const validate = validator();
   if (!validate(content)) {
     const problems = (validate.errors ?? [])

@@ -24,7 +24,10 @@ export function faultsOf(outcome: unknown, fields: FieldNames = {}): Faults {
   if (!(outcome instanceof NotDone)) return NO_FAULTS;
   const { because } = outcome;
   const problems = linesOf(outcome);
-  const members = membersOf(because).map((member) => [ownMember(fields, member) ?? member, problems[0] ?? '']);
+  const members = membersOf(because).map((member) => [
+    ownMember(fields, member) ?? member,
+    problems[0] ?? '',
+  ]);
   if (members.length === 0) return faultsIn(problems, fields);
   return { problems, wrong: Object.fromEntries(members) as Wrong };
 }
