@@ -125,14 +125,7 @@ function ownCodesNotGranted(
 ): readonly string[] {
   const primary = (programId: string): string | undefined => user?.primaryCodes.get(programId);
   const ofPrograms = Object.entries(asked.referralCodes)
-    .filter(
-      ([id, code]) =>
-        !isGranted(
-          code,
-          ownMember(granted.referralCodes, id),
-          primary(id),
-        ),
-    )
+    .filter(([id, code]) => !isGranted(code, ownMember(granted.referralCodes, id), primary(id)))
     .map(([id]) => `referralCodes.${id}`);
   return [
     ...(isGranted(asked.referralCode, granted.referralCode, primary(defaultProgramId))
