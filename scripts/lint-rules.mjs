@@ -56,7 +56,7 @@ const noInheritedMembers = {
     schema: [],
     messages: {
       inherits:
-        'The name may be `constructor` or `__proto__`. Use a Map, or ownMember (src/foundation/own-member.ts).',
+        'The name may be `constructor` or `__proto__`. Use a Map, or ownMember (src/domain/own-member.ts).',
     },
   },
   create(context) {

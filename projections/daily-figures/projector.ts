@@ -11,7 +11,7 @@ import {
   type CreditItemRow,
   type DailyCreditRow,
 } from './table.js';
-import { ownMember } from '../../src/foundation/own-member.js';
+import { ownMember } from '../../src/domain/own-member.js';
 
 /**
  * What happened in a tenant and mode on each day: conversions, rewards, and the movements of

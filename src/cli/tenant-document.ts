@@ -6,7 +6,7 @@ import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { checkAlias } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { printJson, printTable, withCore } from './command-line.js';
-import { ownMember } from '../foundation/own-member.js';
+import { ownMember } from '../domain/own-member.js';
 
 /** A tenant as the command line shows it: its settings, never a secret. */
 

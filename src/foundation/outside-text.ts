@@ -49,8 +49,8 @@ interface Place {
 }
 
 /**
- * The JSON pointer of a text or name in parsed JSON that cannot be stored. Iterative: the depth of a
- * document must not become the depth of the call stack.
+ * The JSON pointer of a text or name in parsed JSON that cannot be stored. Iterative: the depth of
+ * a document must not become the depth of the call stack.
  */
 export function unstorablePath(root: unknown): string | undefined {
   const open: Place[] = [{ node: root, name: '', parent: undefined }];

@@ -6,7 +6,7 @@ import type { AccountEvent } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
 import { Draft } from './draft.js';
 import { attributeByName, reasonAgainstAccount, type ReferralContext } from './referral.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * POST discount: the account is referred by the owner of the code and belongs to the customer of

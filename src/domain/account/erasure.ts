@@ -3,7 +3,7 @@ import type { SubjectId } from '../personal.js';
 import { refused } from '../refusal.js';
 import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * Forgets people, alone or with their account. The request takes effect at once: its people are

@@ -1,7 +1,7 @@
 import { Map, type OrderedMap } from 'immutable';
 import type { EventCondition } from '../program.js';
 import type { PersonId, RecalledNumbers, UserEventContent } from './account.events.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * A user's events so far, as far as a rule may need them to recognise a first time. A client

@@ -20,7 +20,7 @@ import {
   redeemIfAutomatic,
   settle,
 } from './rewards.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * An account's part in a moderation, which runs over many accounts (domain/moderation): first every

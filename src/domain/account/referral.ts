@@ -12,7 +12,7 @@ import { downgraded, likenesses, signal, type FraudSignals } from './fraud-signa
 import type { CodeOwner, Referrer } from './referral-parties.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * Starts, converts and ends a referral of this account, which is the referred party. At most one

@@ -24,7 +24,7 @@ import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
 import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * Rewards: granted, available, expired, cancelled. Times are decided by the clock in the command.

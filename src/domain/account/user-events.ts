@@ -16,7 +16,7 @@ import { batchKey, fits, hasFitted, hasFittedBefore, type NamedNumbers } from '.
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /** A user's event and its consequences under the tenant's programs: conversions and rewards. */
 

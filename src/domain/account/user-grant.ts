@@ -1,7 +1,7 @@
 import type { CustomFieldValue, Profile } from './account.events.js';
 import type { UserState } from './account.state.js';
 import { applySegment, emptyProfile, type ProfileChanges } from './identify-user.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * The fields of a user in a request, or those that a token allows. Codes are in order of

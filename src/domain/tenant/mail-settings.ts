@@ -1,5 +1,5 @@
 /** Which mails of a tenant go out. */
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 export interface MailSettings {
   /** Since when each type is switched on, epoch milliseconds; types that are off are missing. */
   readonly types: Readonly<Record<string, number>>;

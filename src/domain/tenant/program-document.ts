@@ -18,7 +18,7 @@ import {
   type SideStatus,
 } from '../program.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * From a program file, which omits defaults, to the terms that deciders use. The file was checked

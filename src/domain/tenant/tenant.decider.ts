@@ -35,7 +35,7 @@ import {
   type WebhookEndpoint,
   type WebhookEvent,
 } from './webhook-endpoints.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * A tenant: its keys, its switches, its programs. Secrets arrive encrypted; a key is identified by

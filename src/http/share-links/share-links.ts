@@ -10,7 +10,7 @@ import {
   type ShareMedium,
   type ShareUrlsResponse,
 } from './share-links.response.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../../domain/own-member.js';
 
 /**
  * The links that a user shares. This service answers them with a redirect to the program's landing

@@ -14,7 +14,7 @@ import {
   ShareLinksResponse,
 } from '../share-links/share-links.response.js';
 import type { ShareLinks } from '../share-links/share-links.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../../domain/own-member.js';
 
 class ReferredByResponse {
   @TextOrNull({ description: 'Null once the owner is forgotten' })

@@ -1,6 +1,6 @@
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../../domain/own-member.js';
 
 /**
  * The members of a program that a form has fields for. A field is a text; empty: the member is left

@@ -1,7 +1,7 @@
 import type { BillingInterval } from '../../domain/account/account.events.js';
 import type { IgnoredBecause, ProviderFact } from '../../domain/customer/customer.state.js';
 import type { ProviderEvent } from '../payment-provider.js';
-import { ownMember } from '../../foundation/own-member.js';
+import { ownMember } from '../../domain/own-member.js';
 
 /**
  * From an event of Stripe to the fact that is kept. A tenant's endpoint has the version of the

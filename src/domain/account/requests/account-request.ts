@@ -17,7 +17,7 @@ import {
 import { contextOfCodes, referralContext } from './referral-context.js';
 import { accountSubject } from './subjects.js';
 import { requestUpsertUser, type UpsertUserRequest } from './upsert-user-request.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../own-member.js';
 
 /**
  * Requests of an account before any look-up. Codes are as sent, in order of precedence. Times, ids

@@ -5,7 +5,7 @@ import type { AccountState, ReferralState } from '../account.state.js';
 import type { CodeOwner, Referrer } from '../referral-parties.js';
 import type { ReferralContext } from '../referral.js';
 import type { Circumstances } from './circumstances.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../own-member.js';
 
 /**
  * The facts about this account's referral: the owner of a code in the request, or the recorded

@@ -2,7 +2,7 @@ import type { InNeed } from '../../need.js';
 import type { SubjectId } from '../../personal.js';
 import type { AccountState } from '../account.state.js';
 import type { Circumstances } from './circumstances.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../own-member.js';
 
 /**
  * Names new people and accounts. Two commands that create the same user give it the same name, in

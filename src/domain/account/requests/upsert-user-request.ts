@@ -18,7 +18,7 @@ import { fieldsNotGranted, type UserFields } from '../user-grant.js';
 import type { Circumstances } from './circumstances.js';
 import { referralContext } from './referral-context.js';
 import { accountSubject, newPerson } from './subjects.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../own-member.js';
 
 export interface UpsertUserRequest extends UserFields {
   readonly type: 'UpsertUser';

@@ -43,7 +43,7 @@ import {
   type TenantParameters,
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 const COLUMNS: readonly Column<PaymentDifference>[] = [
   { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },

@@ -29,7 +29,7 @@ import {
   type TenantParameters,
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 const content = template<
   WithForms & {

@@ -3,7 +3,7 @@ import { membersOf } from '../../../operations/refused-members.js';
 import { refusalText } from '../../../operations/refusal-text.js';
 import { TEXTS } from '../texts.js';
 import type { Wrong } from './field.js';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 /** Why a page's form was refused: lines for its head, and which of them belong to a field. */
 export interface Faults {

@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { ownMember } from '../../../foundation/own-member.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 /** What is wrong with the fields of a page's forms, by their ids. */
 export type Wrong = Readonly<Record<string, string>>;
