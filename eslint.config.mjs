@@ -1,5 +1,6 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { outsideNames } from './scripts/lint-rules.mjs';
 
 const tests = ['test/**/*.ts'];
 const operatorFacing = [
@@ -276,6 +277,23 @@ export default defineConfig(
         },
       ],
     },
+  },
+  {
+    files: ['src/**/*.ts', 'projections/**/*.ts', 'simulator/**/*.ts'],
+    plugins: { 'outside-names': outsideNames },
+    rules: { 'outside-names/no-losing-calls': 'error' },
+  },
+  {
+    // The names of units, programs, fields and events are those of tenants.
+    files: [
+      'src/domain/**/*.ts',
+      'src/http/{users,rewards,referrals,share-links}/**/*.ts',
+      'src/{bookkeeping,webhooks}/**/*.ts',
+      'src/cli/tenant-document.ts',
+      'projections/**/*.ts',
+    ],
+    ignores: ['src/domain/own-member.ts'],
+    rules: { 'outside-names/no-inherited-members': 'error' },
   },
   {
     // What decides runs in the simulator's world as well (docs/adr/0033).

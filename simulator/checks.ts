@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Map as ImmutableMap } from 'immutable';
+import { isList, isMap, isSet } from 'immutable';
 import { AccountPostings, POSTED_TYPES, type PostedEvent } from '../src/bookkeeping/postings.js';
 import type { AccountState, OpenAccount } from '../src/domain/account/account.state.js';
 import { availableCredit } from '../src/domain/account/redemption.js';
@@ -266,4 +266,11 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
 /** Plain members all the way down. */
-const plain = (state: AccountState): unknown => ImmutableMap(Object.entries(state)).toJS();
+function plain(value: unknown): unknown {
+  if (isMap(value)) return plainMembers(value);
+  if (isList(value) || isSet(value) || Array.isArray(value)) return Array.from(value, plain);
+  return isRecord(value) ? plainMembers(Object.entries(value)) : value;
+}
+
+const plainMembers = (members: Iterable<readonly [unknown, unknown]>): object =>
+  Object.fromEntries(Array.from(members, ([name, member]) => [String(name), plain(member)]));

@@ -11,6 +11,7 @@ import {
   type CreditItemRow,
   type DailyCreditRow,
 } from './table.js';
+import { ownMember } from '../../src/domain/own-member.js';
 
 /**
  * What happened in a tenant and mode on each day: conversions, rewards, and the movements of
@@ -61,7 +62,10 @@ export const dailyFiguresProjector = defineProjector({
           person,
           tenant,
           mode,
-          available: { ...available, [item.unit_key]: available[item.unit_key] ?? 0 },
+          available: {
+            ...available,
+            [item.unit_key]: ownMember(available, item.unit_key) ?? 0,
+          },
         });
         move(rows, granted, { item, unit: value.unit, movement: movementOf(undefined, item) });
       },
@@ -262,7 +266,7 @@ function hold(
 ): void {
   creditHolders.change(rows, [person], (holder) => ({
     ...holder,
-    available: { ...holder.available, [key]: (holder.available[key] ?? 0) + more },
+    available: { ...holder.available, [key]: (ownMember(holder.available, key) ?? 0) + more },
   }));
 }
 

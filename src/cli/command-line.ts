@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { pino, type Logger } from 'pino';
 import { loadConfig } from '../config/config.js';
 import { openCore, type Core, type CoreOptions } from '../core/core.js';
-import { withoutByteOrderMark } from '../foundation/byte-order-mark.js';
+import { fileText, NOT_STORABLE, unstorablePath } from '../foundation/outside-text.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { errorCode } from '../foundation/error-code.js';
 import { durationMs } from '../foundation/duration.js';
@@ -107,11 +107,14 @@ export function printTable(columns: readonly Column[], rows: readonly (readonly 
 
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** @throws {CommandError} */
+/** UTF-8 without NUL. @throws {CommandError} */
 export async function readTextFile(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(path).catch((error: unknown) => {
     throw new CommandError(`cannot read ${path}: ${whyNotRead(error)}`);
   });
+  const content = fileText(bytes);
+  if ('fault' in content) throw new CommandError(`${path}: ${content.fault}`);
+  return content.text;
 }
 
 /** Why a file is not read, with the code of the operating system. */
@@ -131,12 +134,16 @@ const NOT_READ: Readonly<Record<string, string | undefined>> = {
 
 /** @throws {CommandError} */
 export async function readJsonFile(path: string): Promise<unknown> {
-  const content = withoutByteOrderMark(await readTextFile(path));
+  const content = await readTextFile(path);
+  let value: unknown;
   try {
-    return JSON.parse(content) as unknown;
+    value = JSON.parse(content);
   } catch {
     throw new CommandError(`${path} is no JSON`);
   }
+  const unstorable = unstorablePath(value);
+  if (unstorable !== undefined) throw new CommandError(`${path}: ${unstorable} ${NOT_STORABLE}`);
+  return value;
 }
 
 /** `30s`, `15m`, `24h`, `7d` or `0`, in milliseconds. @throws {CommandError} */

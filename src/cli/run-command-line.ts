@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
 import { CommandError } from './command-error.js';
+import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
 
 type AddCommands = (cli: Command) => void;
 
@@ -62,6 +63,7 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
   // A reader such as `head` may close the pipe: that is not an error of the command.
   process.stdout.on('error', () => undefined);
   try {
+    refuseUnreadable(words);
     await cli.parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
@@ -69,6 +71,15 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
+}
+
+/** Node shows bytes of an argument that are not UTF-8 as U+FFFD. @throws {CommandError} */
+function refuseUnreadable(words: readonly string[]): void {
+  const at = words.findIndex((word) => word.includes('\uFFFD') || !isStorable(word));
+  if (at >= 0)
+    throw new CommandError(
+      `argument ${at + 1} is not valid UTF-8 or ${NOT_STORABLE}; write it in UTF-8`,
+    );
 }
 
 /** Every command that prints tables for people has `--wide`. */

@@ -6,6 +6,7 @@ import type { OpenTenant } from '../domain/tenant/tenant.decider.js';
 import { checkAlias } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { printJson, printTable, withCore } from './command-line.js';
+import { ownMember } from '../domain/own-member.js';
 
 /** A tenant as the command line shows it: its settings, never a secret. */
 
@@ -32,7 +33,7 @@ export function shown(tenant: OpenTenant) {
       id,
       version,
       default: isDefault,
-      document: tenant.programs[id]?.document,
+      document: ownMember(tenant.programs, id)?.document,
     })),
     suspended: tenant.suspended && {
       since: timeText(tenant.suspended.since),

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { errorCode } from '../foundation/error-code.js';
 import { ConfigError } from './config.js';
 import { NO_OPERATORS, Operators, type CurrentOperators } from './operators.js';
+import { fileText } from '../foundation/outside-text.js';
 
 /**
  * A change this young may be followed by another one with the same time of change: file systems
@@ -91,7 +92,9 @@ async function contentOf(opened: FileHandle): Promise<string> {
     ]);
   if (size > FILE_BYTES_MAX)
     throw new ConfigError([`OPERATORS_FILE is longer than ${FILE_BYTES_MAX} bytes`]);
-  return opened.readFile('utf8').catch(cannotBeRead);
+  const content = fileText(await opened.readFile().catch(cannotBeRead));
+  if ('fault' in content) throw new ConfigError([`OPERATORS_FILE: ${content.fault}`]);
+  return content.text;
 }
 
 function cannotBeRead(error: unknown): never {

@@ -14,6 +14,7 @@ import type { SubjectKeys } from '../privacy/subject-keys.js';
 import { fromMetadata, toMetadata, type Envelope, type StoredMetadata } from './envelope.js';
 import type { NewEvent, RecordedEvent } from './event-log.js';
 import { CURRENT_VERSIONS, UnreadableEvent, upcast, type EventData } from './event-schemas.js';
+import { storableJson } from '../foundation/outside-text.js';
 
 /**
  * Events are opened for so long at a stretch, then others have their turn: 2 MiB of fields with
@@ -170,8 +171,8 @@ export interface Unreadable {
 
 function parse(recorded: RecordedEvent): Parsed | Unreadable {
   try {
-    const metadata = JSON.parse(recorded.metadata) as StoredMetadata;
-    const stored = JSON.parse(recorded.data) as EventData;
+    const metadata = JSON.parse(storableJson(recorded.metadata)) as StoredMetadata;
+    const stored = JSON.parse(storableJson(recorded.data)) as EventData;
     notePlaces(stored, holderOf(recorded.id));
     const data = upcast(recorded.type, metadata.v, stored);
     return { data, places: storedPlaces(data), metadata, recorded };

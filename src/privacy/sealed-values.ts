@@ -1,5 +1,6 @@
 import type { Personal, SubjectId } from '../domain/personal.js';
 import { openBytes, sealBytes } from './sealed-bytes.js';
+import { storableJson } from '../foundation/outside-text.js';
 
 /**
  * Personal values in stored JSON: `{"subject": …, "sealed": text or null}` in place of `{subject,
@@ -117,7 +118,7 @@ function openSealed(key: Buffer, sealed: string, subject: SubjectId): unknown {
   const [text, context] = sealed.startsWith(BOUND)
     ? splitAt(sealed.slice(BOUND.length), '.')
     : [sealed, subject];
-  return JSON.parse(openBytes(key, Buffer.from(text, 'base64'), context).toString());
+  return JSON.parse(storableJson(openBytes(key, Buffer.from(text, 'base64'), context).toString()));
 }
 
 /** No base64 contains a dot. */

@@ -6,6 +6,7 @@ import { TEMPLATE_CHARACTERS_MAX } from '../templates/template-limits.js';
 import { isMembers } from './merge-members.js';
 import { THEME_VARIABLES } from './theme-instance.js';
 import { THEME_SCHEMA, type DefinedKind } from './theme-schema.js';
+import { NOT_STORABLE, unstorablePath } from '../foundation/outside-text.js';
 
 const FAULTS_MAX = 100;
 const DEPTH_MAX = 32;
@@ -165,21 +166,18 @@ const bare = (text: string): string =>
 
 const character = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : '');
 
-/** Half a surrogate pair, or NUL. */
-const UNSTORABLE = /[\p{Surrogate}\0]/u;
-
 /** Of a document that did not come over HTTP, where this is checked before. */
 function unstorableFault(root: unknown): string | undefined {
+  const path = unstorablePath(root);
+  if (path !== undefined) return `${path} ${NOT_STORABLE}`;
   const open = [{ node: root, depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, depth } = next;
-    if (typeof node === 'string' && UNSTORABLE.test(node))
-      return '/ holds a NUL character or half a surrogate pair';
     if (typeof node !== 'object' || node === null) continue;
     if (depth >= DEPTH_MAX) return `/ is nested deeper than ${DEPTH_MAX}`;
     for (const [name, child] of Object.entries(node)) {
       if (name === '__proto__') return '/ holds a forbidden member (__proto__)';
-      open.push({ node: name, depth: depth + 1 }, { node: child, depth: depth + 1 });
+      open.push({ node: child, depth: depth + 1 });
     }
   }
   return undefined;

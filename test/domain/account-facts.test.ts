@@ -52,6 +52,11 @@ describe('a user', () => {
   const factsOf = (...events: readonly AccountEvent[]) =>
     userFacts(stateOf(...events), ACME.accountRef, BOB.person);
 
+  it.each(['constructor', '__proto__'])('has its code of the program %s', (programId) => {
+    const code = referralCodeAssigned(ACME, 'bob', 'BOB', 60, programId);
+    expect(JSON.stringify(factsOf(code)?.referralCodes)).toBe(`{"${programId}":"BOB"}`);
+  });
+
   it('has its profile, its codes, and the provider’s id of its account', () => {
     expect(
       factsOf(referralCodeAssigned(ACME, 'bob', 'BOB'), {

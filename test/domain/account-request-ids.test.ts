@@ -219,6 +219,15 @@ describe('the customer of the payment provider', () => {
     });
   });
 
+  it.each(['constructor', '__proto__'])('is needed for the customer %s as well', (id) => {
+    const events = [
+      ...HERE,
+      { ...CUSTOMER, paymentProviderId: personal(BOB.person, id) },
+      rewardGranted('w1', BOB, credit(500), { payTo: 'provider' }),
+    ];
+    asked(events, START).needs({ kind: 'customer', id });
+  });
+
   const START: AccountRequest = {
     type: 'StartRewardPush',
     rewardId: 'w1',

@@ -99,6 +99,10 @@ describe('a manual reward', () => {
     given(...here, nearly)
       .when(create({ value: credit(11, 'POINTS') }))
       .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
+    for (const unit of ['constructor', '__proto__'])
+      given(...here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
+        .when(create({ value: credit(11, unit) }))
+        .refused('AMOUNT_TOO_LARGE');
     // Assigned is assigned, whatever became of it.
     given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
       .when(create({ value: credit(11) }))

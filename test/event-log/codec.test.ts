@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DomainEvent } from '../../src/domain/events.js';
-import type { Personal } from '../../src/domain/personal.js';
+import { personal, type Personal } from '../../src/domain/personal.js';
 import { EventCodec } from '../../src/event-log/codec.js';
 import type { Envelope } from '../../src/event-log/envelope.js';
 import type { NewEvent, RecordedEvent } from '../../src/event-log/event-log.js';
@@ -114,6 +114,22 @@ describe('an event', () => {
       key: 'a keyed hash',
       fingerprint: 'another one',
     });
+  });
+
+  it('of an older release comes with U+FFFD in the places of NUL and half characters', async () => {
+    const { RewardGranted, ProgramApplied } = EVENT_EXAMPLES;
+    const odd = (name: string): readonly DomainEvent[] => [
+      {
+        ...RewardGranted,
+        value: { type: 'CREDIT', unit: name, currency: null, assignedCredit: 7 },
+        texts: personal(RewardGranted.person, { name, description: null }),
+      },
+      { ...ProgramApplied, document: { id: 'default', name, [name]: name } },
+    ];
+    const keys = new InMemorySubjectKeys();
+    const stored = await encode(keys, ...odd('a\0\ud800b\u{1F600}'));
+    const decoded = await new EventCodec(keys).decodeAll(stored);
+    expect(decoded.map(({ event }) => event)).toEqual(odd('a\uFFFD\uFFFDb\u{1F600}'));
   });
 
   it('without an idempotency key names none', async () => {

@@ -185,6 +185,37 @@ describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
   });
 });
 
+test('NUL, broken UTF-8 and broken escapes in any parameter are refused', async () => {
+  const { alias } = await running.service.createTenant();
+  const { body } = await call('GET', '/openapi.json');
+  const { paths } = body as {
+    paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
+  };
+  const answers: string[] = [];
+  const note = async (key: string, method: string, target: string): Promise<void> => {
+    const { status } = await call(method, target, `:${key}`, method === 'GET' ? undefined : {});
+    answers.push(`${status} ${method} ${target}`);
+  };
+  for (const [route, roles] of Object.entries(ROUTES)) {
+    const [method = '', template = ''] = route.split(' ');
+    const { parameters = [] } = paths[template]?.[method.toLowerCase()] ?? {};
+    const key = roles.includes('finance') ? keys.fay : keys.sam;
+    const filled = (names: string, text: string): string =>
+      template
+        .replace(`{${names}}`, text)
+        .replace('{tenant}', alias)
+        .replace(/\{\w+\}/g, 'x');
+    for (const { name, in: place } of parameters)
+      for (const text of ['%00', '%ed%a0%80', '%zz', '%']) {
+        if (place === 'path') await note(key, method, filled(name, text));
+        if (place === 'query') await note(key, method, `${filled('', '')}?${name}=${text}`);
+      }
+  }
+  expect(answers.length).toBeGreaterThan(200);
+  expect(answers.filter((answer) => !/^40[04] /.test(answer))).toEqual([]);
+  expect(answers.filter((answer) => answer.includes('?') && !answer.startsWith('400'))).toEqual([]);
+});
+
 test('a page of another site, or a body without its content type, is refused', async () => {
   const authorization = basic(`:${keys.fay}`);
   const send = async (

@@ -299,6 +299,22 @@ test('bad input ends with one line and exit 1, and changes nothing', async () =>
   expect(await refused('program', 'apply', 'safe', await file('broken.json', '{'))).toContain(
     'is no JSON',
   );
+  const latin1 = join(folder, 'latin1.json');
+  await writeFile(latin1, Buffer.from('{"id":"x",\n"name":"Prämie"}', 'latin1'));
+  expect(await refused('program', 'apply', 'safe', latin1)).toBe(
+    `${latin1}: line 2 is not valid UTF-8; save the file as UTF-8`,
+  );
+  const nul = await file('nul.json', '{"id":"x","eventRewards":[{"key":"a\\u0000"}]}');
+  expect(await refused('program', 'apply', 'safe', nul)).toBe(
+    `${nul}: /eventRewards/0/key holds a NUL character or half a surrogate pair`,
+  );
+  const balances = await file('balances.csv', 'account,unit,balance\na\0,CENTS,1\n');
+  expect(await refused('ledger', 'reconcile', 'safe', '--against', balances)).toBe(
+    `${balances}: line 2 holds a NUL character`,
+  );
+  expect(await refused('tenant', 'suspend', 'safe', '--reason', 'Pr\uFFFDmie')).toContain(
+    'argument 5 is not valid UTF-8',
+  );
   expect(await refused('program', 'apply', 'safe', join(folder, 'missing.json'))).toContain(
     'ENOENT',
   );

@@ -105,6 +105,15 @@ describeProjector(dailyFiguresProjector, (given) => {
       credit_holders: [holder(77)],
     }));
 
+  test.each(['constructor', '__proto__'])('credit is counted in the unit %s', (unit) =>
+    given(ACME, rewardGranted('w1', ANN, credit(100, unit))).then({
+      daily_counts: [counted()],
+      daily_credit: [moved({ unit_key: unit, unit })],
+      credit_items: [item({ unit_key: unit })],
+      credit_holders: [{ ...holder(0), available: { [unit]: 100 } }],
+    }),
+  );
+
   test('a second grant of a reward issues nothing', () =>
     given(ACME, reward, rewardGranted('w1', ANN, credit(500))).then({
       daily_counts: [counted({ rewards_granted: 2 })],

@@ -319,8 +319,10 @@ test('what is no object, or nested too deep, or cannot be stored, is refused', (
   let deep: unknown = 1;
   for (let depth = 0; depth < 10_000; depth++) deep = { deep };
   expect(part(deep)).toEqual(['/ is nested deeper than 32']);
-  expect(part({ ours: '\ud800' })).toEqual(['/ holds a NUL character or half a surrogate pair']);
-  expect(part({ '\u0000': 1 })).toEqual(['/ holds a NUL character or half a surrogate pair']);
+  expect(part({ ours: '\ud800' })).toEqual([
+    '/ours holds a NUL character or half a surrogate pair',
+  ]);
+  expect(part({ '\u0000': 1 })).toEqual(['/\uFFFD holds a NUL character or half a surrogate pair']);
   expect(part(JSON.parse('{"a":{"__proto__":{"b":1}}}'))).toEqual([
     '/ holds a forbidden member (__proto__)',
   ]);

@@ -134,7 +134,7 @@ export function userFacts(
     userId: id,
     dateCreated: user.dateCreated,
     dateBlocked: user.dateBlocked,
-    referralCodes: user.primaryCodes.toObject(),
+    referralCodes: Object.fromEntries(user.primaryCodes),
     paymentProviderId: state.paymentProviderId,
     referredBy: isReferredUser
       ? { code: state.attribution?.code ?? null, isConverted: state.referral?.datePaid != null }

@@ -362,11 +362,12 @@ function grant(state: OpenAccount, event: AccountEventOf<'RewardGranted'>): Open
     rewardsByReferral:
       referralId === null
         ? state.rewardsByReferral
-        : state.rewardsByReferral.update(referralId, List<string>(), (ids) => ids.push(rewardId)),
+        : state.rewardsByReferral.set(
+            referralId,
+            (state.rewardsByReferral.get(referralId) ?? List<string>()).push(rewardId),
+          ),
     assignedEver:
-      value.type === 'CREDIT'
-        ? state.assignedEver.update(unitKey(value.unit), 0, (sum) => sum + value.assignedCredit)
-        : state.assignedEver,
+      value.type === 'CREDIT' ? countAssigned(state.assignedEver, value) : state.assignedEver,
     currencies: withCurrency(state.currencies, value),
     grantedByRule: countGranted(state.grantedByRule, event),
   };
@@ -376,6 +377,14 @@ function withCurrency(currencies: Map<string, string>, value: RewardValue): Map<
   if (value.type !== 'CREDIT' || value.currency === null) return currencies;
   const key = unitKey(value.unit);
   return currencies.has(key) ? currencies : currencies.set(key, value.currency);
+}
+
+function countAssigned(
+  assigned: OpenAccount['assignedEver'],
+  { unit, assignedCredit }: { readonly unit: string; readonly assignedCredit: number },
+): OpenAccount['assignedEver'] {
+  const key = unitKey(unit);
+  return assigned.set(key, (assigned.get(key) ?? 0) + assignedCredit);
 }
 
 function withFormerReferrals(state: AccountState, event: AccountEvent): AccountState {
@@ -409,7 +418,10 @@ function flag(
   if (state.referral?.referralId !== referralId) {
     return {
       ...state,
-      flagged: state.flagged.update(referralId, {}, (before) => ({ ...before, ...fraudSignals })),
+      flagged: state.flagged.set(referralId, {
+        ...state.flagged.get(referralId),
+        ...fraudSignals,
+      }),
     };
   }
   return withReferral(state, referralId, (referral) => ({

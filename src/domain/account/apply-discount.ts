@@ -6,6 +6,7 @@ import type { AccountEvent } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
 import { Draft } from './draft.js';
 import { attributeByName, reasonAgainstAccount, type ReferralContext } from './referral.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * POST discount: the account is referred by the owner of the code and belongs to the customer of
@@ -39,7 +40,7 @@ export function applyDiscount(
   const draft = new Draft(state, context.provided);
   if (known === null) {
     const need = reservationOfProviderId(state, paymentProviderId);
-    const reserved = context.provided.reservations[reservationKey(need)];
+    const reserved = ownMember(context.provided.reservations, reservationKey(need));
     if (reserved === undefined) draft.need(need);
     else if ('refused' in reserved) return refused('PAYMENT_PROVIDER_ID_USED');
     draft.emit({

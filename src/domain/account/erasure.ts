@@ -3,6 +3,7 @@ import type { SubjectId } from '../personal.js';
 import { refused } from '../refusal.js';
 import type { AccountEvent, Erased, PersonId } from './account.events.js';
 import type { AccountState, OpenAccount } from './account.state.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * Forgets people, alone or with their account. The request takes effect at once: its people are
@@ -79,7 +80,7 @@ export function forgetAccount(
   const hold = anyHold(state);
   if (hold !== undefined) return { heldBy: hold };
   const persons = [...state.users.keys()];
-  const ids = persons.flatMap((person) => suppressed[person] ?? []);
+  const ids = persons.flatMap((person) => ownMember(suppressed, person) ?? []);
   return {
     events: [
       {

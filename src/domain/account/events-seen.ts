@@ -6,12 +6,13 @@ import type {
   RecalledNumbers,
   UserEventContent,
 } from './account.events.js';
+import { ownMember } from '../own-member.js';
 
 /**
- * A user's events so far, as far as needed to recognise a repeated id and the first time of a rule. A client
- * chooses keys and names of fields, so only the first ones are kept, up to `NAMES_BYTES_MAX`: a
- * rule that asks for another one looks it up in the account's stream, once, and the event that it
- * then decides on has it kept from there on (`recalled`).
+ * A user's events so far, as far as needed to recognise a repeated id and the first time of a
+ * rule. A client chooses keys and names of fields, so only the first ones are kept, up to
+ * `NAMES_BYTES_MAX`: a rule that asks for another one looks it up in the account's stream, once,
+ * and the event that it then decides on has it kept from there on (`recalled`).
  */
 export interface EventsSeen {
   /** By key, the greatest number of each field. */
@@ -88,7 +89,7 @@ function note(seen: EventsSeen, { key, fields }: UserEventContent): EventsSeen {
   const numbers = (before ?? Map<string, number>()).withMutations((kept) => {
     // Once no name is added, an event may have many more fields than are kept.
     for (const field of isComplete ? Object.keys(fields) : (before?.keys() ?? [])) {
-      const value = Object.hasOwn(fields, field) ? fields[field] : undefined;
+      const value = ownMember(fields, field);
       if (typeof value !== 'number') continue;
       const known = kept.get(field);
       if (known !== undefined || fitsIn(field)) kept.set(field, Math.max(known ?? value, value));
@@ -111,9 +112,7 @@ const sizeOf = (name: string): number => 2 * name.length + ENTRY_BYTES;
 export function fits({ key, minimum }: EventCondition, content: UserEventContent): boolean {
   if (content.key !== key) return false;
   if (minimum === null) return true;
-  const value = Object.hasOwn(content.fields, minimum.field)
-    ? content.fields[minimum.field]
-    : undefined;
+  const value = ownMember(content.fields, minimum.field);
   return typeof value === 'number' && value >= minimum.value;
 }
 
@@ -147,7 +146,7 @@ export function noteNamed(
   if (named.length === 0) return numbers;
   const greatest = named.reduce(
     (kept, { minimum }) => {
-      const value = minimum && Object.hasOwn(fields, minimum.field) ? fields[minimum.field] : null;
+      const value = minimum && ownMember(fields, minimum.field);
       return minimum && typeof value === 'number'
         ? kept.set(minimum.field, Math.max(kept.get(minimum.field) ?? value, value))
         : kept;

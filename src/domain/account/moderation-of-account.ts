@@ -20,6 +20,7 @@ import {
   redeemIfAutomatic,
   settle,
 } from './rewards.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * An account's part in a moderation, which runs over many accounts (domain/moderation): first every
@@ -171,7 +172,7 @@ function applyToReferred(draft: Draft, change: SideChanges, command: ApplyModera
   if (change.referred === undefined) return;
   if (change.referred === 'APPROVED' && referral.dateRefunded !== undefined) return;
   moderateRewards(draft, change.referralId, change.referred, now);
-  const rewardId = rewardIds[change.referralId];
+  const rewardId = ownMember(rewardIds, change.referralId);
   const neverGiven = rewardsOf(draft.state, change.referralId).length === 0;
   if (
     change.referred === 'APPROVED' &&

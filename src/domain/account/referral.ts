@@ -12,6 +12,7 @@ import { downgraded, likenesses, signal, type FraudSignals } from './fraud-signa
 import type { CodeOwner, Referrer } from './referral-parties.js';
 import { grantUnderTerms, partyIds } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * Starts, converts and ends a referral of this account, which is the referred party. At most one
@@ -77,7 +78,7 @@ function start(draft: Draft, context: ReferralContext, preferred?: PersonId): vo
   const person =
     preferred ?? state.persons.find((candidate) => isReferable(state.users.get(candidate)));
   if (person === undefined || !isReferable(state.users.get(person))) return;
-  const announced = context.provided.announced[context.referralId];
+  const announced = ownMember(context.provided.announced, context.referralId);
   if (!announced)
     return draft.need({
       kind: 'announcement',
@@ -300,7 +301,7 @@ function isMutual(
   { party, referredBy, formerReferrals }: CodeOwner,
   { now, account, referralId, provided }: Attributing,
 ): boolean {
-  const announced = provided.announced[referralId];
+  const announced = ownMember(provided.announced, referralId);
   if (isPartyOf(state, account, referredBy)) return true;
   if (isPartyOf(state, account, announced?.referredBy ?? null)) return true;
   // Of two that have announced, the other one refuses: else neither would be referred.

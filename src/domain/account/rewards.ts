@@ -24,6 +24,7 @@ import { Draft } from './draft.js';
 import { heldBy } from './holds.js';
 import { isBeingPushed } from './reward-state.js';
 import { isLimitReached, withheldKey } from './rule-counts.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * Rewards: granted, available, expired, cancelled. Times are decided by the clock in the command.
@@ -153,7 +154,7 @@ function valueOf(
   const { rewardId, programId, programVersion, rule } = due;
   const { tankCodes } = draft.provided;
   const { lapses } = draft.state.remains;
-  const provided = Object.hasOwn(tankCodes, rewardId) ? tankCodes[rewardId] : undefined;
+  const provided = ownMember(tankCodes, rewardId);
   // A code reserved before the newest lapse may belong to another reward by now.
   if (!provided || (provided.code !== null && provided.lapses !== lapses)) {
     draft.need({ kind: 'tank-code', rewardId, programId, programVersion, rule, value, lapses });

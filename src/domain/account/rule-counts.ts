@@ -24,14 +24,9 @@ export function countGranted(
   { programId, rule, at }: AccountEventOf<'RewardGranted'>,
 ): Counts {
   if (programId === null || rule === null) return counts;
-  return counts.update(
-    keyOf(programId, rule),
-    { total: 0, byDay: Map<string, number>() },
-    ({ total, byDay }) => ({
-      total: total + 1,
-      byDay: byDay.update(dayOf(at), 0, (number) => number + 1),
-    }),
-  );
+  const [key, day] = [keyOf(programId, rule), dayOf(at)];
+  const { total = 0, byDay = Map<string, number>() } = counts.get(key) ?? {};
+  return counts.set(key, { total: total + 1, byDay: byDay.set(day, (byDay.get(day) ?? 0) + 1) });
 }
 
 /** Whether one more reward of the rule would exceed its limit. */

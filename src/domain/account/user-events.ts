@@ -23,6 +23,7 @@ import {
 import { convert, type ReferralContext } from './referral.js';
 import { grantUnderTerms, withhold, type DueReward } from './rewards.js';
 import { noteSeen, type Seen } from './seen.js';
+import { ownMember } from '../own-member.js';
 
 /** A user's event and its consequences under the tenant's programs: conversions and rewards. */
 
@@ -146,7 +147,7 @@ function earlierEvents(
   person: PersonId,
   rules: readonly EventCondition[],
 ): NamedNumbers {
-  const found = draft.provided.earlierEvents[person];
+  const found = ownMember(draft.provided.earlierEvents, person);
   const conditions = rules.filter(({ firstTimeOnly }) => firstTimeOnly);
   if (!found) draft.need({ kind: 'earlier-events', person, conditions });
   return found ?? Map();

@@ -1,6 +1,7 @@
 import type { CustomFieldValue, Profile } from './account.events.js';
 import type { UserState } from './account.state.js';
 import { applySegment, emptyProfile, type ProfileChanges } from './identify-user.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * The fields of a user in a request, or those that a token allows. Codes are in order of
@@ -92,7 +93,7 @@ function customFieldsNotGranted(
   const valueIn = (
     fields: Readonly<Record<string, CustomFieldValue | null>> | undefined,
     name: string,
-  ) => (fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined);
+  ) => (fields === undefined ? undefined : ownMember(fields, name));
   return Object.entries(asked.customFields ?? {})
     .filter(
       ([name, value]) =>
@@ -124,14 +125,7 @@ function ownCodesNotGranted(
 ): readonly string[] {
   const primary = (programId: string): string | undefined => user?.primaryCodes.get(programId);
   const ofPrograms = Object.entries(asked.referralCodes)
-    .filter(
-      ([id, code]) =>
-        !isGranted(
-          code,
-          Object.hasOwn(granted.referralCodes, id) ? granted.referralCodes[id] : undefined,
-          primary(id),
-        ),
-    )
+    .filter(([id, code]) => !isGranted(code, ownMember(granted.referralCodes, id), primary(id)))
     .map(([id]) => `referralCodes.${id}`);
   return [
     ...(isGranted(asked.referralCode, granted.referralCode, primary(defaultProgramId))

@@ -143,7 +143,14 @@ function withFact(
   if (fact === undefined) return { facts, factsMax };
   const all = facts.push(fact);
   if (all.size <= factsMax) return { facts: all, factsMax };
-  const compacted = List(all.groupBy(({ at }) => dayOf(at)).valueSeq()).flatMap(essentials);
+  const days = new globalThis.Map<number, KnownFact[]>();
+  for (const known of all) {
+    const day = dayOf(known.at);
+    const ofDay = days.get(day);
+    if (ofDay === undefined) days.set(day, [known]);
+    else ofDay.push(known);
+  }
+  const compacted = List([...days.values()].flatMap(essentials));
   return { facts: compacted, factsMax: Math.max(FACTS_MAX, 2 * compacted.size) };
 }
 

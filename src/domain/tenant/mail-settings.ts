@@ -1,4 +1,5 @@
 /** Which mails of a tenant go out. */
+import { ownMember } from '../own-member.js';
 export interface MailSettings {
   /** Since when each type is switched on, epoch milliseconds; types that are off are missing. */
   readonly types: Readonly<Record<string, number>>;
@@ -35,7 +36,7 @@ export const mailSettingsAfter = (
   { types: before }: MailSettings,
   { types, testTo, at }: MailSettingsChanged,
 ): MailSettings => ({
-  types: Object.fromEntries(types.map((type) => [type, before[type] ?? at])),
+  types: Object.fromEntries(types.map((type) => [type, ownMember(before, type) ?? at])),
   testTo,
 });
 

@@ -18,6 +18,7 @@ import {
   type SideStatus,
 } from '../program.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * From a program file, which omits defaults, to the terms that deciders use. The file was checked
@@ -202,9 +203,7 @@ export function tankCodesOfToday(
   tenant: OpenTenant,
   { programId, rule, value }: Pick<NeededTankCode, 'programId' | 'rule' | 'value'>,
 ): readonly string[] | undefined {
-  const applied = Object.hasOwn(tenant.programs, programId)
-    ? tenant.programs[programId]
-    : undefined;
+  const applied = ownMember(tenant.programs, programId);
   if (!applied) return undefined;
   const today = rewardOfRule(applied, rule);
   return today && isSameTank(toValue(today), value) ? (today.fuelTankCodes ?? []) : undefined;
@@ -227,9 +226,7 @@ const isSameTank = (a: PromisedValue, b: PromisedTank): boolean =>
   a.unit === b.unit;
 
 export function programOf(tenant: OpenTenant, programId: string): Program | null {
-  const applied = Object.hasOwn(tenant.programs, programId)
-    ? tenant.programs[programId]
-    : undefined;
+  const applied = ownMember(tenant.programs, programId);
   return applied ? toProgram(applied, programId === tenant.defaultProgramId) : null;
 }
 

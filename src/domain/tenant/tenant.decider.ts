@@ -35,6 +35,7 @@ import {
   type WebhookEndpoint,
   type WebhookEvent,
 } from './webhook-endpoints.js';
+import { ownMember } from '../own-member.js';
 
 /**
  * A tenant: its keys, its switches, its programs. Secrets arrive encrypted; a key is identified by
@@ -231,9 +232,7 @@ export function evolve(state: TenantState, event: TenantEvent): TenantState {
       return { ...state, programType: event.programType };
     case 'ProgramApplied': {
       const { document, version, eventRules } = event;
-      const before = Object.hasOwn(state.programs, document.id)
-        ? state.programs[document.id]
-        : undefined;
+      const before = ownMember(state.programs, document.id);
       const knownRules = rulesAfter(
         before?.knownRules ?? Map<string, string>(),
         document,
@@ -419,9 +418,7 @@ function rotatedSecrets(
  * version.
  */
 function applied(state: OpenTenant, document: ProgramDocument, at: number): TenantEvent[] {
-  const before = Object.hasOwn(state.programs, document.id)
-    ? state.programs[document.id]
-    : undefined;
+  const before = ownMember(state.programs, document.id);
   const isDefault = document['default'] === true || document.id === state.defaultProgramId;
   const isSame =
     before !== undefined && JSON.stringify(before.document) === JSON.stringify(document);

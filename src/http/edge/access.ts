@@ -7,6 +7,7 @@ import type { Mode, Scope } from '../../domain/scope.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
 import type { Tenant } from './tenant-directory.js';
 import type { TokenSubject } from './user-token.js';
+import { badRequest } from './api-error.js';
 
 /**
  * Who may call a route. `none`: belongs to no tenant (health, metrics, the OpenAPI document).
@@ -101,6 +102,18 @@ export const callerAs = (tenant: Tenant, mode: Mode, actor: Actor): Caller => {
   const scope = { tenant: tenant.alias, mode };
   return { tenant, mode, scope, actor };
 };
+
+/**
+ * The framework passes an escape that is no UTF-8 on as it is written: a filter that matches
+ * nothing. @throws {ApiError} BAD_REQUEST.
+ */
+export function refuseBrokenEscapes({ raw }: FastifyRequest): void {
+  try {
+    decodeURIComponent(raw.url ?? '');
+  } catch {
+    throw badRequest('the query is not percent-encoded UTF-8');
+  }
+}
 
 /** The path parameter with the tenant's alias. */
 export const TENANT_PARAMETER = 'tenantAlias';

@@ -21,7 +21,7 @@ import type { ConsoleGate } from '../console/sessions/console-gate.js';
 import type { HttpMetrics } from '../health/metrics.js';
 import { RequestValidationPipe } from '../shapes/validation.js';
 import { acceptWaiting } from './acceptors.js';
-import { isOpenEndpoint, type AccessRule } from './access.js';
+import { isOpenEndpoint, refuseBrokenEscapes, type AccessRule } from './access.js';
 import { setHeadersOfEveryAnswer } from './answer-headers.js';
 import { ApiError, unavailable } from './api-error.js';
 import { aliasIn, authenticate, authenticateOperator, tenantOf } from './authentication.js';
@@ -460,6 +460,7 @@ export class HttpEdge {
         authenticateOperator(request, access, operators),
       );
       refuseCrossSite(request);
+      refuseBrokenEscapes(request);
       if (!BODYLESS.has(request.method)) demandJson(request);
       return checkContentTypeOf(request, access.emptyBody);
     }

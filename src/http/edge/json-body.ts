@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse } from 'secure-json-parse';
 import { ApiError, badRequest } from './api-error.js';
+import { NOT_STORABLE, unstorablePath, utf8Text } from '../../foundation/outside-text.js';
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 /** Of JSON that clients send. */
@@ -97,19 +98,15 @@ export function parseJson(bytes: Buffer): unknown {
   const value = parseText(text);
   // In valid UTF-8 only an escape can produce characters that cannot be stored: without one there
   // is nothing to search.
-  if (text.includes('\\u') && holdsUnstorable(value))
-    throw badRequest('the body holds a NUL character or half a surrogate pair');
+  if (text.includes('\\u') && unstorablePath(value) !== undefined)
+    throw badRequest(`the body ${NOT_STORABLE}`);
   return value;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 function decode(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw badRequest('the body is not valid UTF-8');
-  }
+  const text = utf8Text(bytes);
+  if (text === undefined) throw badRequest('the body is not valid UTF-8');
+  return text;
 }
 
 function parseText(text: string): unknown {
@@ -160,20 +157,4 @@ function endOfString(text: string, begin: number): number {
   while (i < text.length && text.charCodeAt(i) !== QUOTE)
     i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
   return i;
-}
-
-/** Half a surrogate pair, or NUL: Postgres accepts neither, and UTF-8 cannot encode the first. */
-const UNSTORABLE = /[\p{Surrogate}\0]/u;
-
-/** Iterative: the depth of a body must not become the depth of the call stack. */
-function holdsUnstorable(root: unknown): boolean {
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const node = open.pop();
-    if (typeof node === 'string' && UNSTORABLE.test(node)) return true;
-    if (typeof node !== 'object' || node === null) continue;
-    if (!Array.isArray(node)) for (const key of Object.keys(node)) open.push(key);
-    for (const child of Object.values(node)) open.push(child);
-  }
-  return false;
 }

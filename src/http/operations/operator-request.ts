@@ -1,8 +1,11 @@
 import * as z from 'zod';
-import { ApiError } from '../edge/api-error.js';
+import { ApiError, badRequest } from '../edge/api-error.js';
+import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 /** @throws {ApiError} BAD_REQUEST with one line for each member. */
 export function parsed<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
+  const unstorable = unstorablePath(given);
+  if (unstorable !== undefined) throw badRequest(`${unstorable.slice(1)}: it ${NOT_STORABLE}`);
   const outcome = schema.safeParse(given ?? {});
   if (outcome.success) return outcome.data;
   throw new ApiError('BAD_REQUEST', {

@@ -10,6 +10,7 @@ import {
   type ShareMedium,
   type ShareUrlsResponse,
 } from './share-links.response.js';
+import { ownMember } from '../../domain/own-member.js';
 
 /**
  * The links that a user shares. This service answers them with a redirect to the program's landing
@@ -119,7 +120,7 @@ export function codeForLinks(
 ): string {
   const program = asked ?? defaultProgram;
   if (!programs.includes(program)) throw new ApiError('PROGRAM_NOT_FOUND');
-  const code = Object.hasOwn(codes, program) ? codes[program] : undefined;
+  const code = ownMember(codes, program);
   if (code === undefined)
     throw badRequest('programId names a program in which the user has no code yet');
   return code;

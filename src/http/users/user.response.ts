@@ -14,6 +14,7 @@ import {
   ShareLinksResponse,
 } from '../share-links/share-links.response.js';
 import type { ShareLinks } from '../share-links/share-links.js';
+import { ownMember } from '../../domain/own-member.js';
 
 class ReferredByResponse {
   @TextOrNull({ description: 'Null once the owner is forgotten' })
@@ -304,7 +305,7 @@ export function userListItemJson(facts: UserFacts, defaultProgramId: string): Us
 }
 
 const ownCode = (facts: UserFacts, programId: string): string | null =>
-  Object.hasOwn(facts.referralCodes, programId) ? (facts.referralCodes[programId] ?? null) : null;
+  ownMember(facts.referralCodes, programId) ?? null;
 
 /**
  * MD5 in hex of the trimmed address in lower case: a convention that clients compute too (for

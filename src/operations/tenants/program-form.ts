@@ -1,5 +1,6 @@
 import { DEFAULT_PROGRAM } from '../../domain/tenant/program-document.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
+import { ownMember } from '../../domain/own-member.js';
 
 /**
  * The members of a program that a form has fields for. A field is a text; empty: the member is left
@@ -184,7 +185,8 @@ function rewardWith(before: unknown, side: Side, texts: ProgramTexts): unknown {
   for (const { path, name, isNumber } of FIELDS) {
     const [group, member = ''] = path.slice(1).split('/');
     if (group !== side || member === 'type') continue;
-    const isOfType = VALUE_MEMBERS[type]?.includes(member) || TERMS.some((term) => term === member);
+    const isOfType =
+      ownMember(VALUE_MEMBERS, type)?.includes(member) || TERMS.some((term) => term === member);
     if (isOfType && (type !== 'FUELTANK' || member !== 'unit'))
       setMember(reward, member, valueOf(texts[name] ?? '', isNumber));
   }
@@ -227,8 +229,8 @@ export function assistedProgram(
   id: string,
   { friend, referrer, when }: AssistantChoices,
 ): ProgramDocument | undefined {
-  const [referredReward, given] = [GIFTS[friend], GIFTS[referrer]];
-  const moment = MOMENTS[when];
+  const [referredReward, given] = [ownMember(GIFTS, friend), ownMember(GIFTS, referrer)];
+  const moment = ownMember(MOMENTS, when);
   if (referredReward === undefined || given === undefined || moment === undefined) return undefined;
   const referrerReward = given && { ...given, when: moment };
   return { id, referredReward, referrerReward };

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { CURRENCIES } from '../../domain/currencies.js';
 import type { ProgramDocument } from '../../domain/tenant/tenant.decider.js';
 import { UNIT_LENGTH_MAX } from '../../domain/units.js';
+import { NOT_STORABLE, unstorablePath } from '../../foundation/outside-text.js';
 
 /**
  * The program file, as a JSON Schema. Also printed to docs/generated/program.schema.json, which a
@@ -193,6 +194,8 @@ const validator = (): ValidateFunction<ProgramDocument> =>
 export function parseProgram(
   content: unknown,
 ): ProgramDocument | { readonly problems: readonly string[] } {
+  const unstorable = unstorablePath(content);
+  if (unstorable !== undefined) return { problems: [`${unstorable} ${NOT_STORABLE}`] };
   const validate = validator();
   if (!validate(content)) {
     const problems = (validate.errors ?? [])

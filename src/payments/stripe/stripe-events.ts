@@ -1,6 +1,7 @@
 import type { BillingInterval } from '../../domain/account/account.events.js';
 import type { IgnoredBecause, ProviderFact } from '../../domain/customer/customer.state.js';
 import type { ProviderEvent } from '../payment-provider.js';
+import { ownMember } from '../../domain/own-member.js';
 
 /**
  * From an event of Stripe to the fact that is kept. A tenant's endpoint has the version of the
@@ -27,7 +28,7 @@ export function eventOf(parsed: unknown): ProviderEvent | undefined {
   const [id, type] = [textIn(parsed, 'id'), textIn(parsed, 'type')];
   const created = numberIn(parsed, 'created');
   if (id === null || type === null || created === null) return undefined;
-  const read = Object.hasOwn(READINGS, type) ? READINGS[type] : undefined;
+  const read = ownMember(READINGS, type);
   const kept =
     read === undefined ? ignored('TYPE') : read(memberOf(memberOf(parsed, 'data'), 'object'));
   const isKept = kept.fact.kind !== 'IGNORED';
@@ -155,7 +156,7 @@ function intervalOf(lines: readonly unknown[]) {
       memberOf(memberOf(line, 'price'), 'recurring') ??
       memberOf(memberOf(pricing, 'price'), 'recurring') ??
       memberOf(line, 'plan');
-    const type = INTERVALS[textIn(recurring, 'interval') ?? ''];
+    const type = ownMember(INTERVALS, textIn(recurring, 'interval') ?? '');
     if (type !== undefined) return { type, value: numberIn(recurring, 'interval_count') ?? 1 };
     const period = isOfSubscription(line) ? periodOf(memberOf(line, 'period')) : null;
     if (period !== null) return period;

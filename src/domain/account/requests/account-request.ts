@@ -22,6 +22,7 @@ import {
   type CheckUserFieldsRequest,
   type UpsertUserRequest,
 } from './upsert-user-request.js';
+import { ownMember } from '../../own-member.js';
 
 /**
  * Requests of an account before any look-up. Codes are as sent, in order of precedence. Times, ids
@@ -217,7 +218,7 @@ function applyCustomer(state: AccountState, given: Circumstances): Decision<Acco
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
   const { paymentProviderId: id, paymentProviderIdSince } = state;
   const { customers } = given.provided;
-  const customer = Object.hasOwn(customers, id) ? customers[id] : undefined;
+  const customer = ownMember(customers, id);
   if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
   const context = referralContext(state, [], given);
   if ('needs' in context) return context;
@@ -231,7 +232,7 @@ function startPush(
   given: Circumstances,
 ): Decision<AccountEvent> {
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
-  const customer = given.provided.customers[state.paymentProviderId];
+  const customer = ownMember(given.provided.customers, state.paymentProviderId);
   if (customer === undefined) return { needs: [{ kind: 'customer', id: state.paymentProviderId }] };
   const { firstPaid } = pictureOf(customer, state.paymentProviderIdSince ?? 0);
   return decide(state, { ...request, firstPaid, now: given.now });
@@ -292,7 +293,7 @@ function forgetAccount(
 function customerOf(state: AccountState, { provided }: Circumstances): SubjectId | null | InNeed {
   const id = state.status === 'open' ? state.paymentProviderId : null;
   if (id === null) return null;
-  const customer = Object.hasOwn(provided.customers, id) ? provided.customers[id] : undefined;
+  const customer = ownMember(provided.customers, id);
   return customer ? customer.subject : { needs: [{ kind: 'customer', id }] };
 }
 

@@ -5,6 +5,7 @@ import type { AccountState, ReferralState } from '../account.state.js';
 import type { CodeOwner, Referrer } from '../referral-parties.js';
 import type { ReferralContext } from '../referral.js';
 import type { Circumstances } from './circumstances.js';
+import { ownMember } from '../../own-member.js';
 
 /**
  * The facts about this account's referral: the owner of a code in the request, or the recorded
@@ -29,7 +30,7 @@ export function contextOfCodes(
   given: Circumstances,
 ): ReferralContext | InNeed {
   if (codes.length === 0) return contextOf(given, {});
-  const found = given.provided.codeOwners[codesKey(codes)];
+  const found = ownMember(given.provided.codeOwners, codesKey(codes));
   if (found === undefined) return { needs: [{ kind: 'code-owner', codes }] };
   const { owner: codeOwner, referrer } = found;
   return contextOf(given, { codeOwner, referrer, programId: codeOwner?.programId });
@@ -52,7 +53,7 @@ function contextOfParty(
   programId: string,
   given: Circumstances,
 ): ReferralContext | InNeed {
-  const referrer = given.provided.referrers[party.person];
+  const referrer = ownMember(given.provided.referrers, party.person);
   if (referrer === undefined) return { needs: [{ kind: 'referrer', party }] };
   return contextOf(given, { referrer, programId });
 }

@@ -2,6 +2,7 @@ import type { InNeed } from '../../need.js';
 import type { SubjectId } from '../../personal.js';
 import type { AccountState } from '../account.state.js';
 import type { Circumstances } from './circumstances.js';
+import { ownMember } from '../../own-member.js';
 
 /**
  * Names new people and accounts. Two commands that create the same user give it the same name, in
@@ -28,7 +29,7 @@ function newSubject(
   { remains: { forgotten } }: AccountState,
   { provided, ids }: Circumstances,
 ): SubjectId | InNeed {
-  const known = provided.subjects[cause];
+  const known = ownMember(provided.subjects, cause);
   if (known && !forgotten.has(known.subject)) return known.subject;
   const from = firstUnused((n) => forgotten.has(ids.uuid(cause, n)), known ? known.from + 1 : 0);
   return { needs: [{ kind: 'subject', cause, from }] };

@@ -18,6 +18,7 @@ import { fieldsNotGranted, type UserFields } from '../user-grant.js';
 import type { Circumstances } from './circumstances.js';
 import { referralContext } from './referral-context.js';
 import { accountSubject, newPerson } from './subjects.js';
+import { ownMember } from '../../own-member.js';
 
 export interface UpsertUserRequest extends UserFields {
   readonly type: 'UpsertUser';
@@ -152,9 +153,9 @@ function reservedCodes(
   const { codes, needs } = split;
   needs.push(...generatedCodes(asked, tenant), ...paymentProviderId(asked));
   for (const need of needs) {
-    const reserved = reservations[reservationKey(need)];
+    const reserved = ownMember(reservations, reservationKey(need));
     if (reserved === undefined)
-      return { needs: needs.filter((other) => !reservations[reservationKey(other)]) };
+      return { needs: needs.filter((other) => !ownMember(reservations, reservationKey(other))) };
     if ('refused' in reserved) return refusalOf(need, reserved.refused);
     if (reserved.code !== null && 'programId' in need.what) {
       codes.push({ code: reserved.code, programId: need.what.programId });

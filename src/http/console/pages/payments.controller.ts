@@ -43,6 +43,7 @@ import {
   type TenantParameters,
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 const COLUMNS: readonly Column<PaymentDifference>[] = [
   { label: TEXTS.fields.account, key: 'account', value: ({ account }) => account },
@@ -156,7 +157,7 @@ export class ConsolePaymentsController {
   ): Promise<string> {
     const scope = await this.pages.scopeOf(parameters);
     const action = call.form.text('action');
-    const role = ROLE_OF[action];
+    const role = ownMember(ROLE_OF, action);
     if (role === undefined) throw badRequest('action: one of the buttons');
     if (!hasRole(call.operator, [role])) throw new ApiError('FORBIDDEN');
     const path = `${tenantPath(scope)}/payments`;

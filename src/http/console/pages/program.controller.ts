@@ -29,6 +29,7 @@ import {
   type TenantParameters,
 } from './tenant-pages.js';
 import { TEXTS } from '../texts.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 const content = template<
   WithForms & {
@@ -169,7 +170,7 @@ export class ConsoleProgramController {
     const known = tenant === undefined ? [] : programsOf(tenant);
     const id = edited.id || (tenant?.defaultProgramId ?? '');
     const version = known.find((program) => program.id === id)?.version ?? 0;
-    const document = version === 0 ? undefined : tenant?.programs[id]?.document;
+    const document = tenant && ownMember(tenant.programs, id)?.document;
     const live = document === undefined ? '' : jsonText(document);
     const text = edited.text ?? live;
     const isCompared = edited.compares === true;

@@ -4,7 +4,6 @@ import { breakInWords } from '../../../chain/chain-break.js';
 import { asDigestDocument, type DigestDocument } from '../../../chain/digest-document.js';
 import type { Scope } from '../../../domain/scope.js';
 import type { Verification } from '../../../operations/ledger/ledger-verification.js';
-import { withoutByteOrderMark } from '../../../foundation/byte-order-mark.js';
 import { digestRun, verificationRun } from '../../operations/ledger-runs.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultAt, NO_FAULTS, type Faults } from '../view/faults.js';
@@ -134,7 +133,7 @@ export class ConsoleVerifyController {
 
 function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(withoutByteOrderMark(text)) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }

@@ -80,7 +80,8 @@ export class ConsoleGate {
   /**
    * Reads the form of a request.
    * @throws {ApiError} FORBIDDEN for one without the session's token, and for a body that is no
-   * form, which has none; BAD_REQUEST for such a body where no token is needed.
+   * form, which has none; BAD_REQUEST for such a body where no token is needed, and for text that
+   * cannot be stored.
    */
   async readForm(request: FastifyRequest, { open = false }: AccessRule): Promise<void> {
     const { console: entered, body } = request;
@@ -88,12 +89,12 @@ export class ConsoleGate {
     const form = Buffer.isBuffer(body) ? await Form.parse(body, entered.contentType) : Form.EMPTY;
     if (form === undefined && open) throw badRequest('the body is not a form');
     entered.form = form ?? Form.EMPTY;
-    if (open) return;
     const { session } = entered;
-    if (session === null || !isSame(entered.form.text(CSRF_FIELD), session.csrf))
+    if (!open && (session === null || !isSame(entered.form.text(CSRF_FIELD), session.csrf)))
       throw new ApiError('FORBIDDEN', {
         message: TEXTS.refused.formOfOthers,
       });
+    if (form?.fault !== undefined) throw badRequest(form.fault);
   }
 
   /**

@@ -1,15 +1,23 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
+import { fileText, isStorable, NOT_STORABLE } from '../../../foundation/outside-text.js';
 
 /** The body has at most 1 MiB (`BODY_BYTES_MAX`); fields and files of it may be that long. */
 const LIMITS = { fields: 500, files: 2, parts: 502, fieldNameSize: 100 };
+
+function faultOfFields(texts: ReadonlyMap<string, readonly string[]>): string | undefined {
+  const faulty = [...texts].find(([, values]) => !values.every(isStorable));
+  return faulty && `${faulty[0]}: it ${NOT_STORABLE}`;
+}
 
 /** The fields of a form that a browser sent. */
 export class Form {
   private constructor(
     private readonly texts: ReadonlyMap<string, readonly string[]>,
     private readonly files: ReadonlyMap<string, string>,
+    /** What is wrong with the text of a field or file; undefined: nothing. */
+    readonly fault?: string,
   ) {}
 
   static readonly EMPTY = new Form(new Map(), new Map());
@@ -22,8 +30,7 @@ export class Form {
       const limits = { ...LIMITS, fieldSize: body.length, fileSize: body.length };
       const parser = new Busboy({ headers: { 'content-type': contentType }, limits });
       parser.on('field', (name, value) => {
-        // Postgres has no text for NUL.
-        texts.set(name, [...(texts.get(name) ?? []), value.replaceAll('\0', '')]);
+        texts.set(name, [...(texts.get(name) ?? []), value]);
       });
       parser.on('file', (name, stream, fileName) => {
         const chunks: Buffer[] = [];
@@ -39,8 +46,14 @@ export class Form {
     const contents = [...files]
       // A field for a file that was left empty sends an empty file without a name.
       .filter(([, { isChosen, chunks }]) => isChosen || chunks.length > 0)
-      .map(([name, { chunks }]) => [name, Buffer.concat(chunks).toString('utf8')] as const);
-    return new Form(texts, new Map(contents));
+      .map(([name, { chunks }]) => [name, fileText(Buffer.concat(chunks))] as const);
+    const read = contents.map(
+      ([name, content]) => [name, 'text' in content ? content.text : ''] as const,
+    );
+    const faulty = contents.flatMap(([name, content]) =>
+      'fault' in content ? [`${name}: ${content.fault}`] : [],
+    );
+    return new Form(texts, new Map(read), faulty[0] ?? faultOfFields(texts));
   }
 
   /** Without white space around it; empty: not filled in. */

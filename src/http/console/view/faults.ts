@@ -3,6 +3,7 @@ import { membersOf } from '../../../operations/refused-members.js';
 import { refusalText } from '../../../operations/refusal-text.js';
 import { TEXTS } from '../texts.js';
 import type { Wrong } from './field.js';
+import { ownMember } from '../../../domain/own-member.js';
 
 /** Why a page's form was refused: lines for its head, and which of them belong to a field. */
 export interface Faults {
@@ -23,7 +24,10 @@ export function faultsOf(outcome: unknown, fields: FieldNames = {}): Faults {
   if (!(outcome instanceof NotDone)) return NO_FAULTS;
   const { because } = outcome;
   const problems = linesOf(outcome);
-  const members = membersOf(because).map((member) => [fields[member] ?? member, problems[0] ?? '']);
+  const members = membersOf(because).map((member) => [
+    ownMember(fields, member) ?? member,
+    problems[0] ?? '',
+  ]);
   if (members.length === 0) return faultsIn(problems, fields);
   return { problems, wrong: Object.fromEntries(members) as Wrong };
 }
@@ -56,5 +60,5 @@ function linesOf({ because }: NotDone): readonly string[] {
   if ('reasons' in because) return because.reasons;
   if (because.code === 'THEME_REFUSED' && because.details.length > 0) return because.details;
   const labels: Readonly<Record<string, string>> = TEXTS.fields;
-  return [refusalText(because, (member) => labels[member] ?? member)];
+  return [refusalText(because, (member) => ownMember(labels, member) ?? member)];
 }

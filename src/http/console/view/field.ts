@@ -1,4 +1,5 @@
 import Handlebars from 'handlebars';
+import { ownMember } from '../../../domain/own-member.js';
 
 /** What is wrong with the fields of a page's forms, by their ids. */
 export type Wrong = Readonly<Record<string, string>>;
@@ -70,7 +71,7 @@ function controlOf(
 ): { readonly html: string; readonly notes: string } {
   const notes = [
     { of: `${id}-hint`, kind: 'hint', text: hint },
-    { of: `${id}-wrong`, kind: 'wrong', text: wrong[id] },
+    { of: `${id}-wrong`, kind: 'wrong', text: ownMember(wrong, id) },
   ].filter(({ text }) => text !== undefined && text !== null && text !== '');
   const isInput = rows === undefined && !options;
   const attributes = attributesOf({
@@ -79,7 +80,7 @@ function controlOf(
     value: isInput ? value : null,
     ...others,
     rows,
-    'aria-invalid': wrong[id] === undefined ? null : 'true',
+    'aria-invalid': ownMember(wrong, id) === undefined ? null : 'true',
     'aria-describedby': notes.map(({ of }) => of).join(' ') || null,
     // Whoever hears the page begins at the first fault.
     autofocus: others['autofocus'] ?? Object.keys(wrong)[0] === id,
