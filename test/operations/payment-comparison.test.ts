@@ -117,7 +117,10 @@ async function differences(
       },
       subscriptionsOf: () => answer([{ id: 'sub_1', discounts }]),
       discountsFor: () => answer(added),
-      hasPaid: () => answer(hasPaid),
+      paidInvoices: async function* () {
+        await answer(null);
+        if (hasPaid) yield 'in_1';
+      },
     },
     (kind, ledger, provider) => {
       if (ledger !== provider) found.push({ kind, ledger, provider });
