@@ -99,7 +99,7 @@ async function start(name: string): Promise<ProcessPresence> {
         calls: ({ secretKey: tenant }) => ({
           check: () => Promise.resolve(),
           rewardCredits: () => ({ [Symbol.asyncIterator]: () => none }),
-          paidInvoices: () => nothing(),
+          paidInvoices: () => ({ [Symbol.asyncIterator]: () => none }),
           completed: (event) => Promise.resolve(event),
           // A walk pays nothing.
           subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),

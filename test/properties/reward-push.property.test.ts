@@ -15,7 +15,7 @@ import {
   evolve as evolveCustomer,
   initialState as unknownCustomer,
   pictureOf,
-  type CustomerEvent,
+  type ProviderEventReceived,
 } from '../../src/domain/customer/customer.state.js';
 import { personal } from '../../src/domain/personal.js';
 import { enterWorld } from '../../src/foundation/world.js';

@@ -40,7 +40,7 @@ class Differences {
 
   of({ accountId }: OpenAccount): Note {
     return (kind, ledger, provider, transactions) => {
-      if (ledger === provider && transactions === undefined) return;
+      if (ledger === provider) return;
       const difference = { account: accountId ?? '', kind, ledger, provider };
       if (this.listed.length >= LISTED_MAX) this.more += 1;
       else this.listed.push({ ...difference, ...(transactions && { transactions }) });
@@ -179,9 +179,9 @@ function compareCredit(
   found: FoundCredit | undefined,
   note: Note,
 ): void {
-  if (found !== undefined && found.transactions.length > 1)
-    return note('DUPLICATE', ledger?.amount ?? null, found.amount, found.transactions);
   const isSameAmount = ledger?.amount === found?.amount;
+  if (found !== undefined && !isSameAmount && found.transactions.length > 1)
+    return note('DUPLICATE', ledger?.amount ?? null, found.amount, found.transactions);
   const reference = ledger?.reference ?? null;
   const isAnother =
     found !== undefined && reference !== null && !found.transactions.includes(reference);
