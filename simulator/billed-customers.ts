@@ -81,10 +81,9 @@ export class BilledCustomers {
     const id = provider.newId('sub');
     const made = { id, customer, discounts: [], slots: new Map<number, string>(), hasEnded: false };
     provider.subscriptions.set(id, made);
-    const fact = random.onceIn(2)
-      ? ({ kind: 'TRIAL' } as const)
-      : ({ kind: 'IGNORED', because: 'STATUS' } as const);
-    this.tell(provider.tell(customer, 'customer.subscription.created', fact));
+    const fact = { kind: random.onceIn(2) ? 'TRIAL' : 'ACTIVE' } as const;
+    const about = { subscription: id };
+    this.tell(provider.tell(customer, 'customer.subscription.created', fact, about));
   }
 
   private pay(customer: string): void {
@@ -102,10 +101,19 @@ export class BilledCustomers {
     const { random, provider } = this.parts;
     if (this.paid.length === 0) return;
     const { customer, invoice, payment, amount } = random.oneOf(this.paid);
+    if (random.onceIn(4)) return this.dispute(customer, payment);
     const amountRefunded = random.onceIn(4) ? 1 : amount;
     const fact = { kind: 'REFUNDED', amount, amountRefunded, currency: 'USD' } as const;
     const about = random.onceIn(2) ? { invoice } : {};
     this.tell(provider.tell(customer, 'charge.refunded', fact, { ...about, payments: [payment] }));
+  }
+
+  private dispute(customer: string, payment: string): void {
+    const { random, provider } = this.parts;
+    const since = Math.floor(provider.clock() / 1_000) * 1_000;
+    const status = random.oneOf(['needs_response', 'lost', 'won']);
+    const fact = { kind: 'DISPUTED', status, since, amount: null } as const;
+    this.tell(provider.tell(customer, 'charge.dispute.closed', fact, { payments: [payment] }));
   }
 
   private cancel(customer: string): void {
@@ -114,7 +122,8 @@ export class BilledCustomers {
     if (subscription === undefined) return;
     subscription.hasEnded = true;
     const fact = { kind: 'CANCELLED' } as const;
-    this.tell(provider.tell(customer, 'customer.subscription.deleted', fact));
+    const about = { subscription: subscription.id };
+    this.tell(provider.tell(customer, 'customer.subscription.deleted', fact, about));
   }
 
   private leave(customer: string): void {

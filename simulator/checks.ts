@@ -80,7 +80,7 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
     ...heldForEver(shared),
     ...(world.provider === undefined
       ? []
-      : brokenPayments({ provider: world.provider, accounts, log, lost, now })),
+      : brokenPayments({ ...world, provider: world.provider, accounts, log, lost, now })),
     ...brokenWebhooks(shared, { ...world, log, lost }),
     ...brokenMails(shared, { ...world, log, lost, accounts }),
     ...(await brokenReadModels(shared, codecOf(shared.vault))),

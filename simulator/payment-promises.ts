@@ -2,12 +2,16 @@ import type { AccountEvent } from '../src/domain/account/account.events.js';
 import type { OpenAccount, RewardState } from '../src/domain/account/account.state.js';
 import { duePushes } from '../src/domain/account/reward-push.js';
 import { isBeingPushed } from '../src/domain/account/reward-state.js';
+import type { Scope } from '../src/domain/scope.js';
 import type { Decoded } from '../src/event-log/codec.js';
 import type { ProviderEvent } from '../src/payments/payment-provider.js';
+import { reservationOfCustomer, type KeyedNames } from '../src/privacy/keyed-names.js';
 import type { TracedAccount } from './promises.js';
 import type { SimulatedProviderAccount } from './simulated-provider.js';
 
 interface Billed {
+  readonly scope: Scope;
+  readonly names: KeyedNames;
   readonly provider: SimulatedProviderAccount;
   readonly accounts: ReadonlyMap<string, TracedAccount>;
   readonly log: readonly Decoded[];
@@ -25,12 +29,13 @@ export function brokenPayments(billed: Billed): string[] {
   );
   return [
     ...toldTwice(billed),
+    ...paidByNothing(billed),
     ...cancelledOnItsWay(billed),
     ...paidTwice(provider, lostRewards(billed)),
     ...onOneSideOnly(billed),
     ...open.flatMap(({ account, state }) =>
       [
-        ...notAsTold(state, provider),
+        ...notAsTold(state, billed),
         ...notPaid(state, billed),
         ...refundedAndLeft(state, accounts),
       ].map((what) => `${account}: ${what}`),
@@ -158,24 +163,129 @@ function onOneSideOnly(billed: Billed): string[] {
   ];
 }
 
+/** A customer as the log shows it, while it is read. */
+interface PayingCustomer {
+  /** Invoices of an amount that no account was PAID by. */
+  readonly unused: Set<string>;
+  /** Those that an account had. */
+  readonly used: Set<string>;
+}
+
+/**
+ * Every invoice pays once: an account is PAID for the first time by an invoice that no account
+ * before it, deleted since, was PAID by. The customer of an account is the one that the same
+ * request reserved.
+ */
+function paidByNothing({ log }: Billed): string[] {
+  /** By the stream of the reservation. */
+  const customers = new Map<string, PayingCustomer>();
+  const known = (reservation: string): PayingCustomer => {
+    const before = customers.get(reservation);
+    if (before !== undefined) return before;
+    const made = { unused: new Set<string>(), used: new Set<string>() };
+    customers.set(reservation, made);
+    return made;
+  };
+  const use = ({ unused, used }: PayingCustomer): void => {
+    for (const invoice of unused) used.add(invoice);
+    unused.clear();
+  };
+  const reservedBy = new Map<string, string>();
+  /** By the stream of the account. */
+  const linked = new Map<string, PayingCustomer>();
+  const paid = new Set<string>();
+  return log.flatMap(({ event, envelope, recorded: { stream } }) => {
+    const customer = linked.get(stream);
+    switch (event.type) {
+      case 'ReservationMade':
+        if (event.kind === 'payment-provider-id') reservedBy.set(envelope.correlationId, stream);
+        return [];
+      case 'PaymentProviderIdSet': {
+        linked.set(stream, known(reservedBy.get(envelope.correlationId) ?? ''));
+        return [];
+      }
+      case 'ProviderEventReceived': {
+        const { fact, refs } = event;
+        const invoice = refs?.invoice ?? null;
+        const isPaid = fact.kind === 'INVOICE_PAID' && fact.amountPaid > 0;
+        const of = known(reservationOfCustomer(stream));
+        if (isPaid && invoice !== null && !of.used.has(invoice)) of.unused.add(invoice);
+        return [];
+      }
+      case 'SubscriptionChanged': {
+        if (event.subscription.status !== 'PAID' || paid.has(stream)) return [];
+        paid.add(stream);
+        if (customer === undefined) return [`${stream} was PAID without a customer`];
+        const isByInvoice = customer.unused.size > 0;
+        use(customer);
+        return isByInvoice ? [] : [`${stream} was PAID by an invoice that another account had`];
+      }
+      case 'CustomerReleased':
+        use(known(reservationOfCustomer(stream)));
+        return [];
+      case 'ErasureRequested':
+        if (event.account === null) return [];
+        linked.delete(stream);
+        paid.delete(stream);
+        return [];
+      default:
+        return [];
+    }
+  });
+}
+
+/**
+ * What the provider says of a customer, without what was recorded before an account that had it was
+ * deleted.
+ */
+function eventsOf(
+  customer: string,
+  account: string,
+  { provider, log, names, scope }: Billed,
+): readonly ProviderEvent[] {
+  const stream = names.customerStream(scope, customer);
+  const had = new Set<string>();
+  const received: string[] = [];
+  for (const { event, recorded } of log) {
+    if (recorded.stream !== stream) continue;
+    if (event.type === 'ProviderEventReceived')
+      received.push(event.eventRef, event.refs?.invoice ?? '');
+    if (event.type === 'CustomerReleased') {
+      if (event.account !== account) received.forEach((ref) => had.add(ref));
+      received.length = 0;
+    }
+  }
+  const isHad = ({ id, invoice, fact }: ProviderEvent): boolean =>
+    [id, `sync ${id}`].some((one) => had.has(names.providerEventRef(scope, one))) ||
+    (fact.kind === 'INVOICE_PAID' &&
+      had.has(names.providerObjectRef(scope, 'invoice', invoice ?? '')));
+  return provider.events.filter((event) => event.customer === customer && !isHad(event));
+}
+
 /** The account has the status of the provider's newest event, and has converted if ever paid. */
-function notAsTold(
-  { paymentProviderId, subscription, everPaid, referral }: OpenAccount,
-  { events }: SimulatedProviderAccount,
-): string[] {
+function notAsTold(state: OpenAccount, billed: Billed): string[] {
+  const { paymentProviderId, account, subscription, everPaid, referral } = state;
   if (paymentProviderId === null) return [];
-  const own = events.filter(({ customer }) => customer === paymentProviderId);
+  const own = eventsOf(paymentProviderId, account, billed);
   const hasPaid = own.some(({ fact }) => fact.kind === 'INVOICE_PAID' && fact.amountPaid > 0);
   if (hasPaid && !everPaid) return ['its customer has paid, and it was never PAID'];
   if (hasPaid && referral !== null && referral.datePaid === null)
     return [`its customer has paid, and ${referral.referralId} has not converted`];
-  const status = newestStatus(own, hasPaid);
+  const all = billed.provider.events.filter(({ customer }) => customer === paymentProviderId);
+  const status = newestStatus(own, all, hasPaid);
   if (status === undefined || status === subscription?.status) return [];
   return [`it is ${subscription?.status ?? 'nothing'}, and its customer ${status}`];
 }
 
-/** Undefined: there is none, or several of one second. */
-function newestStatus(own: readonly ProviderEvent[], hasPaid: boolean): string | undefined {
+/**
+ * Undefined: there is none, or it depends on what the provider listed, or on the order within a
+ * second. @param all of the customer, whatever account had them.
+ */
+function newestStatus(
+  own: readonly ProviderEvent[],
+  all: readonly ProviderEvent[],
+  hasPaid: boolean,
+): string | undefined {
   const statuses = own.flatMap(({ created, fact }) => {
     if (fact.kind === 'TRIAL' || fact.kind === 'CANCELLED') return [{ created, is: fact.kind }];
     if (fact.kind !== 'INVOICE_PAID') return [];
@@ -183,8 +293,24 @@ function newestStatus(own: readonly ProviderEvent[], hasPaid: boolean): string |
     return hasPaid ? [] : [{ created, is: 'TRIAL' }];
   });
   const newest = Math.max(...statuses.map(({ created }) => created));
-  const [first, ...others] = statuses.filter(({ created }) => created === newest);
-  return others.every(({ is }) => is === first?.is) ? first?.is : undefined;
+  const of = statuses.filter(({ created }) => created === newest);
+  if (of.some(({ is }) => is === 'PAID')) return 'PAID';
+  const [first, ...others] = of;
+  if (!others.every(({ is }) => is === first?.is)) return undefined;
+  return first?.is === 'CANCELLED' && isAnyLeft(all, newest) ? undefined : first?.is;
+}
+
+/** Whether another subscription had begun and not ended by then, or began since. */
+function isAnyLeft(all: readonly ProviderEvent[], at: number): boolean {
+  const ended = new Set(
+    all.flatMap(({ fact, subscription, created }) =>
+      fact.kind === 'CANCELLED' && created <= at ? [subscription] : [],
+    ),
+  );
+  return all.some(
+    ({ fact, subscription }) =>
+      (fact.kind === 'TRIAL' || fact.kind === 'ACTIVE') && !ended.has(subscription),
+  );
 }
 
 const REFUSED: ReadonlySet<string | null> = new Set([

@@ -286,7 +286,12 @@ function billedPlan(random: SeededRandom, of: Drawn): RoundPlan {
     program: random.oneOf(BILLED_PROGRAM_NAMES),
     cacheBytes: random.onceIn(3) ? SMALL_CACHE : LARGE_CACHE,
     creditMax: 500,
-    wishes: { ...BILLED, moderate: random.below(8), forgetUser: random.oneOf([2, 2, 10]) },
+    wishes: {
+      ...BILLED,
+      moderate: random.below(8),
+      forgetUser: random.oneOf([2, 2, 10]),
+      forgetAccount: random.oneOf([1, 6, 12]),
+    },
     endpoints: random.below(2),
     mode: random.onceIn(4) ? 'test' : 'live',
     mails: 'off',

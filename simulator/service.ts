@@ -329,7 +329,7 @@ export class SimulatedService {
     const record = recorderOf(commands, { hasRoomFor: () => Promise.resolve(true) });
     return {
       connections,
-      events: new PaymentEvents({ record, connections, provider }),
+      events: new PaymentEvents({ record, streams, names, connections, provider }),
       plans: new RewardPayments({ work, tenants, streams }),
       notes: new PaymentNotes(rows, names),
       pusher: new RewardPusher({ ...common, work, commands }),

@@ -9,6 +9,7 @@ import {
   type PaymentProvider,
   type ProviderCalls,
   type ProviderEvent,
+  type SignedEvent,
 } from '../src/payments/payment-provider.js';
 import type { Connection } from './connection.js';
 import type { Faults } from './faults.js';
@@ -73,11 +74,12 @@ export class SimulatedProviderAccount {
     customer: string,
     type: string,
     fact: ProviderFact,
-    about: { readonly invoice?: string; readonly payments?: readonly string[] } = {},
+    about: Partial<Pick<ProviderEvent, 'invoice' | 'payments' | 'subscription'>> = {},
   ): ProviderEvent {
-    const { invoice = null, payments = [] } = about;
+    const { invoice = null, payments = [], subscription = null } = about;
     const created = Math.floor(this.clock() / 1_000) * 1_000;
-    const event = { id: this.newId('evt'), type, created, customer, invoice, payments, fact };
+    const ids = { id: this.newId('evt'), customer, invoice, payments, subscription };
+    const event = { ...ids, type, created, left: null, fact };
     this.events.push(event);
     return event;
   }
@@ -137,6 +139,25 @@ export class SimulatedProviderAccount {
   mustExist(customer: string): void {
     if (this.deleted.has(customer))
       throw new ProviderFailure('refused', 'no such customer', false, true);
+  }
+
+  /** With what the event leaves open. */
+  completed(event: ProviderEvent): ProviderEvent {
+    const { fact, customer, subscription, payments } = event;
+    switch (fact.kind) {
+      case 'CANCELLED': {
+        const live = customer === null ? [] : this.subscriptionsOf(customer);
+        const left = live.map(({ id }) => id).filter((id) => id !== subscription);
+        return { ...event, left };
+      }
+      case 'REFUNDED':
+      case 'DISPUTED': {
+        const known = payments.map((payment) => this.invoiceOf.get(payment));
+        return { ...event, invoice: event.invoice ?? known.find((id) => id !== undefined) ?? null };
+      }
+      default:
+        return event;
+    }
   }
 
   /** The paid invoices, then what changed subscriptions, then the events themselves. */
@@ -214,12 +235,8 @@ export class SimulatedProvider implements PaymentProvider {
     return signature === `signed with ${secret}`;
   }
 
-  eventIn(body: Buffer): ProviderEvent | undefined {
-    return JSON.parse(body.toString()) as ProviderEvent;
-  }
-
-  paymentWithoutInvoice({ fact, invoice, payments }: ProviderEvent): string | undefined {
-    return fact.kind === 'REFUNDED' && invoice === null ? payments[0] : undefined;
+  eventIn(body: Buffer): SignedEvent | undefined {
+    return { event: JSON.parse(body.toString()) as ProviderEvent, mode: 'live' };
   }
 
   close(): Promise<void> {
@@ -231,12 +248,14 @@ export class SimulatedProvider implements PaymentProvider {
     const ask = <T>(question: () => T): Promise<T> => this.ask(question);
     return {
       check: () => ask(() => undefined),
-      invoicePaidBy: (payment) => ask(() => account.invoiceOf.get(payment) ?? null),
+      completed: (event) => ask(() => account.completed(event)),
       factsPage: (since, cursor) => ask(() => pageOf(account.facts(since), cursor)),
       rewardCredits: () => {
         throw new Error('a simulated service reconciles nothing');
       },
-      hasPaid: () => Promise.reject(new Error('a simulated service reconciles nothing')),
+      paidInvoices: () => {
+        throw new Error('a simulated service reconciles nothing');
+      },
       subscriptionsOf: (customer) =>
         ask(() => {
           account.mustExist(customer);

@@ -87,7 +87,7 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     referralCode: random.onceIn(4) ? random.oneOf(WANTED_CODES) : undefined,
     referralCodes: {},
     paymentProviderId: random.onceIn(known.opensAccounts ? 3 : 6)
-      ? random.oneOf(known.customers)
+      ? someCustomer(random, known, accountId)
       : undefined,
     codes: someCodes(random, known, accountId),
   }),
@@ -216,6 +216,12 @@ function someUser(
   const isMade = kind === 'sync' || kind === 'user';
   if (people.length > 0 && !random.onceIn(isMade ? 2 : 16)) return random.oneOf(people);
   return { accountId: random.oneOf(accounts), userId: random.oneOf(users) };
+}
+
+/** Often the same of an account, which may be deleted and made again, or another one's. */
+function someCustomer(random: Random, known: KnownWorld, accountId: string): string {
+  const own = known.customers[known.accounts.indexOf(accountId)];
+  return own === undefined || random.onceIn(2) ? random.oneOf(known.customers) : own;
 }
 
 function someCodes(random: Random, known: KnownWorld, accountId: string): readonly string[] {

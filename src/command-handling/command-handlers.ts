@@ -47,6 +47,7 @@ import type { ErasureProcess } from './processes/erasure-process.js';
 import type { ModerationProcess, RequestedSides } from './processes/moderation-process.js';
 import { proposalDays } from './proposal-days.js';
 import type { Streams } from './streams.js';
+import { isInUse } from '../domain/reservation/reservation.decider.js';
 
 /** One handler for each command of commands.ts; AccountCommands is that of an account. */
 
@@ -322,8 +323,20 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
     private readonly names: KeyedNames,
   ) {}
 
-  async execute({ meta, customer, eventId, event }: ProviderEventEnvelope): Promise<RecordedEvent> {
+  async execute({
+    meta,
+    customer,
+    eventId,
+    event: { ids, subscription, left, ...event },
+  }: ProviderEventEnvelope): Promise<RecordedEvent> {
     const { names } = this;
+    const refOf = (kind: 'invoice' | 'subscription', id: string | null): string | null =>
+      id && names.providerObjectRef(meta.scope, kind, id);
+    const refs = {
+      invoice: refOf('invoice', ids.invoice),
+      subscription: refOf('subscription', subscription),
+      left: left.map((id) => names.providerObjectRef(meta.scope, 'subscription', id)),
+    };
     const eventRef = names.providerEventRef(meta.scope, eventId);
     let isFull = false;
     const stream =
@@ -339,10 +352,9 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
         at,
         eventRef,
         // Of what has no effect the hash of its id is enough.
-        ids:
-          event.fact.kind === 'IGNORED'
-            ? { subject: newId(), value: null }
-            : personal(await this.subjectOf(stream, state), event.ids),
+        ...(event.fact.kind === 'IGNORED'
+          ? { ids: { subject: newId(), value: null }, refs: null }
+          : { ids: personal(await this.subjectOf(stream, state), ids), refs }),
       });
     });
     if (outcome.kind !== 'accepted') throw new Error('an event of the provider was not recorded');
@@ -362,7 +374,7 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
     if (subject === null) return newId();
     if (timeNow() - subjectSince < WAITS_MS) return subject;
     const { state } = await this.streams.reservations.load(reservationOfCustomer(stream));
-    return state.status === 'held' ? subject : newId();
+    return isInUse(state) ? subject : newId();
   }
 }
 

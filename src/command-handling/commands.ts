@@ -265,8 +265,11 @@ export class ProviderEventEnvelope extends CommandOf<RecordedEvent> {
     /** The provider's id; null: it is about no customer, or about nothing that is kept. */
     readonly customer: string | null,
     readonly eventId: string,
-    readonly event: Omit<ReceiveProviderEvent, 'at' | 'eventRef' | 'ids'> & {
+    readonly event: Omit<ReceiveProviderEvent, 'at' | 'eventRef' | 'ids' | 'refs'> & {
       readonly ids: ProviderIds;
+      /** The provider's ids of its subscription, and of those that are left when it ends. */
+      readonly subscription: string | null;
+      readonly left: readonly string[];
     },
   ) {
     super();

@@ -11,7 +11,8 @@ import type { Refusal } from './refusal.js';
  * Facts of other streams that a decision turns out to need. They are fetched, and the command is
  * decided again: a decider cannot read, and only the decision knows what it needs.
  */
-export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | Lookup;
+export type Need =
+  NeededTankCode | NeededAnnouncement | NeededReservation | NeededRelease | Lookup;
 
 /** Needs that are only read: fetching them changes nothing. */
 export type Lookup =
@@ -62,6 +63,17 @@ export interface NeededReservation {
    * valid.
    */
   readonly lapses: number;
+}
+
+/**
+ * The customer's stream must record that what it holds was this account's, before the account is
+ * deleted. Provides nothing: the customer is looked up again.
+ */
+export interface NeededRelease {
+  readonly kind: 'customer-release';
+  /** The provider's id. */
+  readonly customer: string;
+  readonly account: SubjectId;
 }
 
 /** The owner of the first of these codes, in order, that has one. */

@@ -68,7 +68,8 @@ export const CURRENT_VERSIONS: Readonly<Record<DomainEvent['type'], number>> = {
   WebhookDisabled: 1,
   WebhookEnabled: 1,
   WebhookUnsubscribed: 1,
-  ProviderEventReceived: 1,
+  ProviderEventReceived: 2,
+  CustomerReleased: 1,
   PaymentProviderConnected: 1,
   PaymentProviderDisconnected: 1,
   ModerationRequested: 1,
@@ -122,6 +123,7 @@ export const UPCASTERS: Upcasters = {
   ReservationReleased: [withoutClaim],
   TankCodeReserved: [withoutClaim],
   TankCodeReleased: [withoutClaim],
+  ProviderEventReceived: [(data) => ({ ...data, refs: null })],
   RewardWithheld: [
     (data) => ({ ...data, rewardId: null, programId: null, programVersion: null, rule: null }),
   ],

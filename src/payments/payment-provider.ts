@@ -45,10 +45,49 @@ export interface ProviderEvent {
   readonly created: number;
   /** Null: it is about no customer, or has no effect. */
   readonly customer: string | null;
-  /** Of a paid invoice, or of what a refund refunds. */
+  /** Of a paid invoice, or of what a refund or a dispute is about. */
   readonly invoice: string | null;
+  /** Of a dispute, its charge first. */
   readonly payments: readonly string[];
+  /** That the event is about. */
+  readonly subscription: string | null;
+  /** When a subscription ended: the active and trialing ones of the customer; null: not listed. */
+  readonly left: readonly string[] | null;
+  /** Of the recurring lines of an invoice, while its interval is open: intervals, and price ids. */
+  readonly prices?: readonly (Interval | string)[];
   readonly fact: ProviderFact;
+}
+
+export type Interval = NonNullable<Extract<ProviderFact, { kind: 'INVOICE_PAID' }>['interval']>;
+
+/** Whether the provider has to be called for what the event leaves open. */
+export function isOpen({
+  fact,
+  customer,
+  invoice,
+  payments,
+  left,
+  prices,
+}: ProviderEvent): boolean {
+  switch (fact.kind) {
+    case 'INVOICE_PAID':
+      return prices !== undefined;
+    case 'CANCELLED':
+      return left === null;
+    case 'REFUNDED':
+      return fact.amountRefunded >= fact.amount && invoice === null && payments.length > 0;
+    case 'DISPUTED':
+      return customer === null || invoice === null || fact.amount === null;
+    default:
+      return false;
+  }
+}
+
+/** What a signed body says. */
+export interface SignedEvent {
+  readonly event: ProviderEvent;
+  /** Null: the body does not say it. */
+  readonly mode: Mode | null;
 }
 
 /** The signature of an incoming event. */
@@ -63,8 +102,8 @@ export interface SignatureCheck {
 export interface ProviderCalls {
   /** Whether the provider accepts the key. */
   check(): Promise<void>;
-  /** The invoice that this payment, the first of an event's, has paid; null: none is known. */
-  invoicePaidBy(payment: string): Promise<string | null>;
+  /** With what it leaves open, as far as the provider does not refuse to say it. */
+  completed(event: ProviderEvent): Promise<ProviderEvent>;
   /**
    * A page of the paid invoices and subscriptions that were made from this time on, as events would
    * tell them, and of the events from this time on that the provider still has.
@@ -74,8 +113,8 @@ export interface ProviderCalls {
   factsPage(since: number, cursor: string | null): Promise<FactsPage>;
   /** The balance credits of a customer that pay rewards. */
   rewardCredits(customer: string): AsyncIterable<RewardCredit>;
-  /** Whether the customer has paid an invoice with an amount above zero. */
-  hasPaid(customer: string): Promise<boolean>;
+  /** The ids of the customer's paid invoices with an amount above zero. */
+  paidInvoices(customer: string): AsyncIterable<string>;
   /** Those that are not over, with their discounts. */
   subscriptionsOf(customer: string): Promise<readonly ProviderSubscription[]>;
   /** The discounts of the reward that were added, of subscriptions that are over, too. */
@@ -128,10 +167,8 @@ export interface PaymentProvider {
   isWebhookSecret(text: string): boolean;
   /** Whether the secret signed these bytes, at most 300 s ago. */
   isSigned(body: Buffer, check: SignatureCheck): boolean;
-  /** Undefined: the bytes are no event. */
-  eventIn(body: Buffer): ProviderEvent | undefined;
-  /** The payment of a refund whose invoice has to be asked for; undefined: there is none. */
-  paymentWithoutInvoice(event: ProviderEvent): string | undefined;
+  /** Undefined: the bytes are no JSON object. An object of another form is an ignored event. */
+  eventIn(body: Buffer): SignedEvent | undefined;
   calls(credentials: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>): ProviderCalls;
   /** Waits for the calls under way. */
   close(): Promise<void>;

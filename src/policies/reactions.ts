@@ -11,6 +11,7 @@ import type { LedgerEvent } from '../projecting/projector.js';
 import { ReactionRefused } from './describe-failure.js';
 import type { Jobs } from './jobs.js';
 import type { CarryOut, ProviderNote, Reaction, WaitingForAccount } from './policy.js';
+import { isInUse } from '../domain/reservation/reservation.decider.js';
 
 /** Plans mails. Missing where no mail goes out. */
 export interface PlansMails {
@@ -84,7 +85,7 @@ export function carryOutReactions(
 
 async function ofCustomer(stream: string, { reservations }: Pick<ReadableStreams, 'reservations'>) {
   const { state } = await reservations.load(reservationOfCustomer(stream));
-  return state.status === 'held'
+  return isInUse(state)
     ? { account: state.holder.account, request: { type: 'ApplyCustomer' } as const }
     : undefined;
 }

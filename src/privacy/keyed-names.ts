@@ -52,6 +52,11 @@ export class KeyedNames {
     return this.digest('provider event', tenant, mode, eventId).slice(0, 32);
   }
 
+  /** Of an object of the provider: it names the object when the id is erased. */
+  providerObjectRef({ tenant, mode }: Scope, kind: 'invoice' | 'subscription', id: string): string {
+    return this.digest(`provider ${kind}`, tenant, mode, id).slice(0, 32);
+  }
+
   accountStream(scope: Scope, account: AccountRef): string {
     return this.stream('account', scope, account);
   }

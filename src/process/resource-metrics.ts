@@ -284,6 +284,7 @@ const SEEN_EVENTS: readonly Received[] = [
   'not-connected',
   'not-signed',
   'no-event',
+  'other-mode',
   'unavailable',
   'full',
 ];
@@ -311,7 +312,7 @@ function paymentsObserver(registry: Registry): PaymentsObserver {
   return {
     event: counted(
       'ledger_payment_events_total',
-      'Events of payment providers: recorded, ignored (recorded, without an effect), repeated, not-connected, not-signed, no-event, unavailable, full (no room for customers that no account has; the provider repeats both)',
+      'Events of payment providers: recorded, ignored (recorded, without an effect), repeated, not-connected, not-signed, no-event, other-mode, unavailable, full (no room for customers that no account has; the provider repeats both)',
       SEEN_EVENTS,
     ),
     push: counted(

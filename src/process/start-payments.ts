@@ -51,10 +51,12 @@ export function startPayments(
     return new StripeProvider(guard);
   };
   const provider = (): Promise<PaymentProvider> => (opened ??= open());
-  const { commands, payments: connections } = core;
+  const { commands, streams, names, payments: connections } = core;
   const record = recorderOf(commands, waitingEventsOf(core));
   const events = new PaymentEvents({
     record,
+    streams,
+    names,
     connections,
     provider,
     onAnswer: (received) => observe.event(received),

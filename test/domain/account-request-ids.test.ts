@@ -16,6 +16,7 @@ import {
   referralConverted,
   referralStarted,
   rewardGranted,
+  subscriptionChanged,
   userIdentified,
 } from '../support/account-events.js';
 import { ACME, ANN, BOB, NOW, TEN_DOLLARS } from './support/account-scenario.js';
@@ -72,6 +73,7 @@ const paid = (subject: string | null): CustomerState =>
       subject: subject ?? 'gone',
       value: subject === null ? null : { event: 'event', invoice: null, payments: [] },
     },
+    refs: null,
     fact: { kind: 'INVOICE_PAID', amountPaid: 500, currency: 'USD', interval: null },
   });
 
@@ -271,12 +273,25 @@ describe('an erasure', () => {
     expect(asked(TWO, forget()).types()).toStrictEqual(['ErasureRequested']);
   });
 
-  it('names the key of the customer, if there is one', () => {
-    const erasedWith = (subject: string | null) =>
-      asked(LINKED, { type: 'ForgetAccount', doNotTrack: false }).with(customerIs(paid(subject)))
-        .decision;
-    expect(erasedWith('customer')).toMatchObject({ events: [{ customer: 'customer' }] });
-    const { decision } = asked(HERE, { type: 'ForgetAccount', doNotTrack: false });
+  const forgetAll: AccountRequest = { type: 'ForgetAccount', doNotTrack: false };
+
+  it('is recorded once what the account has received is released', () => {
+    const received = [...LINKED, subscriptionChanged({ status: 'PAID' })];
+    asked(received, forgetAll)
+      .with(customerIs(paid('customer')))
+      .needs({ kind: 'customer-release', customer: 'cus_1', account: SUBJECT });
+    const event = { type: 'CustomerReleased', at: NOW, account: SUBJECT } as const;
+    const released = evolveCustomer(paid('customer'), event);
+    const { decision } = asked(received, forgetAll).with(customerIs(released));
+    expect(decision).toMatchObject({ events: [{ customer: 'customer' }] });
+  });
+
+  it('keeps the key of what the account has not received, which waits for the next one', () => {
+    for (const known of [customerIs(paid('customer')), customerIs(paid(null))]) {
+      const { decision } = asked(LINKED, forgetAll).with(known);
+      expect(decision).not.toMatchObject({ events: [{ customer: expect.anything() }] });
+    }
+    const { decision } = asked(HERE, forgetAll);
     expect(decision).not.toMatchObject({ events: [{ customer: expect.anything() }] });
   });
 });

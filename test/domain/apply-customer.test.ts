@@ -77,6 +77,17 @@ it('a paid invoice changes the subscription and the currency, and converts', () 
     .then(euros, subscriptionChanged(PAID_SUBSCRIPTION, NOW), CONVERTED);
 });
 
+it.each([
+  ['USD', 10],
+  ['JPY', 1000],
+  ['KWD', 1],
+])('an amount of 1000 in %s is %d', (currency, value) => {
+  const newest = { ...INVOICE, currency, amountPaid: 1000, interval: null };
+  given(accountOpened(ACME), { type: 'CurrencyChanged', at: NOW, currency })
+    .when(apply({ ...PAID, newestPaid: newest }))
+    .then(subscriptionChanged({ status: 'PAID', value }, NOW));
+});
+
 it('a picture that the account matches changes nothing', () => {
   given(accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION))
     .when(apply(PAID))

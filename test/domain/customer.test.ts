@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { List } from 'immutable';
-import type { CustomerEvent } from '../../src/domain/customer/customer.state.js';
-import { decide } from '../../src/domain/customer/customer.decider.js';
+import type {
+  CustomerEvent,
+  ProviderEventReceived,
+} from '../../src/domain/customer/customer.state.js';
+import { decide, release } from '../../src/domain/customer/customer.decider.js';
 import {
+  disputesOf,
   evolve,
   initialState,
   isFullAt,
@@ -16,13 +20,15 @@ import { runs } from '../support/property-runs.js';
 /** What the provider told about a customer, and the picture that it makes. */
 
 const LINKED_AT = 100 * WAITS_MS;
+const LINK = { account: 'acme', since: LINKED_AT };
+const since = (at: number) => ({ account: 'acme', since: at });
 
 function told(
   name: string,
   created: number,
   fact: ProviderFact,
-  over: Partial<CustomerEvent> = {},
-): CustomerEvent {
+  over: Partial<ProviderEventReceived> = {},
+): ProviderEventReceived {
   return {
     type: 'ProviderEventReceived',
     at: LINKED_AT,
@@ -31,6 +37,7 @@ function told(
     eventRef: name,
     created,
     ids: { subject: 'customer', value: { event: name, invoice: null, payments: [] } },
+    refs: { invoice: null, subscription: null, left: [] },
     fact,
     ...over,
   };
@@ -54,7 +61,7 @@ const refund = (amount: number, amountRefunded = amount): ProviderFact => ({
 
 const after = (...events: readonly CustomerEvent[]): CustomerState =>
   events.reduce(evolve, initialState);
-const picture = (...events: readonly CustomerEvent[]) => pictureOf(after(...events), LINKED_AT);
+const picture = (...events: readonly CustomerEvent[]) => pictureOf(after(...events), LINK);
 
 it('an event of the provider is recorded once', () => {
   const { type: _, ...event } = told('a', 1, invoice(10));
@@ -72,7 +79,7 @@ it('the status is that of the newest event by the time of the provider', () => {
   });
 });
 
-it('in one second the end of the subscription counts most, then a payment, then a trial', () => {
+it('in one second a payment counts most, then the end of the subscription, then a trial', () => {
   const [paid, ended] = [told('a', 1, invoice(10)), told('b', 1, { kind: 'CANCELLED' })];
   const trial = told('c', 1, { kind: 'TRIAL' });
   for (const told of [
@@ -84,7 +91,8 @@ it('in one second the end of the subscription counts most, then a payment, then 
     [paid, trial, ended],
     [ended, trial, paid],
   ])
-    expect(picture(...told)).toMatchObject({ status: 'CANCELLED', firstPaid: { amountPaid: 10 } });
+    expect(picture(...told)).toMatchObject({ status: 'PAID', firstPaid: { amountPaid: 10 } });
+  expect(picture(ended, trial).status).toBe('CANCELLED');
 });
 
 describe('an event of more than a day ahead of its recording', () => {
@@ -130,6 +138,120 @@ it('events that waited for longer than 30 days do not count', () => {
   const late = { at: LINKED_AT - WAITS_MS - 1 };
   expect(picture(told('a', 1, invoice(10), late)).firstPaid).toBeNull();
   expect(picture(told('a', 1, invoice(10), { at: LINKED_AT - WAITS_MS })).firstPaid).not.toBeNull();
+});
+
+const of = (subscription: string, ...left: readonly string[]) => ({
+  refs: { invoice: null, subscription, left },
+});
+
+describe('the end of a subscription', () => {
+  const paid = told('p', 1, invoice(10));
+  const active = told('a', 2, { kind: 'ACTIVE' }, of('other'));
+  const end = (name: string, created: number, ...left: readonly string[]) =>
+    told(`end of ${name}`, created, { kind: 'CANCELLED' }, of(name, ...left));
+
+  it.each([
+    ['while no other one is known', [paid, end('one', 3)], 'CANCELLED'],
+    ['while another one is active', [paid, active, end('one', 3)], 'PAID'],
+    [
+      'while another one is on trial',
+      [paid, told('t', 2, { kind: 'TRIAL' }, of('other')), end('one', 3)],
+      'TRIAL',
+    ],
+    [
+      'while another one is past due',
+      [paid, active, told('d', 3, { kind: 'INACTIVE' }, of('other')), end('one', 4)],
+      'CANCELLED',
+    ],
+    ['while the provider lists another one', [paid, end('one', 3, 'other')], 'PAID'],
+    [
+      'while the listed one has ended by an event',
+      [paid, end('other', 2, 'one'), end('one', 3, 'other')],
+      'CANCELLED',
+    ],
+    ['of the last one of two', [paid, active, end('one', 3), end('other', 4)], 'CANCELLED'],
+    [
+      'before another one begins, which has paid nothing',
+      [paid, end('one', 3), told('n', 4, { kind: 'ACTIVE' }, of('new'))],
+      'CANCELLED',
+    ],
+  ] as const)('%s', (_, events, status) => {
+    expect(picture(...events).status).toBe(status);
+    expect(picture(...events.toReversed()).status).toBe(status);
+  });
+});
+
+describe('a customer that another account gets', () => {
+  const had = told('a', 1, invoice(10), {
+    ...ids('in_1'),
+    refs: { invoice: 'ref_1', subscription: null, left: [] },
+  });
+  const released: CustomerEvent = { type: 'CustomerReleased', at: LINKED_AT, account: 'former' };
+  const nothing = { firstPaid: null, newestPaid: null, status: null, refundedAt: null };
+
+  it('has nothing of what the account before had', () => {
+    expect(picture(had, released)).toMatchObject(nothing);
+    expect(pictureOf(after(had, released), { account: 'former', since: LINKED_AT }).status).toBe(
+      'PAID',
+    );
+  });
+
+  it('has what came since, also a refund of an invoice that it did not have', () => {
+    const refunded = told('r', 2, refund(10), ids('in_1'));
+    expect(picture(had, released, refunded)).toMatchObject(nothing);
+    expect(picture(had, released, refunded, told('b', 3, invoice(7)))).toMatchObject({
+      firstPaid: { created: 3, amountPaid: 7 },
+      refundedAt: null,
+    });
+  });
+
+  it('has no invoice of the account before, by whatever event it is reported again', () => {
+    const again = { ...had, eventRef: 'sync', ids: { subject: 'other', value: null } };
+    expect(picture(had, released, again)).toMatchObject(nothing);
+  });
+
+  it('has nothing of what an older release left behind, whose ids are erased', () => {
+    const older = { ...had, refs: null, ids: { subject: 'customer', value: null } };
+    expect(picture(older)).toMatchObject(nothing);
+    expect(picture({ ...had, refs: null }).status).toBe('PAID');
+  });
+
+  it('is released once for what is recorded', () => {
+    const command = { account: 'former', now: LINKED_AT };
+    expect(release(after(had), command)).toEqual({ events: [released] });
+    expect(release(after(had, released), command)).toEqual({ events: [] });
+    expect(release(initialState, command)).toEqual({ events: [] });
+  });
+});
+
+describe('a dispute', () => {
+  const paid = told('a', 1, invoice(10), ids('in_1', 'pi_1'));
+  const disputed = (status: string, created: number, amount: number | null = 10) =>
+    told(
+      `${status} ${created}`,
+      created,
+      { kind: 'DISPUTED', status, since: 2, amount },
+      ids(null, 'ch_1', 'pi_1'),
+    );
+
+  it.each([
+    ['that is lost', disputed('lost', 3), 3],
+    ['that is lost, of a charge of an unknown amount', disputed('lost', 3, null), 3],
+    ['that is lost, of a part', disputed('lost', 3, 9), null],
+    ['that is won', disputed('won', 3), null],
+    ['that is open', disputed('needs_response', 2), null],
+  ] as const)('%s', (_, dispute, refundedAt) => {
+    expect(picture(dispute, paid).refundedAt).toBe(refundedAt);
+  });
+
+  it('is shown with its newest status, at the account that had the charge', () => {
+    const events = [paid, disputed('lost', 2), disputed('needs_response', 2)];
+    const shown = [{ charge: 'ch_1', status: 'lost', created: 2 }];
+    expect(disputesOf(after(...events), LINK)).toEqual(shown);
+    const released: CustomerEvent = { type: 'CustomerReleased', at: 1, account: 'former' };
+    const [first = paid, ...later] = events;
+    expect(disputesOf(after(first, released, ...later), LINK)).toEqual([]);
+  });
 });
 
 describe('a refund', () => {
@@ -201,9 +323,9 @@ describe('what is remembered of repetitions', () => {
     let state = evolve(after(), told('first', MIDNIGHT, invoice(10), { at: MIDNIGHT }));
     for (let day = 0; day < 9; day += 1) state = onDay(day, 2_500, state);
     expect(sizeOf(state)).toBeLessThanOrEqual(16_384);
-    const before = pictureOf(state, MIDNIGHT);
+    const before = pictureOf(state, since(MIDNIGHT));
     const again = told('first', MIDNIGHT, invoice(10), { at: MIDNIGHT + 9 * DAY });
-    expect(pictureOf(evolve(state, again), MIDNIGHT)).toEqual(before);
+    expect(pictureOf(evolve(state, again), since(MIDNIGHT))).toEqual(before);
   });
 
   it('of a day are 10 000 at most: the next one is not recorded before midnight', () => {
@@ -246,10 +368,10 @@ describe('a customer with very many events', () => {
 
   it('has the picture that all of its facts make', () => {
     const whole = { ...state, facts: List(events.map((one) => ({ ...one, ids: one.ids.value }))) };
-    expect(pictureOf(state, LINKED_AT)).toEqual(pictureOf(whole, LINKED_AT));
-    expect(pictureOf(state, LINKED_AT).refundedAt).toBe(LINKED_AT + 3);
+    expect(pictureOf(state, LINK)).toEqual(pictureOf(whole, LINK));
+    expect(pictureOf(state, LINK).refundedAt).toBe(LINKED_AT + 3);
     const late = LINKED_AT + 90 * DAY;
-    expect(pictureOf(state, late)).toEqual(pictureOf(whole, late));
+    expect(pictureOf(state, since(late))).toEqual(pictureOf(whole, since(late)));
   });
 });
 

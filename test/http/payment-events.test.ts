@@ -93,9 +93,10 @@ async function post(payload: string, sent: Sent = {}) {
 
 const now = (): number => Math.floor(Date.now() / 1_000);
 
-function event(type: string, object: Json, created = now()): string {
+function event(type: string, object: Json, created: number | string = now(), over = {}): string {
   made += 1;
-  return JSON.stringify({ id: `evt_${made}`, object: 'event', type, created, data: { object } });
+  const envelope = { id: `evt_${made}`, object: 'event', livemode: true, type, created, ...over };
+  return JSON.stringify({ ...envelope, data: { object } });
 }
 
 const paid = (customer: string, over: Json = {}): string =>
@@ -192,7 +193,9 @@ describe('a signature', () => {
     const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRETS.live });
     expect(await post(`${payload} `, { signature })).toEqual(refused);
     expect(await post('{"id":', {})).toEqual(refused);
-    expect(await post('{"id":"evt_1"}', {})).toEqual(refused);
+    expect(await post('[]', {})).toEqual(refused);
+    expect(await post(payload, { secret: SECRETS.test })).toEqual(refused);
+    expect(await post(event('any', {}, now(), { livemode: false }))).toEqual(refused);
     expect(await service.head()).toBe(head);
   });
 
@@ -239,9 +242,24 @@ describe('an event', () => {
     expect(await service.head()).not.toBe(head);
   });
 
+  it.each([
+    ['created as a text', event('invoice.paid', {}, '2026-11-28T00:00:00Z')],
+    ['no livemode', event('invoice.paid', {}, now(), { livemode: undefined })],
+    ['nothing', '{}'],
+  ])('of another form, with %s, is recorded and ignored, once', async (_, payload) => {
+    const head = await service.head();
+    expect(await post(payload)).toEqual(RECEIVED);
+    const after = await service.head();
+    expect(after).not.toBe(head);
+    expect(await post(payload)).toEqual(RECEIVED);
+    expect(await service.head()).toBe(after);
+  });
+
   it('of the test mode says nothing about live accounts', async () => {
     const { bob } = await referred({ paymentProviderId: 'cus_modes' });
-    expect(await post(paid('cus_modes'), { secret: SECRETS.test })).toEqual(RECEIVED);
+    const invoice = { id: 'in_modes', customer: 'cus_modes', amount_paid: 1, currency: 'usd' };
+    const payload = event('invoice.paid', invoice, now(), { livemode: false });
+    expect(await post(payload, { secret: SECRETS.test })).toEqual(RECEIVED);
     await reacted();
     expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
   });
@@ -277,6 +295,81 @@ describe('a first paid invoice', () => {
     });
     await reacted();
     expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  });
+});
+
+describe('a customer whose account is deleted', () => {
+  const link = (id: string, customer: string, code: string) =>
+    tenant.live.put(`/open/account/${id}/user/${id}`, {
+      id,
+      accountId: id,
+      paymentProviderId: customer,
+      referredBy: { code },
+    });
+  const earned = async (id: string): Promise<number> =>
+    (await tenant.live.get<readonly Json[]>(`/reward?accountId=${id}`)).body.length;
+
+  it.each([
+    ['with the account', (id: string) => `/open/account/${id}`],
+    [
+      'with its last user',
+      (id: string) => `/open/account/${id}/user/${id}?preserveEmptyAccount=false`,
+    ],
+  ])('%s, pays by one invoice once, whatever account gets it', async (_, pathOf) => {
+    const code = personal('c');
+    const ann = await user('ann', { referralCode: code });
+    const [bob, cat, customer] = [personal('bob'), personal('cat'), personal('cus')];
+    expect((await link(bob, customer, code)).status).toBe(200);
+    await post(paid(customer));
+    await reacted();
+    for (const next of [bob, bob, cat]) {
+      const { status } = await tenant.live.call('DELETE', pathOf(bob));
+      expect(status).toBe(204);
+      expect((await link(next, customer, code)).status).toBe(200);
+      await reacted();
+      expect(await referralOf(next)).toMatchObject({ dateReferralPaid: null });
+      if (next === cat) break;
+    }
+    expect(await earned(ann)).toBe(1);
+    await post(paid(customer, { id: 'in_next' }));
+    await reacted();
+    expect(await referralOf(cat)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+    expect(await earned(ann)).toBe(2);
+  });
+
+  it('keeps what came before any account followed it', async () => {
+    const code = personal('c');
+    await user('ann', { referralCode: code });
+    const [bob, cat, customer] = [personal('bob'), personal('cat'), personal('cus')];
+    await link(bob, customer, code);
+    await tenant.live.call('DELETE', `/open/account/${bob}`);
+    await post(paid(customer));
+    expect((await link(cat, customer, code)).status).toBe(200);
+    await reacted();
+    expect(await referralOf(cat)).toMatchObject({ dateReferralPaid: expect.any(Number) });
+  });
+});
+
+describe('the end of a subscription', () => {
+  const end = (customer: string, id: string): string =>
+    event('customer.subscription.deleted', { id, customer, status: 'canceled' });
+
+  it('is that of the customer when the provider lists no other one', async () => {
+    const { bob } = await referred({ paymentProviderId: 'cus_two' });
+    await post(paid('cus_two'));
+    double.subscription('sub_other', 'cus_two');
+    await reacted();
+    const head = await service.head();
+    double.fail({ kind: 'answer', status: 500 });
+    expect(await post(end('cus_two', 'sub_one'))).toMatchObject({ status: 503 });
+    expect(await service.head()).toBe(head);
+    expect(await post(end('cus_two', 'sub_one'))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: null });
+    double.subscriptions.delete('sub_other');
+    expect(await post(end('cus_two', 'sub_other'))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
   });
 });
 
@@ -379,6 +472,24 @@ describe('a refund of the first invoice in full', () => {
     expect(lookups.filter(({ body }) => JSON.stringify(body).includes('pi_missed'))).toHaveLength(
       1,
     );
+  });
+
+  it('is a lost dispute, too, whose customer is that of its charge', async () => {
+    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
+    const { bob } = await referred({ paymentProviderId: 'cus_lost' });
+    await post(paid('cus_lost', { payment_intent: 'pi_lost' }));
+    const charge = { id: 'ch_lost', customer: 'cus_lost', payment_intent: 'pi_lost', amount: 1999 };
+    double.charges.set('ch_lost', charge);
+    const dispute = { id: 'dp_1', charge: 'ch_lost', created: now(), status: 'needs_response' };
+    expect(await post(event('charge.dispute.created', dispute))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: null });
+    const lost = { ...dispute, status: 'lost' };
+    expect(await post(event('charge.dispute.closed', lost))).toEqual(RECEIVED);
+    await reacted();
+    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
+    const stranger = { ...lost, charge: 'ch_unknown' };
+    expect(await post(event('charge.dispute.closed', stranger))).toEqual(RECEIVED);
   });
 
   it('takes both rewards back within the days of the program', async () => {

@@ -360,7 +360,7 @@ describe('a new tenant', () => {
     const created = Math.floor(Date.now() / 1_000);
     const invoice = { id: 'in_bob', customer: 'cus_bob', amount_paid: 1999, currency: 'usd' };
     double.invoices.push({ ...invoice, status: 'paid', created });
-    const event = { id: 'evt_way', object: 'event', type: 'invoice.paid', created };
+    const event = { id: 'evt_way', livemode: true, type: 'invoice.paid', created };
     const payload = JSON.stringify({ ...event, data: { object: invoice } });
     const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET });
     const received = await fetch(`${service.origin}/integrations/stripe/${own.alias}`, {

@@ -117,10 +117,14 @@ async function differences(
       },
       subscriptionsOf: () => answer([{ id: 'sub_1', discounts }]),
       discountsFor: () => answer(added),
-      hasPaid: () => answer(hasPaid),
+      paidInvoices: async function* () {
+        await answer(null);
+        if (hasPaid) yield 'in_1';
+      },
     },
-    (kind, ledger, provider) => {
-      if (ledger !== provider) found.push({ kind, ledger, provider });
+    (kind, ledger, provider, transactions) => {
+      if (ledger !== provider)
+        found.push({ kind, ledger, provider, ...(transactions && { transactions }) });
     },
   );
   return found;
@@ -212,7 +216,7 @@ it.each([
     'a second credit',
     PAID,
     credits(one(), one({ id: 'cbtxn_2' })),
-    [{ ...CREDIT, ledger: 500, provider: 1000 }],
+    [{ kind: 'DUPLICATE', ledger: 500, provider: 1000, transactions: ['cbtxn_1', 'cbtxn_2'] }],
   ],
   [
     'another credit than the one that the ledger names',

@@ -99,8 +99,8 @@ async function start(name: string): Promise<ProcessPresence> {
         calls: ({ secretKey: tenant }) => ({
           check: () => Promise.resolve(),
           rewardCredits: () => ({ [Symbol.asyncIterator]: () => none }),
-          hasPaid: () => Promise.resolve(false),
-          invoicePaidBy: () => Promise.resolve(null),
+          paidInvoices: () => ({ [Symbol.asyncIterator]: () => none }),
+          completed: (event) => Promise.resolve(event),
           // A walk pays nothing.
           subscriptionsOf: () => Promise.reject(new Error('asked for subscriptions')),
           discountsFor: () => Promise.reject(new Error('asked for discounts')),

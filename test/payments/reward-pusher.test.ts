@@ -385,7 +385,7 @@ describe('a connected tenant', () => {
   const told = async (type: string, object: Json): Promise<void> => {
     const created = Math.floor(Date.now() / 1_000);
     const id = `evt_${personal('e')}`;
-    const payload = JSON.stringify({ id, object: 'event', type, created, data: { object } });
+    const payload = JSON.stringify({ id, livemode: true, type, created, data: { object } });
     const signature = Stripe.webhooks.generateTestHeaderString({
       payload,
       secret: WEBHOOK_SECRET,

@@ -1,4 +1,4 @@
-import { eventOf } from '../../src/payments/stripe/stripe-events.js';
+import { eventOf, unknownForm } from '../../src/payments/stripe/stripe-events.js';
 
 /** Events of Stripe, in the shapes of older and of present versions of its interface. */
 
@@ -6,10 +6,12 @@ const event = (type: string, object: object) => ({
   id: 'evt_1',
   type,
   created: 1_700_000_000,
+  livemode: true,
   data: { object },
 });
+const read = (parsed: unknown) => eventOf(parsed)?.event;
 const paid = (over: object) =>
-  eventOf(
+  read(
     event('invoice.paid', {
       id: 'in_1',
       customer: 'cus_1',
@@ -19,7 +21,7 @@ const paid = (over: object) =>
     }),
   );
 
-const IGNORED = { customer: null, invoice: null, payments: [] };
+const NOTHING = { customer: null, invoice: null, payments: [], subscription: null, left: null };
 
 describe('a paid invoice', () => {
   it('of an older version names its payments, and prices in its lines', () => {
@@ -31,6 +33,8 @@ describe('a paid invoice', () => {
       customer: 'cus_1',
       invoice: 'in_1',
       payments: ['pi_1', 'ch_1'],
+      subscription: null,
+      left: null,
       fact: {
         kind: 'INVOICE_PAID',
         amountPaid: 1999,
@@ -40,38 +44,70 @@ describe('a paid invoice', () => {
     });
   });
 
-  it('of the present version lists its payments, and periods in its lines', () => {
+  const item = { type: 'subscription_item_details' };
+  const open = (price: unknown, over: object = {}) => ({
+    parent: item,
+    pricing: { price_details: { price } },
+    ...over,
+  });
+
+  it('of the present version lists its payments, and names the price to call for', () => {
     const payments = { data: [{ payment: { type: 'payment_intent', payment_intent: 'pi_1' } }] };
-    const parent = { type: 'subscription_item_details' };
-    const period = { start: Date.UTC(2025, 0, 31) / 1_000, end: Date.UTC(2025, 1, 28) / 1_000 };
     expect(
-      paid({ customer: { id: 'cus_1' }, payments, lines: { data: [{ parent, period }] } }),
+      paid({ customer: { id: 'cus_1' }, payments, lines: { data: [open('price_1')] } }),
     ).toMatchObject({
       customer: 'cus_1',
       payments: ['pi_1'],
-      fact: { interval: { type: 'MONTH', value: 1 } },
+      prices: ['price_1'],
+      fact: { interval: null },
     });
   });
 
+  const month = { recurring: { interval: 'month', interval_count: 1 } };
+  const fourWeeks = { recurring: { interval: 'week', interval_count: 4 } };
+  const ofItem = { ...item, subscription_item_details: { proration: true } };
+  const ofInvoiceItem = { invoice_item_details: { proration: true } };
   it.each([
-    ['7 days', [2025, 0, 1], [2025, 0, 8], { type: 'WEEK', value: 1 }],
-    ['10 days', [2025, 0, 1], [2025, 0, 11], { type: 'DAY', value: 10 }],
-    ['a year', [2024, 1, 29], [2025, 1, 28], { type: 'YEAR', value: 1 }],
-    ['half a year', [2025, 0, 15], [2025, 6, 15], { type: 'MONTH', value: 6 }],
-    ['nothing', [2025, 0, 15], [2025, 0, 15], null],
-  ] as const)('bills %s', (_, from, to, interval) => {
-    const seconds = ([year, month, day]: readonly [number, number, number]): number =>
-      Date.UTC(year, month, day) / 1_000;
-    const period = { start: seconds(from), end: seconds(to) };
-    const line = { type: 'subscription', period };
-    expect(paid({ lines: { data: [line] } })).toMatchObject({ fact: { interval } });
+    ['four weeks stay weeks', [{ price: fourWeeks }], { type: 'WEEK', value: 4 }],
+    ['a plan', [{ plan: { interval: 'year' } }], { type: 'YEAR', value: 1 }],
+    ['an expanded price', [open(month)], { type: 'MONTH', value: 1 }],
+    [
+      'what is not recurring is passed over',
+      [{ price: { recurring: null } }, { price: month }],
+      { type: 'MONTH', value: 1 },
+    ],
+    [
+      'a proration of older versions',
+      [{ proration: true, price: fourWeeks }, { price: month }],
+      { type: 'MONTH', value: 1 },
+    ],
+    [
+      'a proration of a subscription item',
+      [open(fourWeeks, { parent: ofItem }), open(month)],
+      { type: 'MONTH', value: 1 },
+    ],
+    [
+      'a proration of an invoice item',
+      [open('price_1', { parent: ofInvoiceItem }), open(month)],
+      { type: 'MONTH', value: 1 },
+    ],
+    ['prorations alone', [{ proration: true, price: month }], null],
+    [
+      'a period without a price',
+      [{ type: 'subscription', period: { start: 0, end: 1_468_800 } }],
+      null,
+    ],
+  ])('has the interval of its first recurring line: %s', (_, data, interval) => {
+    const event = paid({ lines: { data } });
+    expect(event).toMatchObject({ fact: { interval } });
+    expect(event).not.toHaveProperty('prices');
   });
 
   it.each([{ amount_paid: 1.5 }, { amount_paid: -1 }, { amount_paid: '1' }, { currency: 'euro' }])(
     'with %j is recorded, and says nothing',
     (over) => {
       const fact = { kind: 'IGNORED', because: 'MALFORMED' };
-      expect(paid(over)).toMatchObject({ ...IGNORED, fact });
+      expect(paid(over)).toMatchObject({ ...NOTHING, fact });
     },
   );
 });
@@ -83,12 +119,14 @@ it.each([
   ['canceled', { kind: 'CANCELLED' }],
   ['unpaid', { kind: 'CANCELLED' }],
   ['incomplete_expired', { kind: 'CANCELLED' }],
-  ['active', { kind: 'IGNORED', because: 'STATUS' }],
+  ['active', { kind: 'ACTIVE' }],
+  ['past_due', { kind: 'INACTIVE' }],
 ])('a subscription that is %s', (status, fact) => {
   const object = { id: 'sub_1', customer: 'cus_1', status };
   // A discount may wait for one that changes nothing else.
-  expect(eventOf(event('customer.subscription.updated', object))).toMatchObject({
+  expect(read(event('customer.subscription.updated', object))).toMatchObject({
     fact,
+    subscription: 'sub_1',
     customer: 'cus_1',
   });
 });
@@ -101,19 +139,56 @@ it('of a paid invoice the first twenty payments are kept', () => {
 
 it('a time that no date can have is the last one', () => {
   const far = { ...event('any', {}), created: Number.MAX_SAFE_INTEGER };
-  expect(eventOf(far)?.created).toBe(8.64e15);
-  expect(eventOf({ ...far, created: -Number.MAX_SAFE_INTEGER })?.created).toBe(0);
+  expect(read(far)?.created).toBe(8.64e15);
+  expect(read({ ...far, created: -Number.MAX_SAFE_INTEGER })?.created).toBe(0);
 });
 
 it('what is about nobody, or of an unknown type, is ignored', () => {
   const fact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
-  expect(paid({ customer: null })).toMatchObject({ ...IGNORED, fact });
-  expect(eventOf(event('constructor', {}))).toMatchObject({ fact: { because: 'TYPE' } });
+  expect(paid({ customer: null })).toMatchObject({ ...NOTHING, fact });
+  expect(read(event('constructor', {}))).toMatchObject({ fact: { because: 'TYPE' } });
 });
 
-it.each([{}, null, [], 'text', { id: 'evt_1', type: 'invoice.paid' }, { id: 1, type: 'a' }])(
-  '%j is no event',
-  (value) => {
-    expect(eventOf(value)).toBeUndefined();
-  },
-);
+it('a dispute names its charge, and no customer', () => {
+  const object = { id: 'dp_1', charge: 'ch_1', payment_intent: 'pi_1', status: 'lost', created: 9 };
+  expect(read(event('charge.dispute.closed', object))).toMatchObject({
+    ...NOTHING,
+    payments: ['ch_1', 'pi_1'],
+    fact: { kind: 'DISPUTED', status: 'lost', since: 9_000, amount: null },
+  });
+});
+
+it.each([
+  ['live', true],
+  ['test', false],
+])('an event of the %s mode says so', (mode, livemode) => {
+  expect(eventOf({ ...event('any', {}), livemode })?.mode).toBe(mode);
+});
+
+describe('an object of another form', () => {
+  const known = event('invoice.paid', { customer: 'cus_1', amount_paid: 1, currency: 'usd' });
+  it.each([
+    [{}],
+    [{ id: 'evt_1', type: 'invoice.paid' }],
+    [{ ...known, id: 1 }],
+    [{ ...known, created: '2026-11-28T00:00:00Z' }],
+    [{ ...known, livemode: undefined }],
+    [{ ...known, livemode: 'true' }],
+  ])('%j is ignored', (object) => {
+    expect(eventOf(object)).toBeUndefined();
+    expect(unknownForm(object, () => 'other', 5).event).toMatchObject({
+      ...NOTHING,
+      created: 5,
+      fact: { kind: 'IGNORED', because: 'MALFORMED' },
+    });
+  });
+
+  it('keeps its id and mode, if it says them', () => {
+    const other = { ...known, created: 'text' };
+    expect(unknownForm(other, () => 'other', 5)).toMatchObject({
+      mode: 'live',
+      event: { id: 'evt_1' },
+    });
+    expect(unknownForm({}, () => 'other', 5)).toMatchObject({ mode: null, event: { id: 'other' } });
+  });
+});

@@ -1,4 +1,8 @@
-import { ProviderFailure, type FactsPage } from '../../src/payments/payment-provider.js';
+import {
+  ProviderFailure,
+  type FactsPage,
+  type ProviderEvent,
+} from '../../src/payments/payment-provider.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
 import { StripeDouble } from '../support/stripe-double.js';
@@ -93,7 +97,7 @@ describe('a walk', () => {
       event(`evt_${n}`, 'customer.subscription.updated', { ...ended, status: 'active' });
     event('evt_ended', 'customer.subscription.deleted', ended);
     const found = await all(since);
-    expect(found.filter(([, kind]) => kind !== 'IGNORED')).toEqual([
+    expect(found.filter(([, kind]) => kind !== 'ACTIVE')).toEqual([
       ['evt_paid', 'INVOICE_PAID'],
       ['evt_ended', 'CANCELLED'],
     ]);
@@ -152,12 +156,77 @@ describe('the rewards of a subscription', () => {
   });
 });
 
-describe('the invoice of a payment', () => {
-  it('is the one that the provider names, or none', async () => {
+describe('what an event leaves open', () => {
+  const EVENT: ProviderEvent = {
+    id: 'evt_1',
+    type: 'any',
+    created: 1,
+    customer: 'cus_1',
+    invoice: null,
+    payments: [],
+    subscription: null,
+    left: null,
+    fact: { kind: 'CANCELLED' },
+  };
+  const refund = { kind: 'REFUNDED', amount: 1, amountRefunded: 1, currency: 'USD' } as const;
+  const paid = { kind: 'INVOICE_PAID', amountPaid: 1, currency: 'USD', interval: null } as const;
+  const disputed = { kind: 'DISPUTED', status: 'lost', since: 1, amount: null } as const;
+
+  it('of a refund is its invoice, if the provider names one', async () => {
     const payment = { type: 'payment_intent', payment_intent: 'pi_1' };
     double.invoicePayments.push({ id: 'inpay_1', invoice: 'in_1', payment });
-    expect(await calls().invoicePaidBy('pi_1')).toBe('in_1');
-    expect(await calls().invoicePaidBy('pi_2')).toBeNull();
+    for (const [id, invoice] of [
+      ['pi_1', 'in_1'],
+      ['pi_2', null],
+      ['ch_1', null],
+    ] as const)
+      expect(await calls().completed({ ...EVENT, payments: [id], fact: refund })).toMatchObject({
+        invoice,
+      });
+  });
+
+  it('of an invoice is the interval of its first recurring price, called for once', async () => {
+    double.prices.set('price_once', { id: 'price_once', recurring: null });
+    const recurring = { interval: 'week', interval_count: 4 };
+    double.prices.set('price_4w', { id: 'price_4w', recurring });
+    const open = { ...EVENT, prices: ['price_once', 'price_4w'], fact: paid };
+    for (const _time of [1, 2]) {
+      const completed = await calls().completed(open);
+      expect(completed.fact).toEqual({ ...paid, interval: { type: 'WEEK', value: 4 } });
+      expect(completed).not.toHaveProperty('prices');
+    }
+    expect(double.callsTo('GET', /prices\/price_4w/)).toHaveLength(1);
+    expect((await calls().completed({ ...open, prices: ['price_gone'] })).fact).toEqual(paid);
+  });
+
+  it('of an end is what else is active or trialing', async () => {
+    double.subscription('sub_active', 'cus_left');
+    double.subscription('sub_trial', 'cus_left', 'trialing');
+    double.subscription('sub_due', 'cus_left', 'past_due');
+    const end = { ...EVENT, customer: 'cus_left', subscription: 'sub_active' };
+    expect((await calls().completed(end)).left).toEqual(['sub_trial']);
+  });
+
+  it('of a dispute is the customer and the amount of its charge', async () => {
+    const charge = { id: 'ch_9', customer: 'cus_9', payment_intent: 'pi_9', amount: 7 };
+    double.charges.set('ch_9', charge);
+    const dispute = { ...EVENT, customer: null, payments: ['ch_9'], fact: disputed };
+    expect(await calls().completed(dispute)).toMatchObject({
+      customer: 'cus_9',
+      payments: ['ch_9', 'pi_9'],
+      fact: { amount: 7 },
+    });
+    double.invoices.push({ id: 'in_9', customer: 'cus_of_invoice' });
+    const payment = { type: 'payment_intent', payment_intent: 'pi_10' };
+    double.invoicePayments.push({ id: 'inpay_9', invoice: 'in_9', payment });
+    expect(await calls().completed({ ...dispute, payments: ['ch_secret', 'pi_10'] })).toMatchObject(
+      { customer: 'cus_of_invoice', invoice: 'in_9' },
+    );
+  });
+
+  it('stays open while the provider does not answer', async () => {
+    double.fail({ kind: 'answer', status: 500 });
+    expect(await failureOf(calls().completed(EVENT))).toBe('failed');
   });
 });
 
@@ -194,9 +263,8 @@ describe('a call', () => {
 
   it.each([
     ['a walk', () => calls().factsPage(0, null)],
-    ['the invoice of a payment', () => calls().invoicePaidBy('pi_x')],
     ['the credits of a customer', () => drained(calls().rewardCredits('cus_x'))],
-    ['its invoices', () => calls().hasPaid('cus_x')],
+    ['its invoices', () => drained(calls().paidInvoices('cus_x'))],
     ['its subscriptions', () => calls().subscriptionsOf('cus_x')],
     ['the discounts of a reward', () => calls().discountsFor('cus_x', 'r')],
     ['a credit', () => calls().pay({ ...CREDIT, amount: 1 }, 'r')],

@@ -84,6 +84,7 @@ describe('what the payment provider told', () => {
     eventRef: 'event',
     created: 1,
     ids: { subject: 'customer', value: null },
+    refs: null,
     fact: kind === 'IGNORED' ? { kind, because: 'TYPE' } : { kind },
   });
 

@@ -15,7 +15,7 @@ import {
   evolve as evolveCustomer,
   initialState as unknownCustomer,
   pictureOf,
-  type CustomerEvent,
+  type ProviderEventReceived,
 } from '../../src/domain/customer/customer.state.js';
 import { personal } from '../../src/domain/personal.js';
 import { enterWorld } from '../../src/foundation/world.js';
@@ -134,9 +134,10 @@ const ELSEWHERE: Pick<ProviderCalls, 'subscriptionsOf' | 'discountsFor' | 'pay' 
   made: missing,
 };
 
+const LINK = { account: 'referred', since: 0 };
 const REFUND = 4;
 
-const fact = (number: number): CustomerEvent => ({
+const fact = (number: number): ProviderEventReceived => ({
   type: 'ProviderEventReceived',
   at: BEGAN,
   provider: 'stripe',
@@ -148,10 +149,11 @@ const fact = (number: number): CustomerEvent => ({
     invoice: `in_${number === REFUND ? 1 : number}`,
     payments: [],
   }),
+  refs: null,
   fact: FACTS[number] ?? PAID,
 });
 const PAID = { kind: 'INVOICE_PAID', amountPaid: 1999, currency: 'EUR', interval: null } as const;
-const FACTS: Readonly<Record<number, CustomerEvent['fact']>> = {
+const FACTS: Readonly<Record<number, ProviderEventReceived['fact']>> = {
   0: { kind: 'TRIAL' },
   3: { kind: 'CANCELLED' },
   [REFUND]: { kind: 'REFUNDED', amount: 1999, amountRefunded: 1999, currency: 'EUR' },
@@ -287,7 +289,7 @@ class Course {
   private readonly commands: Commands = {
     execute: (command) => {
       const { request } = command as unknown as AccountCommandEnvelope;
-      const firstPaid = pictureOf(this.customer, 0).firstPaid;
+      const firstPaid = pictureOf(this.customer, LINK).firstPaid;
       if (request.type === 'StartRewardPush') {
         const decision = decide(this.state, { ...request, firstPaid, now: this.now });
         const starts =
@@ -352,7 +354,7 @@ class Course {
     if (taken.kind === 'told') {
       this.told.add(taken.number);
       this.customer = evolveCustomer(this.customer, fact(taken.number));
-      const picture = pictureOf(this.customer, 0);
+      const picture = pictureOf(this.customer, LINK);
       const context = annStands({ now, program: aProgram({ refundDays: 30 }) });
       this.record(applyCustomer(this.state, { type: 'ApplyCustomer', picture, context }));
     }

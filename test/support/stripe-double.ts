@@ -56,6 +56,8 @@ export class StripeDouble {
   /** As the provider lists them, also those that it could not deliver. */
   readonly events: (Fields & { readonly id: string })[] = [];
   readonly invoicePayments: (Fields & { readonly id: string })[] = [];
+  readonly charges = new Map<string, Fields & { readonly id: string }>();
+  readonly prices = new Map<string, Fields & { readonly id: string }>();
   /** Faults of calls that the filter takes, one each. */
   readonly faults: { readonly takes: (call: DoubleCall) => boolean; readonly fault: Fault }[] = [];
   /** Added to the clock: idempotency keys are forgotten after 24 h. */
@@ -159,6 +161,14 @@ export class StripeDouble {
       return this.balance(method, id, body);
     if (collection === 'coupons') return this.coupon(method, id, body);
     if (collection === 'subscriptions') return this.subscribed(method, id, body);
+    if (collection === 'charges' || collection === 'prices') {
+      const known = this[collection].get(id ?? '');
+      return known ? ok(known) : failure(404, 'resource_missing');
+    }
+    if (collection === 'invoices' && id !== undefined) {
+      const known = this.invoices.find((invoice) => invoice.id === id);
+      return known ? ok(known) : failure(404, 'resource_missing');
+    }
     if (collection === 'invoices')
       return list(
         this.invoices.filter(

@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../../domain/account/account.events.js';
 import { announceReferral, withdrawReferral } from '../../domain/account/announcements.js';
+import { release as decideRelease } from '../../domain/customer/customer.decider.js';
 import type { Decision } from '../../domain/decision.js';
 import {
   codesKey,
@@ -9,6 +10,7 @@ import {
   type Lookup,
   type Need,
   type NeededAnnouncement,
+  type NeededRelease,
   type NeededReservation,
   type NeededTankCode,
   type Provided,
@@ -162,7 +164,17 @@ export class NeedResolver {
         return this.announce(need);
       case 'reservation':
         return this.reserve(need);
+      case 'customer-release':
+        return this.releaseCustomer(need);
     }
+  }
+
+  private async releaseCustomer({ customer, account }: NeededRelease): Promise<void> {
+    const { streams, names, clock } = this.sources;
+    const stream = names.customerStream(this.meta.scope, customer);
+    await streams.customers.handle(stream, asNewCommand(this.meta), (state) =>
+      decideRelease(state, { account, now: clock() }),
+    );
   }
 
   private async reserveTankCode(need: NeededTankCode): Promise<void> {

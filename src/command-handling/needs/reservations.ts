@@ -4,7 +4,11 @@ import type { NeededReservation } from '../../domain/need.js';
 import { personal, type SubjectId } from '../../domain/personal.js';
 import type { Refusal } from '../../domain/refusal.js';
 import type { ReservationKind } from '../../domain/reservation/reservation-kind.js';
-import { decide, type Holder } from '../../domain/reservation/reservation.decider.js';
+import {
+  decide,
+  type Holder,
+  type ReservationState,
+} from '../../domain/reservation/reservation.decider.js';
 import type { AccountRef } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { anyBelow, newId, timeNow } from '../../foundation/world.js';
@@ -163,7 +167,7 @@ export class Reservations {
         // conflicts with the append of this try.
         const takeOver =
           state.status === 'held' &&
-          state.since < now - UNRECORDED_MS &&
+          (await this.isOld(meta, state, request, now)) &&
           (await this.lapse(meta, state.holder, request));
         return decide(state, {
           type: 'Reserve',
@@ -178,6 +182,25 @@ export class Reservations {
       },
     );
     return outcome.kind === 'refused' ? { refused: outcome.refused } : { stream, claim };
+  }
+
+  /**
+   * Whether the command that reserved it has had its time. The customer of a deleted account is
+   * free immediately, also when the account was made again since.
+   */
+  private async isOld(
+    { scope }: CommandMeta,
+    { holder, since }: Extract<ReservationState, { status: 'held' }>,
+    request: ReservationRequest,
+    now: number,
+  ): Promise<boolean> {
+    if (since < now - UNRECORDED_MS) return true;
+    if (request.kind !== 'payment-provider-id' || holder.account === request.holder.account)
+      return false;
+    const stream = this.names.accountStream(scope, holder.account);
+    const { state } = await this.streams.accounts.load(stream);
+    if (state.remains.forgotten.size === 0) return false;
+    return state.status === 'absent' || state.users.every(({ dateCreated }) => dateCreated > since);
   }
 
   /** True: the holder has not recorded it, and the existing claims can no longer record it. */

@@ -1,4 +1,5 @@
 import type { List, Map, OrderedMap, Set } from 'immutable';
+import type { CustomerLink } from '../customer/customer.state.js';
 import type { SubjectId } from '../personal.js';
 import type { RewardTerms, SideStatus } from '../program.js';
 import type {
@@ -208,3 +209,9 @@ export function presentReward(state: OpenAccount, rewardId: string): RewardState
   const reward = state.rewards.get(rewardId);
   return reward && !state.remains.forgotten.has(reward.person) ? reward : undefined;
 }
+
+/** The account as its payment provider's customer is its. */
+export const linkOf = ({ account, paymentProviderIdSince }: OpenAccount): CustomerLink => ({
+  account,
+  since: paymentProviderIdSince ?? 0,
+});

@@ -173,7 +173,8 @@ export function rewardFacts(
     fuelTankType: isTank ? value.fuelTankType : null,
     pushState: reward.payTo === undefined ? null : pushStateOf(reward.pushed),
     pushReason: reward.pushed?.reason ?? null,
-    externalReference: reward.pushed?.reference ?? null,
+    // Of a discount that a part of the subscriptions has: not before all are paid.
+    externalReference: reward.pushed?.status === 'PUSHED' ? reward.pushed.reference : null,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { CustomerPicture, PaidInvoice } from '../customer/customer.state.js';
+import { minorDigitsOf } from '../currency.js';
 import type { Decision } from '../decision.js';
 import type { AccountEvent, Subscription } from './account.events.js';
 import type { AccountState } from './account.state.js';
@@ -46,7 +47,8 @@ function pay(
     billingIntervalType: interval.type,
     billingIntervalValue: interval.value,
   };
-  subscribe(draft, { status: 'PAID', value: amountPaid / 100, ...billed }, now);
+  const value = amountPaid / 10 ** minorDigitsOf(currency);
+  subscribe(draft, { status: 'PAID', value, ...billed }, now);
 }
 
 function subscribe(draft: Draft, subscription: Subscription, at: number): void {

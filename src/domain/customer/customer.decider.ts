@@ -1,7 +1,14 @@
 import type { Decision } from '../decision.js';
-import { isSeen, type CustomerEvent, type CustomerState } from './customer.state.js';
+import type { SubjectId } from '../personal.js';
+import {
+  hasUnreleased,
+  isSeen,
+  type CustomerEvent,
+  type CustomerState,
+  type ProviderEventReceived,
+} from './customer.state.js';
 
-export type ReceiveProviderEvent = Omit<CustomerEvent, 'type'>;
+export type ReceiveProviderEvent = Omit<ProviderEventReceived, 'type'>;
 
 /** Each event of the provider counts once. */
 export function decide(
@@ -10,4 +17,17 @@ export function decide(
 ): Decision<CustomerEvent> {
   if (isSeen(state, received.eventRef)) return { events: [] };
   return { events: [{ type: 'ProviderEventReceived', ...received }] };
+}
+
+/** Before the account is deleted. */
+export interface ReleaseCustomer {
+  readonly account: SubjectId;
+  readonly now: number;
+}
+
+export function release(
+  state: CustomerState,
+  { account, now: at }: ReleaseCustomer,
+): Decision<CustomerEvent> {
+  return { events: hasUnreleased(state) ? [{ type: 'CustomerReleased', at, account }] : [] };
 }

@@ -13,7 +13,16 @@ export interface ProviderIds {
   readonly event: string;
   /** Of an invoice, and of the payments that it was paid with; of a refund, of what it refunds. */
   readonly invoice: string | null;
+  /** Of a dispute, its charge first. */
   readonly payments: readonly string[];
+}
+
+/** Keyed hashes of ids: they stay when the ids are erased. */
+export interface ProviderRefs {
+  readonly invoice: string | null;
+  readonly subscription: string | null;
+  /** When a subscription ended: those that the provider listed as active or trialing. */
+  readonly left: readonly string[];
 }
 
 /** Amounts are integers in the smallest unit of the currency (ISO 4217, upper case). */
@@ -25,19 +34,30 @@ export type ProviderFact =
       /** Of the first recurring line; null: it has none. */
       readonly interval: { readonly type: BillingInterval; readonly value: number } | null;
     }
-  | { readonly kind: 'TRIAL' | 'CANCELLED' | 'CUSTOMER_DELETED' }
+  /** Of a subscription; `TRIAL` and `CANCELLED` are its trial and its end. */
+  | { readonly kind: 'TRIAL' | 'ACTIVE' | 'INACTIVE' | 'CANCELLED' }
+  | { readonly kind: 'CUSTOMER_DELETED' }
   | {
       readonly kind: 'REFUNDED';
       readonly amount: number;
       readonly amountRefunded: number;
       readonly currency: string;
     }
+  | {
+      readonly kind: 'DISPUTED';
+      /** The provider's word. */
+      readonly status: string;
+      /** When the dispute began. */
+      readonly since: number;
+      /** Of the disputed charge; null: not known. */
+      readonly amount: number | null;
+    }
   /** Recorded, and without an effect. */
   | { readonly kind: 'IGNORED'; readonly because: IgnoredBecause };
 
 export type IgnoredBecause = 'TYPE' | 'STATUS' | 'NO_CUSTOMER' | 'MALFORMED';
 
-export interface CustomerEvent {
+export interface ProviderEventReceived {
   readonly type: 'ProviderEventReceived';
   /** When it was recorded. */
   readonly at: number;
@@ -49,12 +69,32 @@ export interface CustomerEvent {
   /** The provider's time: orders the events of a customer. */
   readonly created: number;
   readonly ids: Personal<ProviderIds>;
+  /** Null: of a release that recorded none. */
+  readonly refs: ProviderRefs | null;
   readonly fact: ProviderFact;
 }
 
-export type KnownFact = Pick<CustomerEvent, 'at' | 'eventRef' | 'created' | 'fact'> & {
+/**
+ * The account is about to be deleted, and has followed the customer. What was received until now
+ * was its: no later account gets it.
+ */
+export interface CustomerReleased {
+  readonly type: 'CustomerReleased';
+  readonly at: number;
+  /** The name that the account has until it is deleted. */
+  readonly account: SubjectId;
+}
+
+export type CustomerEvent = ProviderEventReceived | CustomerReleased;
+
+export type KnownFact = Pick<
+  ProviderEventReceived,
+  'at' | 'eventRef' | 'created' | 'fact' | 'refs'
+> & {
   /** Null: erased. */
   readonly ids: ProviderIds | null;
+  /** The account that it was released by. */
+  readonly had?: SubjectId;
 };
 
 export interface CustomerState {
@@ -84,10 +124,13 @@ export const isSeen = ({ seen }: CustomerState, eventRef: string): boolean =>
   seen.some((refs) => refs.has(eventRef));
 
 export function evolve(state: CustomerState, event: CustomerEvent): CustomerState {
-  const { at, eventRef, created, fact, ids } = event;
+  if (event.type === 'CustomerReleased') return released(state, event);
+  const { at, eventRef, created, fact, refs, ids } = event;
   if (isSeen(state, eventRef)) return state;
   const known =
-    fact.kind === 'IGNORED' ? undefined : { at, eventRef, created, fact, ids: ids.value };
+    fact.kind === 'IGNORED'
+      ? undefined
+      : ofFormerAccount(state, { at, eventRef, created, fact, refs, ids: ids.value });
   return {
     seen: withSeen(state.seen, dayOf(at), eventRef),
     ...withFact(state, known),
@@ -95,10 +138,39 @@ export function evolve(state: CustomerState, event: CustomerEvent): CustomerStat
   };
 }
 
+const released = (state: CustomerState, { account: had }: CustomerReleased): CustomerState => ({
+  ...state,
+  facts: state.facts.map((known) => (known.had === undefined ? { ...known, had } : known)),
+});
+
+/** An invoice that an account had stays that account's, by whatever event it is reported again. */
+function ofFormerAccount({ facts }: CustomerState, known: KnownFact): KnownFact {
+  const invoice = known.fact.kind === 'INVOICE_PAID' ? (known.refs?.invoice ?? null) : null;
+  const before = invoice === null ? undefined : invoiceIn(facts, invoice);
+  return before?.had === undefined ? known : { ...known, had: before.had };
+}
+
+const invoiceIn = (facts: List<KnownFact>, invoice: string): KnownFact | undefined =>
+  facts.find(({ fact, refs }) => fact.kind === 'INVOICE_PAID' && refs?.invoice === invoice);
+
+/** Whether facts are left that no account has released. */
+export const hasUnreleased = ({ facts }: CustomerState): boolean =>
+  facts.some(({ had }) => had === undefined);
+
+/** Whether another account had the invoice. @param invoice its keyed hash. */
+export function isOfAnother(
+  { facts }: CustomerState,
+  invoice: string,
+  account: SubjectId,
+): boolean {
+  const had = invoiceIn(facts, invoice)?.had;
+  return had !== undefined && had !== account;
+}
+
 /** Of an event without an effect no ids are kept: it has no key. */
 function keyAfter(
   { subject, subjectSince }: CustomerState,
-  { at, fact, ids }: CustomerEvent,
+  { at, fact, ids }: ProviderEventReceived,
 ): Pick<CustomerState, 'subject' | 'subjectSince'> {
   if (fact.kind === 'IGNORED') return { subject, subjectSince };
   if (ids.value === null) return { subject: null, subjectSince: at };
@@ -143,14 +215,14 @@ function withFact(
   if (fact === undefined) return { facts, factsMax };
   const all = facts.push(fact);
   if (all.size <= factsMax) return { facts: all, factsMax };
-  const days = new globalThis.Map<number, KnownFact[]>();
+  const groups = new globalThis.Map<string, KnownFact[]>();
   for (const known of all) {
-    const day = dayOf(known.at);
-    const ofDay = days.get(day);
-    if (ofDay === undefined) days.set(day, [known]);
-    else ofDay.push(known);
+    const group = `${dayOf(known.at)} ${known.had ?? ''}`;
+    const ofGroup = groups.get(group);
+    if (ofGroup === undefined) groups.set(group, [known]);
+    else ofGroup.push(known);
   }
-  const compacted = List([...days.values()].flatMap(essentials));
+  const compacted = List([...groups.values()].flatMap(essentials));
   return { facts: compacted, factsMax: Math.max(FACTS_MAX, 2 * compacted.size) };
 }
 
@@ -161,22 +233,38 @@ function withFact(
 function essentials(day: Iterable<KnownFact>): readonly KnownFact[] {
   const facts = [...day].sort(byTime);
   const paid = facts.filter((one) => paidIn(one) !== undefined);
-  const statuses = facts.filter((one) => statusIn(one, false) !== undefined);
+  const statuses = facts.filter((one) => statusOf(one, false) !== undefined);
   const kept = new globalThis.Set([
     paid[0],
     paid.at(-1),
     statuses.at(-1),
     statuses.findLast(({ fact }) => fact.kind !== 'INVOICE_PAID' || fact.amountPaid > 0),
     facts.find(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
-    ...facts.filter(({ fact }) => isWholeRefund(fact)).slice(-REFUNDS_OF_DAY_MAX),
+    ...firstAndNewest(facts).slice(-SUBSCRIPTIONS_OF_DAY_MAX),
+    ...facts.filter(({ fact }) => isTakenBack(fact)).slice(-REFUNDS_OF_DAY_MAX),
   ]);
   return [...day].filter((one) => kept.has(one));
 }
 
 const REFUNDS_OF_DAY_MAX = 64;
+const SUBSCRIPTIONS_OF_DAY_MAX = 128;
 
-const isWholeRefund = (fact: ProviderFact): boolean =>
-  fact.kind === 'REFUNDED' && fact.amountRefunded >= fact.amount;
+/** Of each subscription that is named. */
+const firstAndNewest = (facts: readonly KnownFact[]): readonly KnownFact[] =>
+  List(facts)
+    .filter(({ fact, refs }) => isOfSubscription(fact) && (refs?.subscription ?? null) !== null)
+    .groupBy(({ refs }) => refs?.subscription)
+    .valueSeq()
+    .flatMap((of) => [of.first(), of.last()])
+    .filter((one) => one !== undefined)
+    .toArray();
+
+const isOfSubscription = ({ kind }: ProviderFact): boolean =>
+  kind === 'TRIAL' || kind === 'ACTIVE' || kind === 'INACTIVE' || kind === 'CANCELLED';
+
+/** A charge was refunded in full, or is disputed. */
+const isTakenBack = (fact: ProviderFact): boolean =>
+  fact.kind === 'DISPUTED' || (fact.kind === 'REFUNDED' && fact.amountRefunded >= fact.amount);
 
 /** An invoice that was paid, with an amount above zero. */
 export interface PaidInvoice {
@@ -202,25 +290,78 @@ export interface CustomerPicture {
 /** How long an event waits for an account with its customer. */
 export const WAITS_MS = 30 * 24 * 3_600_000;
 
-/** @param linkedAt when an account got the customer's id: what waited longer does not count. */
-export function pictureOf({ facts }: CustomerState, linkedAt: number): CustomerPicture {
-  const known = facts
-    .filter(({ at }) => at >= linkedAt - WAITS_MS)
-    .sort(byTime)
-    .toArray();
+/** An account that has the customer. */
+export interface CustomerLink {
+  /** The name that the account has until it is deleted. */
+  readonly account: SubjectId;
+  /** When it got the customer's id: what waited longer does not count. */
+  readonly since: number;
+}
+
+/** Of what no other account had. */
+export function pictureOf({ facts }: CustomerState, link: CustomerLink): CustomerPicture {
+  const known = factsOf(facts, link);
   const paid = known.filter((one) => paidIn(one) !== undefined);
   const [first] = paid;
-  const statuses = known.flatMap((one) => {
-    const status = statusIn(one, first !== undefined);
-    return status === undefined ? [] : [status];
-  });
   return {
     firstPaid: (first && paidIn(first)) ?? null,
     newestPaid: paid.length === 0 ? null : (paidIn(paid.at(-1)) ?? null),
-    status: statuses.at(-1) ?? null,
+    status: newestStatus(known, first !== undefined),
     refundedAt: known.find((one) => first !== undefined && refunds(one, first))?.created ?? null,
     isGone: known.some(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
   };
+}
+
+/** In the order of the provider's time. */
+const factsOf = (
+  facts: CustomerState['facts'],
+  { account, since }: CustomerLink,
+): readonly KnownFact[] =>
+  facts
+    .filter(
+      (one) => (one.had ?? account) === account && !isOfDeleted(one) && one.at >= since - WAITS_MS,
+    )
+    .sort(byTime)
+    .toArray();
+
+/**
+ * Releases before `CustomerReleased` recorded no end of an account. Its erasure has destroyed the
+ * ids of what it had.
+ */
+const isOfDeleted = ({ ids, refs, had }: KnownFact): boolean =>
+  had === undefined && ids === null && refs === null;
+
+/** A dispute of a charge. */
+export interface KnownDispute {
+  /** The provider's id. */
+  readonly charge: string;
+  /** The provider's word. */
+  readonly status: string;
+  /** When it began, by the provider's time. */
+  readonly created: number;
+}
+
+/** Disputes of the account's charges, by their beginning. Those of another account's are not its. */
+export function disputesOf({ facts }: CustomerState, link: CustomerLink): readonly KnownDispute[] {
+  const known = factsOf(facts, link);
+  const invoices = known.filter((one) => paidIn(one) !== undefined);
+  const isOnlyAccount = known.length === facts.size;
+  const disputes = new globalThis.Map<string, KnownDispute>();
+  for (const one of known) {
+    const { fact, ids } = one;
+    const [charge] = ids?.payments ?? [];
+    if (fact.kind !== 'DISPUTED' || charge === undefined) continue;
+    if (!isOnlyAccount && !invoices.some((invoice) => isOfInvoice(one, invoice))) continue;
+    disputes.set(charge, { charge, status: fact.status, created: fact.since });
+  }
+  return [...disputes.values()].sort((a, b) => a.created - b.created);
+}
+
+/** Whether another subscription is active or trialing by the newest events known. */
+export function hasAnotherLive({ facts }: CustomerState, subscription: string | null): boolean {
+  const live = new globalThis.Map<string, boolean>();
+  for (const one of facts.sort(byTime)) noteLive(live, one);
+  return isAnyLive(live, subscription);
 }
 
 /** How far the provider's clock may be ahead of the recording. */
@@ -234,9 +375,9 @@ const timeOf = ({ created, at }: KnownFact): number =>
   created <= at + AHEAD_MS ? created : (dayOf(at) + 1) * DAY_MS;
 
 /**
- * A provider's times are seconds. In the same second a payment comes after the trial, since it ends
- * it, and the end of a subscription after its last invoice: nothing is paid after the end. The last
- * resort is arbitrary, and the same for every order of arrival.
+ * A provider's times are seconds. In the same second the end of a subscription comes after its
+ * other statuses, and a payment after both. The last resort is arbitrary, and the same for every
+ * order of arrival.
  */
 function byTime(a: KnownFact, b: KnownFact): number {
   const time = timeOf(a) - timeOf(b) || a.created - b.created;
@@ -245,9 +386,14 @@ function byTime(a: KnownFact, b: KnownFact): number {
 }
 
 function rankOf(fact: ProviderFact): number {
-  if (fact.kind === 'INVOICE_PAID') return fact.amountPaid > 0 ? 2 : 0;
-  return fact.kind === 'CANCELLED' ? 3 : 1;
+  if (fact.kind === 'INVOICE_PAID') return fact.amountPaid > 0 ? 3 : 0;
+  return fact.kind === 'CANCELLED' || isClosed(fact) ? 2 : 1;
 }
+
+const isClosed = (fact: ProviderFact): boolean =>
+  fact.kind === 'DISPUTED' && CLOSED.has(fact.status);
+
+const CLOSED: ReadonlySet<string> = new globalThis.Set(['lost', 'won', 'warning_closed']);
 
 function paidIn(known: KnownFact | undefined): PaidInvoice | undefined {
   if (known?.fact.kind !== 'INVOICE_PAID' || known.fact.amountPaid === 0) return undefined;
@@ -255,7 +401,52 @@ function paidIn(known: KnownFact | undefined): PaidInvoice | undefined {
   return { created: known.created, amountPaid, currency, interval };
 }
 
-function statusIn({ fact }: KnownFact, everPaid: boolean): CustomerPicture['status'] | undefined {
+/**
+ * The newest status that an event says of the subscription; of one that no event names, that of
+ * any.
+ */
+export function newestKindOf(
+  { facts }: CustomerState,
+  subscription: string | null,
+): ProviderFact['kind'] | undefined {
+  const inOrder = facts.sort(byTime);
+  const of = inOrder.findLast(
+    ({ fact, refs }) => isOfSubscription(fact) && refs?.subscription === subscription,
+  );
+  if (of !== undefined) return of.fact.kind;
+  const status = newestStatus(inOrder.toArray(), true);
+  return status === 'PAID' ? 'INVOICE_PAID' : (status ?? undefined);
+}
+
+/** By subscription: whether it is active or trialing. */
+type Live = globalThis.Map<string, boolean>;
+
+/** @param known in the order of their time. */
+function newestStatus(known: readonly KnownFact[], everPaid: boolean): CustomerPicture['status'] {
+  const live: Live = new globalThis.Map();
+  let newest: CustomerPicture['status'] = null;
+  for (const one of known) {
+    noteLive(live, one);
+    const status = statusOf(one, everPaid);
+    const isLeft = status === 'CANCELLED' && isAnyLive(live, one.refs?.subscription ?? null);
+    if (status !== undefined && !isLeft) newest = status;
+  }
+  return newest;
+}
+
+/** What the provider listed counts for subscriptions of which no event is known. */
+function noteLive(live: Live, { fact, refs }: KnownFact): void {
+  if (!isOfSubscription(fact) || refs === null) return;
+  const { subscription, left } = refs;
+  if (subscription !== null)
+    live.set(subscription, fact.kind === 'TRIAL' || fact.kind === 'ACTIVE');
+  for (const other of left) if (!live.has(other)) live.set(other, true);
+}
+
+const isAnyLive = (live: Live, except: string | null): boolean =>
+  [...live].some(([subscription, isLive]) => isLive && subscription !== except);
+
+function statusOf({ fact }: KnownFact, everPaid: boolean): CustomerPicture['status'] | undefined {
   switch (fact.kind) {
     case 'INVOICE_PAID':
       if (fact.amountPaid > 0) return 'PAID';
@@ -263,19 +454,29 @@ function statusIn({ fact }: KnownFact, everPaid: boolean): CustomerPicture['stat
     case 'TRIAL':
     case 'CANCELLED':
       return fact.kind;
+    case 'ACTIVE':
+    case 'INACTIVE':
     case 'CUSTOMER_DELETED':
     case 'REFUNDED':
+    case 'DISPUTED':
     case 'IGNORED':
       return undefined;
   }
 }
 
-/** Whether it refunds all of the payment that the invoice was paid with. */
-function refunds({ fact, ids }: KnownFact, invoice: KnownFact): boolean {
-  if (fact.kind !== 'REFUNDED' || invoice.fact.kind !== 'INVOICE_PAID') return false;
-  if (ids === null || invoice.ids === null) return false;
-  const isWhole = isWholeRefund(fact) && fact.amountRefunded >= invoice.fact.amountPaid;
-  const isOfInvoice = ids.invoice !== null && ids.invoice === invoice.ids.invoice;
-  const { payments } = invoice.ids;
-  return isWhole && (isOfInvoice || ids.payments.some((payment) => payments.includes(payment)));
+/** Whether all of the payment that the invoice was paid with is taken back. */
+function refunds(known: KnownFact, invoice: KnownFact): boolean {
+  const { fact } = known;
+  if (invoice.fact.kind !== 'INVOICE_PAID' || !isOfInvoice(known, invoice)) return false;
+  const { amountPaid } = invoice.fact;
+  if (fact.kind === 'DISPUTED')
+    return fact.status === 'lost' && (fact.amount ?? amountPaid) >= amountPaid;
+  return fact.kind === 'REFUNDED' && isTakenBack(fact) && fact.amountRefunded >= amountPaid;
+}
+
+/** By the id of the invoice, or one of its payments. */
+function isOfInvoice({ ids }: KnownFact, { ids: invoice }: KnownFact): boolean {
+  if (ids === null || invoice === null) return false;
+  if (ids.invoice !== null && ids.invoice === invoice.invoice) return true;
+  return ids.payments.some((payment) => invoice.payments.includes(payment));
 }

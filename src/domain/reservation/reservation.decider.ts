@@ -57,6 +57,12 @@ export type ReservationState =
       readonly claims: readonly (string | null)[];
     };
 
+type Held = Extract<ReservationState, { status: 'held' }>;
+
+/** Whether it has a holder that is not erased. Its key was encrypted for the holder. */
+export const isInUse = (state: ReservationState): state is Held =>
+  state.status === 'held' && state.key !== null;
+
 export const initialState: ReservationState = { status: 'free' };
 
 /**

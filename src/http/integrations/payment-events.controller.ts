@@ -59,7 +59,9 @@ export class PaymentEventsController {
           badRequest('Stripe-Signature is missing, wrong or older than 300 s')
         );
       case 'no-event':
-        throw badRequest('the body is no event of Stripe');
+        throw badRequest('the body is no JSON object');
+      case 'other-mode':
+        throw badRequest('livemode is not that of the webhook secret');
     }
   }
 

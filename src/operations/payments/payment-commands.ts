@@ -2,8 +2,9 @@ import { rewardsProjector } from '../../../projections/rewards/projector.js';
 import { PushQueries } from '../../../projections/rewards/queries.js';
 import type { Core } from '../../core/core.js';
 import type { Subscription } from '../../domain/account/account.events.js';
+import { linkOf } from '../../domain/account/account-shapes.js';
 import { shownPushes, type ShownPush } from '../../domain/account/reward-push.js';
-import { pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
+import { disputesOf, pictureOf, WAITS_MS } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { PaymentProviderName } from '../../domain/tenant/payment-provider-name.js';
@@ -175,6 +176,16 @@ async function askForAll({ pool }: Pick<Core, 'pool'>, scope: Scope): Promise<vo
   }
 }
 
+/** A dispute of a charge of the account. */
+export interface ShownDispute {
+  /** The provider's id. */
+  readonly charge: string;
+  /** The provider's word. */
+  readonly status: string;
+  /** ISO 8601. */
+  readonly created: string;
+}
+
 /** An account as it is linked to the provider's customer. */
 export interface ShownPayer {
   readonly accountId: string;
@@ -182,6 +193,7 @@ export interface ShownPayer {
   /** The provider deleted the customer. */
   readonly gone: boolean;
   readonly subscription: Subscription | null;
+  readonly disputes: readonly ShownDispute[];
   /** Those that the provider pays. */
   readonly rewards: readonly ShownPush[];
 }
@@ -198,14 +210,18 @@ export async function showPayer(
   const { state } = await streams.accounts.load(names.accountStream(scope, account));
   if (state.status === 'absent')
     return new NotDone({ code: 'ACCOUNT_NOT_FOUND', accountId, scope });
-  const { paymentProviderId, paymentProviderIdSince: since, subscription } = state;
+  const { paymentProviderId, subscription } = state;
   const customer =
     paymentProviderId === null
       ? undefined
       : await streams.customers.load(names.customerStream(scope, paymentProviderId));
-  const gone = customer !== undefined && pictureOf(customer.state, since ?? 0).isGone;
+  const link = linkOf(state);
+  const gone = customer !== undefined && pictureOf(customer.state, link).isGone;
+  const disputes = (customer === undefined ? [] : disputesOf(customer.state, link)).map(
+    ({ created, ...dispute }) => ({ ...dispute, created: new Date(created).toISOString() }),
+  );
   const rewards = shownPushes(state);
-  return { accountId, paymentProviderId, gone, subscription, rewards };
+  return { accountId, paymentProviderId, gone, subscription, disputes, rewards };
 }
 
 /** A tenant that may be connected. */

@@ -1,6 +1,7 @@
 import type { Core } from '../../core/core.js';
 import type { OpenAccount } from '../../domain/account/account-shapes.js';
 import type { RewardState } from '../../domain/account/reward-state.js';
+import { isOfAnother } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
 import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
@@ -10,13 +11,16 @@ import { providerTenant, type PaymentCore, type PaymentWorld } from './payment-c
 
 /**
  * `CREDIT`: the amounts of a reward's balance credit, in cents. `DISCOUNT`: the percentage. Null:
- * that side has none. `CONVERSION`: `PAID` where a paid invoice is known.
+ * that side has none. `CONVERSION`: `PAID` where a paid invoice is known. `DUPLICATE`: a reward that
+ * was paid more than once, with its amount and the sum of the balance credits.
  */
 export interface PaymentDifference {
   readonly account: string;
-  readonly kind: 'CREDIT' | 'DISCOUNT' | 'CONVERSION';
+  readonly kind: 'CREDIT' | 'DISCOUNT' | 'CONVERSION' | 'DUPLICATE';
   readonly ledger: number | 'PAID' | null;
   readonly provider: number | 'PAID' | null;
+  /** Of a `DUPLICATE`: the provider's ids of the reward's balance credits. */
+  readonly transactions?: readonly string[];
 }
 
 export interface PaymentReconciliation {
@@ -35,10 +39,11 @@ class Differences {
   private more = 0;
 
   of({ accountId }: OpenAccount): Note {
-    return (kind, ledger, provider) => {
+    return (kind, ledger, provider, transactions) => {
       if (ledger === provider) return;
+      const difference = { account: accountId ?? '', kind, ledger, provider };
       if (this.listed.length >= LISTED_MAX) this.more += 1;
-      else this.listed.push({ account: accountId ?? '', kind, ledger, provider });
+      else this.listed.push({ ...difference, ...(transactions && { transactions }) });
     };
   }
 
@@ -76,8 +81,10 @@ export async function reconcilePayments(
     })) {
       if (signal?.aborted) return stopped('it was cancelled');
       const { state } = await core.streams.accounts.load(stream);
-      if (state.status === 'open' && state.paymentProviderId !== null)
-        await compareAccount(state, state.paymentProviderId, calls, differences.of(state));
+      if (state.status === 'open' && state.paymentProviderId !== null) {
+        const ofAccount = await callsOf(core, scope, state, calls);
+        await compareAccount(state, state.paymentProviderId, ofAccount, differences.of(state));
+      }
       onProgress?.((accounts += 1));
     }
   } catch (error) {
@@ -89,15 +96,37 @@ export async function reconcilePayments(
 
 const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DONE', reason });
 
+/** Without the invoices that another account of the customer had. */
+async function callsOf(
+  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  scope: Scope,
+  { account, paymentProviderId }: OpenAccount,
+  calls: ProviderCalls,
+): Promise<ComparedCalls> {
+  const { state } = await streams.customers.load(
+    names.customerStream(scope, paymentProviderId ?? ''),
+  );
+  return {
+    ...calls,
+    async *paidInvoices(customer) {
+      for await (const invoice of calls.paidInvoices(customer)) {
+        const ref = names.providerObjectRef(scope, 'invoice', invoice);
+        if (!isOfAnother(state, ref, account)) yield invoice;
+      }
+    },
+  };
+}
+
 export type Note = (
   kind: PaymentDifference['kind'],
   ledger: PaymentDifference['ledger'],
   provider: PaymentDifference['provider'],
+  transactions?: readonly string[],
 ) => void;
 
 type ComparedCalls = Pick<
   ProviderCalls,
-  'rewardCredits' | 'subscriptionsOf' | 'discountsFor' | 'hasPaid'
+  'rewardCredits' | 'subscriptionsOf' | 'discountsFor' | 'paidInvoices'
 >;
 
 /** @param note called with what both sides have of the account. */
@@ -120,10 +149,15 @@ export async function compareAccount(
       compareCredit(creditOf(reward), credits.get(reward.rewardId), note);
     credits.delete(reward.rewardId);
   }
-  for (const { amount } of credits.values()) note('CREDIT', null, amount);
+  for (const found of credits.values()) compareCredit(null, found, note);
   await compareDiscounts(rewards.flatMap(discountNow), customer, calls, note);
-  const hasPaid = await orMissing(calls.hasPaid(customer), false);
+  const hasPaid = await orMissing(isAny(calls.paidInvoices(customer)), false);
   note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
+}
+
+async function isAny(all: AsyncIterable<unknown>): Promise<boolean> {
+  for await (const _ of all) return true;
+  return false;
 }
 
 /** A reward's balance credit, as the ledger has it. */
@@ -136,8 +170,8 @@ interface LedgerCredit {
 /** The balance credits of one reward at the provider. */
 interface FoundCredit {
   readonly amount: number;
-  /** Whether one of them is the one that the ledger names. */
-  readonly isNamed: boolean;
+  /** The provider's ids. */
+  readonly transactions: readonly string[];
 }
 
 function compareCredit(
@@ -146,7 +180,11 @@ function compareCredit(
   note: Note,
 ): void {
   const isSameAmount = ledger?.amount === found?.amount;
-  const isAnother = found !== undefined && !found.isNamed && ledger?.reference != null;
+  if (found !== undefined && !isSameAmount && found.transactions.length > 1)
+    return note('DUPLICATE', ledger?.amount ?? null, found.amount, found.transactions);
+  const reference = ledger?.reference ?? null;
+  const isAnother =
+    found !== undefined && reference !== null && !found.transactions.includes(reference);
   if (!isSameAmount || !isAnother)
     return note('CREDIT', ledger?.amount ?? null, found?.amount ?? null);
   note('CREDIT', ledger?.amount ?? null, null);
@@ -197,19 +235,17 @@ async function creditsOf(
   const credits = new Map<string, FoundCredit>();
   for await (const { id, rewardId, amount } of all) {
     const known = credits.get(rewardId);
-    const reward = rewards.get(rewardId);
-    if (known === undefined && reward === undefined && credits.size >= LISTED_MAX) {
+    if (known === undefined && !rewards.has(rewardId) && credits.size >= LISTED_MAX) {
       other(amount);
       continue;
     }
-    const isNamed = reward !== undefined && creditOf(reward)?.reference === id;
-    credits.set(rewardId, {
-      amount: (known?.amount ?? 0) + amount,
-      isNamed: isNamed || known?.isNamed === true,
-    });
+    const { amount: sum, transactions } = known ?? NO_CREDIT;
+    credits.set(rewardId, { amount: sum + amount, transactions: [...transactions, id] });
   }
   return credits;
 }
+
+const NO_CREDIT: FoundCredit = { amount: 0, transactions: [] };
 
 /** A customer that the provider does not have, deleted or made up, has nothing there. */
 async function orMissing<T>(asked: Promise<T>, nothing: T): Promise<T> {

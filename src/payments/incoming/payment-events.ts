@@ -4,11 +4,19 @@ import {
   type RecordedEvent,
 } from '../../command-handling/commands.js';
 import { deterministicId } from '../../command-handling/deterministic-id.js';
+import type { ReadableStreams } from '../../command-handling/readable-streams.js';
+import { hasAnotherLive, isSeen, type ProviderFact } from '../../domain/customer/customer.state.js';
 import type { Mode, Scope } from '../../domain/scope.js';
 import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import { newId, timeNow } from '../../foundation/world.js';
+import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { PaymentConnections } from '../payment-connections.js';
-import { ProviderFailure, type PaymentProvider, type ProviderEvent } from '../payment-provider.js';
+import {
+  isOpen,
+  ProviderFailure,
+  type PaymentProvider,
+  type ProviderEvent,
+} from '../payment-provider.js';
 import type { WaitingEvents } from './waiting-events.js';
 
 /**
@@ -16,9 +24,21 @@ import type { WaitingEvents } from './waiting-events.js';
  * recorded before. `full`: there is no room for it now.
  */
 export type Received =
-  RecordedEvent | 'ignored' | 'not-connected' | 'not-signed' | 'no-event' | 'unavailable';
+  | RecordedEvent
+  | 'ignored'
+  | 'not-connected'
+  | 'not-signed'
+  | 'no-event'
+  | 'other-mode'
+  | 'unavailable';
 
-interface PaymentEventsParts {
+/** What is known of customers. */
+export interface KnownCustomers {
+  readonly streams: Pick<ReadableStreams, 'customers'>;
+  readonly names: KeyedNames;
+}
+
+interface PaymentEventsParts extends KnownCustomers {
   readonly record: RecordProviderEvent;
   readonly connections: PaymentConnections;
   /** Loaded when it is first needed. */
@@ -53,11 +73,13 @@ export class PaymentEvents {
       provider.isSigned(body, { signature, secret, now }),
     );
     if (signedBy === undefined) return 'not-signed';
-    const event = provider.eventIn(body);
-    if (event === undefined) return 'no-event';
-    const whole = await this.withInvoice(tenant, signedBy.mode, event);
+    const signed = provider.eventIn(body);
+    if (signed === undefined) return 'no-event';
+    const { mode } = signedBy;
+    if (signed.mode !== null && signed.mode !== mode) return 'other-mode';
+    const whole = await this.completed(tenant, mode, signed.event);
     if (whole === undefined) return 'unavailable';
-    const scope = { tenant: tenant.alias, mode: signedBy.mode };
+    const scope = { tenant: tenant.alias, mode };
     const recorded = await this.parts.record(scope, whole);
     return recorded === 'recorded' && whole.fact.kind === 'IGNORED' ? 'ignored' : recorded;
   }
@@ -67,31 +89,52 @@ export class PaymentEvents {
     this.parts.onAnswer?.(received);
   }
 
-  /** Present versions of the interface do not say whose invoice a refunded charge has paid. */
-  private async withInvoice(
+  /** Undefined: the provider does not answer, or is called too often already. */
+  private async completed(
     tenant: OpenTenant,
     mode: Mode,
     event: ProviderEvent,
   ): Promise<ProviderEvent | undefined> {
-    const provider = await this.parts.provider();
-    const payment = provider.paymentWithoutInvoice(event);
-    if (payment === undefined) return event;
-    const connection = await this.parts.connections.current(tenant, mode);
+    const { connections, provider } = this.parts;
+    const scope = { tenant: tenant.alias, mode };
+    if (!(await needsCall(this.parts, scope, event))) return event;
+    const connection = await connections.current(tenant, mode);
     if (connection === undefined) return event;
     if (this.lookups >= LOOKUPS_MAX) return undefined;
     this.lookups += 1;
     try {
-      const invoice = await provider.calls(connection).invoicePaidBy(payment);
-      return { ...event, invoice };
+      return await (await provider()).calls(connection).completed(event);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
-      // The provider sends it again; a refusal would be repeated for days.
-      return error.kind === 'refused' ? event : undefined;
+      // The provider sends it again.
+      return undefined;
     } finally {
       this.lookups -= 1;
     }
   }
 }
+
+/**
+ * Whether the provider is called for what the event leaves open. Not for one that is recorded, or
+ * for the end of a subscription next to another one that is live by the events known.
+ */
+export async function needsCall(
+  { streams, names }: KnownCustomers,
+  scope: Scope,
+  event: ProviderEvent,
+): Promise<boolean> {
+  const { customer, subscription, fact } = event;
+  if (!isOpen(event)) return false;
+  if (customer === null) return true;
+  const { state } = await streams.customers.load(names.customerStream(scope, customer));
+  if (isSeen(state, names.providerEventRef(scope, event.id))) return false;
+  if (fact.kind !== 'CANCELLED') return true;
+  const ref = subscription && names.providerObjectRef(scope, 'subscription', subscription);
+  return !hasAnotherLive(state, ref);
+}
+
+/** There is no account to apply it to. */
+const NO_CUSTOMER: ProviderFact = { kind: 'IGNORED', because: 'NO_CUSTOMER' };
 
 /** Records an event durably, once. */
 export type RecordProviderEvent = (scope: Scope, event: ProviderEvent) => Promise<RecordedEvent>;
@@ -100,7 +143,7 @@ export const recorderOf =
   (commands: Commands, waiting: Pick<WaitingEvents, 'hasRoomFor'>): RecordProviderEvent =>
   async (scope, event) => {
     if (!(await waiting.hasRoomFor(scope, event))) return 'full';
-    const { id, type, created, customer, invoice, payments, fact } = event;
+    const { id, type, created, customer, invoice, payments, subscription, left, fact } = event;
     const meta = {
       scope,
       commandId: newId(),
@@ -115,7 +158,9 @@ export const recorderOf =
         eventType: type,
         created,
         ids: { event: id, invoice, payments },
-        fact,
+        subscription,
+        left: left ?? [],
+        fact: customer === null && fact.kind !== 'IGNORED' ? NO_CUSTOMER : fact,
       }),
     );
   };

@@ -1,9 +1,7 @@
-import type { ReadableStreams } from '../../command-handling/readable-streams.js';
-import { isSeen, pictureOf, type CustomerState } from '../../domain/customer/customer.state.js';
+import { isSeen, newestKindOf, type CustomerState } from '../../domain/customer/customer.state.js';
 import type { Scope } from '../../domain/scope.js';
-import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ProviderFailure, type ProviderCalls, type ProviderEvent } from '../payment-provider.js';
-import type { RecordProviderEvent } from './payment-events.js';
+import { needsCall, type KnownCustomers, type RecordProviderEvent } from './payment-events.js';
 
 export interface Synced {
   /** Paid invoices that the provider has. */
@@ -12,9 +10,7 @@ export interface Synced {
   readonly applied: number;
 }
 
-export interface SyncParts {
-  readonly streams: Pick<ReadableStreams, 'customers'>;
-  readonly names: KeyedNames;
+export interface SyncParts extends KnownCustomers {
   readonly record: RecordProviderEvent;
 }
 
@@ -57,44 +53,42 @@ export async function syncPayments(
 
 /** @returns the page behind; null: there is none. @throws {ProviderFailure} */
 export async function syncPage(
-  { streams, names, record }: SyncParts,
+  parts: SyncParts,
   scope: Scope,
   { calls, since, cursor }: WalkPage,
 ): Promise<Synced & { readonly next: string | null }> {
+  const { streams, names, record } = parts;
   let [invoices, applied] = [0, 0];
+  const refOf = (kind: 'invoice' | 'subscription', id: string): string =>
+    names.providerObjectRef(scope, kind, id);
   const { facts, next } = await calls.factsPage(since, cursor);
   for (const event of facts) {
     if (event.fact.kind === 'INVOICE_PAID') invoices += 1;
-    if (event.fact.kind === 'IGNORED' || event.customer === null) continue;
-    const { state } = await streams.customers.load(names.customerStream(scope, event.customer));
-    if (isSeen(state, names.providerEventRef(scope, event.id)) || isTold(state, event)) continue;
-    if ((await record(scope, await withInvoice(event, calls))) === 'recorded') applied += 1;
+    if (event.fact.kind === 'IGNORED') continue;
+    const whole = event.customer === null ? await calls.completed(event) : event;
+    if (whole.customer === null) continue;
+    const { state } = await streams.customers.load(names.customerStream(scope, whole.customer));
+    if (isSeen(state, names.providerEventRef(scope, event.id)) || isTold(state, event, refOf))
+      continue;
+    const isLeft = whole === event && (await needsCall(parts, scope, event));
+    const said = isLeft ? await calls.completed(event) : whole;
+    if ((await record(scope, said)) === 'recorded') applied += 1;
   }
   return { invoices, applied, next };
 }
 
-/**
- * A refund with the invoice that it is of, as an event that came is recorded. Only refunds in full
- * have an effect.
- */
-async function withInvoice(event: ProviderEvent, calls: ProviderCalls): Promise<ProviderEvent> {
-  const { fact, invoice, payments } = event;
-  const [payment] = payments;
-  const isWhole = fact.kind === 'REFUNDED' && fact.amountRefunded >= fact.amount;
-  if (!isWhole || invoice !== null || payment === undefined) return event;
-  try {
-    return { ...event, invoice: await calls.invoicePaidBy(payment) };
-  } catch (error) {
-    if (error instanceof ProviderFailure && error.kind === 'refused') return event;
-    throw error;
-  }
-}
-
-/** Whether an event told it before. */
-function isTold(state: CustomerState, { fact, invoice }: ProviderEvent): boolean {
-  if (fact.kind === 'INVOICE_PAID')
+/** Whether an event told it before, to whatever account. */
+function isTold(
+  state: CustomerState,
+  { fact, invoice, subscription }: ProviderEvent,
+  refOf: (kind: 'invoice' | 'subscription', id: string) => string,
+): boolean {
+  if (fact.kind === 'INVOICE_PAID') {
+    const ref = invoice && refOf('invoice', invoice);
     return state.facts.some(
-      (known) => known.fact.kind === 'INVOICE_PAID' && known.ids?.invoice === invoice,
+      ({ fact: known, ids, refs }) =>
+        known.kind === 'INVOICE_PAID' && (ids?.invoice === invoice || refs?.invoice === ref),
     );
-  return pictureOf(state, 0).status === fact.kind;
+  }
+  return newestKindOf(state, subscription && refOf('subscription', subscription)) === fact.kind;
 }

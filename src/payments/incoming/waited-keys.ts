@@ -4,6 +4,7 @@ import { timeNow } from '../../foundation/world.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import type { ProviderRows, WaitedKey } from './payment-rows.js';
+import { isInUse } from '../../domain/reservation/reservation.decider.js';
 
 export interface WaitedKeysParts {
   readonly rows: ProviderRows;
@@ -44,7 +45,7 @@ async function isEnded(
   before: number,
 ): Promise<boolean> {
   const { state: reservation } = await streams.reservations.load(reservationOfCustomer(stream));
-  if (reservation.status !== 'held') return true;
+  if (!isInUse(reservation)) return true;
   const { state: customer } = await streams.customers.load(stream);
   // The erasure of the account ends the newest key; an earlier one is looked at daily until then.
   if (customer.subject === subject) await rows.dropWaited(subject, before);

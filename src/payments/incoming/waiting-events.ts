@@ -6,6 +6,7 @@ import type { Connection } from '../../postgres/statements.js';
 import type { ProviderEvent } from '../payment-provider.js';
 import { countWaiting } from './payment-rows.js';
 import { reservationOfCustomer, type KeyedNames } from '../../privacy/keyed-names.js';
+import { isInUse } from '../../domain/reservation/reservation.decider.js';
 
 interface WaitingEventsParts {
   /** Events of customers that no account has, counted up to the bound. */
@@ -52,7 +53,7 @@ export class WaitingEvents {
     const { streams, names } = this.parts;
     const stream = names.customerStream(scope, customer);
     const { state: reservation } = await streams.reservations.load(reservationOfCustomer(stream));
-    if (reservation.status === 'held') return true;
+    if (isInUse(reservation)) return true;
     const { state: known } = await streams.customers.load(stream);
     return isSeen(known, names.providerEventRef(scope, id));
   }

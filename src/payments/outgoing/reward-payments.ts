@@ -2,6 +2,7 @@ import type { ReadableStreams } from '../../command-handling/readable-streams.js
 import type { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import type { Reaction } from '../../policies/policy.js';
 import type { DomainEvent } from '../../domain/events.js';
+import { isInUse } from '../../domain/reservation/reservation.decider.js';
 import { reservationOfCustomer } from '../../privacy/keyed-names.js';
 import type { LedgerEvent } from '../../projecting/projector.js';
 import type { WorkAsks } from './payment-work.js';
@@ -29,7 +30,7 @@ export class RewardPayments {
     if ('account' in of) await work.ask({ tenant, mode, account: of.account, dueAt });
     else {
       const { state } = await streams.reservations.load(reservationOfCustomer(of.customer));
-      if (state.status !== 'held') return;
+      if (!isInUse(state)) return;
       await work.wake({ tenant, mode, account: state.holder.account });
     }
     this.onAsked();

@@ -1,7 +1,7 @@
 import type { BillingInterval } from '../../domain/account/account.events.js';
 import type { IgnoredBecause, ProviderFact } from '../../domain/customer/customer.state.js';
-import type { ProviderEvent } from '../payment-provider.js';
 import { ownMember } from '../../domain/own-member.js';
+import type { Interval, ProviderEvent, SignedEvent } from '../payment-provider.js';
 
 /**
  * From an event of Stripe to the fact that is kept. A tenant's endpoint has the version of the
@@ -15,26 +15,48 @@ const READINGS: Readonly<Record<string, Reading>> = {
   'invoice.paid': paidInvoice,
   'customer.subscription.created': subscription,
   'customer.subscription.updated': subscription,
-  'customer.subscription.deleted': (object) => about(object, { kind: 'CANCELLED' }),
+  'customer.subscription.deleted': (object) => ofSubscription(object, { kind: 'CANCELLED' }),
   'charge.refunded': refundedCharge,
+  'charge.dispute.created': dispute,
+  'charge.dispute.closed': dispute,
   'customer.deleted': (object) => ({
     ...about(object, { kind: 'CUSTOMER_DELETED' }),
     customer: textIn(object, 'id'),
   }),
 };
 
-/** Undefined: it is no event. */
-export function eventOf(parsed: unknown): ProviderEvent | undefined {
+/** The types of events with an effect. */
+export const KNOWN_TYPES: readonly string[] = Object.keys(READINGS);
+
+/** Undefined: it is no event of a form that is known. */
+export function eventOf(parsed: unknown): SignedEvent | undefined {
   const [id, type] = [textIn(parsed, 'id'), textIn(parsed, 'type')];
-  const created = numberIn(parsed, 'created');
+  const [created, isLive] = [numberIn(parsed, 'created'), memberOf(parsed, 'livemode')];
   if (id === null || type === null || created === null) return undefined;
+  if (typeof isLive !== 'boolean') return undefined;
   const read = ownMember(READINGS, type);
   const kept =
     read === undefined ? ignored('TYPE') : read(memberOf(memberOf(parsed, 'data'), 'object'));
-  const isKept = kept.fact.kind !== 'IGNORED';
-  // Without a customer there is nobody to apply it to.
+  // A dispute does not name its customer: its charge does.
+  const isKept = kept.fact.kind !== 'IGNORED' && kept.fact.kind !== 'DISPUTED';
   const known = isKept && kept.customer === null ? ignored('NO_CUSTOMER') : kept;
-  return { id, type, created: timeOf(created), ...known };
+  const event = { id, type, created: timeOf(created), ...known };
+  return { event, mode: isLive ? 'live' : 'test' };
+}
+
+/**
+ * An object of another form, recorded without an effect. @param otherId of one without an id.
+ * @param now its time: epoch milliseconds.
+ */
+export function unknownForm(parsed: object, otherId: () => string, now: number): SignedEvent {
+  const isLive = memberOf(parsed, 'livemode');
+  const event = {
+    id: textIn(parsed, 'id') ?? otherId(),
+    type: textIn(parsed, 'type') ?? 'unknown',
+    created: now,
+    ...ignored('MALFORMED'),
+  };
+  return { event, mode: typeof isLive !== 'boolean' ? null : isLive ? 'live' : 'test' };
 }
 
 /** The last time that a date can have, in epoch milliseconds. */
@@ -43,17 +65,27 @@ const TIME_MAX = 8.64e15;
 const timeOf = (seconds: number): number => Math.min(Math.max(0, seconds) * 1_000, TIME_MAX);
 
 const ignored = (because: IgnoredBecause): ReturnType<Reading> => ({
-  customer: null,
-  invoice: null,
-  payments: [],
+  ...NOTHING,
   fact: { kind: 'IGNORED', because },
 });
 
-const about = (object: unknown, fact: ProviderFact): ReturnType<Reading> => ({
-  customer: idIn(object, 'customer'),
+const NOTHING = {
+  customer: null,
   invoice: null,
   payments: [],
+  subscription: null,
+  left: null,
+} as const;
+
+const about = (object: unknown, fact: ProviderFact): ReturnType<Reading> => ({
+  ...NOTHING,
+  customer: idIn(object, 'customer'),
   fact,
+});
+
+const ofSubscription = (object: unknown, fact: ProviderFact): ReturnType<Reading> => ({
+  ...about(object, fact),
+  subscription: textIn(object, 'id'),
 });
 
 /** Of one invoice: the provider lists ten in an event. A refund finds it by its own id, too. */
@@ -68,13 +100,13 @@ function paidInvoice(invoice: unknown): ReturnType<Reading> {
     return [idIn(paid, 'payment_intent'), idIn(paid, 'charge')];
   });
   const direct = [idIn(invoice, 'payment_intent'), idIn(invoice, 'charge')];
+  const prices = pricesOf(listIn(invoice, 'lines'));
+  const [first = null] = prices;
+  const isKnown = first === null || typeof first === 'object';
+  const interval = isKnown ? first : null;
   return {
-    ...about(invoice, {
-      kind: 'INVOICE_PAID',
-      amountPaid,
-      currency,
-      interval: intervalOf(listIn(invoice, 'lines')),
-    }),
+    ...about(invoice, { kind: 'INVOICE_PAID', amountPaid, currency, interval }),
+    ...(isKnown ? {} : { prices }),
     invoice: textIn(invoice, 'id'),
     payments: [...direct, ...inList].filter((id) => id !== null).slice(0, PAYMENTS_MAX),
   };
@@ -92,13 +124,17 @@ export function* subscriptionFact(object: unknown): Iterable<ProviderEvent> {
   const since = isTrial
     ? numberIn(object, 'trial_start')
     : (numberIn(object, 'ended_at') ?? numberIn(object, 'canceled_at'));
-  yield* factAt(object, 'customer.subscription.updated', since, subscription(object));
+  const kept = subscription(object);
+  // The others change nothing.
+  if (kept.fact.kind !== 'TRIAL' && kept.fact.kind !== 'CANCELLED') return;
+  yield* factAt(object, 'customer.subscription.updated', since, kept);
 }
 
 /** As it came, or was to come: with its own id, so that it counts once. */
 export function* listedEvent(object: unknown): Iterable<ProviderEvent> {
-  const event = eventOf(object);
-  if (event !== undefined) yield event;
+  // The key that lists it is of one mode.
+  const signed = eventOf(typeof object === 'object' ? { livemode: true, ...object } : object);
+  if (signed !== undefined) yield signed.event;
 }
 
 function* factAt(
@@ -120,10 +156,11 @@ const ENDED: ReadonlySet<string | null> = new Set(['canceled', 'unpaid', 'incomp
 
 function subscription(object: unknown): ReturnType<Reading> {
   const status = textIn(object, 'status');
-  if (status === 'trialing') return about(object, { kind: 'TRIAL' });
-  if (ENDED.has(status)) return about(object, { kind: 'CANCELLED' });
-  // It changes no account, but a discount may wait for it.
-  return about(object, { kind: 'IGNORED', because: 'STATUS' });
+  if (status === null) return ignored('MALFORMED');
+  if (status === 'trialing') return ofSubscription(object, { kind: 'TRIAL' });
+  if (ENDED.has(status)) return ofSubscription(object, { kind: 'CANCELLED' });
+  // It changes no account, but a discount may wait for it, and the end of another one counts less.
+  return ofSubscription(object, { kind: status === 'active' ? 'ACTIVE' : 'INACTIVE' });
 }
 
 function refundedCharge(charge: unknown): ReturnType<Reading> {
@@ -141,51 +178,68 @@ function refundedCharge(charge: unknown): ReturnType<Reading> {
   };
 }
 
-const INTERVALS: Readonly<Record<string, BillingInterval>> = {
-  day: 'DAY',
-  week: 'WEEK',
-  month: 'MONTH',
-  year: 'YEAR',
-};
+const INTERVALS: ReadonlyMap<string, BillingInterval> = new Map([
+  ['day', 'DAY'],
+  ['week', 'WEEK'],
+  ['month', 'MONTH'],
+  ['year', 'YEAR'],
+]);
 
-/** Of the first recurring line: by its price, or by the period that it bills. */
-function intervalOf(lines: readonly unknown[]) {
+const PRICES_MAX = 20;
+
+/**
+ * Of the lines that are no proration, up to the first recurring one: its interval, or the ids of
+ * the prices that may be recurring.
+ */
+function pricesOf(lines: readonly unknown[]): readonly (Interval | string)[] {
+  const prices: (Interval | string)[] = [];
   for (const line of lines) {
-    const pricing = memberOf(memberOf(line, 'pricing'), 'price_details');
-    const recurring =
-      memberOf(memberOf(line, 'price'), 'recurring') ??
-      memberOf(memberOf(pricing, 'price'), 'recurring') ??
-      memberOf(line, 'plan');
-    const type = ownMember(INTERVALS, textIn(recurring, 'interval') ?? '');
-    if (type !== undefined) return { type, value: numberIn(recurring, 'interval_count') ?? 1 };
-    const period = isOfSubscription(line) ? periodOf(memberOf(line, 'period')) : null;
-    if (period !== null) return period;
+    if (isProration(line)) continue;
+    const price = priceOf(line);
+    const interval = intervalIn(price) ?? intervalIn({ recurring: memberOf(line, 'plan') });
+    const known = interval ?? (typeof price === 'string' ? price : null);
+    if (known !== null) prices.push(known);
+    if (interval !== null || prices.length === PRICES_MAX) break;
   }
-  return null;
+  return prices;
 }
 
-const isOfSubscription = (line: unknown): boolean =>
-  textIn(line, 'type') === 'subscription' ||
-  textIn(memberOf(line, 'parent'), 'type') === 'subscription_item_details';
+/** The object, or its id. */
+function priceOf(line: unknown): unknown {
+  const details = memberOf(memberOf(line, 'pricing'), 'price_details');
+  const price = memberOf(line, 'price') ?? memberOf(details, 'price');
+  return typeof price === 'string' ? textIn({ price }, 'price') : price;
+}
 
-const DAY_S = 24 * 60 * 60;
+function isProration(line: unknown): boolean {
+  const parent = memberOf(line, 'parent');
+  return [
+    line,
+    memberOf(parent, 'subscription_item_details'),
+    memberOf(parent, 'invoice_item_details'),
+  ].some((details) => memberOf(details, 'proration') === true);
+}
 
-function periodOf(period: unknown) {
-  const [start, end] = [numberIn(period, 'start'), numberIn(period, 'end')];
-  if (start === null || end === null || end <= start) return null;
-  const [from, to] = [new Date(start * 1_000), new Date(end * 1_000)];
-  const months =
-    (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth();
-  const days = Math.round((end - start) / DAY_S);
-  // A month that begins on the 31st ends on the last day of a shorter one.
-  if (months > 0 && Math.abs(to.getUTCDate() - from.getUTCDate()) <= 3 && days >= 28)
-    return months % 12 === 0
-      ? ({ type: 'YEAR', value: months / 12 } as const)
-      : ({ type: 'MONTH', value: months } as const);
-  if (days === 0) return null;
-  return days % 7 === 0
-    ? ({ type: 'WEEK', value: days / 7 } as const)
-    : ({ type: 'DAY', value: days } as const);
+/** Null: the price is not recurring. */
+export function intervalIn(price: unknown): Interval | null {
+  const recurring = memberOf(price, 'recurring');
+  const type = INTERVALS.get(textIn(recurring, 'interval') ?? '');
+  return type === undefined ? null : { type, value: numberIn(recurring, 'interval_count') ?? 1 };
+}
+
+function dispute(object: unknown): ReturnType<Reading> {
+  const [status, since] = [textIn(object, 'status'), numberIn(object, 'created')];
+  const charge = memberOf(object, 'charge');
+  const payments = [idIn(object, 'charge'), idIn(object, 'payment_intent')];
+  if (status === null || since === null || payments[0] === null) return ignored('MALFORMED');
+  const amount = numberIn(charge, 'amount');
+  return {
+    ...NOTHING,
+    customer: idIn(charge, 'customer'),
+    invoice: idIn(charge, 'invoice'),
+    payments: payments.filter((id) => id !== null),
+    fact: { kind: 'DISPUTED', status, since: timeOf(since), amount },
+  };
 }
 
 function memberOf(value: unknown, name: string): unknown {

@@ -9,7 +9,7 @@ import { hasEnded } from './stripe-events.js';
 
 type Payments = Pick<
   ProviderCalls,
-  'subscriptionsOf' | 'discountsFor' | 'pay' | 'made' | 'rewardCredits' | 'hasPaid'
+  'subscriptionsOf' | 'discountsFor' | 'pay' | 'made' | 'rewardCredits' | 'paidInvoices'
 >;
 type BalanceCredit = Extract<ProviderCall, { kind: 'BALANCE_CREDIT' }>;
 type Discount = Extract<ProviderCall, { kind: 'DISCOUNT' }>;
@@ -28,7 +28,7 @@ export function stripePayments(stripe: Stripe): Payments {
     }),
     discountsFor: read((customer, rewardId) => discountsFor(stripe, customer, rewardId)),
     rewardCredits: (customer) => readEach(rewardCredits(stripe, customer)),
-    hasPaid: read((customer) => hasPaid(stripe, customer)),
+    paidInvoices: (customer) => readEach(paidInvoices(stripe, customer)),
     pay: read((call, rewardId) =>
       call.kind === 'BALANCE_CREDIT'
         ? payBalance(stripe, call, rewardId)
@@ -54,11 +54,11 @@ async function* rewardCredits(
   }
 }
 
-async function hasPaid(stripe: Stripe, customer: string): Promise<boolean> {
+async function* paidInvoices(stripe: Stripe, customer: string): AsyncIterable<string> {
   const list = (after: object) =>
     called(stripe.invoices.list({ customer, status: 'paid', limit: PAGE, ...after }));
-  for await (const { amount_paid: paid } of eachOf(list)) if (paid > 0) return true;
-  return false;
+  for await (const { id, amount_paid: paid } of eachOf(list))
+    if (paid > 0 && id !== undefined) yield id;
 }
 
 /** Of a list in pages. */

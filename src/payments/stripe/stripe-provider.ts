@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import Stripe from 'stripe';
 import { MODES, type Mode } from '../../domain/scope.js';
+import { timeNow } from '../../foundation/world.js';
 import type { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import {
   ProviderFailure,
@@ -9,8 +11,17 @@ import {
   type FactsPage,
   type ProviderEvent,
   type SignatureCheck,
+  type SignedEvent,
 } from '../payment-provider.js';
-import { eventOf, invoiceFact, listedEvent, subscriptionFact } from './stripe-events.js';
+import { complete, type KnownPrices } from './stripe-completion.js';
+import {
+  eventOf,
+  invoiceFact,
+  KNOWN_TYPES,
+  listedEvent,
+  subscriptionFact,
+  unknownForm,
+} from './stripe-events.js';
 import { called, read } from './stripe-answers.js';
 import { GuardedHttpClient, type CallLimits } from './stripe-http-client.js';
 import { stripePayments } from './stripe-payments.js';
@@ -24,6 +35,7 @@ const TOLERANCE_S = 300;
 /** Stripe, by its official package. */
 export class StripeProvider implements PaymentProvider {
   private readonly http: GuardedHttpClient;
+  private readonly prices: KnownPrices = new Map();
 
   constructor(
     guard: EndpointGuard,
@@ -52,17 +64,11 @@ export class StripeProvider implements PaymentProvider {
     }
   }
 
-  paymentWithoutInvoice({ fact, invoice, payments }: ProviderEvent): string | undefined {
-    if (fact.kind !== 'REFUNDED' || invoice !== null) return undefined;
-    return payments.find(isPaymentIntent);
-  }
-
-  eventIn(body: Buffer): ProviderEvent | undefined {
-    try {
-      return eventOf(JSON.parse(body.toString()) as unknown);
-    } catch {
-      return undefined;
-    }
+  eventIn(body: Buffer): SignedEvent | undefined {
+    const parsed = objectIn(body);
+    if (parsed === undefined) return undefined;
+    const idOfBody = () => `sha256 ${createHash('sha256').update(body).digest('hex')}`;
+    return eventOf(parsed) ?? unknownForm(parsed, idOfBody, timeNow());
   }
 
   calls({ secretKey, apiBase }: Pick<ProviderCredentials, 'secretKey' | 'apiBase'>): ProviderCalls {
@@ -74,14 +80,9 @@ export class StripeProvider implements PaymentProvider {
       telemetry: false,
       ...(apiBase === null ? {} : addressOf(apiBase)),
     });
+    const nameOf = (price: string): string => `${apiBase ?? ''} ${secretKey} ${price}`;
     return {
-      invoicePaidBy: read(async (payment) => {
-        if (!isPaymentIntent(payment)) return null;
-        const payments = { type: 'payment_intent', payment_intent: payment } as const;
-        const found = await called(stripe.invoicePayments.list({ limit: 1, payment: payments }));
-        const [{ invoice } = { invoice: null }] = found.data;
-        return typeof invoice === 'string' ? invoice : (invoice?.id ?? null);
-      }),
+      completed: read((event) => complete(stripe, event, { known: this.prices, nameOf })),
       factsPage: read((since, cursor) => factsPage(stripe, Math.floor(since / 1_000), cursor)),
       check: read(async () => void (await stripe.balance.retrieve())),
       ...stripePayments(stripe),
@@ -93,23 +94,21 @@ export class StripeProvider implements PaymentProvider {
   }
 }
 
-/** Invoices are found by these alone. */
-const isPaymentIntent = (id: string): boolean => id.startsWith('pi_');
+function objectIn(body: Buffer): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body.toString());
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+      ? parsed
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 const PAGE = 100;
 
 /** The lists, one after the other, each from its newest object on. */
 const LISTS = ['invoices', 'subscriptions', 'events'] as const;
-
-/** What is older than the time may be paid or end behind it: only its event has that time. */
-const LISTED_EVENTS = [
-  'invoice.paid',
-  'customer.subscription.created',
-  'customer.subscription.updated',
-  'customer.subscription.deleted',
-  'charge.refunded',
-  'customer.deleted',
-];
 
 /**
  * @param since epoch seconds.
@@ -150,8 +149,9 @@ async function listed(
       return called(stripe.invoices.list({ ...page, status: 'paid' }));
     case 'subscriptions':
       return called(stripe.subscriptions.list({ ...page, status: 'all' }));
+    // What is older than the time may be paid or end behind it: only its event has that time.
     case 'events':
-      return called(stripe.events.list({ ...page, types: LISTED_EVENTS })).catch(withoutEvents);
+      return called(stripe.events.list({ ...page, types: [...KNOWN_TYPES] })).catch(withoutEvents);
   }
 }
 

@@ -1,4 +1,4 @@
-import { pictureOf } from '../../customer/customer.state.js';
+import { hasUnreleased, pictureOf } from '../../customer/customer.state.js';
 import type { Decision } from '../../decision.js';
 import type { InNeed } from '../../need.js';
 import type { Personal, SubjectId } from '../../personal.js';
@@ -6,6 +6,7 @@ import type { GrantTerms, RewardTerms, RewardValue } from '../../program.js';
 import { programOf } from '../../tenant/program-document.js';
 import { decide } from '../account.decider.js';
 import type { AccountEvent, PersonId, Subscription } from '../account.events.js';
+import { linkOf } from '../account-shapes.js';
 import type { AccountState } from '../account.state.js';
 import type { ProviderSubscription, PushOutcome } from '../reward-push.js';
 import type { Seen } from '../seen.js';
@@ -216,13 +217,13 @@ function syncAccount(
 
 function applyCustomer(state: AccountState, given: Circumstances): Decision<AccountEvent> {
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
-  const { paymentProviderId: id, paymentProviderIdSince } = state;
+  const { paymentProviderId: id } = state;
   const { customers } = given.provided;
   const customer = ownMember(customers, id);
   if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
   const context = referralContext(state, [], given);
   if ('needs' in context) return context;
-  const picture = pictureOf(customer, paymentProviderIdSince ?? 0);
+  const picture = pictureOf(customer, linkOf(state));
   return decide(state, { type: 'ApplyCustomer', picture, context });
 }
 
@@ -234,7 +235,7 @@ function startPush(
   if (state.status === 'absent' || state.paymentProviderId === null) return { events: [] };
   const customer = ownMember(given.provided.customers, state.paymentProviderId);
   if (customer === undefined) return { needs: [{ kind: 'customer', id: state.paymentProviderId }] };
-  const { firstPaid } = pictureOf(customer, state.paymentProviderIdSince ?? 0);
+  const { firstPaid } = pictureOf(customer, linkOf(state));
   return decide(state, { ...request, firstPaid, now: given.now });
 }
 
@@ -289,12 +290,19 @@ function forgetAccount(
   return decide(state, { type, suppressed, erasureId, customer, now });
 }
 
-/** The key of the ids of the account's customer; null: no ids are stored. */
+/**
+ * The key of the ids of the account's customer; null: no ids are stored, or what is stored waits
+ * for the next account. What the account has received is released first: without a subscription it
+ * has received nothing.
+ */
 function customerOf(state: AccountState, { provided }: Circumstances): SubjectId | null | InNeed {
-  const id = state.status === 'open' ? state.paymentProviderId : null;
-  if (id === null) return null;
+  if (state.status === 'absent' || state.paymentProviderId === null) return null;
+  const { paymentProviderId: id, account, subscription } = state;
   const customer = ownMember(provided.customers, id);
-  return customer ? customer.subject : { needs: [{ kind: 'customer', id }] };
+  if (customer === undefined) return { needs: [{ kind: 'customer', id }] };
+  if (!hasUnreleased(customer)) return customer.subject;
+  if (subscription === null) return null;
+  return { needs: [{ kind: 'customer-release', customer: id, account }] };
 }
 
 function createReward(
