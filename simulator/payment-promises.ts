@@ -169,6 +169,26 @@ interface PayingCustomer {
   readonly unused: Set<string>;
   /** Those that an account had. */
   readonly used: Set<string>;
+  /** Accounts that released an invoice before they were deleted: they may still be PAID by it. */
+  readonly releasing: Set<string>;
+}
+
+/** By the stream of the reservation. */
+function payingCustomers(): (reservation: string) => PayingCustomer {
+  const customers = new Map<string, PayingCustomer>();
+  return (reservation) => {
+    const before = customers.get(reservation);
+    if (before !== undefined) return before;
+    const sets = { unused: new Set<string>(), used: new Set<string>() };
+    const made = { ...sets, releasing: new Set<string>() };
+    customers.set(reservation, made);
+    return made;
+  };
+}
+
+function use({ unused, used }: PayingCustomer): void {
+  for (const invoice of unused) used.add(invoice);
+  unused.clear();
 }
 
 /**
@@ -177,23 +197,13 @@ interface PayingCustomer {
  * request reserved.
  */
 function paidByNothing({ log }: Billed): string[] {
-  /** By the stream of the reservation. */
-  const customers = new Map<string, PayingCustomer>();
-  const known = (reservation: string): PayingCustomer => {
-    const before = customers.get(reservation);
-    if (before !== undefined) return before;
-    const made = { unused: new Set<string>(), used: new Set<string>() };
-    customers.set(reservation, made);
-    return made;
-  };
-  const use = ({ unused, used }: PayingCustomer): void => {
-    for (const invoice of unused) used.add(invoice);
-    unused.clear();
-  };
+  const known = payingCustomers();
   const reservedBy = new Map<string, string>();
   /** By the stream of the account. */
   const linked = new Map<string, PayingCustomer>();
   const paid = new Set<string>();
+  /** The names that accounts have until they are deleted, by stream. */
+  const accounts = new Map<string, string>();
   return log.flatMap(({ event, envelope, recorded: { stream } }) => {
     const customer = linked.get(stream);
     switch (event.type) {
@@ -216,12 +226,19 @@ function paidByNothing({ log }: Billed): string[] {
         if (event.subscription.status !== 'PAID' || paid.has(stream)) return [];
         paid.add(stream);
         if (customer === undefined) return [`${stream} was PAID without a customer`];
-        const isByInvoice = customer.unused.size > 0;
+        const isReleasing = customer.releasing.delete(accounts.get(stream) ?? '');
+        const isByInvoice = customer.unused.size > 0 || isReleasing;
         use(customer);
         return isByInvoice ? [] : [`${stream} was PAID by an invoice that another account had`];
       }
-      case 'CustomerReleased':
-        use(known(reservationOfCustomer(stream)));
+      case 'CustomerReleased': {
+        const of = known(reservationOfCustomer(stream));
+        if (of.unused.size > 0) of.releasing.add(event.account);
+        use(of);
+        return [];
+      }
+      case 'AccountOpened':
+        accounts.set(stream, event.account);
         return [];
       case 'ErasureRequested':
         if (event.account === null) return [];

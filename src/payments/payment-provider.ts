@@ -78,7 +78,11 @@ export function isOpen({
       return fact.amountRefunded >= fact.amount && invoice === null && payments.length > 0;
     case 'DISPUTED':
       return customer === null || invoice === null || fact.amount === null;
-    default:
+    case 'TRIAL':
+    case 'ACTIVE':
+    case 'INACTIVE':
+    case 'CUSTOMER_DELETED':
+    case 'IGNORED':
       return false;
   }
 }

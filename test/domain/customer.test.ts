@@ -210,6 +210,13 @@ describe('a customer that another account gets', () => {
     expect(picture(had, released, again)).toMatchObject(nothing);
   });
 
+  it('has no subscription that ended while the account before had it', () => {
+    const ended = told('e', 3, { kind: 'CANCELLED' }, of('one'));
+    const late = told('late', 2, { kind: 'ACTIVE' }, of('one'));
+    const own = [told('p', 4, invoice(10)), told('own', 5, { kind: 'CANCELLED' }, of('two'))];
+    expect(picture(ended, released, late, ...own).status).toBe('CANCELLED');
+  });
+
   it('has nothing of what an older release left behind, whose ids are erased', () => {
     const older = { ...had, refs: null, ids: { subject: 'customer', value: null } };
     expect(picture(older)).toMatchObject(nothing);

@@ -165,6 +165,7 @@ describe('payment connect', () => {
       accountId: id,
       ...customer,
       gone: false,
+      disputes: [],
       subscription: { status: 'PAID', value: 12.5 },
       rewards: [],
     });
@@ -496,7 +497,7 @@ describe('health and metrics', () => {
       const created = Math.floor(Date.now() / 1_000);
       return JSON.stringify({
         id: `evt ${type}`,
-        object: 'event',
+        livemode: true,
         type,
         created,
         data: { object },

@@ -117,7 +117,7 @@ async function differences(
       },
       subscriptionsOf: () => answer([{ id: 'sub_1', discounts }]),
       discountsFor: () => answer(added),
-      paidInvoices: async function* () {
+      async *paidInvoices() {
         await answer(null);
         if (hasPaid) yield 'in_1';
       },

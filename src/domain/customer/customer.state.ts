@@ -306,7 +306,7 @@ export function pictureOf({ facts }: CustomerState, link: CustomerLink): Custome
   return {
     firstPaid: (first && paidIn(first)) ?? null,
     newestPaid: paid.length === 0 ? null : (paidIn(paid.at(-1)) ?? null),
-    status: newestStatus(known, first !== undefined),
+    status: newestStatus(facts, known, first !== undefined),
     refundedAt: known.find((one) => first !== undefined && refunds(one, first))?.created ?? null,
     isGone: known.some(({ fact }) => fact.kind === 'CUSTOMER_DELETED'),
   };
@@ -341,7 +341,7 @@ export interface KnownDispute {
   readonly created: number;
 }
 
-/** Disputes of the account's charges, by their beginning. Those of another account's are not its. */
+/** Disputes of the account's charges, by their beginning. */
 export function disputesOf({ facts }: CustomerState, link: CustomerLink): readonly KnownDispute[] {
   const known = factsOf(facts, link);
   const invoices = known.filter((one) => paidIn(one) !== undefined);
@@ -401,33 +401,34 @@ function paidIn(known: KnownFact | undefined): PaidInvoice | undefined {
   return { created: known.created, amountPaid, currency, interval };
 }
 
-/**
- * The newest status that an event says of the subscription; of one that no event names, that of
- * any.
- */
-export function newestKindOf(
+/** The newest status that an event says of the subscription. */
+export const newestKindOf = (
   { facts }: CustomerState,
   subscription: string | null,
-): ProviderFact['kind'] | undefined {
-  const inOrder = facts.sort(byTime);
-  const of = inOrder.findLast(
-    ({ fact, refs }) => isOfSubscription(fact) && refs?.subscription === subscription,
-  );
-  if (of !== undefined) return of.fact.kind;
-  const status = newestStatus(inOrder.toArray(), true);
-  return status === 'PAID' ? 'INVOICE_PAID' : (status ?? undefined);
-}
+): ProviderFact['kind'] | undefined =>
+  facts
+    .sort(byTime)
+    .findLast(({ fact, refs }) => isOfSubscription(fact) && refs?.subscription === subscription)
+    ?.fact.kind;
 
 /** By subscription: whether it is active or trialing. */
 type Live = globalThis.Map<string, boolean>;
 
-/** @param known in the order of their time. */
-function newestStatus(known: readonly KnownFact[], everPaid: boolean): CustomerPicture['status'] {
-  const live: Live = new globalThis.Map();
+/**
+ * @param facts of the customer: what another account had says which subscriptions have ended, too.
+ * @param known those that count for the account.
+ */
+function newestStatus(
+  facts: CustomerState['facts'],
+  known: readonly KnownFact[],
+  everPaid: boolean,
+): CustomerPicture['status'] {
+  const live: Live = new globalThis.Map<string, boolean>();
+  const own = new globalThis.Set(known);
   let newest: CustomerPicture['status'] = null;
-  for (const one of known) {
+  for (const one of facts.sort(byTime)) {
     noteLive(live, one);
-    const status = statusOf(one, everPaid);
+    const status = own.has(one) ? statusOf(one, everPaid) : undefined;
     const isLeft = status === 'CANCELLED' && isAnyLive(live, one.refs?.subscription ?? null);
     if (status !== undefined && !isLeft) newest = status;
   }

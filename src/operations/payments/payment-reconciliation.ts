@@ -11,8 +11,8 @@ import { providerTenant, type PaymentCore, type PaymentWorld } from './payment-c
 
 /**
  * `CREDIT`: the amounts of a reward's balance credit, in cents. `DISCOUNT`: the percentage. Null:
- * that side has none. `CONVERSION`: `PAID` where a paid invoice is known. `DUPLICATE`: a reward that
- * was paid more than once, with its amount and the sum of the balance credits.
+ * that side has none. `CONVERSION`: `PAID` where a paid invoice is known. `DUPLICATE`: a reward
+ * that was paid more than once, with its amount and the sum of the balance credits.
  */
 export interface PaymentDifference {
   readonly account: string;

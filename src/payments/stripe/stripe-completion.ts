@@ -29,7 +29,11 @@ export async function complete(
       return { ...event, invoice: await invoicePaidBy(stripe, event.payments) };
     case 'DISPUTED':
       return withCharge(stripe, event, event.fact);
-    default:
+    case 'TRIAL':
+    case 'ACTIVE':
+    case 'INACTIVE':
+    case 'CUSTOMER_DELETED':
+    case 'IGNORED':
       return event;
   }
 }
