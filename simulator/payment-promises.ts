@@ -317,16 +317,16 @@ function newestStatus(
   return first?.is === 'CANCELLED' && isAnyLeft(all, newest) ? undefined : first?.is;
 }
 
-/** Whether another subscription had begun and not ended by then, or began since. */
+/**
+ * Whether another subscription had begun and not ended by then, or began since. One that began
+ * after its end, by a clock that was set back, may count as either.
+ */
 function isAnyLeft(all: readonly ProviderEvent[], at: number): boolean {
-  const ended = new Set(
-    all.flatMap(({ fact, subscription, created }) =>
-      fact.kind === 'CANCELLED' && created <= at ? [subscription] : [],
-    ),
-  );
+  const ends = all.filter(({ fact, created }) => fact.kind === 'CANCELLED' && created <= at);
   return all.some(
-    ({ fact, subscription }) =>
-      (fact.kind === 'TRIAL' || fact.kind === 'ACTIVE') && !ended.has(subscription),
+    ({ fact, subscription, created }) =>
+      (fact.kind === 'TRIAL' || fact.kind === 'ACTIVE') &&
+      !ends.some((end) => end.subscription === subscription && end.created >= created),
   );
 }
 

@@ -11,8 +11,7 @@ import type { Refusal } from './refusal.js';
  * Facts of other streams that a decision turns out to need. They are fetched, and the command is
  * decided again: a decider cannot read, and only the decision knows what it needs.
  */
-export type Need =
-  NeededTankCode | NeededAnnouncement | NeededReservation | NeededRelease | Lookup;
+export type Need = NeededTankCode | NeededAnnouncement | NeededReservation | NeededRelease | Lookup;
 
 /** Needs that are only read: fetching them changes nothing. */
 export type Lookup =

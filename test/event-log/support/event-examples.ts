@@ -443,7 +443,7 @@ export const EVENT_EXAMPLES: Examples = {
     eventRef: 'a keyed hash',
     created: 55,
     ids: personal(CONNECTION, { event: 'evt_1', invoice: 'in_1', payments: ['pi_1'] }),
-    refs: { invoice: 'hash of in_1', subscription: null, left: [] },
+    refs: { invoice: 'a third keyed hash', subscription: null, left: [] },
     fact: {
       kind: 'INVOICE_PAID',
       amountPaid: 1999,
