@@ -590,7 +590,10 @@ describe('a key', () => {
       'a reward in the past',
       400,
       'BAD_REQUEST',
-      async () => ({ to: `/rewards${(await person()).at}`, body: { ...CREDIT, dateExpires: 1 } }),
+      async () => ({
+        to: `/rewards${(await person()).at}`,
+        body: { ...CREDIT, dateExpires: Date.UTC(2001, 0, 1) },
+      }),
     ],
   ])('keeps a decided refusal too: %s', async (_what, status, code, prepare) => {
     const write = await prepare();

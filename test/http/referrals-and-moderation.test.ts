@@ -17,16 +17,17 @@ import {
   outcome,
   personal,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
+import { acceptClockOf } from '../support/turn-back-clock.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 const now = Date.now.bind(Date);
 // Before the service starts: whoever asks for the time later asks this one.
 const clock = jest.spyOn(Date, 'now').mockImplementation(now);
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
 });
 afterAll(() => running.end());
 
@@ -922,6 +923,7 @@ describe('programs', () => {
       ).toStrictEqual(refusal(400, 'INVALD_REWARD_REDEMPTION'));
     } finally {
       clock.mockImplementation(now);
+      await acceptClockOf(running.stores);
     }
   });
 

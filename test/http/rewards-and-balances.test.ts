@@ -10,15 +10,16 @@ import {
   tankBalance,
 } from '../support/expected-answers.js';
 import { eventually } from '../support/embedded.js';
-import { outcome, personal, refusal, useSharedService } from '../support/running-service.js';
+import { outcome, personal, refusal, startWithStores } from '../support/running-service.js';
+import { acceptClockOf } from '../support/turn-back-clock.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let api: ApiClient;
 const now = Date.now.bind(Date);
 // Before the service starts: whoever asks for the time later asks this one.
 const clock = jest.spyOn(Date, 'now').mockImplementation(now);
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   api = (await running.service.createTenant()).live;
 });
 afterAll(() => running.end());
@@ -614,6 +615,7 @@ describe('balances', () => {
       );
     } finally {
       clock.mockImplementation(now);
+      await acceptClockOf(running.stores);
     }
   });
 

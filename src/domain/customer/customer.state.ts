@@ -215,14 +215,8 @@ function withFact(
   if (fact === undefined) return { facts, factsMax };
   const all = facts.push(fact);
   if (all.size <= factsMax) return { facts: all, factsMax };
-  const groups = new globalThis.Map<string, KnownFact[]>();
-  for (const known of all) {
-    const group = `${dayOf(known.at)} ${known.had ?? ''}`;
-    const ofGroup = groups.get(group);
-    if (ofGroup === undefined) groups.set(group, [known]);
-    else ofGroup.push(known);
-  }
-  const compacted = List([...groups.values()].flatMap(essentials));
+  const days = grouped(all, ({ at, had }) => `${dayOf(at)} ${had ?? ''}`);
+  const compacted = List(days.flatMap(essentials));
   return { facts: compacted, factsMax: Math.max(FACTS_MAX, 2 * compacted.size) };
 }
 
@@ -250,14 +244,26 @@ const REFUNDS_OF_DAY_MAX = 64;
 const SUBSCRIPTIONS_OF_DAY_MAX = 128;
 
 /** Of each subscription that is named. */
-const firstAndNewest = (facts: readonly KnownFact[]): readonly KnownFact[] =>
-  List(facts)
-    .filter(({ fact, refs }) => isOfSubscription(fact) && (refs?.subscription ?? null) !== null)
-    .groupBy(({ refs }) => refs?.subscription)
-    .valueSeq()
-    .flatMap((of) => [of.first(), of.last()])
-    .filter((one) => one !== undefined)
-    .toArray();
+function firstAndNewest(facts: readonly KnownFact[]): readonly KnownFact[] {
+  const named = facts.filter(
+    ({ fact, refs }) => isOfSubscription(fact) && (refs?.subscription ?? null) !== null,
+  );
+  return grouped(named, ({ refs }) => refs?.subscription)
+    .flatMap((of) => [of[0], of.at(-1)])
+    .filter((one) => one !== undefined);
+}
+
+/** In the order of the first item of each group. */
+function grouped<K, T>(items: Iterable<T>, keyOf: (item: T) => K): readonly (readonly T[])[] {
+  const groups = new globalThis.Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
 
 const isOfSubscription = ({ kind }: ProviderFact): boolean =>
   kind === 'TRIAL' || kind === 'ACTIVE' || kind === 'INACTIVE' || kind === 'CANCELLED';

@@ -1,5 +1,6 @@
 import type { BillingInterval } from '../../domain/account/account.events.js';
 import type { IgnoredBecause, ProviderFact } from '../../domain/customer/customer.state.js';
+import { isCurrency } from '../../domain/currencies.js';
 import { ownMember } from '../../domain/own-member.js';
 import type { Interval, ProviderEvent, SignedEvent } from '../payment-provider.js';
 
@@ -267,7 +268,7 @@ function numberIn(value: unknown, name: string): number | null {
 
 function currencyIn(value: unknown): string | null {
   const currency = textIn(value, 'currency')?.toUpperCase() ?? '';
-  return /^[A-Z]{3}$/.test(currency) ? currency : null;
+  return isCurrency(currency) ? currency : null;
 }
 
 function listIn(value: unknown, name: string): readonly unknown[] {
