@@ -155,6 +155,8 @@ const tell = (id: string, event: string) =>
       eventType: 'customer.subscription.deleted',
       created: 1,
       ids: { event, invoice: null, payments: [] },
+      subscription: null,
+      left: [],
       fact: { kind: 'CANCELLED' },
     }),
   );

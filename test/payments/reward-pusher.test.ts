@@ -280,6 +280,8 @@ describe('a refund of the first invoice while the provider is being called', () 
         customer,
         invoice: 'in_1',
         payments: [],
+        subscription: null,
+        left: null,
         fact,
       },
     );

@@ -37,6 +37,8 @@ const paid = (id: string, customer: string | null): ProviderEvent => ({
   customer,
   invoice: `in_${id}`,
   payments: [],
+  subscription: null,
+  left: null,
   fact: { kind: 'INVOICE_PAID', amountPaid: 1, currency: 'USD', interval: null },
 });
 
