@@ -73,7 +73,14 @@ async function aTenant(payTo: 'ledger' | 'provider'): Promise<TestTenant> {
 async function told(tenant: TestTenant, customer: string, fact: ProviderFact): Promise<void> {
   const { commands } = services[1].service.core;
   const record = recorderOf(commands, { hasRoomFor: () => Promise.resolve(true) });
-  const event = { id: personalOf('evt'), type: fact.kind, created: Date.now(), payments: [] };
+  const event = {
+    id: personalOf('evt'),
+    type: fact.kind,
+    created: Date.now(),
+    payments: [],
+    subscription: null,
+    left: null,
+  };
   await record(
     { tenant: tenant.alias, mode: 'live' },
     { ...event, customer, invoice: `in_${customer}`, fact },
