@@ -1,4 +1,4 @@
-import { isUnit } from '../domain/units.js';
+import { isUnit, trimmedUnit } from '../domain/units.js';
 import { isIdempotencyKey } from '../kept-answers/idempotency-key.js';
 import { CommandError } from './command-error.js';
 
@@ -17,8 +17,9 @@ export function parseAmount(text: string): number {
   return amount;
 }
 
-export function parseUnit(unit: string): string {
-  if (!isUnit(unit) || unit.trim() === '')
+export function parseUnit(text: string): string {
+  const unit = trimmedUnit(text);
+  if (!isUnit(unit))
     throw new CommandError('--unit must be 1 to 64 characters without control characters');
   return unit;
 }

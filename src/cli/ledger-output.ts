@@ -1,5 +1,9 @@
 import type { Statement } from '../bookkeeping/statement.js';
-import { MOVEMENTS, type TenantStatement } from '../operations/ledger/tenant-statement.js';
+import {
+  MOVEMENTS,
+  signedMovement,
+  type TenantStatement,
+} from '../operations/ledger/tenant-statement.js';
 import { note, printTable } from './command-line.js';
 
 /** The ledger's figures as tables. */
@@ -68,7 +72,7 @@ export function printTenantStatement(
         ['opening', ...none, String(opening)],
         ...lines.map((line) => [
           line.day,
-          ...MOVEMENTS.map((movement) => String(line[movement])),
+          ...MOVEMENTS.map((movement) => String(signedMovement(line, movement))),
           String(line.balance),
         ]),
         ...(due === 0 ? [] : [['due', ...none, String(closing)]]),

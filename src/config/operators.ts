@@ -64,10 +64,10 @@ export class Operators {
     return entry && holder(entry).operator;
   }
 
-  /** Whether an operator has this name who does more than look. */
-  hasActing(name: string): boolean {
+  /** Whether an operator has this name, without regard to case, and the role. */
+  hasRole(name: string, role: OperatorRole): boolean {
     return this.entries.some(
-      (entry) => entry.name === name && entry.roles.some((role) => role !== 'viewer'),
+      (entry) => entry.name.toLowerCase() === name.toLowerCase() && entry.roles.includes(role),
     );
   }
 }

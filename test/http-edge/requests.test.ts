@@ -554,6 +554,16 @@ describe('moderation', () => {
   });
 });
 
+test('units are compared without white space around them', () => {
+  const unit = '\u00a0Cents\t';
+  const credit = parseCreateReward({ type: 'CREDIT', unit, assignedCredit: 1 });
+  expect(rewardValueOf(credit)).toMatchObject({ unit: 'Cents' });
+  expect(parseRequest(RedeemRequest, { amount: 1, unit })).toEqual({ amount: 1, unit: 'Cents' });
+  expect(
+    refusal(() => parseCreateReward({ type: 'CREDIT', unit: ' ', assignedCredit: 1 })),
+  ).toEqual(['unit']);
+});
+
 describe('redemption', () => {
   test.each([0, -1, 1.5, 1e300, Infinity, 100])(
     'passes the amount %p on to the decision',

@@ -360,6 +360,23 @@ describe('what no browser sends', () => {
     expect(mail.status).toBe(400);
   });
 
+  test('a form whose text is not UTF-8 is refused', async () => {
+    const csrf = csrfIn(await get('sam', '/console'));
+    const send = (reason: string) =>
+      open(
+        ofTenant('/settings'),
+        {
+          method: 'POST',
+          body: `csrf=${csrf}&action=no-such-action&reason=${reason}`,
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        },
+        cookies.get('sam'),
+      );
+    expect(await send('caf%E9')).toMatchObject({ status: 400 });
+    expect((await send('caf%C3%A9')).text).not.toContain('not UTF-8');
+    expect((await send('caf%E9')).text).toContain('not UTF-8');
+  });
+
   test('a run is cancelled, and the way back leads into the console', async () => {
     const ways: Readonly<Record<string, string>> = {
       '/console/projections?run=a': '/console/projections?run=a',

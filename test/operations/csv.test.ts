@@ -1,6 +1,15 @@
 import { statementCsv } from '../../src/operations/ledger/statement-csv.js';
+import { tenantStatementCsv } from '../../src/operations/ledger/tenant-statement.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import { done } from '../support/operations.js';
+
+test('what reduces the credit has a minus sign in the CSV of a tenant', () => {
+  const line = { day: '2026-01-01', issued: 9, redeemed: 4, expired: 2, cancelled: 1, restored: 1 };
+  const unit = { unit: 'CENTS', opening: 0, closing: 3, due: 0, lines: [{ ...line, balance: 3 }] };
+  expect(tenantStatementCsv({ units: [unit] } as never).split('\r\n')[2]).toBe(
+    'CENTS,2026-01-01,9,-4,-2,-1,1,3',
+  );
+});
 
 describe('a statement as CSV', () => {
   const line = {

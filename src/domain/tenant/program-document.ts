@@ -19,6 +19,7 @@ import {
 } from '../program.js';
 import type { AppliedProgram, OpenTenant, ProgramDocument } from './tenant.decider.js';
 import { ownMember } from '../own-member.js';
+import { trimmedUnit } from '../units.js';
 
 /**
  * From a program file, which omits defaults, to the terms that deciders use. The file was checked
@@ -171,7 +172,7 @@ function toValue(document: RewardDocument): PromisedValue {
     case 'CREDIT':
       return {
         type: 'CREDIT',
-        unit: document.unit ?? '',
+        unit: trimmedUnit(document.unit ?? ''),
         assignedCredit: document.assignedCredit ?? 0,
         currency: document.currency ?? null,
       };
@@ -186,7 +187,7 @@ function toValue(document: RewardDocument): PromisedValue {
         type: 'FUELTANK',
         fuelTankType: document.fuelTankType ?? 'CREDIT',
         amount: document.amount ?? 0,
-        unit: document.unit ?? null,
+        unit: document.unit ? trimmedUnit(document.unit) : null,
       };
   }
 }

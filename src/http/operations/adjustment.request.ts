@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
+import { isUnit, trimmedUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { mode, text } from './operator-request.js';
 
 export const adjustmentRequest = z.strictObject({
@@ -7,8 +7,8 @@ export const adjustmentRequest = z.strictObject({
   account: text,
   user: text,
   unit: text
-    .max(UNIT_LENGTH_MAX, `takes at most ${UNIT_LENGTH_MAX} characters`)
-    .refine(isUnit, 'takes no control characters'),
+    .transform(trimmedUnit)
+    .refine(isUnit, `takes 1 to ${UNIT_LENGTH_MAX} characters without control characters`),
   reason: text,
   approvedBy: text,
   amount: z

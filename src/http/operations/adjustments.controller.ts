@@ -1,6 +1,7 @@
 import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Operator } from '../../config/operators.js';
+import { personNamed } from '../../operations/audit.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -65,9 +66,10 @@ export class AdjustmentsController {
   /** A correction names two people, the second one on trust; a proposal asks for both keys. */
   private async checkApprover({ name }: Operator, approvedBy: string): Promise<void> {
     const operators = await this.operations.operators.now();
-    if (approvedBy !== name && operators.hasActing(approvedBy)) return;
+    const isOther = personNamed(approvedBy) !== personNamed(name);
+    if (isOther && operators.hasRole(approvedBy, 'finance')) return;
     throw new ApiError('FORBIDDEN', {
-      message: 'approvedBy must be another operator than the caller',
+      message: 'approvedBy must be another operator than the caller, with the role finance',
     });
   }
 }

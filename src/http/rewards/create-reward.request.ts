@@ -10,7 +10,7 @@ import {
 import { IsOptional } from 'class-validator';
 import { isCurrency } from '../../domain/currencies.js';
 import { REWARD_TYPES, type RewardType, type RewardValue } from '../../domain/program.js';
-import { isUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
+import { isUnit, trimmedUnit, UNIT_LENGTH_MAX } from '../../domain/units.js';
 import { badRequest } from '../edge/api-error.js';
 import { Must, numberAsText, OptionalText } from '../shapes/request-members.js';
 import { isPlainObject, Member } from '../shapes/request-shape.js';
@@ -21,6 +21,9 @@ const INSTANT_MIN = Date.UTC(2000, 0, 1);
 const INSTANT_MAX = 8.64e15;
 const isInstant = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Number(value) >= INSTANT_MIN && Number(value) <= INSTANT_MAX;
+/** Units are stored and compared without white space around them. */
+const unitFrom = (value: unknown): unknown =>
+  nullAsMissing(typeof value === 'string' ? trimmedUnit(value) : value);
 const nullAsMissing = (value: unknown): unknown =>
   value === null || value === '' ? undefined : value;
 
@@ -78,7 +81,7 @@ abstract class RewardRequest {
 export class CreditRewardRequest extends RewardRequest {
   declare type: 'CREDIT';
 
-  @Member(nullAsMissing)
+  @Member(unitFrom)
   @IsUnit()
   @ApiProperty({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, example: 'CENTS' })
   unit: string;
@@ -178,7 +181,7 @@ export class FuelTankRewardRequest extends RewardRequest {
   })
   amount: number;
 
-  @Member(nullAsMissing)
+  @Member(unitFrom)
   @IsOptional()
   @IsUnit()
   @ApiPropertyOptional({ type: String, minLength: 1, maxLength: UNIT_LENGTH_MAX, nullable: true })

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { trimmedUnit } from '../../domain/units.js';
 import { Id, Must } from '../shapes/request-members.js';
 import { Member } from '../shapes/request-shape.js';
 
@@ -13,9 +14,13 @@ export class RedeemRequest {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   amount: number;
 
-  @Member()
+  @Member((value) => (typeof value === 'string' ? trimmedUnit(value) : value))
   @Must('be a text', (value) => typeof value === 'string' && value !== '')
-  @ApiProperty({ type: String, example: 'CENTS', description: 'Compared without case.' })
+  @ApiProperty({
+    type: String,
+    example: 'CENTS',
+    description: 'Compared without case and without white space around it.',
+  })
   unit: string;
 }
 

@@ -59,6 +59,12 @@ export type TenantStatementLine = Readonly<Record<Movement | 'balance', number>>
 export const MOVEMENTS = ['issued', 'redeemed', 'expired', 'cancelled', 'restored'] as const;
 type Movement = (typeof MOVEMENTS)[number];
 
+const REDUCES: ReadonlySet<Movement> = new Set(['redeemed', 'expired', 'cancelled']);
+
+/** The amount of a movement in a table or CSV file: what reduces the credit has a minus sign. */
+export const signedMovement = (line: Readonly<Record<Movement, number>>, movement: Movement) =>
+  REDUCES.has(movement) && line[movement] !== 0 ? -line[movement] : line[movement];
+
 const LINES_MAX = 10_000;
 
 /**
@@ -173,7 +179,7 @@ export function tenantStatementCsv({ units }: TenantStatement): string {
     ...lines.map((line) => [
       unit,
       line.day,
-      ...MOVEMENTS.map((movement) => line[movement]),
+      ...MOVEMENTS.map((movement) => signedMovement(line, movement)),
       line.balance,
     ]),
     ...(due === 0 ? [] : [[unit, 'due', ...MOVEMENTS.map(() => ''), closing]]),

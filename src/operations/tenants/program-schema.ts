@@ -27,7 +27,7 @@ const unit = {
   type: 'string',
   minLength: 1,
   maxLength: UNIT_LENGTH_MAX,
-  pattern: '^\\P{Cc}*$',
+  pattern: '^(?=.*\\S)\\P{Cc}*$',
 } as const;
 
 const terms = {
@@ -235,6 +235,6 @@ const WEB_ADDRESS = 'must be an address that begins with https:// or http://';
 const PATTERNS: Readonly<Record<string, string | undefined>> = {
   '^[A-Za-z0-9_-]{1,64}$': 'takes 1 to 64 letters, digits, _ and -',
   '^https?://': WEB_ADDRESS,
-  '^\\P{Cc}*$': 'takes no control characters',
+  '^(?=.*\\S)\\P{Cc}*$': 'takes a text without control characters',
   '^[Cc][Ee][Nn][Tt][Ss]$': 'must be CENTS where the payment provider pays',
 };

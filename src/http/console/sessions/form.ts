@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
@@ -43,6 +44,8 @@ export class Form {
     } catch {
       return undefined;
     }
+    if (contentType.startsWith('application/x-www-form-urlencoded') && !isUtf8Encoded(body))
+      return new Form(texts, new Map(), 'the form holds text that is not UTF-8');
     const contents = [...files]
       // A field for a file that was left empty sends an empty file without a name.
       .filter(([, { isChosen, chunks }]) => isChosen || chunks.length > 0)
@@ -69,5 +72,15 @@ export class Form {
   /** The content of a file; undefined: none was chosen. */
   file(name: string): string | undefined {
     return this.files.get(name);
+  }
+}
+
+/** Whether the text of a form is UTF-8, percent-encoded or not; the parser replaces what is not. */
+function isUtf8Encoded(body: Buffer): boolean {
+  try {
+    decodeURIComponent(body.toString('latin1'));
+    return isUtf8(body);
+  } catch {
+    return false;
   }
 }
