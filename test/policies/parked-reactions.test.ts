@@ -170,7 +170,7 @@ it('an outage of the stores parks nothing, however often a reaction fails meanwh
   const runner = releases.newer({ isUnavailable: () => true, outageMs: 0 });
   const before = await releases.happened('fine', OLD_FACT);
   expect(await runner.waitFor(before, 20_000)).toBe(true);
-  const away = jest.spyOn(log, 'head').mockRejectedValue(new Error('away'));
+  const away = jest.spyOn(log, 'check').mockRejectedValue(new Error('away'));
   let failed = 0;
   releases.failure = () => {
     failed += 1;
