@@ -8,7 +8,7 @@ import { countOtherReleases } from '../core/release.js';
 import { logPages } from '../event-log/event-pages.js';
 import { CommandError } from './command-error.js';
 import { openPool } from '../postgres/database.js';
-import { replayErasures } from '../privacy/erasure-replay.js';
+import { customerStreams, replayErasures } from '../privacy/erasure-replay.js';
 import { accountRefOf } from '../privacy/keyed-names.js';
 import { scrub } from '../privacy/scrub.js';
 import { ScrubbedGenerations } from '../projecting/generations/scrubbed-generations.js';
@@ -64,10 +64,13 @@ export function addPrivacyCommands(cli: Command): void {
           fromStart: true,
         });
         const alive = await aliveOf(core, listed);
-        for (const erasure of listed)
-          await core.commands.execute(
-            new RepeatErasureEnvelope(causeOf(erasure.erasureId), erasure),
-          );
+        const customers = listed.flatMap(({ customer }) => customer ?? []);
+        const streams = await customerStreams(core.log, new Set(customers));
+        for (const erasure of listed) {
+          const stream = streams.get(erasure.customer ?? '');
+          const cause = causeOf(erasure.erasureId);
+          await core.commands.execute(new RepeatErasureEnvelope(cause, erasure, stream));
+        }
         await core.followedLog.hideUntilCaughtUp();
         return { events, destroyed: destroyed + alive };
       });

@@ -382,8 +382,8 @@ export class ProviderEventHandler implements ICommandHandler<ProviderEventEnvelo
 export class RepeatErasureHandler implements ICommandHandler<RepeatErasureEnvelope> {
   constructor(private readonly erasures: ErasureProcess) {}
 
-  execute({ cause, erasure }: RepeatErasureEnvelope): Promise<void> {
-    return this.erasures.repeat(erasure, cause);
+  execute({ cause, erasure, customerStream }: RepeatErasureEnvelope): Promise<void> {
+    return this.erasures.repeat(erasure, customerStream, cause);
   }
 }
 

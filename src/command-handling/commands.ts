@@ -281,6 +281,8 @@ export class RepeatErasureEnvelope extends CommandOf<void> {
   constructor(
     readonly cause: ErasureCause,
     readonly erasure: ListedErasure,
+    /** The stream of the account's customer; undefined: this log has none. */
+    readonly customerStream: string | undefined,
   ) {
     super();
   }

@@ -6,6 +6,7 @@ import { logPages } from '../event-log/event-pages.js';
 import type { EventData } from '../event-log/event-schemas.js';
 import { anyOf, fetchRow, run, tables } from '../postgres/statements.js';
 import { unusedFileKeys } from './file-keys.js';
+import { subjectsIn } from './sealed-values.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 export interface ReplayedErasures {
@@ -54,6 +55,25 @@ export async function replayErasures(
   if (destroyed > 0) await forgetRuns(pool);
   await writeMark(pool, logId, at);
   return { events, destroyed };
+}
+
+/**
+ * The streams of customers by the keys of their ids, which name them also when they are destroyed.
+ * Nothing is decrypted.
+ */
+export async function customerStreams(
+  log: Pick<EventLog, 'head' | 'readAll' | 'compare'>,
+  customers: ReadonlySet<SubjectId>,
+): Promise<ReadonlyMap<SubjectId, string>> {
+  const streams = new Map<SubjectId, string>();
+  if (customers.size === 0) return streams;
+  for await (const page of logPages(log, { upTo: await log.head(), limit: PAGE }))
+    for (const { type, stream, data } of page) {
+      if (type !== 'ProviderEventReceived') continue;
+      for (const subject of subjectsIn(JSON.parse(data)))
+        if (customers.has(subject)) streams.set(subject, stream);
+    }
+  return streams;
 }
 
 async function destroyAlive(

@@ -3,7 +3,9 @@ import {
   RepeatErasureEnvelope,
 } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
+import { pictureOf, type ProviderFact } from '../../src/domain/customer/customer.state.js';
 import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
+import { customerStreams } from '../../src/privacy/erasure-replay.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog } from './support/troubled-logs.js';
 
@@ -148,16 +150,16 @@ test('a user whose referrer is forgotten shows no code, even from a cache', asyn
 });
 
 /** What the provider tells about a customer, and the ids that its stream shows. */
-const tell = (id: string, event: string) =>
+const tell = (id: string, event: string, fact: ProviderFact = { kind: 'CANCELLED' }) =>
   one.commands.execute(
     new ProviderEventEnvelope(aRequest(), id, event, {
       provider: 'stripe',
       eventType: 'customer.subscription.deleted',
       created: 1,
-      ids: { event, invoice: null, payments: [] },
+      ids: { event, invoice: fact.kind === 'INVOICE_PAID' ? `in ${event}` : null, payments: [] },
       subscription: null,
       left: [],
-      fact: { kind: 'CANCELLED' },
+      fact,
     }),
   );
 const idsOf = async (process: TestProcess, id: string) =>
@@ -213,8 +215,8 @@ test('erasures of a newer copy of the log are replayed on a restored one, once',
     account: null,
     suppressed,
   };
-  await one.commands.execute(new RepeatErasureEnvelope(cause, listed));
-  await one.commands.execute(new RepeatErasureEnvelope(cause, listed));
+  await one.commands.execute(new RepeatErasureEnvelope(cause, listed, undefined));
+  await one.commands.execute(new RepeatErasureEnvelope(cause, listed, undefined));
   const other = await ledger.process();
   expect(await erasuresOf(other, 'restored')).toStrictEqual([
     'ErasureRequested',
@@ -223,3 +225,46 @@ test('erasures of a newer copy of the log are replayed on a restored one, once',
   expect(await nameOf(other, 'restored')).toStrictEqual([null]);
   expect(await other.upsert('restored', 'bob')).toMatchObject({ refused: 'DO_NOT_TRACK' });
 });
+
+test.each([
+  ['was restored with it', false],
+  ['has destroyed the keys already', true],
+])(
+  'an erasure that a restored log lacks releases the customer first, where the vault %s',
+  async (what, isDestroyed) => {
+    const id = `cus restored ${what}`;
+    const link = async () => {
+      accepted(await one.sync(id));
+      accepted(await one.upsert(id, 'bob', { paymentProviderId: id }));
+      return one.account(id);
+    };
+    const paid = { kind: 'INVOICE_PAID', amountPaid: 1, currency: 'USD', interval: null } as const;
+    const { account, personsByUserId } = await link();
+    await tell(id, `${id} before`, paid);
+    const customer = (await idsOf(one, id))[0]?.subject ?? '';
+    const persons = [personsByUserId.get('bob') ?? ''];
+    if (isDestroyed) await one.keys.destroy([...persons, account, customer]);
+
+    const { scope, ...cause } = aRequest();
+    const erasureId = erasureIdOf(id);
+    const erased = { erasureId, persons, account, customer, suppressed: [] };
+    const repeatOn = async (process: TestProcess) => {
+      const stream = (await customerStreams(process.log, new Set([customer]))).get(customer);
+      const listed = { ...scope, accountRef: refOf(id), ...erased };
+      await process.commands.execute(new RepeatErasureEnvelope(cause, listed, stream));
+    };
+    const firstPaid = async (process: TestProcess, of: string) => {
+      const stream = process.names.customerStream(scope, id);
+      const { state } = await process.streams.customers.load(stream);
+      return pictureOf(state, { account: of, since: Date.now() }).firstPaid;
+    };
+    await repeatOn(await ledger.process());
+    const next = await link();
+    expect(next.account).not.toBe(account);
+    expect(await firstPaid(one, next.account)).toBeNull();
+
+    await tell(id, `${id} after`, paid);
+    await repeatOn(await ledger.process());
+    expect(await firstPaid(one, next.account)).toMatchObject({ amountPaid: 1 });
+  },
+);

@@ -414,6 +414,59 @@ describe('a new tenant', () => {
     double.balanceTransactions.length = 0;
   });
 
+  it('passes over the credit that a former account of the customer was paid', async () => {
+    const own = await service.createTenant({
+      programType: 'PAYMENT_PROVIDER',
+      program: { id: 'default', referredReward: CREDIT },
+    });
+    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
+    double.balanceTransactions.length = 0;
+    double.customer('cus_former');
+    const [ann, bob, cat] = [personal('ann'), personal('bob'), personal('cat')];
+    const referralCode = personal('c');
+    const put = async (id: string, over: Json) =>
+      expect(
+        await own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over }),
+      ).toMatchObject({ status: 200 });
+    const paymentProviderId = 'cus_former';
+    await put(ann, { referralCode });
+    await put(bob, { referredBy: { code: referralCode }, paymentProviderId });
+    const shown = async () => {
+      const { out } = await cli('payment', 'show', own.alias, '--account', bob, '--json');
+      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
+    };
+    for (let looks = 1; (await shown())[0]?.['state'] !== 'PUSHED'; looks += 1)
+      await pollPause(looks);
+    const same = { code: 0, ok: true, differences: [] };
+    expect(await reconcile(own.alias)).toEqual(same);
+
+    for (const next of [bob, cat]) {
+      expect(await own.live.call('DELETE', `/open/account/${bob}`)).toMatchObject({ status: 204 });
+      await put(next, { paymentProviderId });
+      expect(await reconcile(own.alias)).toEqual(same);
+    }
+
+    const [paid] = double.balanceTransactions;
+    if (paid === undefined) throw new Error('the reward was paid');
+    const { id, metadata } = paid;
+    const never = `${metadata?.['rewardId'].slice(0, 32)}${'0'.repeat(16)}`;
+    double.balanceTransactions.push(
+      { ...paid, id: 'cbtxn_again' },
+      { ...paid, id: 'cbtxn_never', metadata: { rewardId: never } },
+    );
+    expect((await reconcile(own.alias))['differences']).toEqual([
+      { account: cat, kind: 'CREDIT', ledger: null, provider: 700 },
+      {
+        account: cat,
+        kind: 'DUPLICATE',
+        ledger: 700,
+        provider: 1400,
+        transactions: ['cbtxn_again', id],
+      },
+    ]);
+    double.balanceTransactions.length = 0;
+  });
+
   it('misses a discount that somebody took off the subscription', async () => {
     const referredReward = {
       type: 'PCT_DISCOUNT',

@@ -88,6 +88,8 @@ interface AtProvider {
   readonly added?: readonly PaidDiscount[];
   readonly hasPaid?: boolean;
   readonly isMissing?: true;
+  /** What the ledger has of former accounts of the customer. */
+  readonly former?: readonly (readonly [string, number | null])[];
 }
 
 const one = (over: Partial<RewardCredit> = {}): RewardCredit => ({
@@ -99,7 +101,7 @@ const one = (over: Partial<RewardCredit> = {}): RewardCredit => ({
 
 async function differences(
   events: readonly AccountEvent[],
-  { credits = [], discounts = [], added = [], hasPaid = false, isMissing }: AtProvider,
+  { credits = [], discounts = [], added = [], hasPaid = false, isMissing, former = [] }: AtProvider,
 ): Promise<readonly Omit<PaymentDifference, 'account'>[]> {
   const state = fold([...BEGAN, ...events]);
   if (state.status === 'absent') throw new Error('the account is there');
@@ -121,6 +123,7 @@ async function differences(
         await answer(null);
         if (hasPaid) yield 'in_1';
       },
+      formerRewards: () => Promise.resolve(new Map(former)),
     },
     (kind, ledger, provider, transactions) => {
       if (ledger !== provider)
@@ -170,6 +173,12 @@ it.each([
     credits(one({ amount: 400 }), one({ id: 'cbtxn_2', amount: 100 })),
   ],
   ['nothing', [EUROS], { isMissing: true }],
+  ['a credit of a former account', [], { ...credits(one()), former: [['r', 500]] }],
+  [
+    'a discount of a former account that was paid as credit',
+    [],
+    { ...credits(one()), former: [['r', null]] },
+  ],
 ] as const)('%s on both sides is no difference', async (_, events, provider) => {
   expect(await differences(events, provider)).toEqual([]);
 });
@@ -232,6 +241,18 @@ it.each([
     [],
     credits(one()),
     [{ ...CREDIT, ledger: null, provider: 500 }],
+  ],
+  [
+    'a credit of another amount than a former account had',
+    [],
+    { ...credits(one({ amount: 900 })), former: [['r', 500]] },
+    [{ ...CREDIT, ledger: 500, provider: 900 }],
+  ],
+  [
+    'a second credit of a discount of a former account',
+    [],
+    { ...credits(one(), one({ id: 'cbtxn_2' })), former: [['r', null]] },
+    [{ kind: 'DUPLICATE', ledger: null, provider: 1000, transactions: ['cbtxn_1', 'cbtxn_2'] }],
   ],
   [
     'a discount that was paid as a credit, and is missing',

@@ -185,7 +185,7 @@ describe('what an event leaves open', () => {
       });
   });
 
-  it('of an invoice is the interval of its first recurring price, called for once', async () => {
+  it('of an invoice is the interval of its first recurring price, called for once, and none if that call is refused', async () => {
     double.prices.set('price_once', { id: 'price_once', recurring: null });
     const recurring = { interval: 'week', interval_count: 4 };
     double.prices.set('price_4w', { id: 'price_4w', recurring });
@@ -196,7 +196,8 @@ describe('what an event leaves open', () => {
       expect(completed).not.toHaveProperty('prices');
     }
     expect(double.callsTo('GET', /prices\/price_4w/)).toHaveLength(1);
-    expect((await calls().completed({ ...open, prices: ['price_gone'] })).fact).toEqual(paid);
+    const refused = { ...open, prices: ['price_gone', 'price_4w'] };
+    expect((await calls().completed(refused)).fact).toEqual(paid);
   });
 
   it('of an end is what else is active or trialing', async () => {

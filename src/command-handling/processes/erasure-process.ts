@@ -1,5 +1,6 @@
 import { decide } from '../../domain/account/account.decider.js';
 import type { Erased } from '../../domain/account/account.events.js';
+import { release } from '../../domain/customer/customer.decider.js';
 import type { SubjectId } from '../../domain/personal.js';
 import type { AccountRef, Mode, Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
@@ -7,6 +8,7 @@ import type { Position } from '../../event-log/event-log.js';
 import { timeNow } from '../../foundation/world.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
+import { asNewCommand } from '../as-new-command.js';
 import { deterministicId } from '../deterministic-id.js';
 import type { Streams } from '../streams.js';
 
@@ -38,6 +40,7 @@ export class ErasureProcess {
   /** Repeats an erasure that another copy of the log holds; the keys are destroyed in any case. */
   async repeat(
     { tenant, mode, accountRef, suppressed, ...erased }: ListedErasure,
+    customerStream: string | undefined,
     cause: ErasureCause,
   ): Promise<void> {
     const scope = { tenant, mode };
@@ -49,7 +52,16 @@ export class ErasureProcess {
       commandId: deterministicId(erasureId, 'repeat'),
       idempotency: null,
     };
-    await this.streams.accounts.handle(this.names.accountStream(scope, accountRef), meta, (state) =>
+    const stream = this.names.accountStream(scope, accountRef);
+    const { state: before } = await this.streams.accounts.load(stream);
+    // A later account gets nothing of what this one received; a newer one under the id keeps it.
+    if (before.status === 'open' && before.account === erased.account && customerStream) {
+      const { account } = before;
+      await this.streams.customers.handle(customerStream, asNewCommand(meta), (customer) =>
+        release(customer, { account, now: timeNow() }),
+      );
+    }
+    await this.streams.accounts.handle(stream, meta, (state) =>
       decide(state, {
         type: 'RepeatErasure',
         erased,

@@ -1,5 +1,5 @@
 import type { CustomerPicture, PaidInvoice } from '../customer/customer.state.js';
-import { minorDigitsOf } from '../currency.js';
+import { minorDigitsOf } from '../currencies.js';
 import type { Decision } from '../decision.js';
 import type { AccountEvent, Subscription } from './account.events.js';
 import type { AccountState } from './account.state.js';

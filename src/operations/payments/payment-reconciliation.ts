@@ -7,6 +7,7 @@ import { timeNow } from '../../foundation/world.js';
 import { ProviderFailure, type ProviderCalls } from '../../payments/payment-provider.js';
 import { accountsInLog } from '../ledger/ledger-entries.js';
 import { NotDone, type Outcome } from '../outcome.js';
+import { formerRewards, type FormerRewards } from './former-rewards.js';
 import { providerTenant, type PaymentCore, type PaymentWorld } from './payment-commands.js';
 
 /**
@@ -58,7 +59,7 @@ interface Watched {
   readonly onProgress?: (accounts: number) => void;
 }
 
-type ReconciledCore = PaymentCore & Pick<Core, 'log' | 'names' | 'streams'>;
+type ReconciledCore = PaymentCore & Pick<Core, 'log' | 'names' | 'streams' | 'codec'>;
 
 /** Compares what the ledger and the provider have of each linked account, one after the other. */
 export async function reconcilePayments(
@@ -98,16 +99,18 @@ const stopped = (reason: string): NotDone => new NotDone({ code: 'PAYMENT_NOT_DO
 
 /** Without the invoices that another account of the customer had. */
 async function callsOf(
-  { streams, names }: Pick<Core, 'streams' | 'names'>,
+  core: ReconciledCore,
   scope: Scope,
   { account, paymentProviderId }: OpenAccount,
   calls: ProviderCalls,
 ): Promise<ComparedCalls> {
-  const { state } = await streams.customers.load(
-    names.customerStream(scope, paymentProviderId ?? ''),
-  );
+  const { streams, names } = core;
+  const customer = paymentProviderId ?? '';
+  const { state } = await streams.customers.load(names.customerStream(scope, customer));
+  let former: Promise<FormerRewards> | undefined;
   return {
     ...calls,
+    formerRewards: () => (former ??= formerRewards(core, scope, customer)),
     async *paidInvoices(customer) {
       for await (const invoice of calls.paidInvoices(customer)) {
         const ref = names.providerObjectRef(scope, 'invoice', invoice);
@@ -127,7 +130,10 @@ export type Note = (
 type ComparedCalls = Pick<
   ProviderCalls,
   'rewardCredits' | 'subscriptionsOf' | 'discountsFor' | 'paidInvoices'
->;
+> & {
+  /** Read from the log when the provider has a credit that is of no reward of the account. */
+  formerRewards(): Promise<FormerRewards>;
+};
 
 /** @param note called with what both sides have of the account. */
 export async function compareAccount(
@@ -139,7 +145,9 @@ export async function compareAccount(
   const rewards = [...state.rewards.values()].filter(
     ({ pushed, paid }) => pushed !== undefined || paid !== undefined,
   );
-  const found = creditsOf(calls.rewardCredits(customer), state.rewards, (amount) =>
+  const isKnown = async (rewardId: string) =>
+    state.rewards.has(rewardId) || (await calls.formerRewards()).has(rewardId);
+  const found = creditsOf(calls.rewardCredits(customer), isKnown, (amount) =>
     note('CREDIT', null, amount),
   );
   const credits = await orMissing(found, new Map<string, FoundCredit>());
@@ -149,7 +157,9 @@ export async function compareAccount(
       compareCredit(creditOf(reward), credits.get(reward.rewardId), note);
     credits.delete(reward.rewardId);
   }
-  for (const found of credits.values()) compareCredit(null, found, note);
+  const former = credits.size > 0 ? await calls.formerRewards() : new Map<string, number | null>();
+  for (const [rewardId, found] of credits)
+    compareCredit(formerCredit(former.get(rewardId), found), found, note);
   await compareDiscounts(rewards.flatMap(discountNow), customer, calls, note);
   const hasPaid = await orMissing(isAny(calls.paidInvoices(customer)), false);
   note('CONVERSION', state.everPaid ? 'PAID' : null, hasPaid ? 'PAID' : null);
@@ -172,6 +182,13 @@ interface FoundCredit {
   readonly amount: number;
   /** The provider's ids. */
   readonly transactions: readonly string[];
+}
+
+/** Of an amount that is erased a single credit is taken as it is. */
+function formerCredit(amount: number | null | undefined, found: FoundCredit): LedgerCredit | null {
+  const isTaken = amount === null && found.transactions.length === 1;
+  const known = isTaken ? found.amount : (amount ?? null);
+  return known === null ? null : { amount: known, reference: null };
 }
 
 function compareCredit(
@@ -229,13 +246,13 @@ const isOn = (subscription: string, open: Subscriptions): boolean =>
  */
 async function creditsOf(
   all: ReturnType<ProviderCalls['rewardCredits']>,
-  rewards: OpenAccount['rewards'],
+  isKnown: (rewardId: string) => Promise<boolean>,
   other: (amount: number) => void,
 ): Promise<Map<string, FoundCredit>> {
   const credits = new Map<string, FoundCredit>();
   for await (const { id, rewardId, amount } of all) {
     const known = credits.get(rewardId);
-    if (known === undefined && !rewards.has(rewardId) && credits.size >= LISTED_MAX) {
+    if (known === undefined && credits.size >= LISTED_MAX && !(await isKnown(rewardId))) {
       other(amount);
       continue;
     }

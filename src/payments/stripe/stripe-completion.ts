@@ -38,27 +38,29 @@ export async function complete(
   }
 }
 
+/** Null also when a price before the first interval is refused: its line may be recurring. */
 async function firstInterval(
   open: readonly (Interval | string)[],
-  intervalOfPrice: (price: string) => Promise<Interval | null>,
+  intervalOfPrice: (price: string) => Promise<Interval | null | undefined>,
 ): Promise<Interval | null> {
   for (const one of open) {
     const interval = typeof one === 'string' ? await intervalOfPrice(one) : one;
-    if (interval !== null) return interval;
+    if (interval !== null) return interval ?? null;
   }
   return null;
 }
 
+/** Undefined: the provider refuses the call. */
 async function intervalOf(
   stripe: Stripe,
   price: string,
   { known, nameOf }: Parameters<typeof complete>[2],
-): Promise<Interval | null> {
+): Promise<Interval | null | undefined> {
   const name = nameOf(price);
   const before = known.get(name);
   if (before !== undefined) return before;
   const found = await unlessRefused(called(stripe.prices.retrieve(price)));
-  if (found === undefined) return null;
+  if (found === undefined) return undefined;
   const interval = intervalIn(found);
   const [oldest] = known.keys();
   if (known.size >= PRICES_MAX && oldest !== undefined) known.delete(oldest);
