@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { parseBalances } from '../operations/ledger/balance-file.js';
+import { entriesAfterPeriod } from '../operations/ledger/later-entries.js';
 import {
   reconcileOnRecord,
   type Reconciliation,
 } from '../operations/ledger/ledger-reconciliation.js';
 import { replayOnRecord } from '../operations/ledger/ledger-replay.js';
 import type { Replay } from '../operations/ledger/replay/replay-run.js';
+import { NotDone } from '../operations/outcome.js';
 import { scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson, printTable, readTextFile } from './command-line.js';
@@ -13,6 +15,7 @@ import { CopyProgress } from './copy-progress.js';
 import {
   auditedRun,
   ledgerGroup,
+  noteEntriesAfter,
   withLedgerOptions,
   type LedgerOptions,
 } from './ledger-command.js';
@@ -89,19 +92,25 @@ export function addLedgerChecks(cli: Command): void {
         const stopping = new AbortController();
         const parameters = { period, againstFile: against !== undefined };
         const run = { parameters, stop: () => stopping.abort() };
+        let later = 0;
         try {
           const reconciliation = await auditedRun(
             { scope, by, operation: 'ledger reconcile', ...run },
-            (core, noteProgress) => {
+            async (core, noteProgress) => {
               const onProgress = (accounts: number): void => {
                 progress.at('reconciling', accounts, undefined);
                 noteProgress('reconciling', accounts);
               };
               const { signal } = stopping;
-              return reconcileOnRecord(core, scope, { period, against }, { onProgress, signal });
+              const asked = { period, against };
+              const found = await reconcileOnRecord(core, scope, asked, { onProgress, signal });
+              if (period !== undefined && !(found instanceof NotDone))
+                later = await entriesAfterPeriod(core, scope, period);
+              return found;
             },
           );
           progress.end();
+          noteEntriesAfter(later, 'month');
           reportReconciliation(reconciliation, json);
         } finally {
           progress.end();

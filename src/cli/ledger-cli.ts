@@ -3,18 +3,20 @@ import { operatingSystemUser } from '../operations/audit.js';
 import { NotDone } from '../operations/outcome.js';
 import { adjustOnRecord, type AdjustmentRequest } from '../operations/ledger/ledger-adjustment.js';
 import { exportLedger } from '../operations/ledger/ledger-export.js';
-import {
-  entriesAfterDay,
-  entriesAfterPeriod,
-  laterText,
-} from '../operations/ledger/later-entries.js';
+import { entriesAfterDay, entriesAfterPeriod } from '../operations/ledger/later-entries.js';
 import { changePeriodOnRecord } from '../operations/ledger/ledger-periods.js';
 import { statementOnRecord } from '../operations/ledger/ledger-statement.js';
 import { filled, scopeOf } from './arguments.js';
 import { CommandError } from './command-error.js';
 import { note, printJson } from './command-line.js';
 import { parseAmount, parseIdempotencyKey, parseUnit } from './correction-arguments.js';
-import { audited, ledgerGroup, withLedgerOptions, type LedgerOptions } from './ledger-command.js';
+import {
+  audited,
+  ledgerGroup,
+  noteEntriesAfter,
+  withLedgerOptions,
+  type LedgerOptions,
+} from './ledger-command.js';
 import { statementCsv } from '../operations/ledger/statement-csv.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import {
@@ -171,11 +173,6 @@ export function addLedgerCommands(cli: Command): void {
         note(`${exported.events} events; digest ${exported.digest}`);
       },
     );
-}
-
-function noteEntriesAfter(entries: number, figures: 'statement' | 'month'): void {
-  const line = laterText(entries, figures);
-  if (line !== undefined) note(line);
 }
 
 function adjustmentOf(accountId: string, options: AdjustOptions, by: string): AdjustmentRequest {

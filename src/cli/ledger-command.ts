@@ -3,6 +3,7 @@ import type { Core } from '../core/core.js';
 import type { Scope } from '../domain/scope.js';
 import { operatingSystemUser } from '../operations/audit.js';
 import { auditedOn, type Done } from '../operations/audited.js';
+import { laterText } from '../operations/ledger/later-entries.js';
 import type { Outcome } from '../operations/outcome.js';
 import { filled } from './arguments.js';
 import { CommandError } from './command-error.js';
@@ -65,4 +66,10 @@ export function auditedRun<T>(
       ({ result }) => result,
     ),
   );
+}
+
+/** On standard error; nothing for none. */
+export function noteEntriesAfter(entries: number, figures: 'statement' | 'month'): void {
+  const line = laterText(entries, figures);
+  if (line !== undefined) note(line);
 }

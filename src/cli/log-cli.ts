@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../config/config.js';
 import { openLedgerDatabase } from '../core/ledger-database.js';
+import { durationText } from '../foundation/duration.js';
 import { CommandError } from './command-error.js';
 import { openLogAt, parseLogAddress, type OpenLog } from '../operations/log/log-address.js';
 import { copyWholeLog, type LogMoveResult } from '../operations/log/log-move.js';
@@ -41,6 +42,10 @@ export function addLogCommands(cli: Command): void {
     .requiredOption('--reason <text>', 'what happened, for later auditors')
     .option('--by <name>', 'the operator who accepts; default: the user of the operating system')
     .option('--json', 'one JSON document')
+    .addHelpText(
+      'after',
+      "\nExample:\n  log accept-clock --reason 'ntp of app2 was 40 days ahead, ticket 4711'",
+    )
     .action(accept);
 }
 
@@ -60,7 +65,7 @@ async function accept({ reason, by, json }: AcceptOptions): Promise<void> {
   });
   if (json) return printJson(accepted);
   process.stdout.write(
-    `accepted: the newest entry, ${accepted.position}, is ${accepted.aheadSeconds} s ahead of the clock; later entries carry the time of the clock\n`,
+    `accepted: the newest entry, ${accepted.position}, is ${durationText(accepted.aheadSeconds * 1_000)} ahead of the clock; later entries carry the time of the clock\n`,
   );
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import type { Core } from '../core/core.js';
 import { releaseOf } from '../core/release.js';
+import { LogAheadOfClock } from '../event-log/clock.js';
 import { firstLine } from '../foundation/describe-error.js';
 import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';
@@ -52,6 +53,8 @@ export async function withOwnKeys<T>(
 
 /** After a refusal nothing changed; after any other error the effect may be in the log. */
 function mayStand(error: unknown, key: string, kind: KeyedWork): CommandError {
+  // The log stored nothing.
+  if (error instanceof LogAheadOfClock) return new CommandError(firstLine(error));
   return new CommandError(
     `${firstLine(error)}: the ${kind} may stand; the same operator repeats the command with --idempotency-key ${key} without a second effect`,
   );

@@ -1,5 +1,6 @@
-import { isAhead, msAhead } from '../event-log/clock.js';
+import { CLOCK_RUNBOOK, isAhead, msAhead } from '../event-log/clock.js';
 import type { EventLog } from '../event-log/event-log.js';
+import { durationText } from '../foundation/duration.js';
 import { pause } from '../foundation/pause.js';
 
 export interface ClockWatchOptions {
@@ -48,14 +49,15 @@ export class ClockWatch {
   private async compare(): Promise<void> {
     const { log, logger } = this.options;
     const newest = await log.check();
-    this.seconds = msAhead(newest) / 1_000;
+    const ms = msAhead(newest);
+    this.seconds = ms / 1_000;
     const isNow = isAhead(newest);
     if (isNow === this.wasAhead) return;
     this.wasAhead = isNow;
     const facts = { position: newest.head ?? null, aheadSeconds: this.seconds };
     if (isNow)
       logger.error(
-        { ...facts, runbook: 'docs/runbooks/clock-ahead.md' },
+        { ...facts, ahead: durationText(ms), runbook: CLOCK_RUNBOOK },
         'the newest entry of the log is ahead of the clock: writes are refused',
       );
     else logger.info(facts, 'the newest entry of the log agrees with the clock again');

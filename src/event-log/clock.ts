@@ -4,6 +4,8 @@ import { EventLogUnavailable, type EventLog, type LogCheck } from './event-log.j
 /** How much later than the clock of a process the newest entry of the log may be. */
 export const CLOCK_AHEAD_MS_MAX = 5 * 60_000;
 
+export const CLOCK_RUNBOOK = 'docs/runbooks/clock-ahead.md';
+
 /**
  * The newest entry of the log is ahead of the clock of this process. Nothing was stored, and the
  * same append succeeds when the clocks agree, or an operator has accepted the log.
@@ -11,7 +13,7 @@ export const CLOCK_AHEAD_MS_MAX = 5 * 60_000;
 export class LogAheadOfClock extends EventLogUnavailable {
   constructor() {
     super(
-      'the newest entry of the log is more than 5 minutes ahead of the clock: docs/runbooks/clock-ahead.md',
+      `the newest entry of the log is more than 5 minutes ahead of the clock: ${CLOCK_RUNBOOK}`,
     );
   }
 }

@@ -13,3 +13,11 @@ export function durationMs(text: string): number | undefined {
   const ms = Number(number) * (UNITS_MS[unit] ?? NaN);
   return number !== '' && ms <= DURATION_MAX_MS ? ms : undefined;
 }
+
+/** For people, in the largest unit of which it has two: `40 d`, `90 min`. */
+export function durationText(ms: number): string {
+  const of = (unitMs: number): number => Math.round(ms / unitMs);
+  if (ms >= 2 * 86_400_000) return `${of(86_400_000)} d`;
+  if (ms >= 2 * 3_600_000) return `${of(3_600_000)} h`;
+  return ms >= 2 * 60_000 ? `${of(60_000)} min` : `${of(1_000)} s`;
+}

@@ -1,6 +1,7 @@
 import type { ChainSealer } from '../chain/chain-sealer.js';
 import type { Core } from '../core/core.js';
-import { isAhead, LogAheadOfClock, msAhead } from '../event-log/clock.js';
+import { CLOCK_RUNBOOK, isAhead, msAhead } from '../event-log/clock.js';
+import { durationText } from '../foundation/duration.js';
 import { EventLogUnavailable, type LogCheck, type Position } from '../event-log/event-log.js';
 import { inTime, NoAnswerInTime } from '../foundation/in-time.js';
 import { pause } from '../foundation/pause.js';
@@ -301,7 +302,9 @@ export class ServiceReadiness implements ReadinessProbe {
 function clockHealth(newest: LogCheck): HealthCheck {
   const aheadSeconds = msAhead(newest) / 1_000;
   if (!isAhead(newest)) return { ok: true, aheadSeconds };
-  return { ok: false, aheadSeconds, problem: new LogAheadOfClock().message };
+  const ahead = durationText(msAhead(newest));
+  const problem = `the newest entry of the log is ${ahead} ahead of the clock: ${CLOCK_RUNBOOK}`;
+  return { ok: false, aheadSeconds, problem };
 }
 
 async function mailHealth(mails: Mails): Promise<HealthCheck> {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Commands } from '../../src/command-handling/commands.js';
 import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
+import { LogAheadOfClock } from '../../src/event-log/clock.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
@@ -12,6 +13,8 @@ import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
 import { readTextFile } from '../../src/cli/command-line.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
+import { statementOfTenant } from '../../src/operations/ledger/tenant-statement.js';
+import { accountProjectors } from '../../projections/account-projectors.js';
 import type { OperatorAnswers } from '../../src/operations/operator-keys.js';
 import { recordOperation } from '../../src/operations/audit.js';
 import { withOwnKeys } from '../../src/cli/own-keys.js';
@@ -759,6 +762,13 @@ describe('an adjustment', () => {
     expect(redeemed).toMatchObject([{ eventId, position, amount: -70 }]);
   });
 
+  test('refused because the log is ahead of the clock is not reported as possibly done', async () => {
+    const refused = await withOwnKeys(core, undefined, () =>
+      Promise.reject(new LogAheadOfClock()),
+    ).then(() => '', String);
+    expect(refused).toMatch(/clock-ahead\.md$/);
+  });
+
   test('whose answer was lost is reported as possibly done, with the key that makes a repetition harmless', async () => {
     const tenant = await service.createTenant();
     const scope = scopeOf(tenant);
@@ -1125,6 +1135,30 @@ test('a day without a time is the whole day', async () => {
     tomorrow,
   );
   expect(units.map((unit) => unit.closing)).toEqual([40]);
+});
+
+test('an entry ahead of the clock on the present day is in no statement up to today', async () => {
+  const tenant = await service.createTenant();
+  const scope = scopeOf(tenant);
+  const { accountId, userId } = await user(tenant);
+  await give(tenant, { accountId, userId }, { assignedCredit: 100 });
+  const first = Date.now();
+  await eventually(() => Promise.resolve(Date.now() > first));
+  await give(tenant, { accountId, userId }, { assignedCredit: 50 });
+  await give(tenant, { accountId, userId }, { unit: 'POINTS', assignedCredit: 10 });
+  await everythingProjected(core);
+  const to = new Date(first).toISOString().slice(0, 10);
+  const closings = async (now: number) => {
+    const ofAccount = await statementOfAccount(core, scope, { accountId, to }, now);
+    const options = { projectors: accountProjectors, now };
+    const ofTenant = done(await statementOfTenant(core, scope, { to }, options));
+    return [ofAccount, ofTenant].map(({ units }) =>
+      Object.fromEntries(units.map(({ unit, closing }) => [unit, closing])),
+    );
+  };
+  expect(await closings(first)).toEqual([{ CENTS: 100 }, { CENTS: 100 }]);
+  const all = { CENTS: 150, POINTS: 10 };
+  expect(await closings(Date.now())).toEqual([all, all]);
 });
 
 test('a statement of a unit that an account lacks says which unit was asked for', async () => {

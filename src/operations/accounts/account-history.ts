@@ -11,11 +11,12 @@ import {
 } from '../../domain/account/account.state.js';
 import type { Scope } from '../../domain/scope.js';
 import type { Decoded } from '../../event-log/codec.js';
-import type { Position, RecordedEvent } from '../../event-log/event-log.js';
+import type { EventLog, Position, RecordedEvent } from '../../event-log/event-log.js';
 import { pages } from '../../event-log/event-pages.js';
 import { firstPosition } from '../../event-log/first-recorded.js';
-import { clockOf, findAccount, selectedEvents } from '../ledger/ledger-entries.js';
-import { select, type SelectionOptions } from '../ledger/ledger-selection.js';
+import { LaterEntries } from '../ledger/entries-after-end.js';
+import { clockOf, findAccount, POSTED, selectedEvents } from '../ledger/ledger-entries.js';
+import { select, type Selection, type SelectionOptions } from '../ledger/ledger-selection.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { CreditFold, type RememberedCredit, type ShownUnit } from './account-credit.js';
 import { eventInWords, valueInWords, type Known } from './event-in-words.js';
@@ -40,6 +41,8 @@ export interface AccountHistory {
   readonly events: readonly ShownEvent[];
   /** Of the whole selection. */
   readonly eventCount: number;
+  /** Number of the entries that count after the moment: they are in no statement up to it. */
+  readonly later: number;
 }
 
 export interface ShownPerson {
@@ -129,9 +132,30 @@ export async function accountHistory(
   const isToday = selection.upTo === undefined && selection.until === undefined;
   if (isToday) return historyOfToday(core, found.stream, request, now);
   const reading = new Reading(showsPersonal, before);
-  for await (const page of pages(selectedEvents(core.log, found.stream, selection)))
-    for (const decoded of await core.codec.decodeAll(page)) reading.add(decoded);
-  return reading.result(accountId, clockOf(selection, reading.newest, now));
+  const { limit, later } = await prefixOf(core.log, found.stream, selection, now);
+  if (limit > 0)
+    for await (const page of pages(core.log.readStream(found.stream, { limit })))
+      for (const decoded of await core.codec.decodeAll(page)) reading.add(decoded);
+  return { ...reading.result(accountId, clockOf(selection, reading.newest, now)), later };
+}
+
+/**
+ * The events up to the last one that counts by the end of a selection. Positions order the log: an
+ * earlier event with a later time is part of the state that the last one was decided on.
+ */
+async function prefixOf(
+  log: EventLog,
+  stream: string,
+  { upTo, until = Infinity }: Selection,
+  now: number,
+): Promise<{ readonly limit: number; readonly later: number }> {
+  const later = new LaterEntries(until, now);
+  let limit = 0;
+  for await (const event of selectedEvents(log, stream, { upTo, until: undefined })) {
+    later.add(event, POSTED.has(event.type));
+    if (event.recordedAt <= until) limit = Number(event.revision) + 1;
+  }
+  return { limit, later: later.count };
 }
 
 async function historyOfToday(
@@ -162,6 +186,7 @@ async function historyOfToday(
         : await credit.unitsAt({ log, codec }, stream, end, now),
     events: events.reverse(),
     eventCount: Number(count),
+    later: 0,
   };
 }
 
@@ -190,7 +215,7 @@ class Reading {
       this.events = this.events.slice(-EVENTS_SHOWN_MAX);
   }
 
-  result(account: string, clock: number): AccountHistory {
+  result(account: string, clock: number): Omit<AccountHistory, 'later'> {
     return {
       account,
       position: this.newest === undefined ? null : firstPosition(this.newest),

@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
-import { msAhead } from '../../event-log/clock.js';
+import type { RecordedEvent } from '../../event-log/event-log.js';
 import { timeNow } from '../../foundation/world.js';
 import { fetchRow, tables } from '../../postgres/statements.js';
 import { LaterEntries } from './entries-after-end.js';
@@ -10,41 +10,51 @@ import { DAY_MS, parsePeriod } from './ledger-selection.js';
 
 const PAGE = 5_000;
 
+type AheadReads = Pick<Core, 'pool' | 'log'>;
+
 /**
- * `LaterEntries` of a tenant and mode. Without an accepted clock, and with a newest entry that is
- * not ahead, there are none; otherwise the log is read, and nothing is decoded.
- * @param end epoch milliseconds.
+ * Every entry of the log; none without an accepted clock and with a newest entry that is not ahead.
+ * Nothing is decoded.
  */
+export async function* entriesIfAhead(
+  { pool, log }: AheadReads,
+  now: number,
+): AsyncIterable<RecordedEvent> {
+  const accepted = tables.selectFrom('ledger.clock_acceptances').select('log_id').limit(1);
+  const { head, recordedAt = 0 } = await log.check();
+  if (recordedAt <= now && (await fetchRow(pool, accepted)) === undefined) return;
+  for (let page = await log.readAll(undefined, PAGE); page.length > 0;) {
+    yield* page;
+    const at = page.at(-1)?.position;
+    if (log.compare(at, head) >= 0) return;
+    page = await log.readAll(at, PAGE);
+  }
+}
+
+/** `LaterEntries` of a tenant and mode. @param end epoch milliseconds. */
 export async function entriesAfter(
-  { pool, log, names }: Pick<Core, 'pool' | 'log' | 'names'>,
+  core: AheadReads & Pick<Core, 'names'>,
   scope: Scope,
   end: number,
 ): Promise<number> {
-  const accepted = tables.selectFrom('ledger.clock_acceptances').select('log_id').limit(1);
-  const newest = await log.check();
-  if (msAhead(newest) === 0 && (await fetchRow(pool, accepted)) === undefined) return 0;
-  const prefix = names.accountStream(scope, '');
-  const later = new LaterEntries(end, timeNow());
-  for (let page = await log.readAll(undefined, PAGE); page.length > 0;) {
-    for (const event of page)
-      later.add(event, POSTED.has(event.type) && event.stream.startsWith(prefix));
-    const at = page.at(-1)?.position;
-    if (log.compare(at, newest.head) >= 0) break;
-    page = await log.readAll(at, PAGE);
-  }
+  const now = timeNow();
+  const prefix = core.names.accountStream(scope, '');
+  const later = new LaterEntries(end, now);
+  for await (const event of entriesIfAhead(core, now))
+    later.add(event, POSTED.has(event.type) && event.stream.startsWith(prefix));
   return later.count;
 }
 
-/** @param day `YYYY-MM-DD`, in UTC. */
+/** @param day `YYYY-MM-DD`, in UTC; today: up to now. */
 export const entriesAfterDay = (
-  core: Pick<Core, 'pool' | 'log' | 'names'>,
+  core: AheadReads & Pick<Core, 'names'>,
   scope: Scope,
   day: string,
-): Promise<number> => entriesAfter(core, scope, Date.parse(day) + DAY_MS - 1);
+): Promise<number> => entriesAfter(core, scope, Math.min(Date.parse(day) + DAY_MS - 1, timeNow()));
 
 /** @param period `YYYY-MM`, in UTC. */
 export async function entriesAfterPeriod(
-  core: Pick<Core, 'pool' | 'log' | 'names'>,
+  core: AheadReads & Pick<Core, 'names'>,
   scope: Scope,
   period: string,
 ): Promise<number> {
@@ -53,9 +63,15 @@ export async function entriesAfterPeriod(
 }
 
 /** A note for people; undefined: nothing to note. It is in no document and in no digest. */
-export function laterText(entries: number, figures: 'statement' | 'month'): string | undefined {
+export function laterText(
+  entries: number,
+  figures: 'statement' | 'month' | 'moment',
+): string | undefined {
   if (entries === 0) return undefined;
-  return entries === 1
-    ? `1 entry of the log counts after the end of the ${figures} and is not in it`
-    : `${entries} entries of the log count after the end of the ${figures} and are not in it`;
+  const counts =
+    entries === 1 ? '1 entry of the log counts' : `${entries} entries of the log count`;
+  const is = entries === 1 ? 'is' : 'are';
+  return figures === 'moment'
+    ? `${counts} after this moment and ${is} in no statement up to it`
+    : `${counts} after the end of the ${figures} and ${is} not in it`;
 }

@@ -6,6 +6,7 @@ import {
 import type { Core } from '../../core/core.js';
 import type { Scope } from '../../domain/scope.js';
 import { csvLines } from '../../exports/files/csv-lines.js';
+import type { RollForward } from '../../bookkeeping/roll-forward.js';
 import { digestOf } from '../../foundation/canonical-json.js';
 import { LiveReads } from '../../projecting/following/live-reads.js';
 import {
@@ -16,6 +17,7 @@ import type { Projector } from '../../projecting/projector.js';
 import type { Done } from '../audited.js';
 import { NotDone, type Outcome } from '../outcome.js';
 import { DAY, DAY_MS, timeOf } from './ledger-selection.js';
+import { movementsAhead } from './movements-ahead.js';
 
 /** As typed; `from` and `to` are days, `YYYY-MM-DD`, inclusive. */
 export interface TenantStatementRequest {
@@ -67,12 +69,14 @@ export const signedMovement = (line: Readonly<Record<Movement, number>>, movemen
 
 const LINES_MAX = 10_000;
 
+type StatementCore = Pick<Core, 'pool' | 'log' | 'codec' | 'names'>;
+
 /**
  * `ledger tenant-statement`, from the read model `daily-figures`, so its cost does not
  * grow with the ledger.
  */
 export async function statementOfTenant(
-  { pool }: Pick<Core, 'pool'>,
+  core: StatementCore,
   scope: Scope,
   { from, to, unit }: TenantStatementRequest,
   { projectors, now = Date.now() }: { readonly projectors: readonly Projector[]; now?: number },
@@ -80,6 +84,7 @@ export async function statementOfTenant(
   const today = new Date(now).toISOString().slice(0, 10);
   const period = periodOf(from, to ?? today, now);
   if (period instanceof NotDone) return period;
+  const { pool } = core;
   const reads = new LiveReads<never>(pool, new LiveGenerations(pool, projectors), 'daily-figures');
   const found = await new DailyFigureQueries(reads)
     .between(scope, {
@@ -95,20 +100,23 @@ export async function statementOfTenant(
     });
   if (found === 'incomplete') return new NotDone({ code: 'READ_MODELS_BEING_REBUILT' });
   if (found === undefined) return new NotDone({ code: 'STATEMENT_TOO_LONG', lines: LINES_MAX });
-  const exact = found.filter(isExact);
+  const { end } = period;
+  const ahead = end > now ? await movementsAhead(core, scope, { now, end }) : [];
+  const upToNow = found.flatMap((one) => without(one, today, ahead));
+  const exact = upToNow.filter(isExact);
   const document = {
     ...scope,
     from: from ?? null,
     to: to ?? today,
     units: exact.map(unitOf),
-    tooLarge: found.filter((one) => !isExact(one)).map((one) => one.unit),
+    tooLarge: upToNow.filter((one) => !isExact(one)).map((one) => one.unit),
   };
   return { ...document, digest: digestOf(document) };
 }
 
 /** As `statementOfTenant`, with what its audit event contains. */
 export async function tenantStatementOnRecord(
-  core: Pick<Core, 'pool'>,
+  core: StatementCore,
   scope: Scope,
   request: TenantStatementRequest,
   projectors: readonly Projector[],
@@ -135,6 +143,30 @@ function periodOf(
   if (from !== undefined && from > to)
     return new NotDone({ code: 'TIMES_REVERSED', argument: 'from', after: 'to' });
   return { end: Date.parse(to) + DAY_MS - 1 };
+}
+
+/** Without what entries ahead of the clock moved today; none: the unit has nothing else. */
+function without(
+  credit: CreditOfDays,
+  today: string,
+  ahead: readonly RollForward[],
+): readonly CreditOfDays[] {
+  const moved = ahead.find(({ unit }) => unit.toLowerCase() === credit.unitKey);
+  if (moved === undefined) return [credit];
+  const left = (day: MovementsOfDay, movement: Movement): bigint =>
+    day[movement] - BigInt(day.day === today ? moved[movement] : 0);
+  const days = credit.days
+    .map((day) => ({
+      day: day.day,
+      issued: left(day, 'issued'),
+      redeemed: left(day, 'redeemed'),
+      expired: left(day, 'expired'),
+      cancelled: left(day, 'cancelled'),
+      restored: left(day, 'restored'),
+    }))
+    .filter((day) => MOVEMENTS.some((movement) => day[movement] !== 0n));
+  const isEmpty = days.length === 0 && credit.opening === 0n && credit.due === 0n;
+  return isEmpty ? [] : [{ ...credit, days }];
 }
 
 const grownBy = ({ issued, redeemed, expired, cancelled, restored }: MovementsOfDay): bigint =>

@@ -10,6 +10,7 @@ import {
 } from '../../../operations/accounts/account-history.js';
 import { RememberedCredit, type ShownUnit } from '../../../operations/accounts/account-credit.js';
 import type { Scope } from '../../../domain/scope.js';
+import { laterText } from '../../../operations/ledger/later-entries.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { ApiError } from '../../edge/api-error.js';
 import { ConsoleCall, ForRoles, longPageSent, pageSent } from '../console-call.js';
@@ -62,6 +63,7 @@ const content = template<
   WithForms & {
     asked: { asOf: string; position: string };
     statementPath: string | null;
+    later: string | undefined;
     account: ReturnType<typeof shownAccount> | null;
   }
 >(`
@@ -70,6 +72,7 @@ const content = template<
 {{formField 'position' label="${TEXTS.fields.position}" value=asked.position}}
 <button class="quiet">${TEXTS.account.showMoment}</button>
 </form>
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
 {{#if account}}
 <dl class="figures">
 <div><dt>${TEXTS.common.state}</dt><dd>{{account.state}}</dd></div>
@@ -177,6 +180,7 @@ export class ConsoleAccountController {
     return pageSent(call, { ...frame, faults: faultsOf(found) }, content, {
       asked,
       statementPath: hasRole(call.operator, ['finance', 'viewer']) ? statement : null,
+      later: found instanceof NotDone ? undefined : laterText(found.later, 'moment'),
       account:
         found instanceof NotDone
           ? null

@@ -3,9 +3,11 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Scope } from '../../../domain/scope.js';
 import { parseBalances } from '../../../operations/ledger/balance-file.js';
 import { timeNow } from '../../../foundation/world.js';
+import { entriesAfterPeriod, laterText } from '../../../operations/ledger/later-entries.js';
 import { spanOf, type Reconciliation } from '../../../operations/ledger/ledger-reconciliation.js';
 import { NotDone } from '../../../operations/outcome.js';
 import { reconciliationRun } from '../../operations/ledger-runs.js';
+import { OperationsCore } from '../../operations/operations-core.js';
 import { ConsoleCall, ForRoles, pageSent, redirected } from '../console-call.js';
 import { faultsOf, NO_FAULTS, type Faults } from '../view/faults.js';
 import { tenantPath } from '../view/layout.js';
@@ -45,6 +47,7 @@ const content = template<
     isGone: boolean;
     here: string;
     accounts: string;
+    later: string | undefined;
     result: ReturnType<typeof shownResult> | null;
   }
 >(`
@@ -56,6 +59,7 @@ const content = template<
 </form>
 {{#if isGone}}<p class="problem" role="alert">${TEXTS.common.runIsGone}</p>{{/if}}
 {{#if run}}{{> run}}{{/if}}
+{{#if later}}<p class="note" role="status">{{later}}</p>{{/if}}
 {{#if result}}
 {{#if result.ok}}<p class="done" role="status">${TEXTS.reconcile.allAddsUp}</p>{{else}}<p class="problem" role="status">${TEXTS.reconcile.doesNotAddUp}</p>{{/if}}
 <dl class="figures">
@@ -81,7 +85,10 @@ const content = template<
 @ApiExcludeController()
 @Controller(`${TENANT_ROUTE}/reconcile`)
 export class ConsoleReconcileController {
-  constructor(private readonly pages: TenantPages) {}
+  constructor(
+    private readonly pages: TenantPages,
+    private readonly operations: OperationsCore,
+  ) {}
 
   @Get()
   @ForRoles('finance')
@@ -129,6 +136,11 @@ export class ConsoleReconcileController {
     { run: id, month, faults, order }: Shown,
   ): Promise<string> {
     const { run, isGone, operation, result, refresh } = await this.pages.runOfPage(call, id, scope);
+    const isReconciled = result !== undefined && operation === 'ledger reconcile';
+    const later =
+      isReconciled && month !== ''
+        ? await entriesAfterPeriod(this.operations.core, scope, month)
+        : 0;
     return pageSent(
       call,
       { title: TEXTS.sections.reconcile, scope, section: '/reconcile', faults, ...refresh },
@@ -139,12 +151,12 @@ export class ConsoleReconcileController {
         isGone,
         accounts: `${tenantPath(scope)}/accounts`,
         here: `${tenantPath(scope)}/reconcile${queryOf({ run: id, month })}`,
-        result:
-          result === undefined || operation !== 'ledger reconcile'
-            ? null
-            : shownResult(result as KeptReconciliation, order, (section) =>
-                queryOf({ run: id, month, ...section }),
-              ),
+        later: laterText(later, 'month'),
+        result: isReconciled
+          ? shownResult(result as KeptReconciliation, order, (section) =>
+              queryOf({ run: id, month, ...section }),
+            )
+          : null,
       },
     );
   }
