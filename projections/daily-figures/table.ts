@@ -1,4 +1,5 @@
 import type { Mode } from '../../src/domain/scope.js';
+import { isCountsByName, isDecimalText } from '../../src/projecting/stored-values.js';
 import { TableOf } from '../../src/projecting/table.js';
 import type { CreditItem } from './movement.js';
 
@@ -62,6 +63,13 @@ export const dailyCredit = new TableOf<DailyCreditRow>({
   },
   primaryKey: ['tenant', 'mode', 'day', 'unit_key'],
   indexes: {},
+  checks: {
+    issued: isDecimalText,
+    redeemed: isDecimalText,
+    expired: isDecimalText,
+    cancelled: isDecimalText,
+    restored: isDecimalText,
+  },
 });
 
 /** A reward of credit, as far as movements depend on it. */
@@ -118,4 +126,5 @@ export const creditHolders = new TableOf<CreditHolderRow>({
   },
   primaryKey: ['person'],
   indexes: {},
+  checks: { available: isCountsByName },
 });

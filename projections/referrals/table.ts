@@ -1,6 +1,7 @@
 import type { FraudSignal } from '../../src/domain/account/account.events.js';
 import type { SideStatus } from '../../src/domain/program.js';
 import type { Mode } from '../../src/domain/scope.js';
+import { isCountsByName } from '../../src/projecting/stored-values.js';
 import { TableOf } from '../../src/projecting/table.js';
 
 export type ReferralRow = {
@@ -150,4 +151,5 @@ export const referralCounts = new TableOf<ReferralCountRow>({
   },
   primaryKey: ['tenant', 'mode', 'counted_by', 'party'],
   indexes: {},
+  checks: { referrals: isCountsByName },
 });

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config.js';
 import { CommandError } from './command-error.js';
+import { examplesText } from './examples.js';
 import { isStorable, NOT_STORABLE } from '../foundation/outside-text.js';
 
 type AddCommands = (cli: Command) => void;
@@ -48,14 +49,12 @@ async function ledgerCommands(): Promise<AddCommands> {
  * @param words the arguments after the name of the program.
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
-  const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
+  const cli = await commandsFor(words[0]);
   cli.configureOutput({
     // The help after an error is cut to its first line, the usage.
     writeErr: (text) => void process.stderr.write(`${text.split('\n')[0] ?? ''}\n`),
     outputError: (text, write) => write(text.replace(/^error: /, '')),
   });
-  const named = GROUPS.get(words[0] ?? '');
-  for (const load of named === undefined ? GROUPS.values() : [named]) (await load())(cli);
   applyToAll(cli, (command) =>
     command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false),
   );
@@ -71,6 +70,17 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
     for (const line of linesOf(error)) process.stderr.write(`${line}\n`);
     return error instanceof CommandError ? error.exitCode : 1;
   }
+}
+
+/** The commands of the group with this name, or of all groups. */
+export async function commandsFor(group?: string): Promise<Command> {
+  const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
+  const named = GROUPS.get(group ?? '');
+  for (const load of named === undefined ? GROUPS.values() : [named]) (await load())(cli);
+  for (const each of cli.commands)
+    for (const command of each.commands)
+      command.addHelpText('after', examplesText(`${each.name()} ${command.name()}`));
+  return cli;
 }
 
 /** Node shows bytes of an argument that are not UTF-8 as U+FFFD. @throws {CommandError} */

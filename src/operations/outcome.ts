@@ -141,6 +141,7 @@ type ProjectionRefusal =
     }
   | { readonly code: 'NO_NEW_GENERATION' | 'NOTHING_TO_RESUME'; readonly projection: string }
   /** The generations are not in the required state; `reason` says what to do. */
+  | { readonly code: 'ROWS_REFUSED'; readonly reason: string }
   | { readonly code: 'GENERATION_REFUSED' | 'GENERATIONS_BUSY'; readonly reason: string }
   | { readonly code: 'PROJECTIONS_STOPPED' };
 

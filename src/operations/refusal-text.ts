@@ -116,6 +116,8 @@ const TEXTS: Texts = {
   NO_NEW_GENERATIONS: () => 'no projection has a new generation: rebuild first',
   NOTHING_TO_RESUME: ({ projection }, wordFor) =>
     `there is nothing of ${projection} to resume: rebuild it without ${wordFor('resume')}`,
+  ROWS_REFUSED: ({ reason }) =>
+    `nothing was changed: a table of the projection refuses a row made from the log: ${reason}; remove a constraint that was added to the table by hand, or start the release with a fixed projector, and run this again`,
   GENERATION_REFUSED: ({ reason }) => reason,
   GENERATIONS_BUSY: ({ reason }) => reason,
   PROJECTIONS_STOPPED: () => 'stopped',

@@ -1,3 +1,4 @@
+import { DamagedRow, damageCheck } from './damaged-rows.js';
 import type { ReadModelTable, Row, RowKey, Rows } from './projector.js';
 
 /** The writes of a batch in one table. Keys in the order of the primary key. */
@@ -14,6 +15,14 @@ interface Entry {
   /** Whether the table has a row under this key. */
   stored: boolean;
   changed: boolean;
+  /** The column of the stored row whose value no projector writes. */
+  damaged: string | undefined;
+}
+
+interface LoadedTable {
+  readonly table: ReadModelTable;
+  readonly entries: Entries;
+  readonly damagedColumn: (row: Row) => string | undefined;
 }
 
 type Entries = Map<string, Entry>;
@@ -26,23 +35,26 @@ const textOf = (key: readonly string[]): string =>
  * The rows of one batch in memory. Changes of an event that fails are rolled back: see `attempt`.
  */
 export class BatchRows implements Rows {
-  private readonly tables: ReadonlyMap<
-    string,
-    { readonly table: ReadModelTable; readonly entries: Entries }
-  >;
+  private readonly tables: ReadonlyMap<string, LoadedTable>;
   private readonly foundKeys = new Map<string, Set<string>>();
   private readonly toLoad = new Map<string, (readonly string[])[]>();
   private undo: (() => void)[] = [];
+  private refusesDamage = false;
 
   constructor(tables: readonly ReadModelTable[]) {
-    this.tables = new Map(tables.map((table) => [table.name, { table, entries: new Map() }]));
+    this.tables = new Map(
+      tables.map((table) => [
+        table.name,
+        { table, entries: new Map(), damagedColumn: damageCheck(table) },
+      ]),
+    );
   }
 
   announce({ table, key }: RowKey): void {
     const entries = this.entriesOf(table);
     const text = textOf(key);
     if (entries.has(text)) return;
-    entries.set(text, { key, row: undefined, stored: false, changed: false });
+    entries.set(text, { key, row: undefined, stored: false, changed: false, damaged: undefined });
     const waiting = this.toLoad.get(table);
     if (waiting) waiting.push(key);
     else this.toLoad.set(table, [key]);
@@ -59,6 +71,7 @@ export class BatchRows implements Rows {
     const entry = this.entry(table, this.keyOf(table, row));
     entry.row = row;
     entry.stored = true;
+    entry.damaged = this.tables.get(table)?.damagedColumn(row);
   }
 
   /** A row found by a lookup: its key was not announced. */
@@ -66,7 +79,7 @@ export class BatchRows implements Rows {
     const key = this.keyOf(table, row);
     const entries = this.entriesOf(table);
     if (!entries.has(textOf(key)))
-      entries.set(textOf(key), { key, row, stored: true, changed: false });
+      entries.set(textOf(key), { key, row, stored: true, changed: false, damaged: undefined });
     const keys = this.foundKeys.get(table) ?? new Set();
     this.foundKeys.set(table, keys.add(textOf(key)));
   }
@@ -79,7 +92,9 @@ export class BatchRows implements Rows {
   }
 
   get(table: string, key: readonly string[]): Row | undefined {
-    return this.entry(table, key).row;
+    const { row, damaged } = this.entry(table, key);
+    if (this.refusesDamage && damaged !== undefined) throw new DamagedRow(table, damaged);
+    return row;
   }
 
   put(table: string, row: Row): void {
@@ -90,15 +105,24 @@ export class BatchRows implements Rows {
     this.change(table, key, undefined);
   }
 
-  /** Runs one event's fold; if it throws, its changes are rolled back and the error is returned. */
-  attempt(fold: () => void): { readonly failed: unknown } | undefined {
+  /**
+   * Runs one event's fold; if it throws, its changes are rolled back and the error is returned.
+   * @param allowsDamage an erasure also cleans damaged rows; other events fail on them.
+   */
+  attempt(
+    fold: () => void,
+    { allowsDamage }: { readonly allowsDamage: boolean } = { allowsDamage: false },
+  ): { readonly failed: unknown } | undefined {
     this.undo = [];
+    this.refusesDamage = !allowsDamage;
     try {
       fold();
       return undefined;
     } catch (failed) {
       for (const step of this.undo.reverse()) step();
       return { failed };
+    } finally {
+      this.refusesDamage = false;
     }
   }
 
@@ -115,10 +139,11 @@ export class BatchRows implements Rows {
 
   private change(table: string, key: readonly string[], row: Row | undefined): void {
     const entry = this.entry(table, key);
-    const before = { row: entry.row, changed: entry.changed };
+    const before = { row: entry.row, changed: entry.changed, damaged: entry.damaged };
     this.undo.push(() => Object.assign(entry, before));
     entry.row = row;
     entry.changed = true;
+    entry.damaged = undefined;
   }
 
   private entry(table: string, key: readonly string[]): Entry {

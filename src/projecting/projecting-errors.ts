@@ -51,7 +51,28 @@ export function describeError(error: unknown): string {
     return `database error ${error.code ?? 'unknown'}${place === '' ? '' : ` (${place})`}${text}`;
   }
   if (!(error instanceof Error)) return 'unknown error';
-  return QUOTING.has(error.name) ? error.name : `${error.name}: ${error.message}`;
+  return QUOTING.has(error.name)
+    ? `${error.name}${placeIn(error)}`
+    : `${error.name}: ${error.message}`;
+}
+
+/** A frame of our own code that has a name; `BigInt (<anonymous>)` and Node's own do not count. */
+const NAMED_FRAME = /^ {4}at (?:async )?(?:new )?([\w$.#]+) .*\((?!node:).*:\d+:\d+\)$/;
+const FRAMES_SHOWN_MAX = 3;
+
+/**
+ * The functions that the error was thrown in, the innermost first. Of the stack only the names of
+ * functions are used: its first lines are the message.
+ */
+function placeIn({ name, message, stack = '' }: Error): string {
+  const head = message === '' ? name : `${name}: ${message}`;
+  if (!stack.startsWith(head)) return '';
+  const names = stack
+    .slice(head.length)
+    .split('\n')
+    .flatMap((line) => NAMED_FRAME.exec(line)?.[1] ?? [])
+    .slice(0, FRAMES_SHOWN_MAX);
+  return names.length === 0 ? '' : ` in ${names.join(', called by ')}`;
 }
 
 /** How the reason of a stream begins that is parked for an event that cannot be decoded. */

@@ -55,7 +55,11 @@ export interface ReadModelTable {
   readonly indexes: Readonly<
     Record<string, { readonly definition: string; readonly unique?: boolean }>
   >;
+  /** Column → whether a stored value is one that its projector writes. `jsonb`: default an object. */
+  readonly checks?: Readonly<Record<string, ValueCheck>> | undefined;
 }
+
+export type ValueCheck = (value: unknown) => boolean;
 
 export type Row = Readonly<Record<string, unknown>>;
 

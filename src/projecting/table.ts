@@ -1,4 +1,12 @@
-import type { IndexColumn, Lookup, ReadModelTable, Row, RowKey, Rows } from './projector.js';
+import type {
+  IndexColumn,
+  Lookup,
+  ReadModelTable,
+  Row,
+  RowKey,
+  Rows,
+  ValueCheck,
+} from './projector.js';
 
 /**
  * The definition of a table; its columns are those of its row type, so that the compiler finds a
@@ -9,6 +17,7 @@ export interface TableDefinition<R extends Row> {
   readonly columns: Readonly<Record<keyof R & string, string>>;
   readonly primaryKey: readonly (keyof R & string)[];
   readonly indexes: ReadModelTable['indexes'];
+  readonly checks?: { readonly [C in keyof R & string]?: ValueCheck };
 }
 
 /** Columns under the names that facts have: `date_given` is `dateGiven`. */
@@ -38,6 +47,7 @@ export class TableOf<R extends Row> implements ReadModelTable {
   readonly columns: Readonly<Record<string, string>>;
   readonly primaryKey: readonly string[];
   readonly indexes: ReadModelTable['indexes'];
+  readonly checks: ReadModelTable['checks'];
   private readonly facts: readonly (readonly [column: string, fact: string])[];
 
   constructor(definition: TableDefinition<R>) {
@@ -45,6 +55,7 @@ export class TableOf<R extends Row> implements ReadModelTable {
     this.columns = definition.columns;
     this.primaryKey = definition.primaryKey;
     this.indexes = definition.indexes;
+    this.checks = definition.checks as ReadModelTable['checks'];
     this.facts = Object.keys(this.columns).map((column) => [column, camelCase(column)]);
   }
 

@@ -294,15 +294,31 @@ test('accounts whose rows the table refuses are parked, and retry-parked release
       reason: expect.stringContaining('narrow') as string,
       events: expect.any(Number) as number,
       since: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      tenant: tenant.alias,
+      mode: 'live',
+      account: expect.any(String) as string,
     })),
   );
-  for (const word of [rich, owner, account]) expect(listed.out).not.toContain(word);
+  const parkedAccounts = (JSON.parse(listed.out) as Json[]).map((entry) => entry['account']);
+  expect(parkedAccounts.sort()).toEqual([account, rich].sort());
+  expect(listed.out).not.toContain(owner);
   expect(await operate((operator) => showParkedStreams(operator, 1))).toHaveLength(1);
   const stillNarrow = await cli('retry-parked', 'reward-balances', '--json');
   expect(stillNarrow.code).toBe(0);
   expect(JSON.parse(stillNarrow.out)).toEqual({
     projections: [{ projection: 'reward-balances', retried: 2, released: 0, parked: 2 }],
   });
+
+  const whole = await cli('rebuild', 'reward-balances', '--tenant', tenant.alias);
+  const single = await cli(
+    ...['rebuild', 'reward-balances', '--tenant', tenant.alias, '--account', rich],
+  );
+  for (const { code, out, err } of [whole, single]) {
+    expect([code, out]).toEqual([1, '']);
+    expect(err.trim().split('\n').at(-1)).toMatch(
+      /^nothing was changed: a table of the projection refuses a row .*23514 .*narrow\); remove a constraint .* run this again$/,
+    );
+  }
 
   await pool.query(
     `alter table ${table} drop constraint narrow, add constraint narrow check (available_credit <= ${before + 1_000}) not valid`,

@@ -1,4 +1,6 @@
+import type { Mode } from '../../domain/scope.js';
 import { withGenerationsLock } from '../../postgres/generations-lock.js';
+import { scopeOfStream } from '../../privacy/keyed-names.js';
 import { listParkedStreams, type ParkedStream } from '../../projecting/checkpoints.js';
 import { projectionStatus } from '../../projecting/following/projection-status.js';
 import {
@@ -278,15 +280,47 @@ function ended({ switched, heldMs }: Awaited<ReturnType<typeof swap>>): Operatio
 /** A stream that an event holds back from a read model. Times are ISO 8601. */
 export interface ShownParkedStream extends Omit<ParkedStream, 'since'> {
   readonly since: string;
+  /** Null: the name of the stream contains none. */
+  readonly tenant: string | null;
+  readonly mode: Mode | null;
+  /** Null: it was forgotten, or its first event cannot be decoded. */
+  readonly account: string | null;
 }
 
 /** Streams that are parked in the live read models, the newest first. */
 export async function showParkedStreams(
-  { parts: { pool, projectors } }: ProjectionOperator,
+  { parts }: Pick<ProjectionOperator, 'parts'>,
   limit: number,
 ): Promise<readonly ShownParkedStream[]> {
-  const parked = await listParkedStreams(pool, projectors, limit);
-  return parked.map(({ since, ...one }) => ({ ...one, since: new Date(since).toISOString() }));
+  const parked = await listParkedStreams(parts.pool, parts.projectors, limit);
+  const accounts = new Map<string, string | null>();
+  for (const { stream } of parked)
+    if (!accounts.has(stream)) accounts.set(stream, await accountOf(parts, stream));
+  return parked.map(({ since, ...one }) => {
+    const scope = scopeOfStream(one.stream);
+    return {
+      ...one,
+      since: new Date(since).toISOString(),
+      tenant: scope?.tenant ?? null,
+      mode: scope?.mode ?? null,
+      account: accounts.get(one.stream) ?? null,
+    };
+  });
+}
+
+/** The account of a stream, from its first event: operators repair and support by its id. */
+async function accountOf(
+  { log, decode }: Pick<GenerationParts, 'log' | 'decode'>,
+  stream: string,
+): Promise<string | null> {
+  const events = log.readStream(stream)[Symbol.asyncIterator]();
+  const first = await events.next();
+  await events.return?.();
+  if (first.done === true) return null;
+  const [decoded] = await decode([first.value]);
+  return decoded && 'event' in decoded && decoded.event.type === 'AccountOpened'
+    ? decoded.event.accountId.value
+    : null;
 }
 
 /** A line of history, as operators see it. Times are ISO 8601. */

@@ -9,6 +9,7 @@ import {
   GenerationRefused,
   NothingToResume,
 } from '../../projecting/generations/generation-records.js';
+import { UnstorableText } from '../../projecting/generations/copy-rows.js';
 import { ensureLiveGenerations } from '../../projecting/generations/generations.js';
 import {
   recordBegun,
@@ -17,7 +18,7 @@ import {
   type ProjectionAction,
   type ProjectionOperation,
 } from '../../projecting/generations/projection-history.js';
-import { describeError } from '../../projecting/projecting-errors.js';
+import { describeError, isDataError } from '../../projecting/projecting-errors.js';
 import type { Projector } from '../../projecting/projector.js';
 import { NotDone, type OperationRefusal, type Outcome } from '../outcome.js';
 
@@ -103,6 +104,8 @@ function refusalBelow(error: unknown): OperationRefusal | undefined {
   if (error instanceof GenerationsBusy) return { code: 'GENERATIONS_BUSY', reason: error.message };
   if (error instanceof NothingToResume)
     return { code: 'NOTHING_TO_RESUME', projection: error.projection };
+  if (isDataError(error) || error instanceof UnstorableText)
+    return { code: 'ROWS_REFUSED', reason: describeError(error) };
   if (error instanceof GenerationRefused)
     return { code: 'GENERATION_REFUSED', reason: error.message };
   return undefined;

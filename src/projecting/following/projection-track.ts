@@ -271,10 +271,10 @@ export class ProjectionTrack {
       if (isParked(event)) {
         park(event, BEHIND_A_PARKED_EVENT);
         // An erasure does not wait until the stream is repaired.
-        if (event === begun?.event) rows.attempt(() => apply(event));
+        if (event === begun?.event) rows.attempt(() => apply(event), { allowsDamage: true });
       } else if (reason !== undefined) park(event, reason);
       else {
-        const failure = rows.attempt(() => apply(event));
+        const failure = rows.attempt(() => apply(event), { allowsDamage: event === begun?.event });
         if (failure) park(event, describeError(failure.failed));
       }
     }

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { EXAMPLES } from '../../src/cli/examples.js';
+import { commandsFor } from '../../src/cli/run-command-line.js';
+
+/** Every command with the words that call it. */
+const callable = async (): Promise<ReadonlyMap<string, Command>> =>
+  new Map(
+    (await commandsFor()).commands.flatMap((group) =>
+      group.commands.map((command) => [`${group.name()} ${command.name()}`, command] as const),
+    ),
+  );
+
+/** The words of a line as a shell reads them: quoted ones as one, without what follows a `>`. */
+const wordsOf = (line: string): string[] =>
+  (line.split(' > ')[0]?.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+
+test('the help of every command shows an example, and every example has a command', async () => {
+  expect([...EXAMPLES.keys()].sort()).toEqual([...(await callable()).keys()].sort());
+  for (const [path, command] of await callable()) {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => void (help += text) }).outputHelp();
+    expect(help).toContain(`cli -- ${path}`);
+  }
+});
+
+test.each([...EXAMPLES].flatMap(([path, lines]) => lines.map((line) => [line, path] as const)))(
+  'the example “%s” is understood',
+  async (line, path) => {
+    const called: string[] = [];
+    const cli = await commandsFor();
+    const [group = '', name = ''] = wordsOf(line);
+    const target = cli.commands
+      .find((each) => each.name() === group)
+      ?.commands.find((each) => each.name() === name);
+    target
+      ?.exitOverride()
+      .configureOutput({ writeErr: () => undefined })
+      .action(() => void called.push(path));
+    await cli.parseAsync(wordsOf(line), { from: 'user' });
+    expect(called).toEqual([path]);
+  },
+);
