@@ -6,7 +6,7 @@ import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import {
   personal,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestStores,
   type TestTenant,
@@ -22,7 +22,7 @@ let stores: TestStores;
 let end: () => Promise<void>;
 let core: Core;
 beforeAll(async () => {
-  ({ service, stores, end } = await useSharedService());
+  ({ service, stores, end } = await startWithStores());
   ({ core } = service.service);
 });
 afterAll(() => end());
