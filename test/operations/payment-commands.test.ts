@@ -449,7 +449,7 @@ describe('a new tenant', () => {
     const [paid] = double.balanceTransactions;
     if (paid === undefined) throw new Error('the reward was paid');
     const { id, metadata } = paid;
-    const never = `${metadata?.['rewardId'].slice(0, 32)}${'0'.repeat(16)}`;
+    const never = `${metadata?.['rewardId']?.slice(0, 32)}${'0'.repeat(16)}`;
     double.balanceTransactions.push(
       { ...paid, id: 'cbtxn_again' },
       { ...paid, id: 'cbtxn_never', metadata: { rewardId: never } },
