@@ -3,6 +3,7 @@ import { EventCodec } from '../../src/event-log/codec.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { RememberedCredit } from '../../src/operations/accounts/account-credit.js';
 import { accountHistory, type HistoryCore } from '../../src/operations/accounts/account-history.js';
+import { KeyedNames } from '../../src/privacy/keyed-names.js';
 import {
   accountOpened,
   anAccount,
@@ -21,7 +22,10 @@ import { done } from '../support/operations.js';
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-10-01T12:00:00Z');
 const ACCOUNT = anAccount('acme');
-const { tenant, mode, stream } = ACCOUNT;
+const { tenant, mode, accountId } = ACCOUNT;
+const names = new KeyedNames(Buffer.alloc(32, 1));
+const scope = { tenant, mode };
+const stream = names.accountStream(scope, names.accountRef(scope, accountId));
 
 const codec = new EventCodec(new InMemorySubjectKeys());
 let clock: number;
@@ -42,10 +46,9 @@ async function happened(at: number, ...events: readonly AccountEvent[]): Promise
 }
 
 async function shownAt(asOf: string) {
-  const names = { accountRef: () => ACCOUNT.accountRef, accountStream: () => stream };
-  const core = { log, codec, names, credit: new RememberedCredit() } as Partial<HistoryCore>;
-  const request = { accountId: ACCOUNT.accountId, asOf, showsPersonal: true };
-  return done(await accountHistory(core as HistoryCore, { tenant, mode }, request, NOW));
+  const core: Partial<HistoryCore> = { log, codec, names, credit: new RememberedCredit() };
+  const request = { accountId, asOf, showsPersonal: true };
+  return done(await accountHistory(core as HistoryCore, scope, request, NOW));
 }
 
 beforeEach(async () => {
