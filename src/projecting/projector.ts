@@ -55,7 +55,10 @@ export interface ReadModelTable {
   readonly indexes: Readonly<
     Record<string, { readonly definition: string; readonly unique?: boolean }>
   >;
-  /** Column → whether a stored value is one that its projector writes. `jsonb`: default an object. */
+  /**
+   * Column → whether a stored value is one that its projector writes; default for `jsonb`: an
+   * object.
+   */
   readonly checks?: Readonly<Record<string, ValueCheck>> | undefined;
 }
 

@@ -53,6 +53,7 @@ export const PARKED_COLUMNS: readonly Column<ShownParkedReaction>[] = [
 export const HELD_BACK_COLUMNS: readonly Column<ShownParkedStream>[] = [
   { label: TEXTS.fields.since, key: 'held.since', value: ({ since }) => since },
   { label: TEXTS.common.projection, key: 'held.projection', value: ({ projection }) => projection },
+  { label: TEXTS.fields.account, key: 'held.account', value: ({ account }) => account },
   { label: TEXTS.projections.stream, key: 'held.stream', value: ({ stream }) => stream },
   { label: TEXTS.fields.position, key: 'held.position', value: ({ position }) => position },
   { label: TEXTS.common.events, key: 'held.events', isNumber: true, value: ({ events }) => events },
@@ -146,7 +147,7 @@ export const content = template<
 </form>
 <h2>${TEXTS.projections.heldBack}</h2>
 {{#if heldBack.rows.length}}<p>${TEXTS.projections.heldBackHint}</p><div class="scroll" tabindex="0"><table><thead>{{> heads heads=heldBack.heads}}</thead>
-<tbody>{{#each heldBack.rows}}<tr><td>{{time since}}</td><td>{{projection}}</td><td class="id">{{stream}}</td><td class="id">{{position}}</td><td class="number">{{amount events}}</td><td>{{reason}}</td><td><form method="post" action="${PROJECTIONS_PATH}">{{> csrf}}<input type="hidden" name="projection" value="{{projection}}"><button name="action" value="retry" class="quiet">${TEXTS.projections.retryAllOf('{{projection}}')}</button></form></td></tr>
+<tbody>{{#each heldBack.rows}}<tr><td>{{time since}}</td><td>{{projection}}</td><td class="id">{{account}}</td><td class="id">{{stream}}</td><td class="id">{{position}}</td><td class="number">{{amount events}}</td><td>{{reason}}</td><td><form method="post" action="${PROJECTIONS_PATH}">{{> csrf}}<input type="hidden" name="projection" value="{{projection}}"><button name="action" value="retry" class="quiet">${TEXTS.projections.retryAllOf('{{projection}}')}</button></form></td></tr>
 {{/each}}</tbody></table></div>{{else}}<p class="empty">${TEXTS.projections.noneHeldBack}</p>{{/if}}
 <h2>${TEXTS.projections.parkedReactions}</h2>
 {{#if parked.rows.length}}<div class="scroll" tabindex="0"><table><thead>{{> heads heads=parked.heads}}</thead>
