@@ -50,11 +50,6 @@ async function ledgerCommands(): Promise<AddCommands> {
  */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   const cli = await commandsFor(words[0]);
-  cli.configureOutput({
-    // The help after an error is cut to its first line, the usage.
-    writeErr: (text) => void process.stderr.write(`${text.split('\n')[0] ?? ''}\n`),
-    outputError: (text, write) => write(text.replace(/^error: /, '')),
-  });
   applyToAll(cli, (command) =>
     command.exitOverride().showHelpAfterError(false).showSuggestionAfterError(false),
   );
@@ -75,6 +70,12 @@ export async function runCommandLine(words: readonly string[]): Promise<number> 
 /** The commands of the group with this name, or of all groups. */
 export async function commandsFor(group?: string): Promise<Command> {
   const cli = new Command('cli').description('Operates the referral ledger service').exitOverride();
+  // Before the commands are added, which take it over.
+  cli.configureOutput({
+    // The help after an error is cut to its first line, the usage.
+    writeErr: (text) => void process.stderr.write(`${text.split('\n')[0] ?? ''}\n`),
+    outputError: (text, write) => write(text.replace(/^error: /, '')),
+  });
   const named = GROUPS.get(group ?? '');
   for (const load of named === undefined ? GROUPS.values() : [named]) (await load())(cli);
   for (const each of cli.commands)

@@ -6,17 +6,17 @@ import {
   outcome,
   personal,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
 let closed: TestTenant;
 let payments: TestTenant;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   tenant = await running.service.createTenant();
   closed = await running.service.createTenant({ openEndpoints: false });
   payments = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });

@@ -4,15 +4,15 @@ import {
   outcome,
   personal,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
 let api: ApiClient;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   tenant = await running.service.createTenant();
   api = tenant.live;
 });

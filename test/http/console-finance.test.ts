@@ -80,7 +80,7 @@ describe('finance', () => {
     expect(csv.text.split('\r\n')).toEqual([
       'unit,day,issued,redeemed,expired,cancelled,restored,balance',
       'Cents,opening,,,,,,0',
-      `Cents,${today},750,120,0,0,0,630`,
+      `Cents,${today},750,-120,0,0,0,630`,
       'Cents,closing,,,,,,630',
       '',
     ]);

@@ -8,7 +8,7 @@ import {
   outcome,
   personal,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
@@ -21,12 +21,12 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {

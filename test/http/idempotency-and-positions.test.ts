@@ -16,13 +16,13 @@ import {
   personal,
   refusal,
   RunningService,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 
 /** Two services on one database. */
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let second: RunningService;
 let tenant: TestTenant;
 let api: ApiClient;
@@ -30,7 +30,7 @@ let api: ApiClient;
 let there: ApiClient;
 let sql: pg.Client;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   second = await RunningService.start(running.stores);
   tenant = await running.service.createTenant();
   api = tenant.live;

@@ -3,15 +3,15 @@ import {
   personal,
   outcome,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores({ TRUSTED_PROXIES: '127.0.0.1' });
   tenant = await running.service.createTenant();
 });
 afterAll(() => running.end());

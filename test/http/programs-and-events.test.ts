@@ -5,13 +5,13 @@ import {
   outcome,
   personal,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
 });
 afterAll(() => running.end());
 

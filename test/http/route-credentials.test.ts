@@ -1,7 +1,7 @@
 import { knownRoutes } from '../support/known-routes.js';
 import {
   errorBody,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -241,12 +241,12 @@ function fieldsOf(
   };
 }
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let service: RunningService;
 let tenants: Readonly<Record<'on' | 'off', TestTenant>>;
 let other: TestTenant;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   ({ service } = running);
   tenants = {
     on: await service.createTenant(),

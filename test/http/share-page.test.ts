@@ -4,16 +4,16 @@ import {
   errorBody,
   personal,
   RunningService,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 
 /** The page behind a share link, as browsers get it. */
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   tenant = await running.service.createTenant();
 });
 afterAll(() => running.end());

@@ -13,20 +13,20 @@ import {
   errorBody,
   outcome,
   refusal,
-  useSharedService,
+  startWithStores,
   type TestTenant,
 } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** Theme variables over HTTP. */
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 let api: ApiClient;
 
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {

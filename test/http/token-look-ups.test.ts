@@ -1,13 +1,13 @@
-import { outcome, refusal, useSharedService } from '../support/running-service.js';
+import { outcome, refusal, startWithStores } from '../support/running-service.js';
 import { token } from '../support/user-tokens.js';
 
 /**
  * Look-ups are counted inside the process, so this stands apart from the suites that run against
  * the compiled service too.
  */
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
 });
 afterAll(() => running.end());
 

@@ -3,17 +3,17 @@ import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { RecordedRuns, UNFINISHED_MAX, type RecordedRun } from '../../src/runs/recorded-runs.js';
 import { eventually } from '../support/embedded.js';
-import { useSharedService, type TestTenant } from '../support/running-service.js';
+import { startWithStores, type TestTenant } from '../support/running-service.js';
 
 /** Long commands are runs that the console and `/operations` show and stop. */
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let tenant: TestTenant;
 let runs: RecordedRuns;
 const core = () => running.service.service.core;
 
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   tenant = await running.service.createTenant();
   await tenant.live.post('/accountsync', { id: 'acme', subscription: { status: 'TRIAL' } });
   runs = new RecordedRuns(core().pool, core().answerSealer, 1);

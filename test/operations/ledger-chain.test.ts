@@ -12,7 +12,7 @@ import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
   personal,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestStores,
   type TestTenant,
@@ -28,7 +28,7 @@ let folder: string;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await useSharedService());
+  ({ service, stores, end } = await startWithStores());
   folder = await mkdtemp(join(tmpdir(), 'ledger-chain-'));
   tenant = await service.createTenant();
 });

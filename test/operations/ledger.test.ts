@@ -24,7 +24,7 @@ import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
   personal,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestStores,
   type TestTenant,
@@ -49,7 +49,7 @@ let folder: string;
 let core: Core;
 
 beforeAll(async () => {
-  ({ service, stores, end } = await useSharedService());
+  ({ service, stores, end } = await startWithStores());
   ({ core } = service.service);
   folder = await mkdtemp(join(tmpdir(), 'ledger-finance-'));
 });

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import type { ApiClient } from '../support/api-client.js';
 import { startPostgresProxy } from '../support/postgres-proxy.js';
 import { until } from '../support/projected-ledger.js';
-import { personal, useSharedService, type TestTenant } from '../support/running-service.js';
+import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** `webhook listen` as it ships, beside a running service. */
@@ -14,13 +14,13 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 const WITHIN_MS = 60_000;
 jest.setTimeout(180_000);
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 let receiver: WebhookReceiver;
 let line: Awaited<ReturnType<typeof startPostgresProxy>>;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
   receiver = await startWebhookReceiver();
   line = await startPostgresProxy(running.stores.databaseUrl);
 });

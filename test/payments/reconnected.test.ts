@@ -4,7 +4,7 @@ import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
   personal as personalOf,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -30,7 +30,7 @@ let doubles: Record<Which, StripeDouble>;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  ({ service, end } = await useSharedService());
+  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
 });
 beforeEach(async () => {
   const [former, present] = await Promise.all([

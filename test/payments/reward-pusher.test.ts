@@ -15,7 +15,7 @@ import type { Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import {
   personal,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -55,7 +55,7 @@ let provider: StripeProvider;
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY, tls: true });
-  ({ service, end } = await useSharedService());
+  ({ service, end } = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }));
   provider = new StripeProvider(
     new EndpointGuard({ allowed: [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] }),
     { withinMs: 60_000, trusted: double.certificate },

@@ -8,7 +8,7 @@ import type { ProviderEvent } from '../../src/payments/payment-provider.js';
 import { until } from '../support/projected-ledger.js';
 import {
   personal as personalOf,
-  useSharedService,
+  startWithStores,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -22,7 +22,7 @@ let end: () => Promise<void>;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  ({ service, end } = await useSharedService());
+  ({ service, end } = await startWithStores());
 });
 beforeEach(async () => {
   tenant = await service.createTenant({ programType: 'PAYMENT_PROVIDER' });

@@ -1,7 +1,6 @@
 const { rm } = require('node:fs/promises');
 
 module.exports = async () => {
-  await (await globalThis.sharedService)?.end();
   const running = globalThis.ledgerTestPostgres;
   if (!running) return;
   await running.server.stop();

@@ -23,7 +23,6 @@ const worker = globalThis as {
   /** Words and aliases that were made. */
   namesMade?: number;
   openApiValidators?: Map<string, OpenApiValidator>;
-  sharedService?: Promise<ServiceWithStores>;
 };
 
 const nextName = (): number => (worker.namesMade = (worker.namesMade ?? 0) + 1);
@@ -264,13 +263,7 @@ export class RunningService {
   /** Stops it. @throws when its log is not discreet. */
   async stop(): Promise<void> {
     await this.service.stop();
-    this.checkLog();
-  }
-
-  /** Checks what was logged and forgets it. @throws when the log is not discreet. */
-  checkLog(): void {
     const [line] = this.indiscretions();
-    this.lines.length = 0;
     if (line !== undefined) throw new Error(`the log holds what belongs to a client: ${line}`);
   }
 }
@@ -281,33 +274,7 @@ export interface ServiceWithStores {
   end(): Promise<void>;
 }
 
-/**
- * The service that all test files of a worker share, started on first use. It suits a file that
- * makes its own tenants and neither restarts the service nor counts what the whole service did.
- * `end` checks the log and leaves the service running; it ends with the worker.
- */
-export async function useSharedService(): Promise<ServiceWithStores> {
-  // A process of its own would outlive the worker.
-  if (isCompiled) return startWithStores(SHARED);
-  worker.sharedService ??= startShared();
-  const { service, stores } = await worker.sharedService;
-  return { service, stores, end: async () => service.checkLog() };
-}
-
-const SHARED = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', TRUSTED_PROXIES: '127.0.0.0/8' };
-
-/** The message to a worker of jest when no test file is left (CHILD_MESSAGE_END of jest-worker). */
-const END_OF_WORKER = 2;
-
-/** Without workers `global-teardown.cjs` stops it. */
-async function startShared(): Promise<ServiceWithStores> {
-  process.on('message', (message) => {
-    if (Array.isArray(message) && message[0] === END_OF_WORKER) process.exit(0);
-  });
-  return startWithStores(SHARED);
-}
-
-/** Stores and one service of its own on them, for a whole test file. */
+/** Stores and one service on them, for a whole test file. */
 export async function startWithStores(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ServiceWithStores> {

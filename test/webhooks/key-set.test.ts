@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { compactVerify, createRemoteJWKSet } from 'jose';
 import { signatureHeaders } from '../../src/webhooks/signing/signature-headers.js';
 import { SigningKeys } from '../../src/webhooks/signing/signing-keys.js';
-import { useSharedService } from '../support/running-service.js';
+import { startWithStores } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof useSharedService>>;
+let running: Awaited<ReturnType<typeof startWithStores>>;
 beforeAll(async () => {
-  running = await useSharedService();
+  running = await startWithStores();
 });
 afterAll(() => running.end());
 
