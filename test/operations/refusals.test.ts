@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ledger-refusals-'));
   const made = {
     fay: makeOperatorKey('fay', ['finance']),
-    sam: makeOperatorKey('sam', ['support']),
+    sam: makeOperatorKey('sam', ['support', 'finance']),
   };
   const operators = join(folder, 'operators.json');
   await writeFile(operators, JSON.stringify([made.fay.entry, made.sam.entry]));
