@@ -1,5 +1,5 @@
 import type { LoadHookContext, LoadFnOutput } from 'node:module';
-import type { Plant } from './plants.js';
+import { placesOf, type Plant } from './plants.js';
 
 let plant: Plant | undefined;
 
@@ -18,7 +18,7 @@ export async function load(
   if (plant === undefined || !url.endsWith(`/dist/${plant.file}`)) return loaded;
   const source = loaded.source ?? '';
   const text = typeof source === 'string' ? source : Buffer.from(source as Uint8Array).toString();
-  const parts = text.split(plant.find);
+  const parts = text.split(placesOf(plant));
   if (parts.length !== 2)
     throw new Error(`the plant ${plant.name} fits ${parts.length - 1} places of ${plant.file}`);
   return { ...loaded, source: parts.join(plant.replace) };

@@ -7,12 +7,19 @@ export interface Plant {
   readonly fault: string;
   /** The compiled module, below `dist`. */
   readonly file: string;
-  /** Occurs there exactly once. */
+  /** Occurs there exactly once, whatever the white space of the compiler's output. */
   readonly find: string;
   readonly replace: string;
   /** Where it can show; undefined: in rounds of every scenario that is drawn. */
   readonly scenario?: Scenario;
 }
+
+/** The places of a plant in a compiled module. */
+export const placesOf = ({ find }: Pick<Plant, 'find'>): RegExp =>
+  new RegExp(
+    [...find.replace(/\s/g, '')].map((one) => one.replace(/[^\w]/, '\\$&')).join('\\s*'),
+    'g',
+  );
 
 export const PLANTS: readonly Plant[] = [
   {
@@ -75,7 +82,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'reservation-taken-over-unasked',
     fault: 'an old reservation is taken over without a look at the account that holds it',
     file: 'src/command-handling/needs/reservations.js',
-    find: '(await this.lapse(meta, state.holder, request));',
+    find: 'await this.lapse(meta, state.holder, request);',
     replace: 'true;',
   },
   {
@@ -358,7 +365,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'restored-not-posted',
     fault: 'credit that a moderation restores is not in the books',
     file: 'src/bookkeeping/postings.js',
-    find: '(reward) => (reward.cancelled = false)',
+    find: '(reward) => reward.cancelled = false',
     replace: '() => undefined',
   },
   {
@@ -456,7 +463,7 @@ export const PLANTS: readonly Plant[] = [
     name: 'mail-sent-under-a-lapsed-claim',
     fault: 'a mail is sent although another process claims it by now',
     file: 'src/mails/deliveries/mail-sender.js',
-    find: '!(await store.beginSending(mail.id, presence.id))',
+    find: '!await store.beginSending(mail.id, presence.id)',
     replace: '(await store.beginSending(mail.id, presence.id)) === 0',
   },
   {
@@ -594,7 +601,7 @@ export const PLANTS: readonly Plant[] = [
     scenario: 'payments and losses',
     fault: 'a reward that a lost log has paid is not looked up before its first call',
     file: 'src/payments/outgoing/reward-push.js',
-    find: "(isNew && reward.value.type === 'PCT_DISCOUNT')",
+    find: "isNew && reward.value.type === 'PCT_DISCOUNT'",
     replace: 'isNew',
   },
   {

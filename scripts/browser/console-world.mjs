@@ -20,10 +20,10 @@ const LONG_EVENTS = 100_000;
 /** The bugs: a projector that counts a large redemption too low, and one that fails for blocked users. */
 const BUGS = [
   [
-    'redeemed_credit: (row.redeemed_credit ?? 0) + amount,',
-    'redeemed_credit: (row.redeemed_credit ?? 0) + Math.min(amount, 300),',
+    /redeemed_credit: \(row\.redeemed_credit \?\? 0\) \+ amount\b/,
+    'redeemed_credit: (row.redeemed_credit ?? 0) + Math.min(amount, 300)',
   ],
-  ['() => ({ date_blocked: event.at })', '() => ({ date_blocked: event.at.getTime() })'],
+  [/\(\) => \(\{\s*date_blocked: event\.at\s*\}\)/, '() => ({ date_blocked: event.at.getTime() })'],
 ];
 
 /**
@@ -100,14 +100,14 @@ function plant() {
   const folder = join(plantedRoot, 'dist', 'bin');
   rmSync(plantedRoot, { recursive: true, force: true });
   cpSync(join(root, 'dist', 'bin'), folder, { recursive: true });
-  for (const [line, bug] of BUGS) {
+  for (const [place, bug] of BUGS) {
     const files = readdirSync(folder).filter(
-      (name) => name.endsWith('.js') && readFileSync(join(folder, name), 'utf8').includes(line),
+      (name) => name.endsWith('.js') && place.test(readFileSync(join(folder, name), 'utf8')),
     );
-    if (files.length === 0) throw new Error(`nothing to plant a bug in: ${line}`);
+    if (files.length === 0) throw new Error(`nothing to plant a bug in: ${place}`);
     for (const name of files) {
       const path = join(folder, name);
-      writeFileSync(path, readFileSync(path, 'utf8').replace(line, bug));
+      writeFileSync(path, readFileSync(path, 'utf8').replace(place, bug));
     }
   }
 }
