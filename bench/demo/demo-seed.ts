@@ -40,6 +40,8 @@ async function main(): Promise<void> {
   if (!isAlias(asked.tenant))
     throw new NotSeeded('--tenant takes 1 to 64 of a to z, 0 to 9, _ and -');
   const core = await openCore({
+    // The past is recorded behind entries of today.
+    acceptsClock: true,
     config,
     logger: pino({ level: 'warn', base: null }, pino.destination({ fd: 2, sync: true })),
     actor: { kind: 'system', id: 'demo' },
