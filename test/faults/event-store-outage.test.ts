@@ -334,12 +334,12 @@ describe('events that another program appended', () => {
       'CreditRedeemed has schema version 99; this version of the service reads 1 to 1',
     );
     expect(await check('projection users')).toMatchObject({ ok: true, lastError: null });
+    await expectParked('projection rewards', 'CreditRedeemed has schema version 99');
     storeInAccount('NotOfToday', {});
     await expectParked(
       'projection users',
       'events of type NotOfToday are unknown to this version of the service',
     );
-    await expectParked('projection rewards', 'CreditRedeemed has schema version 99');
     await eventually(async () => (await redeemedOf(tenant.live, accountId)) === undefined);
   });
 
