@@ -14,7 +14,7 @@ import type {
 } from './account.events.js';
 import type { EventsSeen } from './events-seen.js';
 import type { Spendable } from './ordered-credit.js';
-import type { RewardPhase, RewardState } from './reward-state.js';
+import type { RewardState } from './reward-state.js';
 import type { GrantedOfRule } from './rule-counts.js';
 
 /**
@@ -132,8 +132,6 @@ export interface UnlistedRedemption {
     readonly rewardId: string;
     readonly person: PersonId;
     readonly amount: number;
-    /** Before the redemption. */
-    readonly phase: RewardPhase;
   }[];
   /** Number of lines listed so far. */
   readonly listed: number;

@@ -34,7 +34,7 @@ export function redeemFromMany(
       before,
       after: { ...before, redeemed: before.redeemed + part, phase: 'AVAILABLE' },
     });
-    lines.push({ rewardId, person: before.person, phase: before.phase, amount: part });
+    lines.push({ rewardId, person: before.person, amount: part });
   }
   const posted = event.owners !== undefined;
   const unlisted: UnlistedRedemption = { redemptionId, at, unit, lines, listed: 0, posted };
