@@ -26,6 +26,8 @@ interface TracedReward {
   readonly referralId: string | null;
   redeemed: number;
   isCancelled: boolean;
+  /** Recorded: it stays so when the clock is set back and the log accepts that clock. */
+  isAvailable: boolean;
   isExpired: boolean;
 }
 
@@ -82,6 +84,11 @@ class Trace {
     switch (event.type) {
       case 'RewardGranted':
         return this.grant(event);
+      case 'RewardBecameAvailable': {
+        const reward = this.rewards.get(event.rewardId);
+        if (reward) reward.isAvailable = true;
+        return;
+      }
       case 'RewardExpired': {
         const reward = this.rewards.get(event.rewardId);
         if (reward?.isExpired === true) this.broken.push(`${event.rewardId} expires twice`);
@@ -156,7 +163,7 @@ class Trace {
   private redeemInTime({ rewardId, at }: AccountEventOf<'CreditRedeemed'>): void {
     const reward = this.rewards.get(rewardId);
     if (reward === undefined) return;
-    const isEarly = reward.from !== null && at < reward.from;
+    const isEarly = !reward.isAvailable && reward.from !== null && at < reward.from;
     if (isEarly || reward.isExpired || (reward.until !== null && at >= reward.until))
       this.broken.push(`${rewardId} is redeemed ${isEarly ? 'before its date' : 'and expired'}`);
   }
@@ -178,6 +185,7 @@ class Trace {
       referralId,
       redeemed: 0,
       isCancelled: false,
+      isAvailable: false,
       isExpired: false,
     });
   }
