@@ -356,3 +356,15 @@ test('people whose keys are destroyed before the read models know are not compar
   }
   expect(await replayLedger(core, SCOPE, {})).toMatchObject({ notCompared: 1 });
 });
+
+test('a read model that has not begun yet is compared as empty, and the others as ever', async () => {
+  const places = await Promise.all(
+    TABLES.filter(({ readModel }) => readModel === 'referrals').map(placeOf),
+  );
+  expect(places.length).toBeGreaterThan(0);
+  await core.pool.query(`truncate ${places.join(', ')}`);
+  await core.pool.query(
+    `update ledger.projection_checkpoints set position = null where projection = 'referrals'`,
+  );
+  expect((await replayLedger(core, SCOPE, {})).differences).toEqual([]);
+});

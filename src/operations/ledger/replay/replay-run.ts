@@ -64,8 +64,10 @@ export class ReplayRun {
     const { log, names } = core;
     this.log = log;
     const checkpoints = [...snapshot.checkpoints.values()].map(({ position }) => position);
-    const inOrder = [...new Set(checkpoints)].sort((a, b) => log.compare(a, b));
-    this.positions = inOrder;
+    const reached = [...new Set(checkpoints)].filter((position) => position !== undefined);
+    const inOrder = reached.sort((a, b) => log.compare(a, b));
+    // A sort would leave a read model that has not begun at the end, as the newest.
+    this.positions = checkpoints.includes(undefined) ? [undefined, ...inOrder] : inOrder;
     const newest = inOrder.at(-1);
     this.bound = log.compare(selection.upTo, newest) > 0 ? selection.upTo : newest;
     this.prefix = names.accountStream(scope, '');
