@@ -91,7 +91,9 @@ module.exports = {
         'Everybody else speaks to the port (src/event-log/event-log.ts). A second place that knows which store runs is a place that ' +
         'breaks with the other one.',
       severity: 'error',
-      from: { pathNot: ['^src/event-log/', '^bench/', '^simulator/', '^test/', ...composition] },
+      from: {
+        pathNot: ['^src/event-log/', '^bench/', '^simulator/', '^test/', '^tools/', ...composition],
+      },
       to: { path: '^src/event-log/(postgres|eventstoredb)/' },
     },
     {
@@ -133,7 +135,9 @@ module.exports = {
         'Nest and Fastify are the shell. Decisions, log, projections and policies run without them: in a test, in a benchmark, in the command ' +
         'line. (@nestjs/cqrs gives command-handling its one door, the CommandBus.)',
       severity: 'error',
-      from: { pathNot: ['^src/http/', '^test/', '^bench/', '^simulator/', ...composition] },
+      from: {
+        pathNot: ['^src/http/', '^test/', '^bench/', '^simulator/', '^tools/', ...composition],
+      },
       to: {
         path: library(
           '@nestjs/(common|core|swagger|platform-fastify)',
@@ -257,7 +261,7 @@ module.exports = {
       comment: 'Tests and benchmarks are not in the image.',
       severity: 'error',
       from: { path: ['^src/', '^projections/', '^migrations/'] },
-      to: { path: ['^test/', '^bench/', '^simulator/'] },
+      to: { path: ['^test/', '^bench/', '^simulator/', '^tools/'] },
     },
     {
       name: 'what-ships-is-declared',
@@ -298,8 +302,7 @@ module.exports = {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    // Of what benchmarks take from the tests, no more is looked at than that they do.
-    doNotFollow: { path: ['node_modules', '^test/'] },
+    doNotFollow: { path: ['node_modules'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

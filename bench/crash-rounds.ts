@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { brokenPromises } from './kept-promises.js';
 import { openLedgerAudit, reachesHead } from './ledger-audit.js';
-import { LedgerClient } from './ledger-client.js';
+import { LedgerClient } from '../test/harness/ledger-client.js';
 import { MixedLoad } from './mixed-load.js';
-import type { SeededRandom } from './seeded-random.js';
-import { postmasterPid, startServiceProcess, type ServiceProcess } from './service-process.js';
+import type { SeededRandom } from '../test/harness/seeded-random.js';
+import {
+  postmasterPid,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../test/harness/service-process.js';
 
 /**
  * Kills the service in the middle of its work and starts it again on the same data; then checks all

@@ -13,7 +13,7 @@ import { writeExportFile, type ExportParts } from '../src/exports/write-export-f
 import { openPool } from '../src/postgres/database.js';
 import { ensureLiveGenerations } from '../src/projecting/generations/generations.js';
 import { LiveGenerations } from '../src/projecting/generations/live-generations.js';
-import { makeDataDir, removeDataDir } from './service-process.js';
+import { makeDataDir, removeDataDir } from '../test/harness/service-process.js';
 
 /**
  * How long a file of `BENCH_ROWS` (1 000 000) rewards and users takes, against COPY of the same

@@ -5,15 +5,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { LedgerClient } from './ledger-client.js';
+import { LedgerClient } from '../test/harness/ledger-client.js';
 import {
   makeDataDir,
   printedKey,
   projectRoot,
   removeDataDir,
   startServiceProcess,
-} from './service-process.js';
-import { withCore } from './webhook-tenants.js';
+} from '../test/harness/service-process.js';
+import { withCore } from '../test/harness/webhook-tenants.js';
 
 /**
  * Requests per second of the service as it ships (embedded Postgres with fsync, log level info)

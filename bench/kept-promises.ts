@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { positionOf, type Answer, type LedgerClient } from './ledger-client.js';
+import { positionOf, type Answer, type LedgerClient } from '../test/harness/ledger-client.js';
 import {
   known,
   referralsBody,

@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { NoAnswer, positionOf, type Answer, type LedgerClient } from './ledger-client.js';
-import type { SeededRandom } from './seeded-random.js';
+import {
+  NoAnswer,
+  positionOf,
+  type Answer,
+  type LedgerClient,
+} from '../test/harness/ledger-client.js';
+import type { SeededRandom } from '../test/harness/seeded-random.js';
 
 /**
  * A client that works like real ones (accounts, users, codes, conversions, rewards, redemptions,

@@ -6,10 +6,15 @@ import pg from 'pg';
 import { readPostmasterFile } from '../src/embedded-postgres/postmaster-file.js';
 import { audited } from './crash-rounds.js';
 import { brokenPromises } from './kept-promises.js';
-import { LedgerClient, positionOf } from './ledger-client.js';
+import { LedgerClient, positionOf } from '../test/harness/ledger-client.js';
 import { MixedLoad } from './mixed-load.js';
-import type { SeededRandom } from './seeded-random.js';
-import { postgresPids, postmasterPid, statusOf, type ServiceProcess } from './service-process.js';
+import type { SeededRandom } from '../test/harness/seeded-random.js';
+import {
+  postgresPids,
+  postmasterPid,
+  statusOf,
+  type ServiceProcess,
+} from '../test/harness/service-process.js';
 
 /**
  * Kills, restarts or freezes the embedded Postgres under a working service, which has to survive,

@@ -15,7 +15,7 @@ import {
   sumInSql,
 } from './balance-builds.js';
 import { writeBalanceEvents } from './balance-events.js';
-import { makeDataDir, removeDataDir } from './service-process.js';
+import { makeDataDir, removeDataDir } from '../test/harness/service-process.js';
 
 /**
  * How long a rebuild of the balances takes, against what Postgres alone needs to make the same

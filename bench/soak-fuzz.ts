@@ -10,12 +10,17 @@ import { makeOperatorKey } from '../src/config/operators.js';
 import { openCore } from '../src/core/core.js';
 import { fuzz, type FuzzReport } from './fuzz/fuzz-run.js';
 import { MARK, type Ledger } from './fuzz/ledger-values.js';
-import { OpenApiValidator } from './fuzz/openapi-validator.js';
+import { OpenApiValidator } from '../test/harness/openapi-validator.js';
 import { openOutsideWorld } from './fuzz/outside-world.js';
 import { createLedgers } from './fuzz/small-world.js';
 import { makeTrouble, TROUBLES } from './postgres-rounds.js';
-import { seedFrom, SeededRandom } from './seeded-random.js';
-import { makeDataDir, removeDataDir, startServiceProcess, statusOf } from './service-process.js';
+import { seedFrom, SeededRandom } from '../test/harness/seeded-random.js';
+import {
+  makeDataDir,
+  removeDataDir,
+  startServiceProcess,
+  statusOf,
+} from '../test/harness/service-process.js';
 
 /**
  * Requests made from the service's own description, valid, nearly valid and wild, against the

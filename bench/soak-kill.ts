@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { crashRounds } from './crash-rounds.js';
-import { seedFrom, SeededRandom } from './seeded-random.js';
-import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
+import { seedFrom, SeededRandom } from '../test/harness/seeded-random.js';
+import {
+  makeDataDir,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+} from '../test/harness/service-process.js';
 
 /**
  * kill -9 under load and `npm start` again, over and over on the same data; in some rounds Postgres

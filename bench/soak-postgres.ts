@@ -1,6 +1,11 @@
 import { postgresRounds } from './postgres-rounds.js';
-import { seedFrom, SeededRandom } from './seeded-random.js';
-import { makeDataDir, printedKey, removeDataDir, startServiceProcess } from './service-process.js';
+import { seedFrom, SeededRandom } from '../test/harness/seeded-random.js';
+import {
+  makeDataDir,
+  printedKey,
+  removeDataDir,
+  startServiceProcess,
+} from '../test/harness/service-process.js';
 
 /**
  * Postgres is killed, restarted and frozen under one service that is never started again, over and

@@ -12,7 +12,11 @@ import {
   type BuiltRelease,
 } from './releases/built-release.js';
 import { ReleaseLoad } from './releases/release-load.js';
-import { makeDataDir, removeDataDir, type ServiceProcess } from './service-process.js';
+import {
+  makeDataDir,
+  removeDataDir,
+  type ServiceProcess,
+} from '../test/harness/service-process.js';
 
 /**
  * Two releases side by side on one database under load, as docs/runbooks/upgrade.md describes it:

@@ -8,15 +8,21 @@ import { Webhook } from 'standardwebhooks';
 import { Agent } from 'undici';
 import type { Core } from '../src/core/core.js';
 import { newEndpointSecret } from '../src/webhooks/signing/endpoint-secret.js';
-import type { Answer, LedgerClient } from './ledger-client.js';
+import type { Answer, LedgerClient } from '../test/harness/ledger-client.js';
 import {
   makeDataDir,
   removeDataDir,
   residentMb,
   startServiceProcess,
   type ServiceProcess,
-} from './service-process.js';
-import { clientOf, makeAccount, makeTenant, must, withCore } from './webhook-tenants.js';
+} from '../test/harness/service-process.js';
+import {
+  clientOf,
+  makeAccount,
+  makeTenant,
+  must,
+  withCore,
+} from '../test/harness/webhook-tenants.js';
 
 /**
  * Deliveries a second to a receiver on this machine, against a bare loop of undici that computes

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const sources = ['src', 'projections', 'migrations', 'bench', 'simulator'];
+const sources = 'src projections migrations simulator tools bench test/harness'.split(' ');
 const stamp = join(root, 'dist', '.built');
 const tools = ['scripts/transpile.mjs', 'scripts/swc-settings.cjs', 'scripts/bundle.mjs'];
 

@@ -14,7 +14,7 @@ import { ModuleMocker } from 'jest-mock';
  */
 
 const require = createRequire(import.meta.url);
-const SOURCE = /^(src|projections|migrations|simulator|bench)[/\\]/;
+const SOURCE = /^(src|projections|migrations|simulator|tools|bench|test[/\\]harness)[/\\]/;
 const TEST_TIMEOUT_MS = 60_000;
 const SUCCESS = 0;
 const FAILED = 1;

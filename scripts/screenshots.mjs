@@ -66,7 +66,7 @@ async function main() {
   if (process.argv.includes('--tour')) return takePictures();
   buildOrExit();
   const { makeDataDir, printedKey, removeDataDir, startServiceProcess } =
-    await import('../dist/bench/service-process.js');
+    await import('../dist/test/harness/service-process.js');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const mails = await receivedMails();

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { SeededRandom } from '../seeded-random.js';
+import { SeededRandom } from '../../test/harness/seeded-random.js';
 import { DescribedOperations } from './described-operations.js';
 import { LedgerValues, providerSecretOf, type Ledger } from './ledger-values.js';
-import type { OpenApiValidator } from './openapi-validator.js';
+import type { OpenApiValidator } from '../../test/harness/openapi-validator.js';
 import { Oracle } from './oracle.js';
 import { RequestPlans, type RequestPlan } from './request-plans.js';
 import {

@@ -1,5 +1,5 @@
 import type { LedgerValues } from './ledger-values.js';
-import type { OpenApiValidator } from './openapi-validator.js';
+import type { OpenApiValidator } from '../../test/harness/openapi-validator.js';
 import { textsIn, type FuzzRequest } from './requests.js';
 import type { FuzzAnswer } from './sender.js';
 

@@ -3,7 +3,11 @@ import { cp, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { projectRoot, startServiceProcess, type ServiceProcess } from '../service-process.js';
+import {
+  projectRoot,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../../test/harness/service-process.js';
 
 const execute = promisify(execFile);
 

@@ -1,5 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LedgerClient, NoAnswer, positionOf, type Answer } from '../ledger-client.js';
+import {
+  LedgerClient,
+  NoAnswer,
+  positionOf,
+  type Answer,
+} from '../../test/harness/ledger-client.js';
 
 const IN_FLIGHT_LOOK_MS = 10;
 const CREDIT = 100;

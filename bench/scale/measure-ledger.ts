@@ -6,14 +6,14 @@ import { pino } from 'pino';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
 import { openPool } from '../../src/postgres/database.js';
-import { LedgerClient } from '../ledger-client.js';
-import { SeededRandom } from '../seeded-random.js';
+import { LedgerClient } from '../../test/harness/ledger-client.js';
+import { SeededRandom } from '../../test/harness/seeded-random.js';
 import {
   projectRoot,
   residentMb,
   startServiceProcess,
   type ServiceProcess,
-} from '../service-process.js';
+} from '../../test/harness/service-process.js';
 import { fillLedger, type FilledLedger } from './fill-ledger.js';
 import { LARGE } from './filled-accounts.js';
 import { READS, WRITES, type Filled, type ScaleCall } from './scale-calls.js';

@@ -1,5 +1,5 @@
-import type { Answer, LedgerClient } from '../ledger-client.js';
-import type { SeededRandom } from '../seeded-random.js';
+import type { Answer, LedgerClient } from '../../test/harness/ledger-client.js';
+import type { SeededRandom } from '../../test/harness/seeded-random.js';
 import { LARGE, MANY_REWARDS, TOP_REFERRER, UNIT, type FilledAccounts } from './filled-accounts.js';
 
 /**

@@ -1,4 +1,4 @@
-import { makeDataDir, removeDataDir } from '../service-process.js';
+import { makeDataDir, removeDataDir } from '../../test/harness/service-process.js';
 import { linesOf, measureTogether, prepareLedger, type PreparedLedger } from './measure-ledger.js';
 import { READS, WRITES } from './scale-calls.js';
 import { isFlat } from './scale-table.js';

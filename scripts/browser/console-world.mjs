@@ -33,7 +33,7 @@ const BUGS = [
 export async function openWorld({ planted = true } = {}) {
   buildOrExit();
   const { makeDataDir, postgresPids, removeDataDir, startServiceProcess } =
-    await import('../../dist/bench/service-process.js');
+    await import('../../dist/test/harness/service-process.js');
   const dataDir = await makeDataDir();
   const env = {
     DATA_DIR: dataDir,
@@ -49,7 +49,7 @@ export async function openWorld({ planted = true } = {}) {
     rmSync(plantedRoot, { recursive: true, force: true });
   };
   try {
-    const seeding = [join(root, 'dist/bench/demo/demo-seed.js'), '--accounts', ACCOUNTS];
+    const seeding = [join(root, 'dist/tools/demo/demo-seed.js'), '--accounts', ACCOUNTS];
     await ran(seeding, { DATA_DIR: dataDir });
     const secrets = JSON.parse(readFileSync(join(dataDir, 'demo-keys.json'), 'utf8'));
     if (planted) {
@@ -80,8 +80,8 @@ async function addLongAccount(service, dataDir) {
     makeAccount,
     makeTenant,
     withCore,
-  } = await import('../../dist/bench/webhook-tenants.js');
-  const { lengthenAccount } = await import('../../dist/bench/long-account.js');
+  } = await import('../../dist/test/harness/webhook-tenants.js');
+  const { lengthenAccount } = await import('../../dist/test/harness/long-account.js');
   const tenant = await withCore(dataDir, (core) => makeTenant(core, 'bulk'));
   const calls = client(service, tenant);
   await makeAccount(calls, 'long');

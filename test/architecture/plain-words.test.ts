@@ -15,7 +15,7 @@ const AVOIDED =
 const TEXT = /\.(?:ts|cjs|mjs|md|css|hbs)$/;
 /** Written by a tool or from outside, or about the words themselves. */
 const EXCEPT = /^(?:docs\/generated\/|test\/event-log\/samples\/|test\/architecture\/plain-words)/;
-const FOLDERS = 'bench docs migrations projections scripts simulator src test'.split(' ');
+const FOLDERS = 'bench docs migrations projections scripts simulator src test tools'.split(' ');
 
 function filesBelow(folder: string): string[] {
   if (!existsSync(join(root, folder))) return [];

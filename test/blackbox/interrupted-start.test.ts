@@ -6,7 +6,7 @@ import {
   printedKey,
   removeDataDir,
   startServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { eventually } from '../support/embedded.js';
 
 let dataDir: string;

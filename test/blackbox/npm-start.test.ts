@@ -6,7 +6,7 @@ import {
   projectRoot,
   removeDataDir,
   statusOf,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { eventually } from '../support/embedded.js';
 
 test('SIGTERM to npm start stops the service cleanly, its Postgres included', async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { LedgerClient, positionOf, type Answer } from '../../bench/ledger-client.js';
+import { LedgerClient, positionOf, type Answer } from '../harness/ledger-client.js';
 import {
   makeDataDir,
   postmasterPid,
@@ -12,7 +12,7 @@ import {
   startServiceProcess,
   statusOf,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 
 /** What ships, as it ships: the other suites run it transformed. */
 describe('node dist/bin/main.js on an empty folder', () => {

@@ -3,7 +3,7 @@ import {
   removeDataDir,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 
 let dataDir: string;
 let service: ServiceProcess;

@@ -7,7 +7,7 @@ import {
   projectRoot,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { ApiClient } from '../support/api-client.js';
 import { blocksOf, startOwnPostgres, type OwnPostgres } from '../support/own-postgres.js';
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import { demoStory } from '../../bench/demo/demo-story.js';
-import { NotSeeded, seedDemo, type Seeded } from '../../bench/demo/seed-demo.js';
+import { demoStory } from '../../tools/demo/demo-story.js';
+import { NotSeeded, seedDemo, type Seeded } from '../../tools/demo/seed-demo.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
 import type { RecordedEvent } from '../../src/event-log/event-log.js';

@@ -7,10 +7,7 @@ import {
   type DoubleOptions,
   type EventStoreDbDouble,
 } from '../support/eventstoredb-double/double.js';
-import {
-  selfSignedCertificate,
-  type SelfSigned,
-} from '../support/eventstoredb-double/self-signed.js';
+import { selfSignedCertificate, type SelfSigned } from '../harness/self-signed.js';
 import {
   appended,
   collect,

@@ -1,6 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { catchUpMemory, smallEvent } from '../../bench/eventstoredb/catch-up-memory.js';
+import { randomUUID } from 'node:crypto';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { parseEventStoreUrl } from '../../src/event-log/event-store-url.js';
 import {
@@ -8,10 +6,9 @@ import {
   type EventStoreDbDouble,
 } from '../support/eventstoredb-double/double.js';
 
-const EVENTS = 6_000;
+const EVENTS = 3_000;
 const PAGE = 500;
-/** Together far more than what a process holds besides. */
-const event = () => ({ ...smallEvent(), data: JSON.stringify({ text: 'x'.repeat(3_000) }) });
+const event = () => ({ id: randomUUID(), type: 'CreditRedeemed', data: '{}', metadata: '{"v":1}' });
 
 let double: EventStoreDbDouble;
 let log: EventStoreDbEventLog;
@@ -48,19 +45,4 @@ it('a slow consumer stops reading ahead: a page is requested when the previous o
   // The page, and the call above.
   expect(reads).toEqual(reads.map((_, page) => first + 2 * page));
   expect(seen).toBe(4 * PAGE);
-}, 60_000);
-
-it('the memory of the process does not grow while it catches up', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const { samples, heapGrowthBytes } = await catchUpMemory({
-    log,
-    events: EVENTS,
-    sampleEvery: 1_000,
-    slownessUs: 10,
-    collect,
-  });
-  expect(samples.at(-1)?.events).toBe(EVENTS);
-  // All events together are 18 MB.
-  expect(heapGrowthBytes).toBeLessThan(10 * 1024 * 1024);
 }, 60_000);

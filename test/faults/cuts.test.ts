@@ -1,10 +1,10 @@
-import { cutRounds } from '../../bench/cut-rounds.js';
+import { cutRounds } from '../harness/cut-rounds.js';
 import {
   makeDataDir,
   printedKey,
   removeDataDir,
   startServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 
 it('each connection is ended under load, and everything comes back by itself', async () => {
   const dataDir = await makeDataDir();

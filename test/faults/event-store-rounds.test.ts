@@ -1,12 +1,12 @@
-import { faultRounds } from '../../bench/eventstoredb/fault-rounds.js';
-import { SeededRandom, seedFrom } from '../../bench/seeded-random.js';
+import { faultRounds } from '../support/event-store-rounds/fault-rounds.js';
+import { SeededRandom, seedFrom } from '../harness/seeded-random.js';
 import {
   makeDataDir,
   printedKey,
   removeDataDir,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
+import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
 import { eventually } from '../support/embedded.js';
 import { createTenantDatabase, type TenantDatabase } from '../support/tenant-database.js';
 

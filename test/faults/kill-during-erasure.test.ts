@@ -9,7 +9,7 @@ import {
   removeDataDir,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';

@@ -1,13 +1,13 @@
 import { pino } from 'pino';
-import { exportRounds } from '../../bench/export-rounds.js';
+import { exportRounds } from '../harness/export-rounds.js';
 import { newSeed } from '../support/new-seed.js';
-import { SeededRandom } from '../../bench/seeded-random.js';
+import { SeededRandom } from '../harness/seeded-random.js';
 import {
   makeDataDir,
   printedKey,
   removeDataDir,
   startServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore } from '../../src/core/core.js';
 

@@ -1,13 +1,13 @@
 import { crashRounds } from '../../bench/crash-rounds.js';
 import { postgresRounds } from '../../bench/postgres-rounds.js';
-import { SeededRandom, seedFrom } from '../../bench/seeded-random.js';
+import { SeededRandom, seedFrom } from '../harness/seeded-random.js';
 import {
   makeDataDir,
   printedKey,
   removeDataDir,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 
 /** The long forms are `npm run soak:kill` and `npm run soak:postgres`. */
 describe('kill -9 under load', () => {

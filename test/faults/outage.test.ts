@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { LedgerClient, NoAnswer, positionOf, type Answer } from '../../bench/ledger-client.js';
+import { LedgerClient, NoAnswer, positionOf, type Answer } from '../harness/ledger-client.js';
 import { openLedgerAudit } from '../../bench/ledger-audit.js';
 import {
   makeDataDir,
@@ -10,7 +10,7 @@ import {
   startServiceProcess,
   statusOf,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { lockFile } from '../../src/embedded-postgres/file-lock.js';
 import { eventually } from '../support/embedded.js';
 

@@ -3,7 +3,7 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
-import { projectRoot } from '../../bench/service-process.js';
+import { projectRoot } from '../harness/service-process.js';
 import { loadConfig } from '../../src/config/config.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { startService, type Service } from '../../src/process/service.js';

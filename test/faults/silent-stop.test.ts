@@ -4,8 +4,8 @@ import {
   printedKey,
   removeDataDir,
   startServiceProcess,
-} from '../../bench/service-process.js';
-import { LedgerClient } from '../../bench/ledger-client.js';
+} from '../harness/service-process.js';
+import { LedgerClient } from '../harness/ledger-client.js';
 
 it('on SIGTERM the service ends with 0 while its database does not answer', async () => {
   const dataDir = await makeDataDir();

@@ -1,7 +1,7 @@
-import { LedgerClient, positionOf, type Answer } from '../../bench/ledger-client.js';
-import { raceForOneReward } from '../../bench/redeem-race.js';
-import { SeededRandom } from '../../bench/seeded-random.js';
-import { startServiceProcess, statusOf, type ServiceProcess } from '../../bench/service-process.js';
+import { LedgerClient, positionOf, type Answer } from '../harness/ledger-client.js';
+import { raceForOneReward } from '../harness/redeem-race.js';
+import { SeededRandom } from '../harness/seeded-random.js';
+import { startServiceProcess, statusOf, type ServiceProcess } from '../harness/service-process.js';
 import { eventually } from '../support/embedded.js';
 import { createTenantDatabase, type TenantDatabase } from '../support/tenant-database.js';
 

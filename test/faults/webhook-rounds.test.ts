@@ -1,6 +1,6 @@
-import { SeededRandom, seedFrom } from '../../bench/seeded-random.js';
-import { makeDataDir, removeDataDir } from '../../bench/service-process.js';
-import { webhookRounds } from '../../bench/webhook-rounds.js';
+import { SeededRandom, seedFrom } from '../harness/seeded-random.js';
+import { makeDataDir, removeDataDir } from '../harness/service-process.js';
+import { webhookRounds } from '../harness/webhook-rounds.js';
 
 /** The long form is `npm run soak:webhooks`. */
 it('webhooks arrive whatever is killed, with the same ids and bodies, and nothing else does', async () => {

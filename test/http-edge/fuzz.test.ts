@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DescribedOperations } from '../../bench/fuzz/described-operations.js';
 import { LedgerValues, type Ledger } from '../../bench/fuzz/ledger-values.js';
-import { OpenApiValidator } from '../../bench/fuzz/openapi-validator.js';
+import { OpenApiValidator } from '../harness/openapi-validator.js';
 import { Oracle } from '../../bench/fuzz/oracle.js';
 import { RequestPlans } from '../../bench/fuzz/request-plans.js';
 import { asCurl, RequestWriter, tenantRequest } from '../../bench/fuzz/requests.js';

@@ -1,5 +1,5 @@
 import { describeInterface } from '../../src/http/shapes/openapi.js';
-import { OpenApiValidator } from '../../bench/fuzz/openapi-validator.js';
+import { OpenApiValidator } from '../harness/openapi-validator.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
 let it_: SampleApp;

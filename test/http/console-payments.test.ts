@@ -10,7 +10,7 @@ import {
 } from '../support/console-staff.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import type { TestTenant } from '../support/running-service.js';
-import { StripeDouble } from '../support/stripe-double.js';
+import { StripeDouble } from '../harness/stripe-double.js';
 
 /** The payment provider of a tenant in the console, with a double of the provider. */
 

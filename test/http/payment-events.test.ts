@@ -4,7 +4,7 @@ import { endWaitedKeys } from '../../src/payments/incoming/waited-keys.js';
 import { announceErasure } from '../../src/postgres/erasure-announcements.js';
 import type { Json } from '../support/api-client.js';
 import { pollPause } from '../support/poll-pause.js';
-import { StripeDouble } from '../support/stripe-double.js';
+import { StripeDouble } from '../harness/stripe-double.js';
 import {
   errorBody,
   personal,

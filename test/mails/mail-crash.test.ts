@@ -3,8 +3,8 @@ import {
   removeDataDir,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
-import { makeTenant, withCore } from '../../bench/webhook-tenants.js';
+} from '../harness/service-process.js';
+import { makeTenant, withCore } from '../harness/webhook-tenants.js';
 import type { Core } from '../../src/core/core.js';
 import type { Scope } from '../../src/domain/scope.js';
 import {

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SmtpSender, type Sent, type SmtpTimes } from '../../src/mails/sending/smtp-sender.js';
 import { parseSmtpUrl, type SmtpAddress } from '../../src/mails/smtp-url.js';
-import { selfSignedCertificate } from '../support/eventstoredb-double/self-signed.js';
+import { selfSignedCertificate } from '../harness/self-signed.js';
 import { MailServer } from './support/mail-server.js';
 
 const MAIL = {

@@ -6,7 +6,7 @@ import {
   projectRoot,
   startServiceProcess,
   type ServiceProcess,
-} from '../../bench/service-process.js';
+} from '../harness/service-process.js';
 import { ApiClient } from '../support/api-client.js';
 import { createStores, type TestStores } from '../support/running-service.js';
 

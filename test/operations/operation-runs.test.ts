@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
+import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import type { ShownRun } from '../../src/http/operations/operation-runs.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';

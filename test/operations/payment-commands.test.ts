@@ -16,7 +16,7 @@ import {
   type TestTenant,
 } from '../support/running-service.js';
 import { pollPause } from '../support/poll-pause.js';
-import { StripeDouble } from '../support/stripe-double.js';
+import { StripeDouble } from '../harness/stripe-double.js';
 
 /** `payment …` beside a running service, with a double of the provider. */
 

@@ -8,7 +8,7 @@ import {
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
-import { StripeDouble, type DoubleCall } from '../support/stripe-double.js';
+import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 
 /** A tenant changes its account of the provider; the customers have the same ids in both. */
 

@@ -11,7 +11,7 @@ import {
   type TestStores,
   type TestTenant,
 } from '../support/running-service.js';
-import { StripeDouble } from '../support/stripe-double.js';
+import { StripeDouble } from '../harness/stripe-double.js';
 
 /** A first invoice is refunded while an operator approves the referral, by two services. */
 

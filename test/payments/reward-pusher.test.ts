@@ -19,7 +19,7 @@ import {
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
-import { StripeDouble, type DoubleCall } from '../support/stripe-double.js';
+import { StripeDouble, type DoubleCall } from '../harness/stripe-double.js';
 
 /** From a program file to the customer's bill, with a double of the provider. */
 

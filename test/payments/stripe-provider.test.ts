@@ -5,7 +5,7 @@ import {
 } from '../../src/payments/payment-provider.js';
 import { StripeProvider } from '../../src/payments/stripe/stripe-provider.js';
 import { EndpointGuard } from '../../src/webhooks/sending/endpoint-guard.js';
-import { StripeDouble } from '../support/stripe-double.js';
+import { StripeDouble } from '../harness/stripe-double.js';
 
 /** The adapter, through the official package, over TLS on loopback. */
 

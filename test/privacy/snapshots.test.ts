@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { lengthenAccount } from '../../bench/long-account.js';
+import { lengthenAccount } from '../harness/long-account.js';
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore, type Core } from '../../src/core/core.js';

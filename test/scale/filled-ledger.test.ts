@@ -3,7 +3,7 @@ import { fillLedger, type FilledLedger } from '../../bench/scale/fill-ledger.js'
 import { LARGE, MANY_REWARDS, TENANTS, TOP_REFERRER } from '../../bench/scale/filled-accounts.js';
 import { READS, WRITES } from '../../bench/scale/scale-calls.js';
 import { isFlat, ratiosOf, tableOf, timesOf } from '../../bench/scale/scale-table.js';
-import { LedgerClient } from '../../bench/ledger-client.js';
+import { LedgerClient } from '../harness/ledger-client.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { reconcileLedger, replayLedger } from '../support/operations.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';

@@ -1,4 +1,4 @@
-import type { ReceivedAnswer } from '../../bench/fuzz/openapi-validator.js';
+import type { ReceivedAnswer } from '../harness/openapi-validator.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -3,10 +3,10 @@ const { dirname, join, relative, resolve } = require('node:path');
 const { default: JestRuntime } = require('jest-runtime');
 
 const root = resolve(__dirname, '../..');
-/** What `npm run build` compiles: `bench/eventstoredb` rests on the double below `test/`. */
-const SOURCE = /^(src|projections|migrations|simulator|bench(?![/\\]eventstoredb))[/\\]/;
+/** What `npm run build` compiles. */
+const SOURCE = /^(src|projections|migrations|simulator|tools|bench|test[/\\]harness)[/\\]/;
 
-/** A file of `test/` or `bench/eventstoredb`, or the one module that jest makes for each of them. */
+/** Another file of `test/`, or the one module that jest makes for each of them. */
 const isOfTests = (name) => /^[./]/.test(name) || isBuiltin(name) || name === '@jest/globals';
 
 /**

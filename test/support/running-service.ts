@@ -10,8 +10,8 @@ import type { ProgramDocument, ProgramType } from '../../src/domain/tenant/tenan
 import type { Position } from '../../src/event-log/event-log.js';
 import { openCore } from '../../src/core/core.js';
 import { startService, type Service } from '../../src/process/service.js';
-import { OpenApiValidator, type ReceivedAnswer } from '../../bench/fuzz/openapi-validator.js';
-import { startServiceProcess } from '../../bench/service-process.js';
+import { OpenApiValidator, type ReceivedAnswer } from '../harness/openapi-validator.js';
+import { startServiceProcess } from '../harness/service-process.js';
 import { ApiClient, type Answer } from './api-client.js';
 import { createTestDatabase } from './database.js';
 

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { selfSignedCertificate } from './eventstoredb-double/self-signed.js';
+import { selfSignedCertificate } from '../harness/self-signed.js';
 
 /** A request as it arrived. */
 export interface ReceivedRequest {

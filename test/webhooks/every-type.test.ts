@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createRemoteJWKSet, flattenedVerify } from 'jose';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { startServiceProcess, type ServiceProcess } from '../../bench/service-process.js';
+import { startServiceProcess, type ServiceProcess } from '../harness/service-process.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openCore } from '../../src/core/core.js';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';

@@ -7,7 +7,7 @@ import {
   type EventStoreDbDouble,
 } from '../../support/eventstoredb-double/double.js';
 import { seededRandom } from '../../support/eventstoredb-double/faults.js';
-import { selfSignedCertificate } from '../../support/eventstoredb-double/self-signed.js';
+import { selfSignedCertificate } from '../../harness/self-signed.js';
 import {
   all,
   appendEvents,

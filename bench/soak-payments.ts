@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StripeDouble, type DoubleCall } from '../../test/support/stripe-double.js';
-import { seedFrom, SeededRandom } from '../seeded-random.js';
+import { StripeDouble, type DoubleCall } from '../test/harness/stripe-double.js';
+import { seedFrom, SeededRandom } from '../test/harness/seeded-random.js';
 import {
   makeDataDir,
   removeDataDir,
   startServiceProcess,
   type ServiceProcess,
-} from '../service-process.js';
-import { withCore } from '../webhook-tenants.js';
+} from '../test/harness/service-process.js';
+import { withCore } from '../test/harness/webhook-tenants.js';
 
 /**
  * The service is killed at a step of a push, again and again: before and after the intent, in the

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isServerOf, readPostmasterFile } from '../src/embedded-postgres/postmaster-file.js';
+import { isServerOf, readPostmasterFile } from '../../src/embedded-postgres/postmaster-file.js';
 import { SeededRandom } from './seeded-random.js';
 
 /**
@@ -40,7 +40,7 @@ export interface ServiceProcess {
 }
 
 export interface ServiceProcessOptions {
-  /** Of the service, beside what it needs to run at all; DATA_DIR or DATABASE_URL among them. */
+  /** Of the service, next to what it needs to run at all; DATA_DIR or DATABASE_URL among them. */
   readonly env: Readonly<Record<string, string>>;
   /** Default: a free one. */
   readonly port?: number;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { loadConfig } from '../src/config/config.js';
-import { openCore, type Core } from '../src/core/core.js';
-import type { Position } from '../src/event-log/event-log.js';
+import { loadConfig } from '../../src/config/config.js';
+import { openCore, type Core } from '../../src/core/core.js';
+import type { Position } from '../../src/event-log/event-log.js';
 import { LedgerClient, NoAnswer, positionOf, type Answer } from './ledger-client.js';
 import { startServiceProcess, type ServiceProcess } from './service-process.js';
 
@@ -17,7 +17,7 @@ export interface CutRoundsOptions {
   readonly service: ServiceProcess;
   readonly apiKey: string;
   readonly rounds: number;
-  /** A second process runs beside, and is killed in each round while it leads followers. */
+  /** A second process runs next to it, and is killed in each round while it leads followers. */
   readonly killsLeaders: boolean;
   /** How soon everything must work again. */
   readonly backWithinMs: number;

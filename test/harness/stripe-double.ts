@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { selfSignedCertificate, type SelfSigned } from './eventstoredb-double/self-signed.js';
+import { selfSignedCertificate, type SelfSigned } from './self-signed.js';
 
 /** A double of the provider's HTTP interface: what the service calls of it, over HTTP or TLS. */
 

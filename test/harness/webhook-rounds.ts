@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Core } from '../src/core/core.js';
+import type { Core } from '../../src/core/core.js';
 import { NoAnswer, type LedgerClient } from './ledger-client.js';
-import { whenReady } from './postgres-rounds.js';
+import { whenReady } from '../../bench/postgres-rounds.js';
 import type { SeededRandom } from './seeded-random.js';
 import { postmasterPid, startServiceProcess, type ServiceProcess } from './service-process.js';
-import { nameOfArrived, ToldEvents } from './told-events.js';
+import { nameOfArrived, ExpectedWebhooks } from './expected-webhooks.js';
 import {
   WebhookReceivers,
   type Arrived,
@@ -101,7 +101,7 @@ class WebhookRounds {
     private readonly processes: Processes,
     private readonly receivers: WebhookReceivers,
     private readonly tenants: readonly TenantWithRewards[],
-    private readonly told: ToldEvents,
+    private readonly expected: ExpectedWebhooks,
   ) {}
 
   static async prepare(options: WebhookRoundsOptions): Promise<WebhookRounds> {
@@ -125,8 +125,8 @@ class WebhookRounds {
           await subscribe(client, receivers.add(tenant.alias, kind));
         client.close();
       }
-      const told = new ToldEvents(await core.log.head());
-      return new WebhookRounds(options, { service, worker }, receivers, tenants, told);
+      const expected = new ExpectedWebhooks(await core.log.head());
+      return new WebhookRounds(options, { service, worker }, receivers, tenants, expected);
     });
   }
 
@@ -222,10 +222,10 @@ class WebhookRounds {
       let fewest = Infinity;
       for (;;) {
         const names = this.receivers.all.map((receiver) => this.namesAt(core, receiver));
-        await this.told.readOn(core);
+        await this.expected.readOn(core);
         const missing = receivers.flatMap((receiver) => this.missingAt(core, receiver));
         if (missing.length === 0 || performance.now() > deadline)
-          return [...missing, ...this.untold(names)];
+          return [...missing, ...this.unexpected(names)];
         // On a busy machine all of it takes long; while some arrives, more will.
         if (missing.length < fewest) deadline = performance.now() + ARRIVE_WITHIN_MS;
         fewest = Math.min(fewest, missing.length);
@@ -241,21 +241,21 @@ class WebhookRounds {
         .filter(({ isAccepted }) => isAccepted)
         .map((arrived) => this.nameOf(core, arrived)),
     );
-    return [...this.told.of(receiver.tenant)]
+    return [...this.expected.of(receiver.tenant)]
       .filter((name) => !accepted.has(name))
-      .map((name) => `${receiver.url} was not told ${name}`);
+      .map((name) => `${receiver.url} did not receive ${name}`);
   }
 
   /** What was sent and is not in the log, or was sent under two ids. */
-  private untold(names: readonly (readonly string[])[]): readonly string[] {
+  private unexpected(names: readonly (readonly string[])[]): readonly string[] {
     return this.receivers.all.flatMap(({ url, tenant }, index) => {
-      const told = this.told.of(tenant);
+      const expected = this.expected.of(tenant);
       const sent = names[index] ?? [];
       return [
         ...sent
-          .filter((name) => !told.has(name))
-          .map((name) => `${url} was told ${name}, which is not in the log`),
-        ...(new Set(sent).size === sent.length ? [] : [`${url} was told something under two ids`]),
+          .filter((name) => !expected.has(name))
+          .map((name) => `${url} received ${name}, which is not in the log`),
+        ...(new Set(sent).size === sent.length ? [] : [`${url} received one event under two ids`]),
       ];
     });
   }
@@ -348,7 +348,7 @@ async function makeTrouble(
         break;
       }
       case 'worker is frozen':
-        // Others take its claims over; it goes on with them.
+        // Others take its claims over; it continues with them.
         await worker.signal('SIGSTOP');
         await withCore(dataDir, letClaimsLapse);
         await delay(500);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { EventLog, Position, RecordedEvent } from '../../src/event-log/event-log.js';
+import type { EventLog, Position, RecordedEvent } from '../../../src/event-log/event-log.js';
 
 const PAGE = 1_000;
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventStoreDbDouble } from '../../test/support/eventstoredb-double/double.js';
-import type { SeededRandom } from '../seeded-random.js';
+import type { EventStoreDbDouble } from '../eventstoredb-double/double.js';
+import type { SeededRandom } from '../../harness/seeded-random.js';
 
 /** A fault of a round: it begins after a while, and lasts for a time or for some calls. */
 export interface PlannedFault {

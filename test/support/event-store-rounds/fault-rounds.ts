@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventStoreDbDouble } from '../../test/support/eventstoredb-double/double.js';
-import { brokenPromises } from '../kept-promises.js';
-import { openLedgerAudit, reachesHead } from '../ledger-audit.js';
-import { LedgerClient } from '../ledger-client.js';
-import { MixedLoad } from '../mixed-load.js';
-import type { SeededRandom } from '../seeded-random.js';
-import { startServiceProcess, statusOf, type ServiceProcess } from '../service-process.js';
+import type { EventStoreDbDouble } from '../eventstoredb-double/double.js';
+import { brokenPromises } from '../../../bench/kept-promises.js';
+import { openLedgerAudit, reachesHead } from '../../../bench/ledger-audit.js';
+import { LedgerClient } from '../../harness/ledger-client.js';
+import { MixedLoad } from '../../../bench/mixed-load.js';
+import type { SeededRandom } from '../../harness/seeded-random.js';
+import {
+  startServiceProcess,
+  statusOf,
+  type ServiceProcess,
+} from '../../harness/service-process.js';
 import { LogScan } from './log-scan.js';
 import { inflict, planFaults, type FaultKind } from './store-faults.js';
 

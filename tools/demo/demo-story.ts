@@ -1,4 +1,4 @@
-import { SeededRandom } from '../seeded-random.js';
+import { SeededRandom } from '../../test/harness/seeded-random.js';
 
 /** What happens to the demo tenant, in the order of time. The same seed is the same story. */
 
@@ -79,7 +79,7 @@ export function demoStory({ seed, accounts, days, until }: StoryOptions): Story 
     const [day, hour] = [Math.floor(index / HOURS.length), HOURS[index % HOURS.length] ?? 0];
     return first + day * DAY_MS + hour * 3_600_000;
   });
-  return new Telling(random, moments).told(accounts);
+  return new Telling(random, moments).tell(accounts);
 }
 
 class Telling {
@@ -93,8 +93,8 @@ class Telling {
     private readonly moments: readonly number[],
   ) {}
 
-  told(count: number): Story {
-    // More join towards the end. The first one is there for whoever comes next.
+  tell(count: number): Story {
+    // More join towards the end. The first one is there for the next one to join.
     const joinings = Array.from({ length: count }, (_, index) =>
       index === 0 ? 0 : Math.floor(this.random.next() ** 0.7 * this.moments.length),
     ).sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { loadConfig } from '../src/config/config.js';
-import { openCore, type Core } from '../src/core/core.js';
-import { DEFAULT_PROGRAM } from '../src/domain/tenant/program-document.js';
+import { loadConfig } from '../../src/config/config.js';
+import { openCore, type Core } from '../../src/core/core.js';
+import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { LedgerClient, type Answer } from './ledger-client.js';
 import type { ServiceProcess } from './service-process.js';
 
@@ -13,7 +13,7 @@ export interface Tenant {
 
 const CREDIT = 1_000_000;
 
-/** Opens the stores of a data folder beside the services that run on it. */
+/** Opens the stores of a data folder next to the services that run on it. */
 export async function withCore<T>(dataDir: string, work: (core: Core) => Promise<T>): Promise<T> {
   const core = await openCore({
     config: loadConfig({ DATA_DIR: dataDir }),

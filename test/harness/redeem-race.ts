@@ -3,7 +3,7 @@ import type { Answer, LedgerClient } from './ledger-client.js';
 import type { SeededRandom } from './seeded-random.js';
 
 /**
- * Many callers at once for one reward that cannot pay them all. With one process or several over
+ * Many concurrent callers for one reward that cannot pay them all. With one process or several over
  * the same log, the answers must be those of some serial order of the calls.
  */
 
@@ -177,7 +177,7 @@ async function wrongReads(
   calls: readonly Call[],
 ): Promise<string[]> {
   const redeemed = sum(calls.map(({ amount }) => amount));
-  // The client wrote through several processes: only the position tells this one how far it must
+  // The client wrote through several processes: only the position says to this one how far it must
   // have read.
   const atLeast = newest(calls);
   const headers = atLeast === undefined ? undefined : { 'Ledger-Position-At-Least': atLeast };

@@ -1,21 +1,21 @@
-import type { Core } from '../src/core/core.js';
-import type { AccountEvent } from '../src/domain/account/account.events.js';
-import type { Scope } from '../src/domain/scope.js';
-import type { Position } from '../src/event-log/event-log.js';
-import { scopeOfStream } from '../src/privacy/keyed-names.js';
+import type { Core } from '../../src/core/core.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
+import type { Scope } from '../../src/domain/scope.js';
+import type { Position } from '../../src/event-log/event-log.js';
+import { scopeOfStream } from '../../src/privacy/keyed-names.js';
 import type { Arrived } from './webhook-receivers.js';
 
 /**
- * What endpoints are to be told, read from the log by rules of its own: of grants, redemptions and
+ * What endpoints are to receive, read from the log by rules of its own: of grants, redemptions and
  * new users, which is all that the load records.
  */
-export class ToldEvents {
+export class ExpectedWebhooks {
   /** By tenant, what names an announcement. */
-  private readonly told = new Map<string, Set<string>>();
+  private readonly expected = new Map<string, Set<string>>();
   /** By append; a change of a balance shows the account's revision behind its append. */
   private readonly balances = new Map<string, BalanceChange>();
 
-  /** @param position what is recorded behind it is told. */
+  /** @param position what is recorded after it is expected. */
   constructor(private position: Position | undefined) {}
 
   /** Reads the log on to its head. */
@@ -35,9 +35,9 @@ export class ToldEvents {
     this.balances.clear();
   }
 
-  /** What a tenant's endpoints are to be told. */
+  /** What a tenant's endpoints are to receive. */
   of(tenant: string): ReadonlySet<string> {
-    return this.told.get(tenant) ?? new Set();
+    return this.expected.get(tenant) ?? new Set();
   }
 
   private note(
@@ -57,7 +57,7 @@ export class ToldEvents {
   }
 
   private add(tenant: string, name: string): void {
-    this.told.set(tenant, (this.told.get(tenant) ?? new Set()).add(name));
+    this.expected.set(tenant, (this.expected.get(tenant) ?? new Set()).add(name));
   }
 }
 
@@ -67,7 +67,7 @@ interface BalanceChange {
   revision: bigint;
 }
 
-/** The name that `ToldEvents` has for what arrived. */
+/** The name that `ExpectedWebhooks` has for what arrived. */
 export function nameOfArrived({ names }: Core, { envelope }: Arrived): string {
   const { type, tenantAlias: tenant, live, data } = envelope;
   const scope: Scope = { tenant, mode: live ? 'live' : 'test' };

@@ -67,7 +67,7 @@ export const DEMO_OPERATORS = {
 } as const;
 
 const AT_ONCE = 16;
-/** How long somebody takes to decide on a referral. */
+/** How long a decision on a referral takes. */
 const DECIDED_AFTER_MS = 2 * DAY_MS;
 const DECIDED_AT_ONCE = 50;
 
@@ -343,7 +343,7 @@ class Seeding {
     if ('refused' in changed) throw new Error(changed.refused);
   }
 
-  /** Its receiver has answered that it is gone for good. */
+  /** Its receiver has answered that it is permanently gone. */
   private async gone(url: string): Promise<void> {
     const found = await this.core.webhooks.find(this.scope, url);
     if (found === undefined) throw new Error('an endpoint of the demo is missing');
