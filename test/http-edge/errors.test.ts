@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_ERROR_CODES, API_ERRORS, ApiError, errorJson } from '../../src/http/edge/api-error.js';
+import { errorTexts } from '../../src/http/reference/error-texts.js';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 
 let it_: SampleApp;
@@ -140,26 +141,21 @@ describe('the list of codes', () => {
     ).toEqual(Object.fromEntries(listed));
   });
 
-  test('is documented, each with its status, numeric code and sentence, and nothing else is', () => {
+  test('is documented, each with its status, numeric code, sentence, cause and cure', () => {
     const documentation = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
-    const rows = documentation
-      .split('\n')
-      .filter((line) => line.startsWith('| `'))
-      .map((line) => line.split('|').map((cell) => cell.trim()))
-      .map(([, code, status, rsCode, message]) => [
-        code?.replaceAll('`', ''),
-        Number(status),
-        rsCode,
-        message,
-      ]);
-    expect(rows).toEqual(
-      API_ERROR_CODES.map((code) => [
-        code,
-        API_ERRORS[code].status,
-        API_ERRORS[code].rsCode ?? '',
-        API_ERRORS[code].message,
-      ]),
-    );
+    const texts = errorTexts(documentation);
+    expect([...texts.keys()].sort()).toEqual([...API_ERROR_CODES].sort());
+    for (const code of API_ERROR_CODES) {
+      const { status, message, rsCode } = API_ERRORS[code];
+      const [, facts = ''] = new RegExp(`^### \`${code}\`\n\n(.*)$`, 'm').exec(documentation) ?? [];
+      expect(facts).toMatch(new RegExp(`^${status} · `));
+      expect(facts).toContain(`"${message}"`);
+      expect(facts).toContain(rsCode === undefined ? '' : `\`${rsCode}\``);
+      expect(texts.get(code)).toMatchObject({
+        cause: expect.stringMatching(/\.$/) as unknown,
+        cure: expect.stringMatching(/\.$/) as unknown,
+      });
+    }
   });
 
   test('has the sentence for an existing user', () => {

@@ -20,6 +20,8 @@ import {
   type AccessRule,
 } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
+import { describedInterface } from '../reference/described-interface.js';
+import { readReference } from '../reference/reference-files.js';
 import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
@@ -360,9 +362,10 @@ export function serveInterfaceDescription(
           .send(await cached()),
     });
   };
-  serve('/openapi.json', 'application/json; charset=utf-8', async () =>
-    JSON.stringify(describeInterface(app, options)),
-  );
+  serve('/openapi.json', 'application/json; charset=utf-8', async () => {
+    const generated = describeInterface(app, options);
+    return JSON.stringify(describedInterface(generated, await readReference()).document);
+  });
   serve('/docs', 'text/html; charset=utf-8', async () => PAGE);
   serve('/docs/start.js', 'text/javascript; charset=utf-8', async () => START);
   for (const [file, type] of Object.entries(ASSETS))

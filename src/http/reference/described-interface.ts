@@ -1,0 +1,233 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { API_ERRORS, isApiErrorCode } from '../edge/api-error.js';
+import type { ErrorText } from './error-texts.js';
+import { addExamples } from './examples.js';
+import {
+  declareFields,
+  describeFields,
+  fieldsOf,
+  isOpen,
+  typeOf,
+  type JsonSchema,
+} from './json-schema.js';
+import type { ReferenceFiles } from './reference-files.js';
+import type { FieldTexts, OperationText, Reference } from './reference-texts.js';
+
+export interface DescribedInterface {
+  readonly document: OpenAPIObject;
+  /** Operations, parameters and fields without a text, and texts about none. */
+  readonly problems: readonly string[];
+}
+
+/** What the reference reads and writes of an operation. */
+export interface Operation {
+  operationId?: string;
+  tags?: string[];
+  summary?: string;
+  description?: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Content };
+  responses: Record<string, { description: string; content?: Content }>;
+}
+
+export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>;
+
+export interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  schema?: JsonSchema;
+  description?: string;
+  example?: unknown;
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** A copy of the generated document with the texts of the reference. */
+export function describedInterface(
+  generated: OpenAPIObject,
+  { reference, errors }: ReferenceFiles,
+): DescribedInterface {
+  const document = JSON.parse(JSON.stringify(generated)) as OpenAPIObject;
+  document.info.description = reference.introduction;
+  document.tags = reference.tags.map(({ name, description }) => ({ name, description }));
+  const operations = operationsOf(document);
+  const problems = [
+    ...reference.tags.flatMap((tag) =>
+      tag.operations.flatMap((text) => {
+        const operation = operations.get(text.route);
+        if (operation === undefined) return [`${text.route} is described and does not exist`];
+        operation.tags = [tag.name];
+        return describeOperation(operation, text, { reference, errors });
+      }),
+    ),
+    ...describeShapes(document, reference),
+    ...undescribed(operations, reference),
+  ];
+  return { document, problems };
+}
+
+/** By method and path. */
+function operationsOf({ paths }: OpenAPIObject): ReadonlyMap<string, Operation> {
+  return new Map(
+    Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([method]) => METHODS.includes(method))
+        .map(([method, operation]) => [
+          `${method.toUpperCase()} ${path}`,
+          operation as unknown as Operation,
+        ]),
+    ),
+  );
+}
+
+interface Texts {
+  readonly reference: Reference;
+  readonly errors: ReadonlyMap<string, ErrorText>;
+}
+
+function describeOperation(
+  operation: Operation,
+  text: OperationText,
+  { reference, errors }: Texts,
+): readonly string[] {
+  const codes = errorCodes(operation);
+  const problems = [
+    ...describeParameters(operation, text.parameters, reference.parameters),
+    ...describeBody(operation.requestBody?.content, text.requestFields),
+    ...describeBody(successOf(operation), text.responseFields),
+    ...addExamples(operation, text),
+    ...codes.filter((code) => !errors.has(code)).map((code) => `${code} is not in docs/errors.md`),
+    ...unknown(text.errors, new Set(codes)),
+    ...(text.description === '' ? ['has no description'] : []),
+  ];
+  operation.operationId = text.id;
+  operation.summary = text.title;
+  operation.description = `${text.description}\n\n${errorTable(codes, text.errors, errors)}`;
+  return problems.map((problem) => `${text.route}: ${problem}`);
+}
+
+function describeParameters(
+  operation: Operation,
+  own: FieldTexts,
+  ofAll: FieldTexts,
+): readonly string[] {
+  const parameters = (operation.parameters ??= []);
+  for (const [name, { type }] of own)
+    if (type !== undefined && !parameters.some((parameter) => parameter.name === name))
+      parameters.push({ name, in: 'query', required: false, schema: typeOf(type) });
+  for (const parameter of parameters) {
+    const text = own.get(parameter.name) ?? ofAll.get(parameter.name);
+    if (text !== undefined) parameter.description = text.text;
+  }
+  return [
+    ...unknown(own, new Set(parameters.map(({ name }) => name))),
+    ...parameters
+      .filter(({ description = '' }) => description === '')
+      .map(({ name }) => `the parameter ${name} has no description`),
+  ];
+}
+
+/** The fields that the operation alone has: those of named shapes are described with these. */
+function describeBody(content: Content | undefined, texts: FieldTexts): readonly string[] {
+  const schemas = Object.values(content ?? {}).flatMap(({ schema }) => schema ?? []);
+  const used = new Set<string>();
+  for (const schema of schemas) {
+    if (isOpen(schema)) declareFields(schema, texts);
+    for (const path of describeFields(schema, texts)) used.add(path);
+  }
+  return [...unknown(texts, used), ...schemas.flatMap(withoutDescription)];
+}
+
+const successOf = ({ responses }: Operation): Content | undefined =>
+  Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content;
+
+const unknown = (texts: FieldTexts, known: ReadonlySet<string>): readonly string[] =>
+  [...texts.keys()]
+    .filter((name) => !known.has(name))
+    .map((name) => `${name} is described and does not exist`);
+
+const withoutDescription = (schema: JsonSchema): readonly string[] =>
+  fieldsOf(schema)
+    .filter(([, { description = '' }]) => description === '')
+    .map(([path]) => `the field ${path} has no description`);
+
+function describeShapes({ components }: OpenAPIObject, { tags }: Reference): readonly string[] {
+  const schemas = new Map(
+    Object.entries((components?.schemas ?? {}) as Record<string, JsonSchema>),
+  );
+  const problems = tags
+    .flatMap((tag) => tag.shapes)
+    .flatMap(({ names, fields }) => {
+      const used = names.map((name) => describeFields(schemas.get(name) ?? {}, fields));
+      return [
+        ...names.filter((name) => !schemas.has(name)).map((name) => `${name} does not exist`),
+        ...unknown(fields, new Set(used.flatMap((paths) => [...paths]))).map(
+          (problem) => `${names.join(', ')}: ${problem}`,
+        ),
+      ];
+    });
+  return [
+    ...problems,
+    ...[...schemas].flatMap(([name, schema]) =>
+      withoutDescription(schema).map((problem) => `${name}: ${problem}`),
+    ),
+  ];
+}
+
+function undescribed(
+  operations: ReadonlyMap<string, Operation>,
+  { tags }: Reference,
+): readonly string[] {
+  const texts = tags.flatMap((tag) => tag.operations);
+  const routes = new Set(texts.map(({ route }) => route));
+  const ids = texts.map(({ id }) => id);
+  return [
+    ...[...operations.keys()]
+      .filter((route) => !routes.has(route))
+      .map((route) => `${route} has no description`),
+    ...ids
+      .filter((id, index) => ids.indexOf(id) !== index)
+      .map((id) => `${id} is the id of several operations`),
+  ];
+}
+
+/** The codes that the generated answers name. */
+function errorCodes({ responses }: Operation): readonly string[] {
+  return Object.values(responses).flatMap(({ content }) =>
+    Object.values(content ?? {}).flatMap(({ schema }) =>
+      (schema?.allOf ?? []).flatMap((part) => {
+        const code: unknown = part.properties?.['apiErrorCode'];
+        return typeof code === 'object' && code !== null && 'enum' in code
+          ? (code.enum as readonly string[])
+          : [];
+      }),
+    ),
+  );
+}
+
+/** The errors of the operation alone, then those of any operation; both by status. */
+function errorTable(
+  codes: readonly string[],
+  own: FieldTexts,
+  errors: ReadonlyMap<string, ErrorText>,
+): string {
+  const isGeneral = (code: string): boolean =>
+    !own.has(code) && errors.get(code)?.isGeneral === true;
+  const rows = [...codes.filter((code) => !isGeneral(code)), ...codes.filter(isGeneral)].map(
+    (code) => {
+      const text = errors.get(code);
+      const cause = own.get(code)?.text ?? text?.cause ?? '';
+      const status = isApiErrorCode(code) ? String(API_ERRORS[code].status) : '';
+      return `| ${status} | [\`${code}\`](/docs/errors#${code}) | ${cause} | ${text?.cure ?? ''} |`;
+    },
+  );
+  if (rows.length === 0) return '';
+  return [
+    '#### Errors',
+    '',
+    '| Status | `apiErrorCode` | Cause | What to do |',
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}

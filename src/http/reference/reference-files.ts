@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { errorTexts, type ErrorText } from './error-texts.js';
+import { fieldTexts, tagText, type Reference } from './reference-texts.js';
+
+export interface ReferenceFiles {
+  readonly reference: Reference;
+  readonly errors: ReadonlyMap<string, ErrorText>;
+  /** The page of the errors, as Markdown. */
+  readonly errorPage: string;
+}
+
+/** Files of `docs/reference` that are no tag. */
+const INTRODUCTION = 'introduction.md';
+const PARAMETERS = 'parameters.md';
+const TAG_FILE = /^\d\d-[a-z-]+\.md$/;
+
+/** Reads the texts of the reference. The numbers in the names of the files order the tags. */
+export async function readReference(docs = docsFolder()): Promise<ReferenceFiles> {
+  const read = async (name: string): Promise<string> =>
+    (await readFile(new URL(name, docs), 'utf8')).replaceAll('](../errors.md', '](/docs/errors');
+  const files = (await readdir(new URL('reference/', docs)))
+    .filter((name) => TAG_FILE.test(name))
+    .sort();
+  const tags = await Promise.all(
+    files.map(async (name) => tagText(await read(`reference/${name}`))),
+  );
+  const errorPage = await read('errors.md');
+  return {
+    reference: {
+      introduction: await read(`reference/${INTRODUCTION}`),
+      parameters: fieldTexts(await read(`reference/${PARAMETERS}`)),
+      tags,
+    },
+    errors: errorTexts(errorPage),
+    errorPage,
+  };
+}
+
+/** The nearest `docs` folder above this file: the bundle is in another folder than the source. */
+function docsFolder(): URL {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const docs = new URL('docs/', folder);
+    if (existsSync(new URL('reference/', docs))) return docs;
+    if (folder.pathname === '/') throw new Error('The folder docs/reference is missing');
+  }
+}
