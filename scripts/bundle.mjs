@@ -19,6 +19,7 @@ const external = [
   '@eventstore/db-client',
   '@grpc/grpc-js',
   'pino',
+  'pino-pretty',
   // Optional packages of libraries, which work without them.
   '@fastify/multipart',
   '@fastify/static',

@@ -24,6 +24,10 @@ const LOG_LEVELS: readonly LogLevel[] = [
   'silent',
 ];
 
+/** Readable text, or one JSON object per line. */
+export type LogFormat = 'pretty' | 'json';
+const LOG_FORMATS: readonly LogFormat[] = ['pretty', 'json'];
+
 /** How addresses of clients stand in log lines: see `loggedAddress`. */
 export type LoggedAddresses = 'short' | 'full' | 'none';
 const LOGGED_ADDRESSES: readonly LoggedAddresses[] = ['short', 'full', 'none'];
@@ -36,6 +40,13 @@ export interface Cidr {
   readonly address: string;
   readonly prefix: number;
   readonly family: 'ipv4' | 'ipv6';
+}
+
+/** Where the list of operators is. */
+export interface OperatorsFilePath {
+  readonly path: string;
+  /** True for the default path: without the file there are no operators. */
+  readonly mayBeMissing: boolean;
 }
 
 /** The parsed environment. Paths are absolute. */
@@ -53,7 +64,7 @@ export interface Config {
   readonly eventStoreNamespace: string | undefined;
   readonly masterKeyFile: string;
   /** Undefined: the operations interface is closed. */
-  readonly operatorsFile: string | undefined;
+  readonly operatorsFile: OperatorsFilePath | undefined;
   /** Whether the console has the page with each of its components. */
   readonly consolePatterns: boolean;
   /**
@@ -63,6 +74,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly roles: ReadonlySet<Role>;
   readonly logLevel: LogLevel;
+  /** Undefined: readable on a terminal, JSON elsewhere. */
+  readonly logFormat: LogFormat | undefined;
   /** How addresses of clients stand in log lines. */
   readonly logAddresses: LoggedAddresses;
   readonly webhookAllowCidrs: readonly Cidr[];
@@ -247,9 +260,9 @@ const VARIABLES = {
   },
   OPERATORS_FILE: {
     schema: text.optional(),
-    default: 'none',
+    default: '`<DATA_DIR>/operators.json` with the embedded Postgres, else none',
     meaning:
-      'File with who may call `/operations/…` and sign in to `/console`: a JSON list of names, roles (`finance`, `support`, `viewer`) and hashes of keys; `cli operator key` makes entries. Without it all calls are refused. It counts as it is at each call; with a mode that lets others write it the service does not start, and later no key in it counts.',
+      'File that lists the operators, who may call `/operations/…` and sign in to `/console`: a JSON list of names, roles (`finance`, `support`, `viewer`) and hashes of keys; `cli operator key` makes entries. The start that makes the tenant `demo` makes the default file with the operator `admin`. Without a file all calls are refused. Changes count from the next call; with a mode that lets other users write the file the service does not start, and later no key in the file counts.',
   },
   CONSOLE_PATTERNS: {
     schema: z.enum(['on', 'off'], { error: 'must be on or off' }).default('off'),
@@ -274,6 +287,12 @@ const VARIABLES = {
     default: '`info`',
     meaning:
       'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace`; `silent` for nothing.',
+  },
+  LOG_FORMAT: {
+    schema: oneOf(LOG_FORMATS).optional(),
+    default: '`pretty` on a terminal, else `json`',
+    meaning:
+      'Form of log lines: `pretty` is readable text (with colours on a terminal, unless `NO_COLOR` is set), `json` one JSON object per line.',
   },
   LOG_ADDRESSES: {
     schema: oneOf(LOGGED_ADDRESSES).default('short'),
@@ -394,6 +413,7 @@ const environmentSchema = z.object({
   PUBLIC_URL: VARIABLES.PUBLIC_URL.schema,
   ROLES: VARIABLES.ROLES.schema,
   LOG_LEVEL: VARIABLES.LOG_LEVEL.schema,
+  LOG_FORMAT: VARIABLES.LOG_FORMAT.schema,
   LOG_ADDRESSES: VARIABLES.LOG_ADDRESSES.schema,
   WEBHOOK_ALLOW_CIDRS: VARIABLES.WEBHOOK_ALLOW_CIDRS.schema,
   SMTP_URL: VARIABLES.SMTP_URL.schema,
@@ -453,11 +473,12 @@ export function loadConfig(
     eventStore: values.EVENT_STORE_URL,
     eventStoreNamespace: values.EVENT_STORE_NAMESPACE,
     masterKeyFile: resolve(values.MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
-    operatorsFile: values.OPERATORS_FILE === undefined ? undefined : resolve(values.OPERATORS_FILE),
+    operatorsFile: operatorsFileOf(values, dataDir),
     consolePatterns: values.CONSOLE_PATTERNS === 'on',
     publicUrl: values.PUBLIC_URL,
     roles: values.ROLES,
     logLevel: values.LOG_LEVEL,
+    logFormat: values.LOG_FORMAT,
     logAddresses: values.LOG_ADDRESSES,
     smtp: values.SMTP_URL,
     mailFrom: values.MAIL_FROM,
@@ -475,6 +496,16 @@ export function loadConfig(
     ownWritesWaitMs: values.OWN_WRITES_WAIT_MS,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
   };
+}
+
+function operatorsFileOf(
+  given: { readonly OPERATORS_FILE?: string; readonly DATABASE_URL?: string },
+  dataDir: string,
+): OperatorsFilePath | undefined {
+  if (given.OPERATORS_FILE !== undefined)
+    return { path: resolve(given.OPERATORS_FILE), mayBeMissing: false };
+  if (given.DATABASE_URL !== undefined) return undefined;
+  return { path: join(dataDir, 'operators.json'), mayBeMissing: true };
 }
 
 /** The service's external address: PUBLIC_URL, or derived from the listening address. */

@@ -1,7 +1,7 @@
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { errorCode } from '../foundation/error-code.js';
-import { ConfigError } from './config.js';
+import { errorCode, hasCode } from '../foundation/error-code.js';
+import { ConfigError, type OperatorsFilePath } from './config.js';
 import { NO_OPERATORS, Operators, type CurrentOperators } from './operators.js';
 import { fileText } from '../foundation/outside-text.js';
 
@@ -28,7 +28,7 @@ const NO_FILE: Snapshot = { mark: 'no file', changedMs: 0 };
  */
 export class OperatorsFile implements CurrentOperators {
   private constructor(
-    private readonly path: string,
+    private readonly file: OperatorsFilePath,
     private readonly logger: Pick<Logger, 'info' | 'error'>,
     private seen: Snapshot,
     private operators: Operators,
@@ -39,16 +39,16 @@ export class OperatorsFile implements CurrentOperators {
    * its content.
    */
   static async open(
-    path: string | undefined,
+    file: OperatorsFilePath | undefined,
     logger: Pick<Logger, 'info' | 'error'>,
   ): Promise<CurrentOperators> {
-    if (path === undefined) return NO_OPERATORS;
-    const seen = await snapshotOf(path);
-    return new OperatorsFile(path, logger, seen, await readOperators(path));
+    if (file === undefined) return NO_OPERATORS;
+    const seen = await snapshotOf(file.path);
+    return new OperatorsFile(file, logger, seen, await readOperators(file));
   }
 
   async now(): Promise<Operators> {
-    const found = await snapshotOf(this.path);
+    const found = await snapshotOf(this.file.path);
     const isSettled = Date.now() - found.changedMs > SETTLED_MS;
     if (found.mark === this.seen.mark && isSettled) return this.operators;
     const isChange = found.mark !== this.seen.mark;
@@ -61,7 +61,7 @@ export class OperatorsFile implements CurrentOperators {
 
   private async readAgain(isChange: boolean): Promise<Operators> {
     try {
-      const operators = await readOperators(this.path);
+      const operators = await readOperators(this.file);
       if (isChange) this.logger.info({}, 'OPERATORS_FILE was read again');
       return operators;
     } catch (error) {
@@ -74,8 +74,11 @@ export class OperatorsFile implements CurrentOperators {
 }
 
 /** @throws {ConfigError} */
-async function readOperators(path: string): Promise<Operators> {
-  const opened = await open(path, 'r').catch(cannotBeRead);
+async function readOperators({ path, mayBeMissing }: OperatorsFilePath): Promise<Operators> {
+  const opened = await open(path, 'r').catch((error: unknown) => {
+    if (!mayBeMissing || !hasCode(error, 'ENOENT', 'ENOTDIR')) cannotBeRead(error);
+  });
+  if (opened === undefined) return new Operators();
   try {
     return Operators.parse(await contentOf(opened));
   } finally {

@@ -5,6 +5,7 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../embedded-postgres/embedded-postgres.js';
+import { makeDataFolder } from '../embedded-postgres/data-folder.js';
 import { atMost } from '../foundation/in-time.js';
 import { openPool } from '../postgres/database.js';
 import { migrateToLatest } from '../postgres/migrator.js';
@@ -13,8 +14,11 @@ import type { Keyring } from '../privacy/keyring.js';
 import { loadMasterKey } from '../privacy/master-key.js';
 import { openServiceKeys } from '../privacy/service-keys.js';
 import { connectionBudget } from './connection-budget.js';
+import { untilDatabaseOpens } from './open-database.js';
 
 const CLOSE_MS = 2_000;
+/** A start reports a database that is absent for longer. */
+const OPEN_WITHIN_MS = 7_000;
 
 /** The configured database, ready for use, and its master key. */
 export interface LedgerDatabase {
@@ -42,7 +46,7 @@ export interface LedgerDatabaseOptions {
 
 /**
  * Opens the database (and starts the embedded one) and migrates its schema.
- * @throws {WrongMasterKey}
+ * @throws {WrongMasterKey} {MasterKeyError} {EmbeddedPostgresError} {DatabaseNotOpened}
  */
 export async function openLedgerDatabase({
   config,
@@ -50,7 +54,10 @@ export async function openLedgerDatabase({
   applicationName,
   fsync = true,
 }: LedgerDatabaseOptions): Promise<LedgerDatabase> {
+  if (config.databaseUrl === undefined) await makeDataFolder(config.dataDir);
   const masterKey = await loadMasterKey(config);
+  if (config.databaseUrl !== undefined)
+    await untilDatabaseOpens(config.databaseUrl, { withinMs: OPEN_WITHIN_MS, logger });
   const embedded =
     config.databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, logger, fsync })

@@ -20,6 +20,7 @@ import { errorMessage, hasCode } from '../foundation/error-code.js';
 import type { Logger } from '../foundation/logger.js';
 import { atMost, inTime } from '../foundation/in-time.js';
 import { backOffMs, pause } from '../foundation/pause.js';
+import { makeDataFolder } from './data-folder.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { type FileLock, lockFile } from './file-lock.js';
 import { type PostgresAccount, choosePostgresAccount } from './postgres-account.js';
@@ -90,13 +91,7 @@ export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
-  try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new EmbeddedPostgresError(
-      `cannot create the data folder ${dataDir}: ${errorMessage(error)}`,
-    );
-  }
+  await makeDataFolder(dataDir);
   const { fsync = true, maxConnections = 120, logger } = options;
   const member = new Member(await realpath(dataDir), { fsync, maxConnections }, logger);
   await member.enter();

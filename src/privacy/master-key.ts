@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { link, mkdir, open, rm, stat } from 'node:fs/promises';
+import { link, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { errorCode, hasCode } from '../foundation/error-code.js';
@@ -50,13 +50,15 @@ export async function loadMasterKey(
   const known = await readKey(path);
   if (known) return known;
   if (config.databaseUrl !== undefined)
-    throw new MasterKeyError(`the master key file ${path} does not exist`);
+    throw new MasterKeyError(
+      `the master key file ${path} does not exist: MASTER_KEY_FILE must name the key of this ledger; for a new ledger, make one with (umask 077; openssl rand -hex 32 > ${path})`,
+    );
   if (await exists(join(config.dataDir, 'postgres', 'PG_VERSION'))) {
     throw new MasterKeyError(
       `the master key file ${path} is missing, and ${config.dataDir} holds data encrypted with it: restore the file from its backup`,
     );
   }
-  await makeKey(config.dataDir, path);
+  await makeKey(path);
   const made = await readKey(path);
   if (!made)
     throw new MasterKeyError(`the master key file ${path} was removed while the service started`);
@@ -125,10 +127,9 @@ async function readKey(path: string): Promise<Buffer | undefined> {
  * Written to a temporary file and linked: two concurrent first starts use one key, and a crash
  * leaves none rather than half of one.
  */
-async function makeKey(dataDir: string, path: string): Promise<void> {
+async function makeKey(path: string): Promise<void> {
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
     const file = await open(aside, 'wx', 0o600);
     try {
       await file.writeFile(`${randomBytes(KEY_BYTES).toString('hex')}\n`);

@@ -2,12 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import 'reflect-metadata';
 import { pino, type Logger } from 'pino';
-import { ConfigError, loadConfig, publicUrlAt, type Config } from '../config/config.js';
-import { isStoreAway, type Core } from '../core/core.js';
-import { errorName, firstLine } from '../foundation/describe-error.js';
-import { makeDemoTenant } from '../operations/tenants/demo-tenant.js';
-import { linesOfATurn } from './log-lines.js';
+import { ConfigError, loadConfig, type Config } from '../config/config.js';
+import { isStoreAway } from '../core/core.js';
+import { errorName } from '../foundation/describe-error.js';
+import { firstSteps } from './first-start.js';
+import { helpText } from './help.js';
+import { lineFormat, linesOfATurn } from './log-lines.js';
 import { startService, type Service } from './service.js';
+import { startFailure } from './start-failure.js';
 import { endAtUnknownErrors } from './unknown-errors.js';
 
 const LATER_MS = 1_000;
@@ -15,52 +17,40 @@ const LATER_MS = 1_000;
 /** More find no more connections in a turn of a busy event loop, and each looks at every one. */
 const ACCEPTORS = 16;
 
-/** Starts the service and stops it on SIGTERM or SIGINT. A failed start is reported in one line. */
-async function main(): Promise<void> {
-  const config = loadConfig();
-  const options = {
-    level: config.logLevel,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-  };
-  const { lines, close } = linesOfATurn(1);
+/** Starts the service and stops it on SIGTERM or SIGINT. */
+async function main(config: Config): Promise<void> {
+  const format = await lineFormat(config.logFormat, process.stdout.isTTY);
+  const { lines, close } = linesOfATurn(1, format);
   process.on('exit', close);
-  const logger = pino(options, lines);
+  const logger = pino(
+    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    lines,
+  );
   endAtUnknownErrors(logger);
   const version = ownVersion();
-  const embedded = config.databaseUrl === undefined;
-  let banner: ((url: string) => string) | undefined;
-  let late: ReturnType<typeof makeDemoTenant> | undefined;
+  let late: Promise<void> | undefined;
   const starting = startService({
     config,
     logger,
     version,
     acceptorsPerAddress: ACCEPTORS,
-    prepare: async (core) => {
-      if (!embedded) return;
-      try {
-        banner = await makeDemoTenant(core);
-      } catch (error) {
-        // The log is remote and unavailable: the service starts anyway, and the tenant is created
-        // when the log answers.
+    onListening: async (core, at) => {
+      logger.info({ ...at, version, roles: [...config.roles] }, 'listening');
+      const printed = async (): Promise<void> => {
+        const text = await firstSteps(core, config, at, logger);
+        close();
+        process.stdout.write(text ?? '');
+      };
+      await printed().catch((error: unknown) => {
+        // The log is remote and unavailable: the service starts anyway.
         if (!isStoreAway(error)) throw error;
-        late = makeDemoTenantLater(core);
-      }
+        late = untilStoresAnswer(printed);
+      });
     },
   });
   stopOnSignals(starting, config, logger);
-  try {
-    const { url, operationsUrl } = await starting;
-    logger.info({ url, operationsUrl, version, roles: [...config.roles] }, 'listening');
-    if (banner) process.stdout.write(banner(url));
-    const lateBanner = await late;
-    if (lateBanner) process.stdout.write(lateBanner(url));
-  } catch (error) {
-    // The tenant exists and its keys are shown only once, so they are shown although this start
-    // failed, e.g. for its port.
-    if (banner) process.stdout.write(banner(publicUrlAt(config, config.port)));
-    throw error;
-  }
+  await starting;
+  await late;
 }
 
 /** From the nearest package.json above this file; the bundle is in another folder. */
@@ -73,13 +63,13 @@ function ownVersion(): string {
   }
 }
 
-async function makeDemoTenantLater(core: Core): ReturnType<typeof makeDemoTenant> {
+async function untilStoresAnswer(work: () => Promise<void>): Promise<void> {
   for (;;) {
+    await delay(LATER_MS);
     try {
-      return await makeDemoTenant(core);
+      return await work();
     } catch (error) {
       if (!isStoreAway(error)) throw error;
-      await delay(LATER_MS);
     }
   }
 }
@@ -121,8 +111,24 @@ async function endAfter(stopped: Promise<void>, logger: Logger): Promise<void> {
   }
 }
 
-main().catch((error: unknown) => {
-  const lines = error instanceof ConfigError ? error.problems : [firstLine(error)];
-  for (const line of lines) process.stderr.write(`${line.split('\n')[0] ?? ''}\n`);
+function fail(lines: readonly string[]): never {
+  for (const line of lines) process.stderr.write(`${line}\n`);
   process.exit(1);
-});
+}
+
+/** The configuration, unless the arguments ask for help. @throws {ConfigError} */
+function configOfStart([argument]: readonly string[]): Config | undefined {
+  if (argument === '--help' || argument === '-h') return undefined;
+  if (argument === undefined) return loadConfig();
+  throw new ConfigError([
+    `npm start does not take the argument ${argument}: settings are environment variables, see npm start -- --help`,
+  ]);
+}
+
+try {
+  const config = configOfStart(process.argv.slice(2));
+  if (config === undefined) process.stdout.write(helpText());
+  else main(config).catch((error: unknown) => fail(startFailure(error, config)));
+} catch (error) {
+  fail(startFailure(error, undefined));
+}

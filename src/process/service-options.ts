@@ -10,8 +10,15 @@ export interface ServiceOptions {
   readonly fsync?: boolean;
   /** Handles that accept connections of clients. Default: one for each address. */
   readonly acceptorsPerAddress?: number;
-  /** Called after the stores are open and before the service listens. */
-  readonly prepare?: (core: Core) => Promise<void>;
+  /** Called when the service listens and before it is ready. */
+  readonly onListening?: (core: Core, at: Listening) => Promise<void>;
+}
+
+/** Where the service listens. */
+export interface Listening {
+  readonly url: string;
+  /** Of health, metrics and the console; undefined: they are answered at `url`. */
+  readonly operationsUrl?: string;
 }
 
 /** The service's address; empty until it listens. */

@@ -20,7 +20,7 @@ import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
 import { ResourceMetrics } from './resource-metrics.js';
-import type { ServiceOptions } from './service-options.js';
+import type { Listening, ServiceOptions } from './service-options.js';
 import {
   makeFollowers,
   PROJECTION_NAMES,
@@ -70,13 +70,9 @@ import {
   type WatchedLog,
 } from './start-stores.js';
 
-export interface Service {
+export interface Service extends Listening {
   readonly core: Core;
   readonly app: NestFastifyApplication;
-  /** The listening address. */
-  readonly url: string;
-  /** Of health and metrics; undefined: they are answered at `url`. */
-  readonly operationsUrl?: string;
   readonly projections: ProjectionRunner;
   readonly policies: PolicyRunner;
   /** Requests in flight finish, checkpoints are written, everything is released. */
@@ -136,11 +132,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startExports(exporting, options));
     await start(startPaymentsWork(paymentsWork, followers.payments, options));
     await start(startFollowing(followers, core, options));
-    await start(startReadiness(readiness));
     await start(startCatchingUpAtEnd(core, followers));
     const operationsUrl = await start(startOperationsListener(application, options));
     const url = await start(startListening(application, options, address));
     const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
+    await options.onListening?.(core, urls);
+    await start(startReadiness(readiness));
     return { ...followers, core, app: application.app, ...urls };
   });
 }
@@ -223,7 +220,6 @@ async function startStores(
   await core.followedLog.confirm();
   const watched = await start(startLogWatch(stores, options));
   const clock = await start(startClockWatch(stores, options));
-  await options.prepare?.(core);
   await start(startTenantListener(stores));
   await start(startErasureListener(stores));
   await prepareReadModels(stores, watched, options);

@@ -18,6 +18,7 @@ import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
 import { openPool } from '../postgres/database.js';
 import { RecordedRuns } from '../runs/recorded-runs.js';
 import { SlowReads } from '../projecting/following/slow-reads.js';
+import { serveStartPage } from '../http/start-page/start-page.js';
 import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
@@ -173,7 +174,7 @@ export async function startApplication(
 export async function configureApplication(
   { app, edge }: Application,
   { stores, rateLimits, registry, operators, generations, console }: ApplicationParts,
-  { version }: ServiceOptions,
+  { version, config }: ServiceOptions,
 ): Promise<void> {
   edge.configure(app, {
     tenants: edgeTenants(stores.core),
@@ -187,6 +188,13 @@ export async function configureApplication(
     databaseAnswers: databaseAnswersIn({ pool: stores.background }),
   });
   serveInterfaceDescription(app, { version });
+  const hasOperationsListener = config.operationsPort !== undefined;
+  serveStartPage(app, {
+    version,
+    publicUrl: config.publicUrl,
+    hasOperationsListener,
+    servesOperators: ({ raw }) => !hasOperationsListener || edge.receivedForOperations(raw),
+  });
   await app.init();
 }
 

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import {
   makeDataDir,
   postmasterPid,
@@ -25,19 +23,4 @@ it('SIGTERM during a start stops the service once it has started, and its Postgr
   expect(await postmasterPid(dataDir)).toBeUndefined();
   // A first start made the tenant; no later one shows its keys.
   expect(printedKey(service.output())).toMatch(/^live_/);
-});
-
-it('a first start on a port in use shows its new keys, says why it ends, and stops its Postgres', async () => {
-  const holder = createServer().listen(0, '127.0.0.1');
-  await once(holder, 'listening');
-  const { port } = holder.address() as AddressInfo;
-  try {
-    const service = await startServiceProcess({ env: { DATA_DIR: dataDir }, port });
-    expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(printedKey(service.output())).toMatch(/^live_/);
-    expect(service.output()).toContain('EADDRINUSE');
-    expect(await postmasterPid(dataDir)).toBeUndefined();
-  } finally {
-    holder.close();
-  }
 });

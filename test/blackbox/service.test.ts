@@ -80,17 +80,6 @@ describe('node dist/bin/main.js on an empty folder', () => {
     }
   });
 
-  it('prints a first request that works', async () => {
-    const [, key = '', url = ''] = /curl -u :(\S+) (\S+)/.exec(service.output()) ?? [];
-    const answer = await fetch(url, {
-      headers: { authorization: `Basic ${Buffer.from(`:${key}`).toString('base64')}` },
-    });
-    expect([answer.status, await answer.json()]).toEqual([
-      200,
-      { count: 0, totalCount: 0, users: [] },
-    ]);
-  });
-
   it('plays the story: a friend uses a code, pays, and the referrer redeems the reward', async () => {
     await ok(client.post('accountsync', { id: 'ann', subscription: { status: 'TRIAL' } }));
     const ann = await ok(

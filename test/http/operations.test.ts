@@ -704,7 +704,7 @@ describe('the file of operators', () => {
   const of = async (content: string): Promise<unknown> => {
     const path = join(folder, 'tried.json');
     await writeFile(path, content);
-    return OperatorsFile.open(path, SILENT);
+    return OperatorsFile.open({ path, mayBeMissing: false }, SILENT);
   };
 
   test.each([
@@ -730,11 +730,14 @@ describe('the file of operators', () => {
   });
 
   test('that is missing is named, and without a file no operator is known', async () => {
-    await expect(OperatorsFile.open(join(folder, 'missing.json'), SILENT)).rejects.toThrow(
+    const path = join(folder, 'missing.json');
+    await expect(OperatorsFile.open({ path, mayBeMissing: false }, SILENT)).rejects.toThrow(
       'OPERATORS_FILE cannot be read: ENOENT',
     );
-    const none = await OperatorsFile.open(undefined, SILENT);
-    expect((await none.now()).find(keys.fay)).toBeUndefined();
+    for (const file of [undefined, { path, mayBeMissing: true }]) {
+      const none = await OperatorsFile.open(file, SILENT);
+      expect((await none.now()).find(keys.fay)).toBeUndefined();
+    }
   });
 
   test.each([0o666, 0o646, 0o660])(
@@ -743,7 +746,7 @@ describe('the file of operators', () => {
       const path = join(folder, 'open.json');
       await writeFile(path, '[]');
       await chmod(path, mode);
-      await expect(OperatorsFile.open(path, SILENT)).rejects.toThrow(
+      await expect(OperatorsFile.open({ path, mayBeMissing: false }, SILENT)).rejects.toThrow(
         `OPERATORS_FILE has mode ${mode.toString(8)}: others may write it; chmod go-w it`,
       );
     },

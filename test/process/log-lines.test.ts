@@ -2,7 +2,7 @@ import fs, { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { linesOfATurn } from '../../src/process/log-lines.js';
+import { lineFormat, linesOfATurn } from '../../src/process/log-lines.js';
 
 let folder: string;
 let fd: number;
@@ -73,4 +73,19 @@ test('what is not written yet is written when the process ends', () => {
   logger.info('last');
   close();
   expect(written()).toEqual(['last']);
+});
+
+const LINE =
+  '{"level":30,"time":"2026-01-02T03:04:05.678Z","route":"/api","status":200,"msg":"request"}\n';
+
+test.each([
+  ['json', true, LINE],
+  [undefined, false, LINE],
+  ['pretty', false, /^\[\d\d:\d\d:05\.678\] INFO: request \{"route":"\/api","status":200\}\n$/],
+  // eslint-disable-next-line no-control-regex
+  [undefined, true, /^\[\d\d:\d\d:05\.678\] \u001b\[32mINFO\u001b\[39m: .*request.*\n$/],
+] as const)('the format %s with a terminal: %s', async (format, isTerminal, expected) => {
+  const line = (await lineFormat(format, isTerminal))(LINE);
+  if (typeof expected === 'string') expect(line).toBe(expected);
+  else expect(line).toMatch(expected);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ServerOptions } from 'node:http';
+import type { IncomingMessage, ServerOptions } from 'node:http';
 import { Readable } from 'node:stream';
 import type { NestApplicationOptions } from '@nestjs/common';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -184,6 +184,11 @@ export class HttpEdge {
   listenForOperations(port: number, host: string): Promise<number> {
     if (this.operations === undefined) throw new Error('there is no listener for operations');
     return this.operations.listen(port, host);
+  }
+
+  /** Whether a request arrived at that listener. */
+  receivedForOperations(request: IncomingMessage): boolean {
+    return this.operations?.received(request) ?? false;
   }
 
   /** Closes that listener; requests in progress have this long. */

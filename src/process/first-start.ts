@@ -1,0 +1,108 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import { makeOperatorKey } from '../config/operators.js';
+import type { Core } from '../core/core.js';
+import { DEFAULT_PROGRAM } from '../domain/tenant/program-document.js';
+import { errorCode, hasCode } from '../foundation/error-code.js';
+import type { Listening } from './service-options.js';
+
+const ALIAS = 'demo';
+const ADMIN = 'admin';
+
+/**
+ * With the embedded Postgres, the first start makes a tenant for trying things out, and the first
+ * operator if the default file of operators is missing. The keys are shown only here.
+ * @returns the text for the terminal; undefined: there is nothing to say.
+ */
+export async function firstSteps(
+  core: Core,
+  config: Config,
+  listening: Listening,
+  logger: Logger,
+): Promise<string | undefined> {
+  if (config.databaseUrl !== undefined)
+    return (await hasTenants(core)) ? undefined : withoutTenants();
+  const keys = await makeDemoTenant(core);
+  if (keys === undefined) return undefined;
+  return textOf(keys, await makeFirstOperator(config, logger), listening);
+}
+
+async function hasTenants({ streams, names }: Core): Promise<boolean> {
+  const { state } = await streams.tenantRegister.load(names.tenantRegisterStream());
+  return state.aliases.length > 0;
+}
+
+interface DemoKeys {
+  readonly liveApiKey: string;
+  readonly testApiKey: string;
+  readonly liveSigningSecret: string;
+  readonly testSigningSecret: string;
+}
+
+/** Undefined: the tenant exists already. */
+async function makeDemoTenant({ tenants, tenantCommands }: Core): Promise<DemoKeys | undefined> {
+  if (await tenants.read(ALIAS)) return undefined;
+  const made = await tenantCommands.create({
+    alias: ALIAS,
+    programType: 'API_ONLY',
+    openEndpoints: false,
+    program: DEFAULT_PROGRAM,
+  });
+  return 'refused' in made ? undefined : made;
+}
+
+/**
+ * Writes the default file of operators with one operator. @returns the key; undefined: OPERATORS_FILE
+ * names another file, the file exists, or it cannot be written, which the log says.
+ */
+async function makeFirstOperator(
+  { operatorsFile, dataDir }: Config,
+  logger: Logger,
+): Promise<string | undefined> {
+  const path = join(dataDir, 'operators.json');
+  if (operatorsFile?.path !== path) return undefined;
+  const { key, entry } = makeOperatorKey(ADMIN, ['finance', 'support']);
+  try {
+    await writeFile(path, `${JSON.stringify([entry], undefined, 2)}\n`, {
+      flag: 'wx',
+      mode: 0o600,
+    });
+    return key;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST'))
+      logger.warn({ reason: errorCode(error) }, 'the first operator was not made');
+    return undefined;
+  }
+}
+
+const withoutTenants = (): string => `
+There is no tenant yet. Create one and get its keys:
+  npm run --silent cli -- tenant create acme
+
+`;
+
+function textOf(
+  keys: DemoKeys,
+  adminKey: string | undefined,
+  { url, operationsUrl = url }: Listening,
+): string {
+  const signIn = adminKey === undefined ? 'with the key of an operator' : `as ${ADMIN}`;
+  const admin = adminKey === undefined ? '' : `\n  console key of ${ADMIN} ${adminKey}`;
+  return `
+The tenant ${ALIAS} is ready. Its keys are shown only this once:
+  live API key         ${keys.liveApiKey}
+  test API key         ${keys.testApiKey}
+  live signing secret  ${keys.liveSigningSecret}
+  test signing secret  ${keys.testSigningSecret}${admin}
+
+First steps:
+  Record an account (README.md continues to a referral and its reward):
+    curl -u :${keys.testApiKey} -H 'content-type: application/json' ${url}/api/v1/${ALIAS}/accountsync -d '{"id":"acme","subscription":{"status":"TRIAL"}}'
+  API reference  ${url}/docs
+  Console        ${operationsUrl}/console (sign in ${signIn})
+  Guides         README.md, docs/README.md
+
+`;
+}

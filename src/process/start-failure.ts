@@ -1,0 +1,41 @@
+import { ConfigError, type Config } from '../config/config.js';
+import { firstLine } from '../foundation/describe-error.js';
+import { errorCode } from '../foundation/error-code.js';
+
+type Addresses = Pick<Config, 'host' | 'operationsPort'>;
+
+/**
+ * The lines that say why the service did not start and what to do, without a secret.
+ * @param config undefined: the configuration itself is wrong.
+ */
+export function startFailure(error: unknown, config: Addresses | undefined): readonly string[] {
+  if (error instanceof ConfigError) return error.problems;
+  return [(config && listenFailure(error, config)) ?? firstLine(error)];
+}
+
+/** Why the service cannot listen; undefined: the failure is another one. */
+function listenFailure(error: unknown, { host, operationsPort }: Addresses): string | undefined {
+  const code = errorCode(error);
+  const { syscall, port, hostname } = error as NodeJS.ErrnoException & Partial<Listened>;
+  if (syscall === 'getaddrinfo' && hostname === host)
+    return `HOST ${host} is not known: choose an address of this machine, for example HOST=127.0.0.1 npm start`;
+  if (syscall !== 'listen' || port === undefined) return undefined;
+  const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const setting = port === operationsPort ? 'OPERATIONS_PORT' : 'PORT';
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${place} is in use by another process: stop that process, or choose another port, for example ${setting}=${port < 65_535 ? port + 1 : 3000} npm start`;
+    case 'EACCES':
+      return `No permission to listen on ${place}: choose a port above 1023, for example ${setting}=3000 npm start`;
+    case 'EADDRNOTAVAIL':
+      return `HOST ${host} is not an address of this machine: choose one, for example HOST=127.0.0.1 npm start`;
+    default:
+      return `Cannot listen on ${place} (${code ?? 'unknown error'}): check HOST and ${setting}`;
+  }
+}
+
+/** What Node says of an address in an error. */
+interface Listened {
+  readonly port: number;
+  readonly hostname: string;
+}
