@@ -2,7 +2,6 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   link,
-  mkdir,
   open,
   readFile,
   readdir,

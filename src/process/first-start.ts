@@ -54,8 +54,8 @@ async function makeDemoTenant({ tenants, tenantCommands }: Core): Promise<DemoKe
 }
 
 /**
- * Writes the default file of operators with one operator. @returns the key; undefined: OPERATORS_FILE
- * names another file, the file exists, or it cannot be written, which the log says.
+ * Writes the default file of operators with one operator. @returns the key; undefined:
+ * OPERATORS_FILE names another file, the file exists, or it cannot be written, which the log says.
  */
 async function makeFirstOperator(
   { operatorsFile, dataDir }: Config,

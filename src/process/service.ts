@@ -20,7 +20,7 @@ import type { EndpointGuard } from '../webhooks/sending/endpoint-guard.js';
 import { ServiceReadiness } from './health.js';
 import { LedgerMetrics } from './metrics.js';
 import { ResourceMetrics } from './resource-metrics.js';
-import type { Listening, ServiceOptions } from './service-options.js';
+import type { Address, Listening, ServiceOptions } from './service-options.js';
 import {
   makeFollowers,
   PROJECTION_NAMES,
@@ -48,6 +48,7 @@ import {
   startOperationsPool,
   startSlowReads,
   startVisits,
+  type Application,
 } from './start-http.js';
 import {
   makePaymentsWork,
@@ -133,13 +134,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await start(startPaymentsWork(paymentsWork, followers.payments, options));
     await start(startFollowing(followers, core, options));
     await start(startCatchingUpAtEnd(core, followers));
-    const operationsUrl = await start(startOperationsListener(application, options));
-    const url = await start(startListening(application, options, address));
-    const urls = operationsUrl === undefined ? { url } : { url, operationsUrl };
+    const urls = await startListeners(start, application, options, address);
     await options.onListening?.(core, urls);
     await start(startReadiness(readiness));
     return { ...followers, core, app: application.app, ...urls };
   });
+}
+
+async function startListeners(
+  start: Start,
+  application: Application,
+  options: ServiceOptions,
+  address: Address,
+): Promise<Listening> {
+  const operationsUrl = await start(startOperationsListener(application, options));
+  const url = await start(startListening(application, options, address));
+  return { url, ...(operationsUrl !== undefined && { operationsUrl }) };
 }
 
 function consoleGate(

@@ -22,16 +22,13 @@ function listenFailure(error: unknown, { host, operationsPort }: Addresses): str
   if (syscall !== 'listen' || port === undefined) return undefined;
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const setting = port === operationsPort ? 'OPERATIONS_PORT' : 'PORT';
-  switch (code) {
-    case 'EADDRINUSE':
-      return `${place} is in use by another process: stop that process, or choose another port, for example ${setting}=${port < 65_535 ? port + 1 : 3000} npm start`;
-    case 'EACCES':
-      return `No permission to listen on ${place}: choose a port above 1023, for example ${setting}=3000 npm start`;
-    case 'EADDRNOTAVAIL':
-      return `HOST ${host} is not an address of this machine: choose one, for example HOST=127.0.0.1 npm start`;
-    default:
-      return `Cannot listen on ${place} (${code ?? 'unknown error'}): check HOST and ${setting}`;
-  }
+  if (code === 'EADDRINUSE')
+    return `${place} is in use by another process: stop that process, or choose another port, for example ${setting}=${port < 65_535 ? port + 1 : 3000} npm start`;
+  if (code === 'EACCES')
+    return `No permission to listen on ${place}: choose a port above 1023, for example ${setting}=3000 npm start`;
+  if (code === 'EADDRNOTAVAIL')
+    return `HOST ${host} is not an address of this machine: choose one, for example HOST=127.0.0.1 npm start`;
+  return `Cannot listen on ${place} (${code ?? 'unknown error'}): check HOST and ${setting}`;
 }
 
 /** What Node says of an address in an error. */

@@ -109,7 +109,8 @@ const PREVIEW_TIMES: SmtpTimes = {
   totalMs: 20_000,
 };
 
-interface Application {
+/** The application, and what is between it and its sockets. */
+export interface Application {
   readonly app: NestFastifyApplication;
   readonly edge: HttpEdge;
 }

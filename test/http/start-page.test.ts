@@ -1,5 +1,4 @@
-import { RunningService } from '../support/running-service.js';
-import { createStores, type TestStores } from '../support/running-service.js';
+import { createStores, RunningService, type TestStores } from '../support/running-service.js';
 
 let stores: TestStores;
 let running: RunningService;

@@ -82,7 +82,6 @@ test.each([
   ['json', true, LINE],
   [undefined, false, LINE],
   ['pretty', false, /^\[\d\d:\d\d:05\.678\] INFO: request \{"route":"\/api","status":200\}\n$/],
-  // eslint-disable-next-line no-control-regex
   [undefined, true, /^\[\d\d:\d\d:05\.678\] \u001b\[32mINFO\u001b\[39m: .*request.*\n$/],
 ] as const)('the format %s with a terminal: %s', async (format, isTerminal, expected) => {
   const line = (await lineFormat(format, isTerminal))(LINE);
