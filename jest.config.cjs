@@ -59,6 +59,9 @@ const faults = [
   'webhooks/every-type',
 ].map((path) => `<rootDir>/test/${path}`);
 
+/** Tests of routes: most share the service of their worker (`shareService`). */
+const api = '<rootDir>/test/http/';
+
 const withPostgres = {
   globalSetup: '<rootDir>/test/support/global-setup.cjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
@@ -71,12 +74,19 @@ const projects = {
     testMatch: unit.map((folder) => `${folder}**/*.test.ts`),
     globalSetup: '<rootDir>/test/support/build-service.cjs',
   },
+  api: {
+    ...common,
+    ...withPostgres,
+    displayName: 'api',
+    testMatch: [`${api}**/*.test.ts`],
+    testPathIgnorePatterns: faults,
+  },
   service: {
     ...common,
     ...withPostgres,
     displayName: 'service',
     testMatch: ['<rootDir>/test/**/*.test.ts'],
-    testPathIgnorePatterns: [...unit, ...faults],
+    testPathIgnorePatterns: [...unit, api, ...faults],
   },
   faults: {
     ...common,
@@ -109,7 +119,7 @@ const run = {
   workerIdleMemoryLimit: '1GB',
   // Read from here only; inside a project it counts for nothing.
   testTimeout: 60_000,
-  testSequencer: '<rootDir>/test/support/long-files-first.cjs',
+  testSequencer: '<rootDir>/test/support/shared-service-first.cjs',
   reporters: [
     'default',
     '<rootDir>/test/support/contract-reporter.cjs',
@@ -118,7 +128,7 @@ const run = {
 };
 
 const suites = {
-  everyday: [projects.unit, projects.service],
+  everyday: [projects.unit, projects.api, projects.service],
   faults: [projects.faults, projects.compiled],
   all: Object.values(projects),
 };

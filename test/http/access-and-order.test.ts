@@ -6,17 +6,17 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 let closed: TestTenant;
 let payments: TestTenant;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   tenant = await running.service.createTenant();
   closed = await running.service.createTenant({ openEndpoints: false });
   payments = await running.service.createTenant({ programType: 'PAYMENT_PROVIDER' });

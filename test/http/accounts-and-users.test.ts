@@ -4,15 +4,15 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 let api: ApiClient;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   tenant = await running.service.createTenant();
   api = tenant.live;
 });

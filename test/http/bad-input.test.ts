@@ -1,6 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { fuzz } from '../../bench/fuzz/fuzz-run.js';
 import { createLedgers } from '../../bench/fuzz/small-world.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
@@ -20,7 +18,7 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 
@@ -32,8 +30,7 @@ const operators = (['fay', 'sam'] as const).map((name) => ({
   name,
   ...makeOperatorKey(name, ['finance', 'support']),
 }));
-let folder: string;
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 let api: ApiClient;
 let world: {
@@ -46,11 +43,9 @@ let world: {
   at: string;
 };
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-operators-'));
-  const operatorsFile = join(folder, 'operators.json');
   const entries = operators.map(({ entry }) => entry);
-  await writeFile(operatorsFile, JSON.stringify(entries), { mode: 0o600 });
-  running = await startWithStores({ OPERATORS_FILE: operatorsFile });
+  running = await shareService();
+  await writeFile(running.stores.operatorsFile, JSON.stringify(entries));
   tenant = await running.service.createTenant();
   api = tenant.live;
   const [accountId, userId, friendAccount, friend] = [
@@ -81,10 +76,7 @@ beforeAll(async () => {
     at,
   };
 });
-afterAll(async () => {
-  await running.end();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => running.end());
 
 interface BodyRoute {
   readonly to: string;

@@ -27,7 +27,7 @@ import {
 /** Who may do what in the console: roles, sessions, and what no browser sends. */
 
 /** Requests without its headers are the browser's own. */
-setUpConsole({ TRUSTED_PROXIES: '127.0.0.0/8' });
+setUpConsole();
 
 /** Whom each page is for. */
 const PAGES: Readonly<Record<string, readonly Name[]>> = {

@@ -17,7 +17,7 @@ import { StripeDouble } from '../harness/stripe-double.js';
 const KEY = 'sk_live_console7777';
 const WEBHOOK_SECRET = 'whsec_console0001';
 
-setUpConsole({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+setUpConsole();
 
 let double: StripeDouble;
 let tenant: TestTenant;

@@ -1,11 +1,11 @@
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { path, query, type ApiClient, type Json } from '../support/api-client.js';
 import { aTime } from '../support/expected-answers.js';
-import { outcome, personal, refusal, startWithStores } from '../support/running-service.js';
+import { outcome, personal, refusal, shareService } from '../support/running-service.js';
 
 /** Discounts are what the referral and the rewards of an account say. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let api: ApiClient;
 let onProvider: ApiClient;
 let ann: Owner;
@@ -16,7 +16,7 @@ const BOTH_IN_PERCENT: ProgramDocument = {
 };
 const PERCENT = { type: 'PCT_DISCOUNT', discountPercent: 15 } as const;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   const { service } = running;
   api = (await service.createTenant()).live;
   const payments = await service.createTenant({

@@ -8,7 +8,7 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
@@ -21,12 +21,12 @@ interface Shown extends Json {
   readonly stats: Readonly<Record<string, unknown>> | null;
 }
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 
 beforeAll(async () => {
-  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+  running = await shareService();
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {

@@ -3,18 +3,18 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import { userClient } from '../support/user-tokens.js';
 
 /** People are shown what is known of them, and are forgotten. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 let api: ApiClient;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   tenant = await running.service.createTenant();
   api = tenant.live;
 });

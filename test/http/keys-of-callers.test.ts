@@ -4,16 +4,16 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 let sql: pg.Client;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   tenant = await running.service.createTenant();
   sql = new pg.Client(running.stores.databaseUrl);
   await sql.connect();

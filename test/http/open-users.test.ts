@@ -3,15 +3,15 @@ import {
   personal,
   outcome,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import { token, userClient } from '../support/user-tokens.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 beforeAll(async () => {
-  running = await startWithStores({ TRUSTED_PROXIES: '127.0.0.1' });
+  running = await shareService();
   tenant = await running.service.createTenant();
 });
 afterAll(() => running.end());

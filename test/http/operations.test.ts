@@ -19,9 +19,9 @@ import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
 import { sendRaw } from '../support/raw-http.js';
-import { errorBody, personal, startWithStores } from '../support/running-service.js';
+import { errorBody, personal, shareService } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let folder: string;
 const keys: Record<'fay' | 'sam' | 'both', string> = { fay: '', sam: '', both: '' };
 
@@ -33,10 +33,9 @@ beforeAll(async () => {
     keys[name] = key;
     return entry;
   });
-  const path = join(folder, 'operators.json');
+  running = await shareService();
   const { entry: looker } = makeOperatorKey('vic', ['viewer']);
-  await writeFile(path, JSON.stringify([...entries, looker]));
-  running = await startWithStores({ OPERATORS_FILE: path });
+  await writeFile(running.stores.operatorsFile, JSON.stringify([...entries, looker]));
 });
 afterAll(async () => {
   await running.end();
@@ -753,7 +752,7 @@ describe('the file of operators', () => {
   );
 
   test('counts from the moment it changes, and while it cannot be used no key counts', async () => {
-    const path = join(folder, 'operators.json');
+    const path = running.stores.operatorsFile;
     const before = await readFile(path, 'utf8');
     const { key, entry } = makeOperatorKey('ned', ['support']);
     const statuses = async () => [

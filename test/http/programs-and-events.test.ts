@@ -5,13 +5,13 @@ import {
   outcome,
   personal,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
 });
 afterAll(() => running.end());
 

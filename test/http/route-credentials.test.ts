@@ -1,7 +1,7 @@
 import { knownRoutes } from '../support/known-routes.js';
 import {
   errorBody,
-  startWithStores,
+  shareService,
   type RunningService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -241,12 +241,12 @@ function fieldsOf(
   };
 }
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let service: RunningService;
 let tenants: Readonly<Record<'on' | 'off', TestTenant>>;
 let other: TestTenant;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   ({ service } = running);
   tenants = {
     on: await service.createTenant(),

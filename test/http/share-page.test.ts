@@ -4,16 +4,16 @@ import {
   errorBody,
   personal,
   RunningService,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 
 /** The page behind a share link, as browsers get it. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let tenant: TestTenant;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
   tenant = await running.service.createTenant();
 });
 afterAll(() => running.end());

@@ -13,20 +13,20 @@ import {
   errorBody,
   outcome,
   refusal,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
 /** Theme variables over HTTP. */
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 let api: ApiClient;
 
 beforeAll(async () => {
-  running = await startWithStores({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+  running = await shareService();
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {

@@ -1,13 +1,13 @@
-import { outcome, refusal, startWithStores } from '../support/running-service.js';
+import { outcome, refusal, shareService } from '../support/running-service.js';
 import { token } from '../support/user-tokens.js';
 
 /**
  * Look-ups are counted inside the process, so this stands apart from the suites that run against
  * the compiled service too.
  */
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 beforeAll(async () => {
-  running = await startWithStores();
+  running = await shareService();
 });
 afterAll(() => running.end());
 

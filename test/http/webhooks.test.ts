@@ -16,7 +16,7 @@ import {
   personal,
   refusal,
   RunningService,
-  startWithStores,
+  shareService,
   type TestTenant,
 } from '../support/running-service.js';
 import {
@@ -32,13 +32,13 @@ interface Told extends Json {
   readonly type: string;
 }
 
-let running: Awaited<ReturnType<typeof startWithStores>>;
+let running: Awaited<ReturnType<typeof shareService>>;
 let receiver: WebhookReceiver;
 let tenant: TestTenant;
 let made = 0;
 
 beforeAll(async () => {
-  running = await startWithStores(ALLOWED);
+  running = await shareService();
   receiver = await startWebhookReceiver();
 });
 beforeEach(async () => {

@@ -1,14 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import {
   makeOperatorKey,
   type OperatorEntry,
   type OperatorRole,
 } from '../../src/config/operators.js';
-import { personal, startWithStores, type TestTenant } from './running-service.js';
+import { personal, shareService, type TestTenant } from './running-service.js';
 
-/** A service with four members of staff in its console, for all tests of a file. */
+/** Four members of staff in the console of the shared service. */
 
 export type Name = 'fay' | 'flo' | 'sam' | 'vic';
 const ROLES: Readonly<Record<Name, readonly OperatorRole[]>> = {
@@ -19,37 +17,28 @@ const ROLES: Readonly<Record<Name, readonly OperatorRole[]>> = {
 };
 export const NAMES = Object.keys(ROLES) as Name[];
 
-export let running: Awaited<ReturnType<typeof startWithStores>>;
-let folder: string;
+export let running: Awaited<ReturnType<typeof shareService>>;
 export let tenant: TestTenant;
 export const keys = new Map<string, string>();
 export const entries: OperatorEntry[] = [];
 export const cookies = new Map<Name, string>();
 export const writeOperators = (list: readonly OperatorEntry[]): Promise<void> =>
-  writeFile(join(folder, 'operators.json'), JSON.stringify(list));
+  writeFile(running.stores.operatorsFile, JSON.stringify(list));
 
-/** Starts a service whose staff is signed in, for the tests of a file. */
-export function setUpConsole(settings: Readonly<Record<string, string>> = {}): void {
+/** Signs the staff in, for the tests of a file. */
+export function setUpConsole(): void {
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ledger-console-'));
+    running = await shareService();
     for (const name of [...NAMES, 'gone']) {
       const { key, entry } = makeOperatorKey(name, ROLES[name as Name] ?? ['support']);
       keys.set(name, key);
       entries.push(entry);
     }
     await writeOperators(entries);
-    running = await startWithStores({
-      OPERATORS_FILE: join(folder, 'operators.json'),
-      CONSOLE_PATTERNS: 'on',
-      ...settings,
-    });
     tenant = await running.service.createTenant();
     for (const name of NAMES) cookies.set(name, await signedIn(name));
   });
-  afterAll(async () => {
-    await running.end();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => running.end());
 }
 
 export interface Page {

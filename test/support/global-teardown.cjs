@@ -1,6 +1,9 @@
 const { rm } = require('node:fs/promises');
 
 module.exports = async () => {
+  // Of tests that ran in this process.
+  await globalThis.sharedService?.end();
+  delete globalThis.sharedService;
   const running = globalThis.ledgerTestPostgres;
   if (!running) return;
   await running.server.stop();

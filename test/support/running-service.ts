@@ -23,6 +23,7 @@ const worker = globalThis as {
   /** Words and aliases that were made. */
   namesMade?: number;
   openApiValidators?: Map<string, OpenApiValidator>;
+  sharedService?: StartedForAll;
 };
 
 const nextName = (): number => (worker.namesMade = (worker.namesMade ?? 0) + 1);
@@ -68,6 +69,8 @@ async function validatorOf(
 export interface TestStores {
   readonly databaseUrl: string;
   readonly masterKeyFile: string;
+  /** Of no operators; for the services that it is given to. */
+  readonly operatorsFile: string;
   remove(): Promise<void>;
 }
 
@@ -76,11 +79,13 @@ export async function createStores(): Promise<TestStores> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-http-'));
   const masterKeyFile = join(folder, 'master.key');
   await writeFile(masterKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const operatorsFile = join(folder, 'operators.json');
+  await writeFile(operatorsFile, '[]');
   const remove = async (): Promise<void> => {
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { databaseUrl: database.url, masterKeyFile, remove };
+  return { databaseUrl: database.url, masterKeyFile, operatorsFile, remove };
 }
 
 /** True where the file runs against dist/ (the project `compiled` of jest). */
@@ -149,6 +154,27 @@ async function startCompiled(
   }
 }
 
+function startLogging(
+  stores: TestStores,
+  environment: Environment,
+  lines: string[],
+): Promise<Service> {
+  const settings = {
+    DATABASE_URL: stores.databaseUrl,
+    MASTER_KEY_FILE: stores.masterKeyFile,
+    PORT: '0',
+    DATABASE_CONNECTIONS_MAX: '23',
+    // Tests of refusals refuse more in a minute than a client may.
+    FAILED_CREDENTIALS_PER_MINUTE: '100000',
+    POSITION_WAIT_MS: '20000',
+    OWN_WRITES_WAIT_MS: '20000',
+    SHUTDOWN_GRACE_MS: '2000',
+    PUBLIC_URL: 'https://share.example',
+    ...environment,
+  };
+  return (isCompiled ? startCompiled : startHere)(settings, (text) => void lines.push(text));
+}
+
 /**
  * The service as it runs, on a port of its own. Every answer to its clients is held against its own
  * description of the interface.
@@ -177,23 +203,11 @@ export class RunningService {
     environment: Readonly<Record<string, string>> = {},
   ): Promise<RunningService> {
     const lines: string[] = [];
-    const settings = {
-      DATABASE_URL: stores.databaseUrl,
-      MASTER_KEY_FILE: stores.masterKeyFile,
-      PORT: '0',
-      DATABASE_CONNECTIONS_MAX: '23',
-      // Tests of refusals refuse more in a minute than a client may.
-      FAILED_CREDENTIALS_PER_MINUTE: '100000',
-      POSITION_WAIT_MS: '20000',
-      OWN_WRITES_WAIT_MS: '20000',
-      SHUTDOWN_GRACE_MS: '2000',
-      PUBLIC_URL: 'https://share.example',
-      ...environment,
-    };
-    const service = await (isCompiled ? startCompiled : startHere)(
-      settings,
-      (text) => void lines.push(text),
-    );
+    return RunningService.of(await startLogging(stores, environment, lines), lines);
+  }
+
+  /** One that was started before. */
+  static async of(service: Service, lines: string[]): Promise<RunningService> {
     const validator = await validatorOf(isCompiled ? 'dist/bin' : 'dist/src', async () => {
       const response = await fetch(`${service.url}/openapi.json`);
       return (await response.json()) as OpenAPIObject;
@@ -263,6 +277,11 @@ export class RunningService {
   /** Stops it. @throws when its log is not discreet. */
   async stop(): Promise<void> {
     await this.service.stop();
+    this.checkLog();
+  }
+
+  /** @throws when the log is not discreet. */
+  checkLog(): void {
     const [line] = this.indiscretions();
     if (line !== undefined) throw new Error(`the log holds what belongs to a client: ${line}`);
   }
@@ -288,6 +307,61 @@ export async function startWithStores(
     }
   };
   return { service, stores, end };
+}
+
+/**
+ * What the files of a worker share: plain values and the service, of no module of `test/`, as each
+ * file has its own. `jest-environment.cjs` ends it.
+ */
+interface StartedForAll {
+  readonly service: Service;
+  readonly stores: TestStores;
+  readonly lines: string[];
+  end(): Promise<void>;
+}
+
+async function startForAll(): Promise<StartedForAll> {
+  const stores = await createStores();
+  const lines: string[] = [];
+  const environment = {
+    CONSOLE_PATTERNS: 'on',
+    OPERATORS_FILE: stores.operatorsFile,
+    TRUSTED_PROXIES: '127.0.0.0/8',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  };
+  const service = await startLogging(stores, environment, lines);
+  const end = async (): Promise<void> => {
+    await service.stop();
+    await stores.remove();
+  };
+  return { service, stores, lines, end };
+}
+
+/**
+ * The service of the worker, for files that neither reconfigure it nor move its clock. It sends
+ * webhooks to this machine, trusts the `X-Forwarded-…` fields of its clients, and has the operators
+ * that the file writes into `stores.operatorsFile`.
+ */
+export async function shareService(): Promise<ServiceWithStores> {
+  const started = (worker.sharedService ??= await startForAll());
+  const { service: shared, stores, lines } = started;
+  lines.length = 0;
+  const service = await RunningService.of(shared, lines);
+  const end = async (): Promise<void> => {
+    await settled(shared);
+    service.checkLog();
+  };
+  return { service, stores, end };
+}
+
+/** Waits until everything that a file wrote has had its reactions. */
+async function settled({ core, policies }: Service): Promise<void> {
+  for (;;) {
+    const head = await core.log.head();
+    if (head === undefined) return;
+    await policies.waitFor(head, 20_000);
+    if ((await core.log.head()) === head) return;
+  }
 }
 
 /** The body of an error, every member of it. */

@@ -25,16 +25,21 @@ const LONG = [
   'faults/webhook-rounds',
 ];
 
+const sharesService = ({ context }) => context.config.displayName?.name === 'api';
+
 /**
+ * Files that share a service come first: a worker ends it for the first file of another project.
  * A fresh checkout remembers no durations, and jest begins with the largest files: a small file that
  * takes long would begin last, and the whole run would wait for it alone.
  */
-module.exports = class LongFilesFirst extends Sequencer {
+module.exports = class SharedServiceFirst extends Sequencer {
   sort(tests) {
     const rank = ({ path }) => {
       const at = LONG.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));
       return at < 0 ? LONG.length : at;
     };
-    return super.sort(tests).sort((one, other) => rank(one) - rank(other));
+    return super
+      .sort(tests)
+      .sort((one, other) => sharesService(other) - sharesService(one) || rank(one) - rank(other));
   }
 };
