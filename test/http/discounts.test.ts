@@ -166,29 +166,6 @@ test('a tenant of a payment provider has the same routes; percentages of both si
   );
 });
 
-test("the referrer's percentage counts for the referrer's account, together with its own", async () => {
-  const { live } = await running.service.createTenant({
-    program: { ...BOTH_IN_PERCENT, referredReward: { type: 'PCT_DISCOUNT', discountPercent: 15 } },
-  });
-  const [first, middle, last] = [await owner(live), await owner(live), await owner(live)];
-  for (const [from, to] of [
-    [first, middle],
-    [middle, last],
-  ] as const)
-    expect(
-      outcome(
-        await apply(
-          { accountId: to.accountId, paymentProviderId: cus(), couponCode: from.code },
-          live,
-        ),
-      ),
-    ).toStrictEqual(DONE);
-  await live.post('/accountsync', { id: last.accountId, subscription: PAID });
-  const figures = percents(middle.accountId, 15, 5, null);
-  expect(await discountOf(middle.accountId, undefined, live)).toStrictEqual(figures);
-  expect(await byRewards(middle.accountId, live)).toEqual([15, 5]);
-});
-
 describe('a coupon in the question', () => {
   test('adds what the code promises, also to an account without users', async () => {
     const account = await newAccount();
@@ -196,23 +173,6 @@ describe('a coupon in the question', () => {
       percents(account, 10, 0, ann.name),
     );
     expect(await discountOf(account, '')).toStrictEqual(percents(account, 0, 0, null));
-  });
-
-  test('says what POST then makes of it, before and after the first user', async () => {
-    const account = await newAccount();
-    const would = await discountOf(account, ann.code);
-    expect(would).toStrictEqual(percents(account, 10, 0, ann.name));
-    const body = { accountId: account, paymentProviderId: cus(), couponCode: ann.code };
-    expect(outcome(await apply(body))).toStrictEqual(DONE);
-    expect(await discountOf(account)).toStrictEqual(would);
-    const other = await owner(api, { firstName: personal('Cat'), lastName: 'Poe' });
-    expect(await discountOf(account, other.code)).toStrictEqual(would);
-    const user = `/open/account${path(account)}/user${path(personal('user'))}`;
-    await api.put(user, {});
-    expect(await discountOf(account)).toStrictEqual(would);
-    expect(await byRewards(account)).toEqual([10, 0]);
-    expect((await api.call('DELETE', user)).status).toBe(204);
-    expect(await discountOf(account)).toStrictEqual(percents(account, 0, 0, ann.name));
   });
 
   test.each([
@@ -229,43 +189,6 @@ describe('a coupon in the question', () => {
     const body = { accountId: dan.accountId, paymentProviderId: cus(), couponCode: eve.code };
     expect(outcome(await apply(body, live))).toStrictEqual(DONE);
     expect(await discountOf(dan.accountId, undefined, live)).toStrictEqual(would);
-  });
-
-  test('changes nothing where POST would refuse it, or keep the referral', async () => {
-    const bob = await owner(api);
-    const before = percents(bob.accountId, 0, 0, null);
-    for (const code of ['nobodys', 'a/b', 'x'.repeat(300), bob.code])
-      expect(await discountOf(bob.accountId, code)).toStrictEqual(before);
-    const loner = await owner(api, { referable: false });
-    expect(await discountOf(loner.accountId, ann.code)).toStrictEqual(
-      percents(loner.accountId, 0, 0, null),
-    );
-    const paying = await newAccount();
-    await sync(paying, PAID);
-    expect(await discountOf(paying, ann.code)).toStrictEqual(percents(paying, 0, 0, null));
-    await apply({ accountId: bob.accountId, paymentProviderId: cus(), couponCode: ann.code });
-    const other = await owner(api, { firstName: personal('Cat'), lastName: 'Poe' });
-    expect(await discountOf(bob.accountId, other.code)).toStrictEqual(
-      percents(bob.accountId, 10, 0, ann.name),
-    );
-  });
-
-  test('of a blocked or deleted owner changes nothing; a deleted referrer has no name', async () => {
-    const cat = await owner(api, { firstName: personal('Cat'), lastName: 'Poe' });
-    const account = await newAccount();
-    const referred = await newAccount();
-    await apply({ accountId: referred, paymentProviderId: cus(), couponCode: cat.code });
-    expect(await discountOf(referred)).toStrictEqual(percents(referred, 10, 0, cat.name));
-    const at = `${path(cat.accountId)}/user${path(cat.userId)}`;
-    await api.post(`/account${at}/block`);
-    expect(await discountOf(account, cat.code)).toStrictEqual(percents(account, 0, 0, null));
-    expect(outcome(await api.get(`/discount${path(cat.code)}`))).toStrictEqual(
-      refusal(404, 'REFERRAL_CODE_NOT_FOUND'),
-    );
-    expect(await discountOf(referred)).toStrictEqual(percents(referred, 0, 0, cat.name));
-    expect((await api.call('DELETE', `/open/account${at}`)).status).toBe(204);
-    expect(await discountOf(account, cat.code)).toStrictEqual(percents(account, 0, 0, null));
-    expect(await discountOf(referred)).toStrictEqual(percents(referred, 0, 0, null));
   });
 });
 
@@ -352,52 +275,5 @@ describe('is refused, and nothing changes:', () => {
     expect(outcome(await of(bob, first, 'nobodys'))).toStrictEqual(DONE);
     expect(outcome(await of(bob, first, cat.code))).toStrictEqual(DONE);
     expect(await discountOf(bob.accountId)).toStrictEqual(percents(bob.accountId, 10, 0, ann.name));
-  });
-});
-
-describe('at the same moment', () => {
-  test('two accounts with one id: one has it, and only that one is referred', async () => {
-    const accounts = [await newAccount(), await newAccount()];
-    const paymentProviderId = cus();
-    const outcomes = await Promise.all(
-      accounts.map((accountId) =>
-        apply({ accountId, paymentProviderId, couponCode: ann.code }).then(outcome),
-      ),
-    );
-    expect(outcomes.map(({ status }) => status).sort()).toEqual([200, 400]);
-    expect(outcomes).toContainEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
-    for (const [index, accountId] of accounts.entries()) {
-      const name = outcomes[index]?.status === 200 ? ann.name : null;
-      expect((await discountOf(accountId)).body).toMatchObject({ referrerName: name });
-    }
-  });
-
-  test('one account twice: the same id succeeds twice, of two ids one is refused', async () => {
-    const [same, different] = [await owner(api), await owner(api)];
-    const one = cus();
-    const twice = await Promise.all(
-      [one, one].map((paymentProviderId) =>
-        apply({ accountId: same.accountId, paymentProviderId, couponCode: ann.code }).then(outcome),
-      ),
-    );
-    expect(twice).toStrictEqual([DONE, DONE]);
-    expect(await discountOf(same.accountId)).toStrictEqual(
-      percents(same.accountId, 10, 0, ann.name),
-    );
-    const ids = [cus(), cus()];
-    const outcomes = await Promise.all(
-      ids.map((paymentProviderId) =>
-        apply({ accountId: different.accountId, paymentProviderId, couponCode: ann.code }).then(
-          outcome,
-        ),
-      ),
-    );
-    expect(outcomes).toContainEqual(DONE);
-    expect(outcomes).toContainEqual(refusal(400, 'PAYMENT_PROVIDER_ID_SET', 'RS019'));
-    expect(await byRewards(different.accountId)).toEqual([10, 0]);
-    // The refused one is free for another account.
-    const lost = ids[outcomes.findIndex(({ status }) => status === 400)];
-    const next = { accountId: await newAccount(), paymentProviderId: lost, couponCode: ann.code };
-    expect(outcome(await apply(next))).toStrictEqual(DONE);
   });
 });

@@ -59,45 +59,6 @@ const referralOf = async ({ accountId }: Pick<Person, 'accountId'>) =>
 const balancesOf = async ({ accountId }: Person) =>
   (await api.get(`/reward/balance${query({ accountId })}`)).body;
 
-test('the referrer’s side of a referral is moderated after the referred account was deleted, opened and referred again', async () => {
-  const ann = await somebody();
-  const bob = await somebody(ann.referralCode);
-  await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
-  const { id = '' } = ((await referralOf(bob)) ?? {}) as { id?: string };
-  const spendable = async () => {
-    const [entry] = (await balancesOf(ann)) as unknown as Readonly<Record<string, number>>[];
-    return entry?.['totalAvailableCredit'];
-  };
-  expect(await spendable()).toBe(1_000);
-  expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
-
-  const moderate = async (action: string) =>
-    (await api.post('/referrals/moderate', { actions: [{ referralId: id, action }] })).status;
-  expect(await moderate('DENIED')).toBe(200);
-  expect(await spendable()).toBe(0);
-  const shown = (await api.get(`/referrals/${id}`)).body;
-  expect(shown).toMatchObject({
-    referrerModerationStatus: 'DENIED',
-    referredModerationStatus: 'DENIED',
-    moderationStatus: 'ACTIONED',
-  });
-  expect(shown['dateModerated']).toBeGreaterThan(Number(shown['dateReferralStarted']));
-
-  const opening = {
-    id: bob.accountId,
-    subscription: { status: 'TRIAL' },
-    referral: { code: ann.referralCode },
-  };
-  expect((await api.post('/accountsync', opening)).status).toBe(200);
-  expect((await api.post('/user', { id: bob.id, accountId: bob.accountId })).status).toBe(200);
-  expect(await moderate('REFERRER_APPROVED')).toBe(200);
-  expect(await spendable()).toBe(1_000);
-  expect((await api.get(`/referrals/${id}`)).body).toMatchObject({
-    referrerModerationStatus: 'APPROVED',
-    referredModerationStatus: 'DENIED',
-  });
-});
-
 test('the reservation of a code keeps no plain code of a forgotten person in memory', async () => {
   const ann = await somebody();
   expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
@@ -173,130 +134,6 @@ test('a forgotten referrer is in no answer, and the other side keeps its rewards
     body: { id: ann.id, firstName: null, referredBy: null },
   });
   expect((await api.get(`/reward${query({ accountId: ann.accountId })}`)).body).toStrictEqual([]);
-});
-
-test('the referral of a forgotten user still converts for the referrer', async () => {
-  const ann = await somebody();
-  const bob = await somebody(ann.referralCode);
-  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
-  expect(await referralOf(bob)).toMatchObject({
-    referredUser: null,
-    referredReward: null,
-    referrerUser: { id: ann.id },
-    referrerReward: { assignedCredit: 1000 },
-    dateReferralPaid: expect.any(Number) as unknown,
-  });
-  expect((await api.get(`/account${path(bob.accountId)}/reward`)).body).toStrictEqual([]);
-});
-
-test("a fraud signal stays when a side is forgotten, without the person's values", async () => {
-  const ann = await somebody();
-  const bob = {
-    accountId: personal('acc'),
-    id: personal('user'),
-    firstName: ann.firstName,
-    referralCode: personal('code'),
-  };
-  await api.post('/accountsync', {
-    id: bob.accountId,
-    subscription: { status: 'TRIAL' },
-    referral: { code: ann.referralCode },
-  });
-  expect((await api.post('/user', { ...bob, lastName: 'Lee' })).status).toBe(200);
-  const signals = { name: { message: 'Both sides have the same name', score: 50 } };
-  expect(await referralOf(bob)).toMatchObject({ fraudSignals: signals });
-  expect(outcome(await remove(userPath(ann)))).toStrictEqual(GONE);
-  expect(await referralOf(bob)).toMatchObject({ referrerUser: null, fraudSignals: signals });
-  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  expect(await referralOf(bob)).toMatchObject({
-    referrerUser: null,
-    referredUser: null,
-    fraudSignals: signals,
-  });
-});
-
-test('the referral of a forgotten user can still be moderated, and that of a deleted account', async () => {
-  const ann = await somebody();
-  const moderated = (id: unknown) =>
-    api.post('/referrals/moderate', { actions: [{ referralId: id, action: 'REFERRER_DENIED' }] });
-  const [bob, cat] = [await somebody(ann.referralCode), await somebody(ann.referralCode)];
-  for (const { accountId } of [bob, cat])
-    await api.post('/accountsync', { id: accountId, subscription: PAID });
-  const [ofBob, ofCat] = [await referralOf(bob), await referralOf(cat)];
-  expect(outcome(await remove(userPath(bob)))).toStrictEqual(GONE);
-  expect((await moderated(ofBob?.['id'])).status).toBe(200);
-  expect(await referralOf(bob)).toMatchObject({
-    referrerModerationStatus: 'DENIED',
-    referrerReward: { dateCancelled: expect.any(Number) as unknown },
-  });
-  expect(outcome(await remove(`/account${path(cat.accountId)}`))).toStrictEqual(GONE);
-  expect((await moderated(ofCat?.['id'])).status).toBe(200);
-  expect((await api.get(`/referrals/${String(ofCat?.['id'])}`)).body).toMatchObject({
-    referredUser: null,
-    referrerUser: { id: ann.id },
-    referrerModerationStatus: 'DENIED',
-    referrerReward: { dateCancelled: expect.any(Number) as unknown },
-  });
-});
-
-test('a do-not-track id is never registered on the account again', async () => {
-  const ann = await somebody();
-  const tracked = { ...(await somebody()), accountId: ann.accountId };
-  await api.post('/user', { accountId: tracked.accountId, id: tracked.id });
-  expect(outcome(await remove(userPath(ann), { doNotTrack: 'true' }))).toStrictEqual(GONE);
-  expect(outcome(await api.post('/user', { accountId: ann.accountId, id: ann.id }))).toStrictEqual(
-    refusal(400, 'DO_NOT_TRACK', 'RS050'),
-  );
-  // The whole account: its users of now, too.
-  expect(
-    outcome(await remove(`/account${path(ann.accountId)}`, { doNotTrack: 'true' })),
-  ).toStrictEqual(GONE);
-  await api.post('/accountsync', { id: ann.accountId, subscription: { status: 'FREE' } });
-  for (const { id } of [ann, tracked])
-    expect(outcome(await api.post('/user', { accountId: ann.accountId, id }))).toStrictEqual(
-      refusal(400, 'DO_NOT_TRACK', 'RS050'),
-    );
-  expect((await api.post('/user', { accountId: ann.accountId, id: personal('user') })).status).toBe(
-    200,
-  );
-  // Another account, and the other mode, know nothing of it.
-  const other = await somebody();
-  expect((await api.post('/user', { accountId: other.accountId, id: ann.id })).status).toBe(200);
-});
-
-test('an account is forgotten with its users, and may be opened and referred again', async () => {
-  const [ann, eve] = [await somebody(), await somebody()];
-  const bob = await somebody(ann.referralCode);
-  await api.post('/accountsync', { id: bob.accountId, subscription: PAID });
-  expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(GONE);
-  expect(outcome(await api.get(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
-  expect(outcome(await remove(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
-  expect(outcome(await api.post('/user', { accountId: bob.accountId, id: bob.id }))).toStrictEqual(
-    NO_ACCOUNT,
-  );
-  expect(await referralOf(bob)).toMatchObject({
-    referredUser: null,
-    referrerUser: { id: ann.id },
-    referrerReward: { assignedCredit: 1000 },
-  });
-
-  await api.post('/accountsync', {
-    id: bob.accountId,
-    subscription: { status: 'TRIAL' },
-    referral: { code: eve.referralCode },
-  });
-  await api.post('/user', { accountId: bob.accountId, id: bob.id });
-  expect(await referralOf(bob)).toMatchObject({
-    referredUser: { id: bob.id },
-    referrerUser: { id: eve.id },
-    dateReferralPaid: null,
-  });
-  // With its last user, if asked.
-  expect(outcome(await remove(userPath(bob), { preserveEmptyAccount: 'false' }))).toStrictEqual(
-    GONE,
-  );
-  expect(outcome(await api.get(`/account${path(bob.accountId)}`))).toStrictEqual(NO_ACCOUNT);
 });
 
 test('a kept answer shows null in place of a forgotten person', async () => {
@@ -431,19 +268,6 @@ describe('with the token of a user', () => {
       refusal(403, 'FORBIDDEN'),
     );
     expect(outcome(await api.get(`/account${path(ann.accountId)}`))).toStrictEqual(NO_ACCOUNT);
-  });
-
-  test('a cookie user is forgotten like any other', async () => {
-    const visit = () =>
-      api.put<{ id: string; accountId: string }>('/open/user/cookie_user', {
-        cookieId: 'a-cookie',
-      });
-    const { body: visitor } = await visit();
-    const to = `/account${path(visitor.accountId)}/user${path(visitor.id)}`;
-    expect(outcome(await remove(to))).toStrictEqual(GONE);
-    expect(await visit()).toMatchObject({ status: 200, body: { id: visitor.id } });
-    expect(outcome(await remove(to, { doNotTrack: 'true' }))).toStrictEqual(GONE);
-    expect(outcome(await visit())).toStrictEqual(refusal(400, 'DO_NOT_TRACK', 'RS050'));
   });
 
   test('kept answers show null in place of a forgotten person', async () => {

@@ -280,74 +280,6 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
     expect([outcome(again), replayed(again)]).toStrictEqual([outcome(first), 'true']);
     expect(await running.service.head()).toBe(head);
   });
-
-  test('is not run a second time while it runs', async () => {
-    const write = await WRITES[name]!();
-    const key = personal('key');
-    const calls = await Promise.all(
-      [api, there, api, there, api].map((client) => send(client, write, { key })),
-    );
-    const done = calls.filter(({ status }) => status < 300);
-    expect(done.filter((answer) => replayed(answer) === null)).toHaveLength(1);
-    for (const answer of done) expect(outcome(answer)).toStrictEqual(outcome(done[0]!));
-    for (const answer of calls.filter(({ status }) => status >= 300))
-      expect(outcome(answer)).toStrictEqual(IN_PROGRESS);
-    expect(whole(await send(there, write, { key }))).toStrictEqual(whole(done[0]!));
-  });
-});
-
-describe('the same user, sent through both services at once', () => {
-  test('is created once, and the loser of the race updates it', async () => {
-    for (let round = 0; round < 8; round++) {
-      const accountId = personal('acc');
-      await api.post('/accountsync', { id: accountId, subscription: TRIAL });
-      const body = {
-        id: personal(),
-        accountId,
-        referralCode: personal()
-          .slice(-12)
-          .replace(/[^0-9A-Za-z]/g, 'X'),
-      };
-      const answers = await Promise.all([api.post('/user', body), there.post('/user', body)]);
-      for (const answer of answers) {
-        expect(answer.body).toMatchObject({ id: body.id, referralCode: body.referralCode });
-        expect(answer.status).toBe(200);
-      }
-      expect((await api.get(`/code/${body.referralCode}`)).status).toBe(200);
-    }
-  });
-
-  test('keeps its code, although the other request is refused for something else', async () => {
-    const paymentProviderId = personal('cus');
-    const owner = await person();
-    expect(
-      (await api.post('/user', { id: owner.id, accountId: owner.accountId, paymentProviderId }))
-        .status,
-    ).toBe(200);
-    for (let round = 0; round < 8; round++) {
-      const accountId = personal('acc');
-      await api.post('/accountsync', { id: accountId, subscription: TRIAL });
-      const body = {
-        id: personal(),
-        accountId,
-        referralCode: personal()
-          .slice(-12)
-          .replace(/[^0-9A-Za-z]/g, 'X'),
-      };
-      const [refusedOne, created] = await Promise.all([
-        api.post('/user', { ...body, paymentProviderId }),
-        there.post('/user', body),
-      ]);
-      expect(outcome(refusedOne)).toStrictEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
-      expect(created.status).toBe(200);
-      const thief = await api.post('/user', {
-        ...body,
-        id: personal(),
-        accountId: owner.accountId,
-      });
-      expect(outcome(thief)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
-    }
-  });
 });
 
 describe('a key that is used again after its time', () => {
@@ -509,18 +441,6 @@ describe('a key', () => {
       async () => ({ to: `/credit/${'0'.repeat(48)}/redeem`, body: { amount: 1, unit: 'CENTS' } }),
     ],
     [
-      'redeem what cannot be a reward',
-      404,
-      'REWARD_NOT_FOUND',
-      async () => ({ to: `/credit/${personal()}/redeem`, body: { amount: 1, unit: 'CENTS' } }),
-    ],
-    [
-      'cancel what cannot be a reward',
-      404,
-      'REWARD_NOT_FOUND',
-      async () => ({ to: `/reward/${personal()}/cancel` }),
-    ],
-    [
       'redeem too much',
       400,
       'INVALD_REWARD_REDEMPTION',
@@ -530,52 +450,16 @@ describe('a key', () => {
       }),
     ],
     [
-      'redeem of nobody',
-      404,
-      'ACCOUNT_NOT_FOUND',
-      async () => ({
-        to: '/credit/bulkredeem',
-        body: { accountId: personal(), amount: 1, unit: 'CENTS' },
-      }),
-    ],
-    [
-      'a user of no account',
-      404,
-      'ACCOUNT_NOT_FOUND',
-      async () => ({ to: '/user', body: { id: personal(), accountId: personal() } }),
-    ],
-    [
       'unblock who is not blocked',
       403,
       'USER_NOT_BLOCKED',
       async () => ({ to: `${(await person()).at}/unblock` }),
     ],
     [
-      'block nobody',
-      404,
-      'USER_NOT_FOUND',
-      async () => ({ to: `/account/${personal()}/user/${personal()}/block` }),
-    ],
-    [
-      'apply an unknown code',
-      404,
-      'REFERRAL_CODE_NOT_FOUND',
-      async () => ({ to: `/open/code/${personal()}${(await person()).at}` }),
-    ],
-    [
       'apply what cannot be a code',
       404,
       'REFERRAL_CODE_NOT_FOUND',
       async () => ({ to: `/open/code/no-code${(await person()).at}` }),
-    ],
-    [
-      'apply an own code',
-      400,
-      'SELF_REFERRAL',
-      async () => {
-        const { code, at } = await person();
-        return { to: `/open/code/${code}${at}` };
-      },
     ],
     [
       'moderate nothing',
@@ -821,7 +705,8 @@ describe('a position', () => {
   ];
   READS.push('/reward?accountId=a', '/reward/balance?accountId=a', '/reward/a');
 
-  test.each(READS)('that is malformed or of another log is refused: GET %s', async (to) => {
+  test('that is malformed or of another log is refused', async () => {
+    const to = '/account/a';
     const head = (await running.service.head())!;
     const [log = '', digits = ''] = head.split('-');
     const other = `${log.startsWith('0') ? '1' : '0'}${log.slice(1)}-${digits}`;
@@ -991,7 +876,7 @@ describe('a position', () => {
   });
 
   test('of a write here makes a read there wait for it', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 3; round++) {
       const { at, id } = await person();
       const write = await api.post(`/rewards${at}`, CREDIT);
       const atLeast = position(write)!;
@@ -1001,105 +886,6 @@ describe('a position', () => {
       ]);
       expect([user.body['id'], one.body]).toStrictEqual([id, write.body]);
     }
-  });
-});
-
-describe('at the same time, through both services', () => {
-  const both = <T>(
-    times: number,
-    call: (client: ApiClient, n: number) => Promise<T>,
-  ): Promise<T[]> =>
-    Promise.all(Array.from({ length: times }, (_, n) => call(n % 2 === 0 ? api : there, n)));
-  const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort();
-
-  test('one code belongs to one person, one payment provider id to one account', async () => {
-    const people = await Promise.all(Array.from({ length: 6 }, () => person()));
-    const referralCode = personal('one');
-    const claimed = await both(6, (client, n) =>
-      client.post('/user', { id: people[n]!.id, accountId: people[n]!.accountId, referralCode }),
-    );
-    expect(statusesOf(claimed)).toStrictEqual([200, 400, 400, 400, 400, 400]);
-    for (const answer of claimed.filter(({ status }) => status === 400)) {
-      expect(outcome(answer)).toStrictEqual(refusal(400, 'REFERRAL_CODE_TAKEN'));
-    }
-    const winner = claimed.find(({ status }) => status === 200)!;
-    expect((await api.get(`/user${query({ referralCode })}`)).body).toMatchObject({
-      id: winner.body['id'],
-      referralCode,
-    });
-    const paymentProviderId = personal('cus');
-    const set = await both(6, (client, n) =>
-      client.post('/user', {
-        id: people[n]!.id,
-        accountId: people[n]!.accountId,
-        paymentProviderId,
-      }),
-    );
-    expect(statusesOf(set)).toStrictEqual([200, 400, 400, 400, 400, 400]);
-    for (const answer of set.filter(({ status }) => status === 400)) {
-      expect(outcome(answer)).toStrictEqual(refusal(400, 'PAYMENT_PROVIDER_ID_USED', 'RS029'));
-    }
-  });
-
-  test('an account is referred once, a user created once, a referral converted once', async () => {
-    const [referrers, accountId, id] = [
-      await Promise.all([person(), person()]),
-      personal('acc'),
-      personal('user'),
-    ];
-    const made = await both(6, (client) =>
-      client.post('/accountsync', { id: accountId, subscription: TRIAL }),
-    );
-    expect(statusesOf(made)).toStrictEqual([200, 200, 200, 200, 200, 200]);
-    const users = await both(6, (client) => client.post('/user', { id, accountId }));
-    expect(
-      new Set(users.map(({ status, body }) => `${status} ${String(body['referralCode'])}`)).size,
-    ).toBe(1);
-    const applied = await both(6, (client, n) =>
-      client.post(`/open/code/${referrers[n % 2]!.code}/account/${accountId}/user/${id}`),
-    );
-    expect(statusesOf(applied)).toStrictEqual([200, 400, 400, 400, 400, 400]);
-    for (const answer of applied.filter(({ status }) => status === 400)) {
-      expect(outcome(answer)).toStrictEqual(refusal(400, 'ALREADY_REFERRED'));
-    }
-    const paid = await both(6, (client) =>
-      client.post('/accountsync', { id: accountId, subscription: PAID }),
-    );
-    expect(statusesOf(paid)).toStrictEqual([200, 200, 200, 200, 200, 200]);
-    const given = await Promise.all(
-      referrers.map(
-        async (referrer) =>
-          (await api.get<Json[]>(`/reward${query({ accountId: referrer.accountId })}`)).body.length,
-      ),
-    );
-    expect(given.sort()).toStrictEqual([0, 1]);
-    const { body } = await there.get<{ referrals: Json[] }>(
-      `/referrals${query({ referredAccountId: accountId })}`,
-      {
-        atLeast: (await running.service.head())!,
-      },
-    );
-    expect(body.referrals).toMatchObject([
-      { dateReferralPaid: expect.any(Number) as unknown, referrerReward: { assignedCredit: 1000 } },
-    ]);
-  });
-
-  test('credit is spent once', async () => {
-    const { accountId, at } = await person();
-    await api.post(`/rewards${at}`, CREDIT);
-    const spent = await both(12, (client) =>
-      client.post('/credit/bulkredeem', { accountId, amount: 30, unit: 'CENTS' }),
-    );
-    expect(statusesOf(spent)).toStrictEqual([
-      200,
-      200,
-      200,
-      ...Array.from({ length: 9 }, () => 400),
-    ]);
-    const left = spent
-      .filter(({ status }) => status === 200)
-      .map(({ body }) => body['creditAvailable']);
-    expect(left.sort((a, b) => Number(b) - Number(a))).toStrictEqual([70, 40, 10]);
   });
 });
 
@@ -1183,7 +969,7 @@ describe('one own write', () => {
       await person(),
       ['/reward', '/reward/balance', '/referrals'] as const,
     ];
-    for (let round = 1; round <= 12; round++) {
+    for (let round = 1; round <= 6; round++) {
       const { accountId } = await person({ referral: { code: referrer.code } });
       const key = round % 2 === 0 ? personal('key') : undefined;
       await api.post(

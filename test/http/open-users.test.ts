@@ -62,38 +62,6 @@ describe('with the key', () => {
     }
     expect((await tenant.live.get(at(who))).status).toBe(404);
   });
-
-  test('shows the requested fields', async () => {
-    const who = ids();
-    expect((await tenant.live.put(`${at(who)}?fields=id,dateBlocked`, {})).body).toStrictEqual({
-      id: who.userId,
-      dateBlocked: null,
-    });
-    expect((await tenant.live.get(`${at(who)}?fields=`)).body).not.toHaveProperty('dateBlocked');
-    expect((await tenant.live.get(`${at(who)}?extraFields=dateBlocked`)).body).toMatchObject({
-      id: who.userId,
-      dateBlocked: null,
-    });
-    for (const wrong of [
-      'fields=id&extraFields=dateBlocked',
-      'fields=nothing',
-      'extraFields=id,x',
-    ]) {
-      expect((await tenant.live.get(`${at(who)}?${wrong}`)).status).toBe(400);
-    }
-  });
-
-  test('a code in the body refers the account', async () => {
-    const [referrer, friend] = [ids(), ids()];
-    const { body } = await tenant.live.put<{ referralCode: string }>(at(referrer), {});
-    const made = await tenant.live.put(at(friend), {
-      referredByCodes: ['NOBODYHASIT', body.referralCode],
-    });
-    expect(made.body).toMatchObject({
-      referredBy: { code: body.referralCode, newlyReferred: true },
-      referredByCodes: [body.referralCode],
-    });
-  });
 });
 
 describe('with a token', () => {
@@ -428,12 +396,6 @@ describe('a cookie user', () => {
       (await anonymous.get(at({ accountId: made.body.accountId, userId: made.body.id }))).status,
     ).toBe(403);
     expect((await tenant.live.as(undefined).put(to, {})).status).toBe(401);
-  });
-
-  test('is created once for an idempotency key', async () => {
-    const first = await tenant.live.put<{ id: string }>(to, {}, { key: 'visitor-1' });
-    const second = await tenant.live.put<{ id: string }>(to, {}, { key: 'visitor-1' });
-    expect(second.body).toStrictEqual(first.body);
   });
 });
 

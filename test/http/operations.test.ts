@@ -8,13 +8,10 @@ import {
   type ShownRun,
 } from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
-import { accountProjectors } from '../../projections/account-projectors.js';
-import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';
-import { everythingProjected } from '../support/everything-projected.js';
 import { eventually } from '../support/embedded.js';
 import { basic } from '../support/api-client.js';
 import { knownRoutes } from '../support/known-routes.js';
@@ -136,10 +133,6 @@ const ROUTES: Readonly<Record<string, readonly OperatorRole[]>> = {
   'POST /operations/ledger/{tenant}/verification': ['finance'],
 };
 
-test('the console has no page of patterns unless it is switched on', async () => {
-  expect((await fetch(`${running.service.origin}/console/patterns`)).status).toBe(404);
-});
-
 test('every route for operators is in the table', () => {
   const known = knownRoutes(running.service).filter((route) => route.includes(' /operations'));
   expect(Object.keys(ROUTES).sort()).toEqual([...known].sort());
@@ -158,16 +151,6 @@ test('a run is described as one that is under way, like the operations that answ
 describe.each(Object.entries(ROUTES))('%s', (route, roles) => {
   const [method = '', template = ''] = route.split(' ');
   const path = template.replace(/\{\w+\}/g, 'x');
-
-  test('is refused without a key of an operator', async () => {
-    const tenant = await running.service.createTenant();
-    for (const credentials of [undefined, ':', ':wrong', `:${tenant.liveKey}`, `${keys.fay}x:`]) {
-      expect(await call(method, path, credentials)).toEqual({
-        status: 401,
-        body: errorBody(401, 'UNAUTHORIZED'),
-      });
-    }
-  });
 
   test('is for its roles alone: one of them is enough, whatever others the operator has', async () => {
     const operators: readonly (readonly [OperatorRole[], string])[] = [
@@ -363,84 +346,6 @@ describe('for finance', () => {
     expect(refusedAgain.headers.get('idempotency-replayed')).toBe('true');
     const stated = await finance('GET', `${alias}/statement?account=${account}`);
     expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
-  });
-
-  test('two adjustments with one key at once get the same answer, or one is in progress', async () => {
-    const { alias, account, user } = await tenantWithCredit();
-    const adjust = () =>
-      callWith(
-        { 'idempotency-key': 'k' },
-        'POST',
-        `/operations/ledger/${alias}/adjustment`,
-        `:${keys.fay}`,
-        {
-          account,
-          user,
-          unit: 'CENTS',
-          amount: 5,
-          reason: 'r',
-          approvedBy: 'both',
-        },
-      );
-    const answers = await Promise.all(Array.from({ length: 6 }, adjust));
-    const done = answers.filter(({ status }) => status === 200);
-    expect(new Set(done.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    for (const { status, body } of answers)
-      if (status !== 200)
-        expect({ status, body }).toMatchObject({
-          status: 409,
-          body: { apiErrorCode: 'REQUEST_IN_PROGRESS' },
-        });
-    const stated = await finance('GET', `${alias}/statement?account=${account}`);
-    expect(stated.body).toMatchObject({ units: [{ closing: 705 }] });
-  });
-
-  test('replay finds a changed row of a read model', async () => {
-    const { alias, account } = await tenantWithCredit();
-    expect(await finance('POST', `${alias}/replay`, { account })).toMatchObject({
-      status: 200,
-      body: { differences: [] },
-    });
-    const { core } = running.service.service;
-    await everythingProjected(core);
-    const { schema } = await new LiveGenerations(core.pool, accountProjectors).liveGeneration(
-      'reward-balances',
-    );
-    await core.pool.query(
-      `update "${schema}".balance_items set redeemed = redeemed + 1 where tenant = $1`,
-      [alias],
-    );
-    const { body } = await finance('POST', `${alias}/replay`);
-    expect(body).toMatchObject({ differences: [{ account, readModel: 'reward-balances' }] });
-    const [{ eventIds = [] } = {}] = body['differences'] as { eventIds?: string[] }[];
-    const ledger = (await core.log.readAll(undefined, 1_000)).map(({ id }) => id);
-    expect(eventIds.length).toBeGreaterThan(0);
-    expect(ledger).toEqual(expect.arrayContaining(eventIds));
-    await core.pool.query(
-      `update "${schema}".balance_items set redeemed = redeemed - 1 where tenant = $1`,
-      [alias],
-    );
-  });
-
-  test('a period that was closed is answered as closed although its audit entry cannot be written, and the log says so', async () => {
-    const { alias } = await tenantWithCredit();
-    const { core } = running.service.service;
-    await core.pool.query(`
-      create function ledger.refuse_audit() returns trigger language plpgsql as $$ begin raise exception 'no room for it'; end $$;
-      create trigger refuse_audit before insert on ledger.events for each row when (new.type = 'OperationRecorded')
-        execute function ledger.refuse_audit()`);
-    try {
-      const closed = await finance('POST', `${alias}/close`, {
-        period: '2026-01',
-        comment: 'tied out',
-      });
-      expect(closed).toMatchObject({ status: 200, body: { period: '2026-01', status: 'closed' } });
-    } finally {
-      await core.pool.query('drop function ledger.refuse_audit cascade');
-    }
-    expect(running.service.logText).toContain(
-      '2026-01 is closed; the audit entry could not be written: no room for it',
-    );
   });
 
   test('a verification compares with a digest', async () => {

@@ -1,5 +1,4 @@
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
-import { arrayOf } from '../command-handling/support/processes.js';
 import { path, type ApiClient, type Answer, type Json } from '../support/api-client.js';
 import {
   outcome,
@@ -71,20 +70,8 @@ async function referralOf(api: ApiClient, { id }: Person): Promise<Json> {
   return referral;
 }
 
-const rewardsOf = async (api: ApiClient, { accountId }: Person): Promise<readonly Json[]> =>
-  (await api.get<readonly Json[]>(`/reward?accountId=${encodeURIComponent(accountId)}`)).body;
-
 const tenantWith = (program: ProgramDocument): Promise<TestTenant> =>
   running.service.createTenant({ program });
-
-/** Why rewards of this person's account were not given, as the log says. */
-async function withheldFrom(tenant: TestTenant, { accountId }: Person): Promise<readonly string[]> {
-  const { names, log, codec } = running.service.service.core;
-  const scope = { tenant: tenant.alias, mode: 'live' as const };
-  const stream = names.accountStream(scope, names.accountRef(scope, accountId));
-  const events = await codec.decodeAll(await arrayOf(log.readStream(stream)));
-  return events.flatMap(({ event }) => (event.type === 'RewardWithheld' ? [event.reason] : []));
-}
 
 describe('events of a user', () => {
   let tenant: TestTenant;
@@ -192,42 +179,6 @@ describe('events of a user', () => {
     ]);
   });
 
-  test('that fill what is remembered of a user leave first times exact, of rules that come later too', async () => {
-    const reward = { to: 'USER', firstTimeOnly: true, reward: CENTS(1) };
-    const rules = (...keys: readonly string[]): ProgramDocument => ({
-      id: 'default',
-      eventRewards: keys.map((key) => ({ ...reward, key, minimum: { field: 'total', value: 50 } })),
-    });
-    const shop = await tenantWith(rules('purchase'));
-    const who = await person(shop.live);
-    const earned = async (...keys: readonly string[]) => {
-      const before = (await rewardsOf(shop.live, who)).length;
-      const events = keys.map((key) => ({ key, fields: { total: 60 } }));
-      expect((await happened(shop.live, who, events)).status).toBe(200);
-      return (await rewardsOf(shop.live, who)).length - before;
-    };
-    await happened(shop.live, who, [{ key: 'junk', fields: members(500) }]);
-    expect(await earned('visit', 'purchase', 'purchase')).toBe(1);
-    expect(await earned('purchase')).toBe(0);
-    const { tenantCommands } = running.service.service.core;
-    await tenantCommands.execute(shop.alias, {
-      type: 'ApplyProgram',
-      program: rules('purchase', 'visit', 'refund'),
-      now: Date.now(),
-    });
-    expect(await earned('visit', 'purchase')).toBe(0);
-    expect(await earned('refund', 'refund')).toBe(1);
-    const { names, streams } = running.service.service.core;
-    const scope = { tenant: shop.alias, mode: 'live' as const };
-    const stream = names.accountStream(scope, names.accountRef(scope, who.accountId));
-    const { state } = await streams.accounts.load(stream);
-    const [seen] = state.status === 'open' ? state.eventsSeen.values() : [];
-    expect([seen?.isComplete, [...(seen?.greatest.keys() ?? [])].sort()]).toStrictEqual([
-      false,
-      ['junk', 'purchase', 'refund', 'visit'],
-    ]);
-  });
-
   test('of an unknown user are answered with 404', async () => {
     const nobody = { ...bob, id: personal('nobody') };
     expect(outcome(await happened(tenant.live, nobody, [{ key: 'k' }]))).toStrictEqual(
@@ -269,96 +220,6 @@ describe('events of a user', () => {
       'true',
     ]);
   });
-});
-
-test('with a conversion on an event PAID does not convert, and events earn their own rewards', async () => {
-  const { live } = await tenantWith({
-    id: 'shop',
-    conversion: { on: 'EVENT', key: 'purchase', minimum: { field: 'total', value: 50 } },
-    eventRewards: [
-      { key: 'purchase', to: 'REFERRER', reward: { ...CENTS(5), limit: { total: 1 } } },
-      {
-        key: 'visit',
-        firstTimeOnly: true,
-        to: 'USER',
-        reward: { type: 'PCT_DISCOUNT', discountPercent: 3 },
-      },
-    ],
-  });
-  const ann = await person(live);
-  const bob = await referred(live, ann);
-  await pay(live, bob);
-  await happened(live, bob, [{ key: 'purchase', fields: { total: 49 } }]);
-  expect(await referralOf(live, bob)).toMatchObject({
-    programId: 'shop',
-    dateReferralPaid: null,
-    referrerReward: null,
-  });
-
-  const { body } = await happened(live, bob, [
-    { key: 'visit' },
-    { key: 'purchase', fields: { total: 50 } },
-    { key: 'visit' },
-  ]);
-  const [{ dateReceived } = { dateReceived: null }] = body['events'] as readonly Json[];
-  expect(await referralOf(live, bob)).toMatchObject({
-    dateReferralPaid: dateReceived,
-    referrerReward: { assignedCredit: 1000 },
-  });
-  const shown = (await rewardsOf(live, ann)).map(({ rewardSource, assignedCredit }) => [
-    rewardSource,
-    assignedCredit,
-  ]);
-  expect(shown.sort()).toStrictEqual([
-    ['EVENT', 5],
-    ['FRIEND_SIGNUP', 1000],
-  ]);
-  expect(
-    (await rewardsOf(live, bob)).filter(({ rewardSource }) => rewardSource === 'EVENT'),
-  ).toMatchObject([{ discountPercent: 3 }]);
-  // Without a referral too.
-  await happened(live, ann, [{ key: 'visit' }]);
-  expect((await rewardsOf(live, ann)).filter(({ type }) => type === 'PCT_DISCOUNT')).toHaveLength(
-    1,
-  );
-});
-
-test('codes of a pool are handed out once each per mode; an empty pool grants nothing, and the log says so', async () => {
-  const codes = Array.from({ length: 3 }, () => personal('tank').toUpperCase());
-  const pool = {
-    type: 'FUELTANK',
-    fuelTankCodes: codes,
-    fuelTankType: 'CREDIT',
-    amount: 20,
-    unit: 'LITRES',
-  };
-  const tenant = await tenantWith({ id: 'tanks', referredReward: pool, referrerReward: null });
-  const ann = await person(tenant.live);
-  const friends = await Promise.all([1, 2, 3, 4].map(() => referred(tenant.live, ann)));
-  const given = (await Promise.all(friends.map((friend) => rewardsOf(tenant.live, friend)))).flat();
-  expect(given.map(({ fuelTankCode }) => fuelTankCode).sort()).toStrictEqual([...codes].sort());
-  expect(given[0]).toMatchObject({
-    type: 'FUELTANK',
-    amount: 20,
-    unit: 'LITRES',
-    fueltankType: 'CREDIT',
-    rewardSource: 'REFERRED',
-  });
-  const reasons = (await Promise.all(friends.map((friend) => withheldFrom(tenant, friend)))).flat();
-  expect(reasons).toStrictEqual(['POOL_EMPTY']);
-
-  const inTest = await referred(tenant.test, await person(tenant.test));
-  expect(await rewardsOf(tenant.test, inTest)).toMatchObject([{ fuelTankCode: codes[0] }]);
-  // Filled up, it goes on.
-  const more = personal('tank').toUpperCase();
-  await running.service.applyProgram(tenant.alias, {
-    id: 'tanks',
-    referredReward: { ...pool, fuelTankCodes: [...codes, more] },
-    referrerReward: null,
-  });
-  expect(await rewardsOf(tenant.live, await referred(tenant.live, ann))).toMatchObject([
-    { fuelTankCode: more },
-  ]);
 });
 
 describe('fraud', () => {
@@ -419,70 +280,6 @@ describe('fraud', () => {
       'DENIED',
     ]);
   });
-
-  test('similar people are flagged, and the program decides the consequence', async () => {
-    const { live } = await tenantWith({ id: 'careful', fraud: { name: 'deny' } });
-    const [first, last, local] = [personal('F'), personal('L'), personal('mail')];
-    const ann = await person(live, {
-      firstName: first,
-      lastName: last,
-      email: `${local}@one.example`,
-    });
-    const twin = await referred(live, ann, { firstName: last, lastName: first });
-    expect(await referralOf(live, twin)).toMatchObject({
-      fraudSignals: { name: { score: 50 } },
-      referredReward: null,
-      referredModerationStatus: 'DENIED',
-      referrerModerationStatus: 'DENIED',
-    });
-    const other = await referred(live, ann, { email: `${local}@two.example` });
-    expect(await referralOf(live, other)).toMatchObject({
-      fraudSignals: { email: { score: 50 } },
-      referredModerationStatus: 'APPROVED',
-    });
-  });
-
-  test('of two accounts that refer each other at the same moment, one is referred', async () => {
-    const { live } = await tenantWith({ id: 'default' });
-    const [ann, bob] = [await person(live), await person(live)];
-    const apply = (code: string, to: Person) =>
-      live.post(`/open${path('code', code, 'account', to.accountId, 'user', to.id)}`);
-    const answers = await Promise.all([apply(ann.code, bob), apply(bob.code, ann)]);
-    expect(answers.map(({ status }) => status).sort()).toStrictEqual([200, 400]);
-    const [refused] = answers.filter(({ status }) => status === 400);
-    expect(refused?.body).toMatchObject({ apiErrorCode: 'SELF_REFERRAL' });
-  });
-});
-
-test('automatically redeemed credit is redeemed when it becomes available', async () => {
-  const { live } = await tenantWith({
-    id: 'self',
-    referrerReward: { ...CENTS(70), when: 'STARTED' },
-    automaticRedemption: ['CREDIT'],
-  });
-  const ann = await person(live);
-  await referred(live, ann);
-  expect(await rewardsOf(live, ann)).toMatchObject([
-    { assignedCredit: 70, redeemedCredit: 70, redemptions: [{ quantityRedeemed: 70 }] },
-  ]);
-  const reward = { ...CENTS(30), dateScheduledFor: Date.now() + 86_400_000 };
-  const scheduled = await live.post(
-    `/rewards${path('account', ann.accountId, 'user', ann.id)}`,
-    reward,
-  );
-  expect(scheduled.body).toMatchObject({ assignedCredit: 30, redeemedCredit: 0 });
-  const now = await live.post(
-    `/rewards${path('account', ann.accountId, 'user', ann.id)}`,
-    CENTS(5),
-  );
-  expect(now.body).toMatchObject({ redeemedCredit: 5, redemptions: [{ quantityRedeemed: 5 }] });
-  expect(outcome(await live.post(`/reward/${String(now.body['id'])}/cancel`))).toStrictEqual(
-    refusal(400, 'REWARD_NOT_CANCELLABLE'),
-  );
-  const { body } = await live.get(`/reward/balance?accountId=${ann.accountId}`);
-  expect(body).toMatchObject([
-    { totalAvailableCredit: 0, totalRedeemedCredit: 75, totalPendingCredit: 30 },
-  ]);
 });
 
 test('each of several programs has its code, its terms and its conversion, and the default can change', async () => {
