@@ -56,7 +56,6 @@ const faults = [
   'releases/',
   'scale/',
   'simulator/',
-  'webhooks/every-type',
 ].map((path) => `<rootDir>/test/${path}`);
 
 /** Tests of routes: most share the service of their worker (`shareService`). */

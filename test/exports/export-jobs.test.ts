@@ -1,13 +1,7 @@
-import { accountProjectors } from '../../projections/account-projectors.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { loadConfig } from '../../src/config/config.js';
-import { exportJobsOn, type ExportProcess } from '../../src/core/export-jobs-on.js';
-import type { ExportJobs } from '../../src/exports/jobs/export-jobs.js';
 import { claimExport, waitingExports } from '../../src/exports/storage/export-file-rows.js';
-import { startExportsPools } from '../../src/process/start-exports.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
-import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
 import { basic, type Json } from '../support/api-client.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -136,28 +130,6 @@ async function abandon(id: string, failures: number, attempt: string): Promise<v
     [attempt],
   );
 }
-
-/** Log lines of `jobsOn`, of all exports. */
-const warnings: object[] = [];
-const warningsOf = (id: string): readonly object[] =>
-  warnings.filter((line) => 'exportId' in line && line.exportId === id);
-
-/** What writes exports, one at a time. */
-const jobsOn = (
-  jobsPool: typeof pool,
-  presence: Pick<ProcessPresence, 'id'>,
-  over: Pick<ExportProcess, 'readModels' | 'stalledAfterMs' | 'isBusy'>,
-): ExportJobs =>
-  exportJobsOn(api.service.core, {
-    pool: jobsPool,
-    snapshots: jobsPool,
-    presence,
-    logger: { warn: (line) => void warnings.push(line) },
-    generations: new LiveGenerations(jobsPool, accountProjectors),
-    publicUrl: () => api.origin,
-    atOnce: 1,
-    ...over,
-  });
 
 async function chunksOf(attempt: string): Promise<number> {
   const { rows } = await pool.query('select from ledger.export_chunks where attempt = $1', [
@@ -327,91 +299,6 @@ test('progress is shown while a file is written; whoever is forgotten then is in
   expect([text.includes(bob), text.includes(cid)]).toEqual([false, true]);
 });
 
-test('a database without room for a file aborts the export, and no other', async () => {
-  const id = await ask();
-  await pool.query(
-    `create function public.no_room() returns trigger language plpgsql
-      as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`,
-  );
-  // Who is in the file is stored before.
-  await pool.query(
-    `create trigger no_room before insert on ledger.export_chunks for each row
-      when (new.kind = 'file') execute function public.no_room()`,
-  );
-  await withWorker(async () => {
-    expect(await ended(id)).toMatchObject({
-      status: 'ABORTED',
-      stats: { reason: 'the database has no room for the file' },
-    });
-    // No chunk is without a row.
-    await until(async () => (await rowsLeft(id)) === 0, WITHIN_MS);
-    await pool.query('drop function public.no_room() cascade');
-    expect(await ended(await ask())).toMatchObject({ status: 'COMPLETED' });
-  });
-});
-
-test('an attempt that hangs without an error ends, counts as failed, and leaves no connection', async () => {
-  const applicationName = 'exports-that-hang';
-  const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName });
-  const presence = new ProcessPresence(jobsPool);
-  const jobs = jobsOn(jobsPool, presence, {
-    readModels: { waitFor: () => Promise.resolve(true) },
-    stalledAfterMs: 500,
-  });
-  const hanging = async () => {
-    const { rows } = await pool.query(
-      `select from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'
-        and query like 'lock table%'`,
-      [applicationName],
-    );
-    return rows.length;
-  };
-  const holder = await pool.connect();
-  try {
-    const id = await ask();
-    await pool.query('update ledger.export_files set failures = 2 where export_id = $1', [id]);
-    const { rows } = await holder.query<{ name: string }>(
-      `select format('%I.users', nspname) as name from pg_namespace where nspname ~ '^rm_users_'`,
-    );
-    await holder.query(
-      `begin; lock table ${rows.map(({ name }) => name).join()} in access exclusive mode`,
-    );
-    await presence.start();
-    jobs.start();
-    expect(await ended(id)).toMatchObject({
-      status: 'ABORTED',
-      stats: { reason: 'failed 3 times: nothing was written for 0.5 s' },
-    });
-    await until(async () => (await rowsLeft(id)) === 0 && (await hanging()) === 0, WITHIN_MS);
-    const reason = 'nothing was written for 0.5 s';
-    await until(() => warningsOf(id).length === 2, WITHIN_MS);
-    expect(warningsOf(id)).toEqual([
-      { exportId: id, reason, failures: 3 },
-      { exportId: id, reason: `failed 3 times: ${reason}` },
-    ]);
-  } finally {
-    holder.release(true);
-    await jobs.stop();
-    await presence.stop();
-    await jobsPool.end();
-  }
-});
-
-test('an export that is interrupted is named in the log', async () => {
-  const away = {
-    get id(): number {
-      throw new Error('away');
-    },
-  };
-  const id = await ask();
-  const jobs = jobsOn(pool, away, { readModels: { waitFor: () => Promise.resolve(true) } });
-  jobs.start();
-  await until(() => warningsOf(id).length > 0, WITHIN_MS);
-  await jobs.stop();
-  expect(warningsOf(id)[0]).toEqual({ exportId: id, error: expect.any(String) as string });
-  expect(await cancel(id)).toMatchObject({ status: 200 });
-});
-
 test('of a tenant and mode one export is written at a time, beside that of the other mode', async () => {
   const presence = new ProcessPresence(pool);
   await presence.start();
@@ -438,61 +325,6 @@ test('of a tenant and mode one export is written at a time, beside that of the o
     expect(await cancel(body.id, 'test')).toMatchObject({ body: { status: 'ABORTED' } });
   } finally {
     await presence.stop();
-  }
-});
-
-test('an export that waits for its read model leaves its place to others, and is written later, also where requests are at work', async () => {
-  const jobsPool = openPool({ url: stores.databaseUrl, max: 6, applicationName: 'exports-aside' });
-  const presence = new ProcessPresence(jobsPool);
-  let include: () => void = () => undefined;
-  const included = new Promise<void>((resolve) => (include = resolve));
-  let waits = 0;
-  // The first wait is a short one, in place.
-  const waitFor = async (_position: string, [name]: readonly string[]): Promise<boolean> => {
-    if (name !== 'users') return true;
-    waits += 1;
-    if (waits > 1) await included;
-    return waits > 1;
-  };
-  let looks = 0;
-  const isBusy = (): boolean => {
-    looks += 1;
-    return true;
-  };
-  const jobs = jobsOn(jobsPool, presence, { readModels: { waitFor }, isBusy });
-  try {
-    const users = await ask();
-    const other = await api.createTenant();
-    await presence.start();
-    jobs.start();
-    await until(() => waits > 1, WITHIN_MS);
-    const { body } = await other.live.post<Shown>('/export', { type: 'REWARD' });
-    const status = async () =>
-      (await other.live.get<Shown>(`/export/${body.id}`)).body.status === 'COMPLETED';
-    await until(status, WITHIN_MS);
-    expect(await show(users)).toMatchObject({ status: 'PENDING', stats: null });
-    include();
-    expect(await ended(users)).toMatchObject({ status: 'COMPLETED', stats: { rows: 1 } });
-    expect(looks).toBeGreaterThan(1);
-  } finally {
-    include();
-    await jobs.stop();
-    await presence.stop();
-    await jobsPool.end();
-  }
-});
-
-test('what is done beside the writing is limited in time, a snapshot is not', async () => {
-  const config = loadConfig({});
-  const { core } = api.service;
-  const { part, undo } = startExportsPools(core, { config }, pool);
-  const limitOf = async (of: typeof pool) =>
-    (await of.query<{ limit: string }>(`select current_setting('statement_timeout') as limit`))
-      .rows[0]?.limit;
-  try {
-    expect([await limitOf(part.pool), await limitOf(part.snapshots)]).toEqual(['30s', '0']);
-  } finally {
-    await undo();
   }
 });
 

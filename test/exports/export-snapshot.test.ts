@@ -186,35 +186,6 @@ test.each(['CSV', 'XLSX'] as const)(
   },
 );
 
-test.each(['CSV', 'XLSX'] as const)(
-  'a %s file whose connection is cut between its rows ends with an error',
-  async (format) => {
-    // More than sockets buffer.
-    await projected.pool.query(
-      `insert into rm_users_1.users select 'p' || i, 'demo', 'live', $1, 'user' || i, null, repeat(md5(i::text), 10), null, '', '{}', '{}', i, null, i
-       from generate_series(1, 20000) i`,
-      [acme.accountRef],
-    );
-    let taken = 0;
-    const sink = {
-      write: async (chunk: Buffer): Promise<void> => {
-        const before = taken;
-        taken += chunk.length;
-        if (before > 1_000 || taken <= 1_000) return;
-        await projected.pool.query(
-          `select pg_terminate_backend(pid, 10000) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database() and query ~* '^(copy|fetch|declare)'`,
-        );
-      },
-    };
-    const outcome = await writtenFile(parts, { ...users, format }, { sink }).then(
-      ({ written }) => written,
-      (error: unknown) => error,
-    );
-    expect(isUnavailable(outcome)).toBe(true);
-    await until(() => parts.pool.totalCount === 0, WITHIN_MS);
-  },
-);
-
 test('more custom fields than a statement has columns are written by the reference, and too many are refused', async () => {
   const fields = (from: number, count: number): Record<string, string | number> =>
     Object.fromEntries(

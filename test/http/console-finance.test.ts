@@ -9,14 +9,10 @@ import {
   figures,
   get,
   keys,
-  type Name,
   ofTenant,
-  onTrial,
-  type Page,
   post,
   rewarded,
   running,
-  sent,
   tenant,
 } from '../support/console-staff.js';
 
@@ -242,18 +238,6 @@ describe('finance', () => {
     expect(wrong.text).toContain('must be a whole number');
   });
 
-  test('the same proposal sent many times at once is one, and each gets its answer', async () => {
-    const { accountId, userId } = await rewarded(1_000);
-    const fields = { account: accountId, user: userId, unit: 'CENTS', amount: '-1', reason: 'x' };
-    const asked = { action: 'propose', key: personal('k'), ...fields };
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => post('fay', ofTenant('/corrections'), asked)),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 303));
-    const own = await get('fay', ofTenant('/corrections'));
-    expect(own.text.split(accountId)).toHaveLength(2);
-  });
-
   test('a month is closed and opened again with a reason', async () => {
     const close = { action: 'close', period: '2024-02', comment: 'looked at' };
     const closed = await post('fay', ofTenant('/periods'), close);
@@ -304,76 +288,5 @@ describe('finance', () => {
     expect(told.text).not.toContain('chain is broken');
     const other = digest.replace('"live"', '"test"');
     expect((await post('fay', ofTenant('/verify'), {}, { digest: other })).status).toBe(400);
-  });
-});
-
-describe('tables are in the order of their address', () => {
-  const shownIn = ({ text }: Page, texts: readonly string[]): readonly string[] =>
-    [...texts].sort((one, other) => text.indexOf(one) - text.indexOf(other));
-
-  test('the lines of a statement, between its opening and its closing', async () => {
-    const { accountId, userId } = await rewarded(300);
-    for (const assignedCredit of [20, 1_000])
-      await sent(`/rewards/account/${accountId}/user/${userId}`, {
-        type: 'CREDIT',
-        unit: 'CENTS',
-        assignedCredit,
-      });
-    const path = `${ofTenant('/statement')}?account=${accountId}`;
-    const amounts = async (order: string) => figures(await get('fay', path + order), 'line.amount');
-    expect(await amounts('')).toEqual(['300', '20', '1000']);
-    expect(await amounts('&sort=amount&dir=asc')).toEqual(['20', '300', '1000']);
-    expect(await amounts('&sort=amount&dir=desc')).toEqual(['1000', '300', '20']);
-    const sorted = await get('fay', `${path}&sort=amount&dir=desc`);
-    expect(figures(sorted, 'closing:CENTS')).toEqual(['1320']);
-    expect(sorted.text).toContain('aria-sort="descending"');
-  });
-
-  test('people of an account', async () => {
-    const accountId = personal('a');
-    await onTrial(accountId);
-    for (const firstName of ['Qmia', 'Qada', 'Qzoe'])
-      await sent('/user', { id: personal('u'), accountId, firstName });
-    const path = ofTenant(`/accounts/${accountId}`);
-    const names = ['Qada', 'Qmia', 'Qzoe'];
-    const cells = names.map((name) => `<td>${name}</td>`);
-    const order = async (query: string): Promise<string> =>
-      shownIn(await get('sam', path + query), cells).join();
-    expect(await order('')).toBe([cells[1], cells[0], cells[2]].join());
-    expect(await order('?sort=people.name&dir=asc')).toBe(cells.join());
-    expect(await order('?sort=people.name&dir=desc')).toBe([...cells].reverse().join());
-  });
-
-  test('proposals and closed months', async () => {
-    const { accountId: account, userId: user } = await rewarded(1_000);
-    for (const amount of ['-31', '-33', '-32'])
-      await post('fay', ofTenant('/corrections'), {
-        action: 'propose',
-        key: personal('k'),
-        account,
-        user,
-        unit: 'CENTS',
-        amount,
-        reason: `by ${amount}`,
-      });
-    const reasons = ['by -33', 'by -32', 'by -31'];
-    const waiting = (query: string) => get('flo', ofTenant(`/corrections${query}`));
-    expect(shownIn(await waiting('?sort=amount&dir=asc'), reasons)).toEqual(reasons);
-    expect(shownIn(await waiting('?sort=amount&dir=desc'), reasons)).toEqual(reasons.toReversed());
-    const months = ['2023-01', '2023-02'].map((period) => `Reopen ${period}`);
-    for (const period of ['2023-01', '2023-02'])
-      await post('fay', ofTenant('/periods'), { action: 'close', period, comment: 'looked at' });
-    const closed = (query: string) => get('fay', ofTenant(`/periods${query}`));
-    expect(shownIn(await closed(''), months)).toEqual(months.toReversed());
-    expect(shownIn(await closed('?sort=month&dir=asc'), months)).toEqual(months);
-  });
-
-  test.each<[string, Name, string]>([
-    ['/moderation?waiting=referrer', 'sam', 'Nothing waits'],
-    ['/webhooks', 'sam', 'No endpoint is subscribed'],
-  ])('%s says so when it has none to sort', async (page, who, empty) => {
-    const sorted = await get(who, `${ofTenant(page)}${page.includes('?') ? '&' : '?'}sort=state`);
-    expect(sorted).toMatchObject({ status: 200 });
-    expect(sorted.text).toContain(empty);
   });
 });

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { connect } from 'node:net';
-import { DOWNLOAD_LIMITS } from '../../src/http/exports/download-places.js';
 import { openPool } from '../../src/postgres/database.js';
 import { basic, type ApiClient, type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
@@ -143,19 +141,6 @@ describe('an export', () => {
     expect((await tenant.live.get(`/export/${requested.id}`, { atLeast })).status).toBe(200);
   });
 
-  test('of an unchanged ledger is the same bytes', async () => {
-    await user(tenant.live, 'ann');
-    for (const format of ['CSV', 'XLSX']) {
-      const first = await completed({ type: 'USER', format });
-      const second = await completed({ type: 'USER', format });
-      expect(second.stats?.['sha256']).toBe(first.stats?.['sha256']);
-      const { headers } = await download(second.id);
-      expect(headers.get('content-type')).toBe(
-        format === 'CSV' ? 'text/csv; charset=utf-8' : 'application/zip',
-      );
-    }
-  });
-
   test('is asked for once with an idempotency key', async () => {
     const key = 'one-export';
     const first = await tenant.live.post<Shown>('/export', { type: 'REWARD' }, { key });
@@ -279,33 +264,6 @@ describe('a download', () => {
     expect((await download(id, { 'if-none-match': '"x"' })).status).toBe(200);
   });
 
-  test('is one range of bytes', async () => {
-    const { length } = whole.bytes;
-    const cases: readonly (readonly [string, number, number])[] = [
-      ['bytes=0-0', 0, 1],
-      ['bytes=2-9', 2, 10],
-      [`bytes=5-${length + 100}`, 5, length],
-      ['bytes=7-', 7, length],
-      ['bytes=-3', length - 3, length],
-    ];
-    for (const [range, from, to] of cases) {
-      const { status, bytes, headers } = await download(id, { range });
-      expect([range, status, bytes.toString()]).toEqual([
-        range,
-        206,
-        whole.bytes.subarray(from, to).toString(),
-      ]);
-      expect(headers.get('content-range')).toBe(`bytes ${from}-${to - 1}/${length}`);
-    }
-  });
-
-  test('is whole for several ranges, another unit, and a file that changed', async () => {
-    for (const range of ['bytes=0-1,3-4', 'lines=1-2', 'bytes=9-2', 'bytes=x'])
-      expect([range, (await download(id, { range })).status]).toEqual([range, 200]);
-    const changed = { range: 'bytes=0-0', 'if-range': '"x"' };
-    expect((await download(id, changed)).status).toBe(200);
-  });
-
   test('of a range behind the end is refused', async () => {
     const { length } = whole.bytes;
     for (const range of [`bytes=${length}-`, 'bytes=-0']) {
@@ -315,59 +273,6 @@ describe('a download', () => {
       expect(JSON.parse(bytes.toString())).toMatchObject({ apiErrorCode: 'BAD_REQUEST' });
     }
   });
-});
-
-test('clients that read slowly hold the downloads of their tenant, and no others', async () => {
-  const ann = await user(tenant.live, 'ann');
-  // The read model has the row that the others are copies of.
-  expect((await tenant.live.get(`/account/${ann}/user/${ann}`)).status).toBe(200);
-  // More than the sockets buffer: some 40 MB.
-  await inDatabase(async (pool) => {
-    const { rows } = await pool.query<{ name: string }>(
-      `select format('%I.users', nspname) as name from pg_namespace where nspname ~ '^rm_users_'`,
-    );
-    await pool.query(
-      `insert into ${rows[0]?.name} select $1 || i, $1, 'live', account_ref, 'user' || i, null, repeat(md5(i::text), 60), null, '', '{}', '{}', i, null, i
-       from ${rows[0]?.name}, generate_series(1, 20000) i where tenant = $1`,
-      [tenant.alias],
-    );
-  });
-  const { id } = await completed({ type: 'USER' });
-  const { port } = new URL(running.service.origin);
-  const request =
-    `GET /api/v1/${tenant.alias}/export/${id}/download HTTP/1.1\r\nHost: x\r\n` +
-    `Authorization: ${basic(`:${tenant.liveKey}`)}\r\n\r\n`;
-  const answers: string[] = [];
-  const sockets = Array.from({ length: DOWNLOAD_LIMITS.perHolder }, () => {
-    const socket = connect(Number(port), '127.0.0.1');
-    socket.once('data', (head) => answers.push(head.toString('latin1', 9, 12)));
-    // A few bytes now and then.
-    socket.on('data', () => socket.pause());
-    socket.on('error', () => undefined);
-    socket.write(request);
-    return socket;
-  });
-  const dripping = setInterval(() => sockets.forEach((socket) => socket.resume()), 500);
-  try {
-    await until(() => answers.length === sockets.length, WITHIN_MS);
-    expect(new Set(answers)).toEqual(new Set(['200']));
-    const { status, headers, bytes } = await download(id);
-    expect([status, headers.get('retry-after')]).toEqual([429, '5']);
-    expect(JSON.parse(bytes.toString())).toMatchObject({ apiErrorCode: 'RATE_LIMITED' });
-    expect(headers.get('content-disposition')).toBeNull();
-    expect((await download(id, {}, { method: 'HEAD' })).status).toBe(200);
-    const full = tenant;
-    tenant = await running.service.createTenant();
-    await user(tenant.live, 'bob');
-    expect((await download((await completed({ type: 'USER' })).id)).status).toBe(200);
-    tenant = full;
-    sockets[0]?.destroy();
-    const range = { range: 'bytes=0-9' };
-    await until(async () => (await download(id, range)).status === 206, WITHIN_MS);
-  } finally {
-    clearInterval(dripping);
-    for (const socket of sockets) socket.destroy();
-  }
 });
 
 test('who downloads a file is recorded at once; one that sends nothing is no download', async () => {
@@ -424,60 +329,5 @@ describe('the people in a file', () => {
       );
       expect(rows).toEqual([]);
     });
-  });
-
-  test('whoever is forgotten while a file is written is not in it', async () => {
-    const ann = await user(tenant.live, 'ann');
-    const { id } = await completed({ type: 'USER' });
-    // As if this process were about to finish the file.
-    await inDatabase((pool) =>
-      pool.query(
-        `update ledger.export_files set state = 'RUNNING', owner = 2147483646 where export_id = $1`,
-        [id],
-      ),
-    );
-    expect((await tenant.live.call('DELETE', `/open/account/${ann}/user/${ann}`)).status).toBe(204);
-    await inDatabase(async (pool) => {
-      const { rows } = await pool.query<{ erased: number }>(
-        `select cardinality(erased) as erased from ledger.export_files where export_id = $1`,
-        [id],
-      );
-      expect(rows.every(({ erased }) => erased > 0)).toBe(true);
-    });
-    await until(async () => (await show(id)).status === 'EXPIRED', WITHIN_MS);
-  });
-});
-
-test('webhooks tell of the request and the completion', async () => {
-  const endpointUrl = receiver.url(`/exports-${tenant.alias}`);
-  expect((await tenant.live.post('/subscription', { endpointUrl })).status).toBe(201);
-  const shown = await completed({ type: 'REWARD', name: 'n', params: { createdSince: 5 } });
-  const received = await receiver.requests(new URL(endpointUrl).pathname, 2);
-  const told = received.map(
-    ({ body }) => JSON.parse(body.toString()) as { readonly type: string; readonly data: Json },
-  );
-  const data = {
-    id: shown.id,
-    name: 'n',
-    requester: 'API',
-    status: 'COMPLETED',
-    dateCreated: shown['dateCreated'],
-    dateCompleted: shown['dateCompleted'],
-    dateExpires: shown['dateExpires'],
-    mailtoEmail: null,
-    outputFormat: 'CSV',
-    task: 'REWARD',
-    operation: 'QUERY',
-    params: { createdSince: 5 },
-    stats: shown.stats,
-    fileRef: null,
-  };
-  const byType = new Map(told.map(({ type, data: sent }) => [type, sent]));
-  expect(byType.get('export.completed')).toEqual(data);
-  expect(byType.get('export.created')).toEqual({
-    ...data,
-    status: 'PENDING',
-    dateCompleted: null,
-    stats: null,
   });
 });

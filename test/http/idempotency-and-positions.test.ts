@@ -282,99 +282,11 @@ describe.each(EACH_WRITE)('%s with a key', (name) => {
   });
 });
 
-describe('a key that is used again after its time', () => {
-  /**
-   * As the service finds it that much later: started anew, on a log and a database that are older.
-   */
-  async function later(days: number): Promise<ApiClient> {
-    await sql.query('update ledger.events set recorded_at = recorded_at - $1', [days * 86_400_000]);
-    await sql.query(
-      'update ledger.idempotency_keys set created_at = created_at - make_interval(days => $1)',
-      [days],
-    );
-    const service = await RunningService.start(running.stores);
-    services.push(service);
-    return service.client(tenant.alias, `:${tenant.liveKey}`);
-  }
-  const services: RunningService[] = [];
-  afterAll(async () => {
-    for (const service of services) await service.stop();
-  });
-
-  test('is another request, whose effect is its own', async () => {
-    const key = personal('key');
-    const { at, accountId } = await person();
-    const first = await api.post(`/rewards${at}`, { ...CREDIT, assignedCredit: 600 }, { key });
-    expect(first.status).toBe(201);
-    const referralId = await referral();
-    const denied = { actions: [{ referralId, action: 'DENIED' }] };
-    expect((await api.post('/referrals/moderate', denied, { key: `${key}m` })).status).toBe(200);
-    const anew = await later(9);
-    await sql.query(
-      "delete from ledger.idempotency_keys where created_at < now() - interval '8 days'",
-    );
-
-    const second = await anew.post(`/rewards${at}`, { ...CREDIT, assignedCredit: 5 }, { key });
-    expect([second.status, second.body['assignedCredit'], replayed(second)]).toStrictEqual([
-      201,
-      5,
-      null,
-    ]);
-    expect(second.body['id']).not.toBe(first.body['id']);
-    const third = await anew.post('/credit/bulkredeem', { accountId, amount: 605, unit: 'CENTS' });
-    expect([third.status, third.body['creditAvailable']]).toStrictEqual([200, 0]);
-
-    // The same key moderates anew, too, and says so only because it did.
-    const approved = await anew.post(
-      '/referrals/moderate',
-      { actions: [{ referralId, action: 'APPROVED' }] },
-      { key: `${key}m` },
-    );
-    expect([approved.status, replayed(approved)]).toStrictEqual([200, null]);
-    const shown = await anew.get(`/referrals/${referralId}`);
-    expect(shown.body).toMatchObject({
-      referredModerationStatus: 'APPROVED',
-      referrerModerationStatus: 'APPROVED',
-    });
-    expect(
-      replayed(
-        await anew.post(
-          '/referrals/moderate',
-          { actions: [{ referralId, action: 'APPROVED' }] },
-          { key: `${key}m` },
-        ),
-      ),
-    ).toBe('true');
-  });
-});
-
 describe('an effect whose answer was lost', () => {
   const eventsOf = ({ id: userId, accountId }: Omit<Person, 'at'>): Json => ({
     userId,
     accountId,
     events: [{ key: 'visit', fields: {} }],
-  });
-
-  test('of applying a code is the answer, although the code’s owner is deleted by now', async () => {
-    const [owner, { at }] = [await person(), await person()];
-    const key = personal('key');
-    const first = await api.post(`/open/code/${owner.code}${at}`, undefined, { key });
-    expect(first.status).toBe(200);
-    await sql.query('delete from ledger.idempotency_keys');
-    expect((await api.call('DELETE', `/open${owner.at}`)).status).toBe(204);
-    for (const client of [there, api]) {
-      const again = await client.post(`/open/code/${owner.code}${at}`, undefined, { key });
-      expect([again.status, replayed(again)]).toStrictEqual([200, 'true']);
-      // When the code was reserved, a moment before it was recorded.
-      const dateCreated = Number(again.body['dateCreated']);
-      expect(Math.abs(dateCreated - Number(first.body['dateCreated']))).toBeLessThan(60_000);
-      expect(again.body).toStrictEqual({
-        ...first.body,
-        code: null,
-        referrerName: null,
-        dateCreated,
-      });
-    }
   });
 
   test.each<[string, (owner: Person) => Write, Json]>([
@@ -414,22 +326,6 @@ describe('an effect whose answer was lost', () => {
       expect(Object.keys(fromLog.body).sort()).toEqual(Object.keys(first.body).sort());
     },
   );
-
-  test('of a moderation is the answer, although the referred account is deleted by now', async () => {
-    const { accountId } = await person({ referral: { code: (await person()).code } });
-    const { body } = await api.get<{ referrals: Json[] }>(
-      `/referrals${query({ referredAccountId: accountId })}`,
-    );
-    const denied = {
-      actions: [{ referralId: String(body.referrals[0]!['id']), action: 'DENIED' }],
-    };
-    const key = personal('key');
-    expect((await api.post('/referrals/moderate', denied, { key })).status).toBe(200);
-    await sql.query('delete from ledger.idempotency_keys');
-    expect((await api.call('DELETE', `/open/account${path(accountId)}`)).status).toBe(204);
-    const again = await api.post('/referrals/moderate', denied, { key });
-    expect([again.status, replayed(again)]).toStrictEqual([200, 'true']);
-  });
 });
 
 describe('a key', () => {
@@ -833,58 +729,6 @@ describe('a position', () => {
       }, 60_000);
     } finally {
       await here.stop();
-    }
-  });
-
-  test('of a write to one account is waited for by its reads and by lists, and not by reads of another one', async () => {
-    const [ann, bob] = [await person(), await person()];
-    const here = await RunningService.start(running.stores, {
-      ROLES: 'api',
-      OWN_WRITES_WAIT_MS: '100',
-    });
-    const held = await running.service.service.core.pool.connect();
-    try {
-      const client = here.client(tenant.alias, `:${tenant.liveKey}`);
-      const atLeast = (await running.service.head())!;
-      await until(async () => (await client.get('/users?limit=0', { atLeast })).status === 200);
-      await held.query('begin');
-      await held.query('lock table ledger.projection_checkpoints in exclusive mode');
-      const { accountId, id } = ann;
-      expect((await client.post('/user', { id, accountId, firstName: 'New' })).status).toBe(200);
-      const staleOf = async (to: string) => {
-        const { status, headers } = await client.get(to);
-        return { to, status, isStale: headers.get('ledger-stale') !== null };
-      };
-      const ofBob = [
-        bob.at,
-        `/account${path(bob.accountId)}`,
-        `/account${path(bob.accountId)}/reward`,
-      ];
-      ofBob.push(
-        `/reward/balance?accountId=${bob.accountId}`,
-        `/reward?accountId=${bob.accountId}`,
-      );
-      for (const to of ofBob)
-        expect(await staleOf(to)).toEqual({ to, status: 200, isStale: false });
-      for (const to of [ann.at, '/users?limit=0', '/referrals?limit=0'])
-        expect(await staleOf(to)).toEqual({ to, status: 200, isStale: true });
-    } finally {
-      await held.query('rollback');
-      held.release();
-      await here.stop();
-    }
-  });
-
-  test('of a write here makes a read there wait for it', async () => {
-    for (let round = 0; round < 3; round++) {
-      const { at, id } = await person();
-      const write = await api.post(`/rewards${at}`, CREDIT);
-      const atLeast = position(write)!;
-      const [user, one] = await Promise.all([
-        there.get(at, { atLeast }),
-        there.get(`/reward/${String(write.body['id'])}`, { atLeast }),
-      ]);
-      expect([user.body['id'], one.body]).toStrictEqual([id, write.body]);
     }
   });
 });

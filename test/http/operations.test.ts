@@ -8,7 +8,6 @@ import {
   type ShownRun,
 } from '../../src/http/operations/operation-runs.js';
 import { answerWithRun } from '../../src/http/operations/operator-answers.js';
-import { NotDone } from '../../src/operations/outcome.js';
 import { makeOperatorKey, type OperatorRole } from '../../src/config/operators.js';
 import { RecordedRuns } from '../../src/runs/recorded-runs.js';
 import { OperatorsFile } from '../../src/config/operators-file.js';
@@ -570,35 +569,6 @@ describe('an operation that takes longer than an answer may', () => {
     first?.cancel();
     await eventually(() => Promise.resolve(third?.shown().progress === null));
     await runs.close();
-  });
-
-  test('that fails shows why in one line, and more than may be open are refused', async () => {
-    const runs = runsOf();
-    const asked = { operation: 'x', by: personal('o') };
-    const failing = await runs.start(asked, () =>
-      Promise.reject(new Error('first line\nsecond line')),
-    );
-    await expect(failing?.result).rejects.toThrow('first line');
-    expect(failing?.shown()).toMatchObject({ state: 'failed', error: 'first line' });
-    const refused = await runs.start(asked, () =>
-      Promise.resolve(new NotDone({ code: 'NOTHING_LOST' })),
-    );
-    await refused?.result;
-    expect(refused?.shown()).toMatchObject({
-      state: 'failed',
-      result: null,
-      error: 'nothing was lost: there is nothing to acknowledge',
-    });
-    const endless = [];
-    for (let number = 1; number <= 9; number++) endless.push(await runs.start(asked, untilStopped));
-    expect(endless.map((run) => run !== undefined)).toEqual([
-      ...Array<boolean>(8).fill(true),
-      false,
-    ]);
-    await runs.close();
-    const listed = await runs.list(asked.by);
-    expect(listed).toHaveLength(10);
-    expect(listed.every(({ state }) => state !== 'running')).toBe(true);
   });
 });
 

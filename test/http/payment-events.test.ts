@@ -145,42 +145,6 @@ async function reacted(): Promise<void> {
   }
 }
 
-it('the story by discount routes: a code, a customer, a first invoice, the rewards of both sides', async () => {
-  const code = personal('c');
-  const ann = await user('ann', { referralCode: code, firstName: 'Ann', lastName: 'Lee' });
-  const { live } = tenant;
-  const looked = await live.get(`/discount/${code}`);
-  expect([looked.status, looked.body]).toMatchObject([
-    200,
-    { couponCode: code, referrerName: 'Ann L', discountPercentage: 10 },
-  ]);
-  const bob = await user('bob');
-  const customer = personal('cus');
-  double.customers.set(customer, { id: customer });
-  const discount = async (coupon = '') =>
-    (await live.get(`/account/${bob}/discount${coupon}`)).body;
-  const would = await discount(`?couponCode=${code}`);
-  const body = { accountId: bob, paymentProviderId: customer, couponCode: code };
-  expect((await live.post('/discount', body)).status).toBe(200);
-  expect(await discount()).toEqual(would);
-  expect(would).toMatchObject({ discountPercentage: 10, referrerName: 'Ann L' });
-  expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: null });
-
-  expect(await post(paid(customer))).toEqual(RECEIVED);
-  await reacted();
-  expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
-  // The amounts of the reward routes.
-  const balance = async (accountId: string) =>
-    (await live.get<readonly Json[]>(`/reward/balance?accountId=${accountId}`)).body;
-  expect(await balance(bob)).toEqual([
-    expect.objectContaining({ type: 'PCT_DISCOUNT', referredDiscountPercent: 10 }),
-  ]);
-  expect(await discount()).toEqual(would);
-  expect(await balance(ann)).toEqual([
-    expect.objectContaining({ type: 'CREDIT', unit: 'CENTS', totalAssignedCredit: 1000 }),
-  ]);
-});
-
 describe('a signature', () => {
   it('that is missing, wrong, old or foreign is refused, and nothing is recorded', async () => {
     const head = await service.head();
@@ -298,58 +262,6 @@ describe('a first paid invoice', () => {
   });
 });
 
-describe('a customer whose account is deleted', () => {
-  const link = (id: string, customer: string, code: string) =>
-    tenant.live.put(`/open/account/${id}/user/${id}`, {
-      id,
-      accountId: id,
-      paymentProviderId: customer,
-      referredBy: { code },
-    });
-  const earned = async (id: string): Promise<number> =>
-    (await tenant.live.get<readonly Json[]>(`/reward?accountId=${id}`)).body.length;
-
-  it.each([
-    ['with the account', (id: string) => `/open/account/${id}`],
-    [
-      'with its last user',
-      (id: string) => `/open/account/${id}/user/${id}?preserveEmptyAccount=false`,
-    ],
-  ])('%s, pays by one invoice once, whatever account gets it', async (_, pathOf) => {
-    const code = personal('c');
-    const ann = await user('ann', { referralCode: code });
-    const [bob, cat, customer] = [personal('bob'), personal('cat'), personal('cus')];
-    expect((await link(bob, customer, code)).status).toBe(200);
-    await post(paid(customer));
-    await reacted();
-    for (const next of [bob, bob, cat]) {
-      const { status } = await tenant.live.call('DELETE', pathOf(bob));
-      expect(status).toBe(204);
-      expect((await link(next, customer, code)).status).toBe(200);
-      await reacted();
-      expect(await referralOf(next)).toMatchObject({ dateReferralPaid: null });
-      if (next === cat) break;
-    }
-    expect(await earned(ann)).toBe(1);
-    await post(paid(customer, { id: 'in_next' }));
-    await reacted();
-    expect(await referralOf(cat)).toMatchObject({ dateReferralPaid: expect.any(Number) });
-    expect(await earned(ann)).toBe(2);
-  });
-
-  it('keeps what came before any account followed it', async () => {
-    const code = personal('c');
-    await user('ann', { referralCode: code });
-    const [bob, cat, customer] = [personal('bob'), personal('cat'), personal('cus')];
-    await link(bob, customer, code);
-    await tenant.live.call('DELETE', `/open/account/${bob}`);
-    await post(paid(customer));
-    expect((await link(cat, customer, code)).status).toBe(200);
-    await reacted();
-    expect(await referralOf(cat)).toMatchObject({ dateReferralPaid: expect.any(Number) });
-  });
-});
-
 describe('the end of a subscription', () => {
   // After the invoice: in the same second the invoice would count.
   const end = (customer: string, id: string): string =>
@@ -371,43 +283,6 @@ describe('the end of a subscription', () => {
     expect(await post(end('cus_two', 'sub_other'))).toEqual(RECEIVED);
     await reacted();
     expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
-  });
-});
-
-describe('an event of the far future', () => {
-  const accountOf = async (bob: string): Promise<unknown> => {
-    const { core } = service.service;
-    const scope = { tenant: tenant.alias, mode: 'live' } as const;
-    const stream = core.names.accountStream(scope, core.names.accountRef(scope, bob));
-    const { state } = await core.streams.accounts.load(stream);
-    return state.status === 'open' ? state.subscription?.status : undefined;
-  };
-
-  it.each([now() + 1_000 * 24 * 3_600, Number.MAX_SAFE_INTEGER])('created at %d', async (far) => {
-    const customer = `cus_far_${far}`;
-    const { bob } = await referred({ paymentProviderId: customer });
-    const invoice = { id: 'in_far', customer, amount_paid: 1, currency: 'usd' };
-    expect(await post(event('invoice.paid', invoice, far))).toEqual(RECEIVED);
-    await reacted();
-    expect(await accountOf(bob)).toBe('PAID');
-    expect((await referralOf(bob))['dateReferralPaid']).toBeGreaterThan(0);
-  });
-});
-
-describe('the end of a customer', () => {
-  it('ends the referral, also when the event of the payment comes later', async () => {
-    const { bob } = await referred({ paymentProviderId: 'cus_ends' });
-    const cancelled = { id: 'sub_1', customer: 'cus_ends', status: 'canceled' };
-    expect(await post(event('customer.subscription.deleted', cancelled))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({
-      dateReferralPaid: null,
-      dateReferralEnded: expect.any(Number),
-    });
-    expect(await post(event('customer.deleted', { id: 'cus_ends' }))).toEqual(RECEIVED);
-    expect(await post(paid('cus_ends', { created: now() - 9 }))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralPaid: expect.any(Number) });
   });
 });
 
@@ -473,68 +348,6 @@ describe('a refund of the first invoice in full', () => {
     expect(lookups.filter(({ body }) => JSON.stringify(body).includes('pi_missed'))).toHaveLength(
       1,
     );
-  });
-
-  it('is a lost dispute, too, whose customer is that of its charge', async () => {
-    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
-    const { bob } = await referred({ paymentProviderId: 'cus_lost' });
-    await post(paid('cus_lost', { payment_intent: 'pi_lost' }));
-    const charge = { id: 'ch_lost', customer: 'cus_lost', payment_intent: 'pi_lost', amount: 1999 };
-    double.charges.set('ch_lost', charge);
-    const dispute = { id: 'dp_1', charge: 'ch_lost', created: now(), status: 'needs_response' };
-    expect(await post(event('charge.dispute.created', dispute))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: null });
-    const lost = { ...dispute, status: 'lost' };
-    expect(await post(event('charge.dispute.closed', lost))).toEqual(RECEIVED);
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
-    const stranger = { ...lost, charge: 'ch_unknown' };
-    expect(await post(event('charge.dispute.closed', stranger))).toEqual(RECEIVED);
-  });
-
-  it('takes both rewards back within the days of the program', async () => {
-    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
-    const { ann, bob } = await referred({ paymentProviderId: 'cus_refund' });
-    const charge = { id: 'ch_1', customer: 'cus_refund', amount: 1999, currency: 'usd' };
-    await post(paid('cus_refund', { charge: 'ch_1' }));
-    await post(event('charge.refunded', { ...charge, amount_refunded: 1000, invoice: null }));
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: null });
-    await post(event('charge.refunded', { ...charge, amount_refunded: 1999, invoice: null }));
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
-    for (const account of [ann, bob]) {
-      const { body } = await tenant.live.get<readonly Json[]>(`/reward?accountId=${account}`);
-      expect(body).toEqual([expect.objectContaining({ dateCancelled: expect.any(Number) })]);
-    }
-  });
-
-  it('stays so for both sides, though a moderation denies them before and approves them after', async () => {
-    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
-    const { ann, bob } = await referred({ paymentProviderId: 'cus_denied' });
-    await post(paid('cus_denied', { charge: 'ch_denied' }));
-    await reacted();
-    const referralId = (await referralOf(bob))['id'];
-    const moderate = async (action: string) => {
-      const body = { actions: [{ referralId, action }] };
-      expect(await tenant.live.post('/referrals/moderate', body)).toMatchObject({ status: 200 });
-      await reacted();
-    };
-    const rewards = async () => {
-      const lists = [];
-      for (const account of [ann, bob])
-        lists.push((await tenant.live.get<readonly Json[]>(`/reward?accountId=${account}`)).body);
-      return lists.flat();
-    };
-    await moderate('DENIED');
-    const charge = { id: 'ch_denied', customer: 'cus_denied', amount: 1999, currency: 'usd' };
-    await post(event('charge.refunded', { ...charge, amount_refunded: 1999, invoice: null }));
-    await reacted();
-    const denied = await rewards();
-    expect(denied).toHaveLength(2);
-    await moderate('APPROVED');
-    expect(await rewards()).toEqual(denied);
   });
 });
 

@@ -1,4 +1,3 @@
-import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { path, type ApiClient } from '../support/api-client.js';
 import {
   errorBody,
@@ -89,18 +88,6 @@ test('a short link leads to the page where the program has no landing page, in b
   }
 });
 
-test('the page of a program is that of its own reward', async () => {
-  const program: ProgramDocument = {
-    id: 'default',
-    referredReward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 500, currency: 'EUR' },
-  };
-  const shop = await running.service.createTenant({ program });
-  const { code, firstName } = await ann(shop.live);
-  expect(headingOf(await get(at(code, shop)))).toBe(`${firstName} L gives you €5.00`);
-  await running.service.applyProgram(shop.alias, { ...program, referredReward: null });
-  expect(headingOf(await get(at(code, shop)))).toBe(`${firstName} L invites you`);
-});
-
 test('the page may be kept for a minute, carries no script, and says nothing to HEAD', async () => {
   const { code } = await ann();
   const page = await get(at(code));
@@ -152,69 +139,6 @@ test('a code may be spelled test', async () => {
   expect(headingOf(await get(at('test', tenant, 'test/')))).toBe(`${tested} gives you 10 % off`);
 });
 
-describe('the words of the theme', () => {
-  const REST = { jsOptions: {}, widget: {}, email: {} };
-  const instance = (locale = '') => `/theme${locale && `/${locale}`}/variables/instance`;
-  const asking = (languages: string) => ({ headers: { 'accept-language': languages } });
-
-  test('are those of the visitor, member by member, and follow every change at once', async () => {
-    const shop = await running.service.createTenant();
-    const { code, firstName } = await ann(shop.live);
-    const shown = async (languages = '') => {
-      const page = await get(at(code, shop), asking(languages));
-      const [, lang = ''] = /<html lang="(.*?)">/.exec(page.text) ?? [];
-      const [, label = ''] = /class="button" href=".*?">(.*?)</.exec(page.text) ?? [];
-      return [lang, headingOf(page), label];
-    };
-    expect(await shown('de')).toEqual(['en', `${firstName} L gives you 10 % off`, '']);
-    const siteUrl = 'https://shop.example/';
-    await shop.live.put(instance(), {
-      ...REST,
-      page: { siteUrl, heading: '{{friend.name}} sends {{reward.text}}' },
-    });
-    await shop.live.put(instance('de'), {
-      ...REST,
-      page: { heading: '{{friend.name}} schenkt dir {{reward.text}}' },
-    });
-    await shop.live.put(instance('de_AT'), { ...REST, page: { buttonText: 'Zum Laden' } });
-    const english = ['en', `${firstName} L sends 10 % off`, 'Go to the site'];
-    const german = `${firstName} L schenkt dir 10 % Rabatt`;
-    expect(await shown()).toEqual(english);
-    expect(await shown('en-GB,de;q=0.5')).toEqual(english);
-    expect(await shown('fr,de-CH;q=0.9,en;q=0.8')).toEqual(['de', german, 'Go to the site']);
-    expect(await shown('de-AT,de;q=0.9')).toEqual(['de-AT', german, 'Zum Laden']);
-    await shop.live.call('PATCH', instance('de'), { page: { heading: 'Servus' } });
-    expect(await shown('de-AT')).toEqual(['de-AT', 'Servus', 'Zum Laden']);
-    await shop.live.call('DELETE', instance('de'));
-    expect(await shown('de')).toEqual(english);
-    // The other mode has a theme of its own.
-    const { code: tested, firstName: name } = await ann(shop.test);
-    expect(headingOf(await get(at(tested, shop, 'test/')))).toBe(`${name} L gives you 10 % off`);
-  });
-
-  test('are text and links to the web; its pictures are those of one host', async () => {
-    const shop = await running.service.createTenant();
-    const { code } = await ann(shop.live);
-    const { status } = await shop.live.put(instance(), {
-      ...REST,
-      page: {
-        heading: 'For {{code}} & "co"',
-        text: '**Use** {{code}}',
-        logoUrl: 'https://cdn.example/logo.png',
-        siteUrl: 'https://shop.example/?a=1&b=2',
-        color: '#FFE',
-      },
-    });
-    expect(status).toBe(204);
-    const page = await get(at(code, shop));
-    expect(headingOf(page)).toBe(`For ${code} &#38; &#34;co&#34;`);
-    expect(page.text).toContain(`<strong>Use</strong> ${code}`);
-    expect(page.text).toContain('<a class="button" href="https://shop.example/?a=1&#38;b=2">');
-    expect(page.text).toContain('--color: #FFFFEE; --on-color: #000000;');
-    expect(page.headers.get('content-security-policy')).toContain('img-src https://cdn.example;');
-  });
-});
-
 describe('nothing is shown, in the same bytes,', () => {
   test('for codes that nobody has or can have, and tenants that do not exist', async () => {
     for (const code of [
@@ -234,30 +158,6 @@ describe('nothing is shown, in the same bytes,', () => {
     expect((await get(at('NOBODYHASIT'), { method: 'HEAD' })).status).toBe(404);
     expect((await get(at('a/b/c'))).headers.get('content-type')).toMatch('json');
     expect((await get(at('X'), { method: 'POST' })).status).toBe(405);
-  });
-
-  test("in the first of the visitor's languages that it has words in", async () => {
-    const { code, blocked } = await ann();
-    await tenant.live.post(`${blocked}/block`);
-    // Neither it nor a tenant's theme has words in this language for a page that there is not.
-    await tenant.live.put('/theme/sv/variables/instance', { jsOptions: {}, widget: {}, email: {} });
-    for (const [accepted, lang, title] of [
-      ['', 'en', 'This link leads nowhere'],
-      ['de-CH,de;q=0.9,en;q=0.5', 'de', 'Dieser Link führt nirgendwohin'],
-      ['sv,fr;q=0.3,en;q=0.1', 'fr', 'Ce lien ne mène nulle part'],
-      ['sv', 'en', 'This link leads nowhere'],
-      ['"><script>', 'en', 'This link leads nowhere'],
-    ] as const) {
-      const init = { headers: { 'accept-language': accepted } };
-      const unknown = await nothing(init);
-      expect(unknown.text).toContain(`<html lang="${lang}">`);
-      expect(unknown.text).toContain(`<title>${title}</title>`);
-      expect(unknown.headers.get('vary')).toBe('Accept-Language');
-      for (const target of [at(code), at('test/NOBODYHASIT'), '/r/nobody/X'])
-        await isNothing(await get(target, init), init);
-      const { pathname } = new URL(`https://x${at('X').replace('/r/', '/mail/unsubscribe/')}`);
-      await isNothing(await get(pathname, init), init);
-    }
   });
 
   test('for a code whose owner is blocked, as long as the block lasts', async () => {

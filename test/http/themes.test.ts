@@ -1,13 +1,7 @@
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import fc from 'fast-check';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
-import { showDeliveries } from '../../src/operations/webhooks/webhook-commands.js';
-import {
-  CHANGED_BYTES_PER_DAY,
-  CHANGES_PER_CHAPTER,
-  THEME_BYTES_MAX,
-} from '../../src/domain/theme/theme.decider.js';
+import { CHANGED_BYTES_PER_DAY, THEME_BYTES_MAX } from '../../src/domain/theme/theme.decider.js';
 import type { ApiClient, Json } from '../support/api-client.js';
 import {
   errorBody,
@@ -92,21 +86,6 @@ test('PATCH changes members of what is shown, and null removes one', async () =>
   expect(outcome(patched)).toEqual({ status: 200, body: expected });
   expect(patched.headers.get('ledger-position')).toEqual(expect.any(String));
   expect(await get()).toEqual(expected);
-});
-
-test('a locale shows its own members, then those of its language, then the default', async () => {
-  await put(DEFAULT, { ...WHOLE, ...page({ heading: 'd', text: 'd', color: '#000' }) });
-  await put(of('fr'), { ...WHOLE, ...page({ heading: 'f', text: 'f' }) });
-  const { body } = await patch(of('fr_CA'), page({ heading: 'c' }));
-  expect(body).toEqual({ ...WHOLE, ...page({ heading: 'c', text: 'f', color: '#000' }) });
-  expect(await get(of('fr_CA'))).toEqual(body);
-  expect(await get(of('fr_FR'))).toMatchObject(page({ heading: 'f', color: '#000' }));
-  expect(await get(of('de'))).toMatchObject(page({ heading: 'd' }));
-
-  // A patch works on the own values: removing one shows the next again.
-  expect((await patch(of('fr_CA'), page({ heading: null }))).body).toMatchObject(
-    page({ heading: 'f' }),
-  );
 });
 
 test('DELETE answers with the own values, once', async () => {
@@ -213,29 +192,6 @@ test('a repeated write has the first answer, and no second effect', async () => 
   expect((await patch(DEFAULT, page({ color: '#f00' }), { key: 'mended' })).status).toBe(200);
 });
 
-test('a change that changes nothing has a position, also behind a full chapter', async () => {
-  for (let change = 0; change < CHANGES_PER_CHAPTER; change++) {
-    const made = await patch(of('it'), { ours: change });
-    const again = await patch(of('it'), { ours: change });
-    expect(again.headers.get('ledger-position')).toBe(made.headers.get('ledger-position'));
-  }
-  const nothing = await patch(of('da'), { page: null });
-  expect(nothing.status).toBe(200);
-  expect(outcome(await api.call('DELETE', of('da')))).toEqual(refusal(404, 'THEME_NOT_FOUND'));
-});
-
-test('texts of widgets may hold the placeholders of those who fill them in', async () => {
-  const text = 'Hi {{user.email}}, {{#if program.name}}{{referralCode}}{{/if}}';
-  const widget = (heading: string) => ({
-    widget: { REFERRER_WIDGET: { content: { widgetCustomization: { heading } } } },
-  });
-  expect((await patch(of('sv'), widget(text))).status).toBe(200);
-  for (const faulty of ['{{open', '{{{raw}}}', '{{i18n "x"}}', '{{constructor}}'])
-    expect(outcome(await patch(of('sv'), widget(faulty)))).toEqual(
-      refusal(400, 'VALIDATION_FAILED'),
-    );
-});
-
 test('what a day does not allow is refused until there is room again', async () => {
   const text = 'x'.repeat(THEME_BYTES_MAX - 1_000);
   const changes = Math.floor(CHANGED_BYTES_PER_DAY / text.length);
@@ -252,55 +208,4 @@ test('what a day does not allow is refused until there is room again', async () 
   expect((await get())['ours']).toMatch(new RegExp(`^${(refusedAt ?? 0) - 1} x`));
   // The other mode and other tenants have limits of their own.
   await put(DEFAULT, WHOLE, tenant.test);
-});
-
-test('every change is announced, once, with its locale', async () => {
-  const path = `/${tenant.alias}`;
-  const subscribed = await api.post('/subscription', { endpointUrl: receiver.url(path) });
-  expect(subscribed.status).toBe(201);
-  await put(DEFAULT, { ...WHOLE, ...page({ heading: 'a' }) });
-  await put(DEFAULT, { ...WHOLE, ...page({ heading: 'a' }) });
-  await patch(of('fr_CA'), page({ heading: 'b' }));
-  await api.put(of('fr_CA'), { bad: true });
-  await api.call('DELETE', of('fr_CA'));
-  // The follower writes in the order of the log: with this one all others are known.
-  await patch(of('it'), page({ heading: 'last' }));
-  await receiver.until((all) => all.some(({ body }) => body.includes('"locale":"it"')));
-  const { core } = running.service.service;
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  expect(await showDeliveries(core, scope, { limit: 100 })).toHaveLength(4);
-  const told = (await receiver.requests(path, 4)).map(
-    ({ body }) => JSON.parse(body.toString()) as Json,
-  );
-  expect(told.map(({ type, live }) => [type, live])).toEqual(
-    Array.from({ length: 4 }, () => ['theme.publish.finished', true]),
-  );
-  expect(told.map(({ data }) => JSON.stringify(data)).sort()).toEqual([
-    '{"locale":"fr_CA"}',
-    '{"locale":"fr_CA"}',
-    '{"locale":"it"}',
-    '{"locale":null}',
-  ]);
-});
-
-test('whatever locales have values, each member shown is that of the nearest one', async () => {
-  const locales = ['fr', 'fr_CA', 'fr_FR', 'de', 'de_AT'] as const;
-  const members = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.string(), { maxKeys: 3 });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.tuple(fc.constantFrom(...locales), members), { maxLength: 4 }),
-      members,
-      async (changes, byDefault) => {
-        const { live } = await running.service.createTenant();
-        await put(DEFAULT, { ...WHOLE, ours: byDefault }, live);
-        const own = new Map<string, Json>(changes);
-        for (const [locale, values] of own) await put(of(locale), { ...WHOLE, ours: values }, live);
-        for (const locale of locales) {
-          const expected = { ...byDefault, ...own.get(locale.slice(0, 2)), ...own.get(locale) };
-          expect((await get(of(locale), live))['ours']).toEqual(expected);
-        }
-      },
-    ),
-    { numRuns: 5 },
-  );
 });

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import {
   resendDeliveries,
-  rotateEndpointSecret,
   showDeliveries,
   showDelivery,
   showEndpoints,
@@ -15,7 +14,6 @@ import {
   outcome,
   personal,
   refusal,
-  RunningService,
   shareService,
   type TestTenant,
 } from '../support/running-service.js';
@@ -51,7 +49,6 @@ afterAll(async () => {
 jest.setTimeout(120_000);
 
 const WITHIN_MS = 60_000;
-const ALLOWED = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' };
 const aPath = (): string => `/hook-${(made += 1)}`;
 const told = ({ body }: ReceivedRequest): Told => JSON.parse(body.toString()) as Told;
 const at = (url: string, rest = ''): string => `/subscription/${encodeURIComponent(url)}${rest}`;
@@ -212,17 +209,6 @@ test('a test event goes to one endpoint, once for a key', async () => {
     expect(event).toMatchObject({ type: 'test', data: { endpointUrl }, live: true });
 });
 
-test('a test event that follows an end and a new beginning arrives', async () => {
-  const path = aPath();
-  const { endpointUrl } = await subscribe(path);
-  for (let n = 1; n <= 3; n++) {
-    expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
-    await subscribe(path);
-    expect((await tenant.live.post(at(endpointUrl, '/test'))).status).toBe(204);
-    await receiver.requests(path, n);
-  }
-});
-
 test('test events are limited for a tenant, with a key and in both modes', async () => {
   await core().tenantCommands.execute(tenant.alias, {
     type: 'ChangeOpenRules',
@@ -341,72 +327,6 @@ test('410 disables the endpoint: it is shown, gets nothing, and a subscription e
   await receiver.requests(path, 3);
 });
 
-test('endpoints that hang or fail delay no other, and one that ended gets nothing more', async () => {
-  const [hanging, failing, gone, fine] = [aPath(), aPath(), aPath(), aPath()];
-  await receiver.behave(hanging, { kind: 'hang' });
-  await receiver.behave(failing, { kind: 'break-off' });
-  for (const path of [hanging, failing, fine]) await subscribe(path);
-  const { endpointUrl } = await subscribe(gone);
-  await tenant.live.call('DELETE', at(endpointUrl));
-  for (let n = 0; n < 6; n++) await aUser();
-  await receiver.requests(fine, 12);
-  expect(receiver.receivedAt(gone)).toHaveLength(0);
-  expect(receiver.receivedAt(hanging).length).toBeLessThanOrEqual(10);
-});
-
-test('what waits for an endpoint that ends is not sent to the next subscription of the URL', async () => {
-  const path = aPath();
-  const { endpointUrl } = await subscribe(path);
-  await receiver.behave(path, { kind: 'answer', status: 500 });
-  await aUser();
-  await receiver.requests(path, 2);
-  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
-  await receiver.behave(path, { kind: 'answer' });
-  await subscribe(path);
-  const waiting = async () =>
-    (await showDeliveries(core(), scope(), { limit: 10 })) as readonly unknown[];
-  await until(async () => (await waiting()).length === 0, WITHIN_MS);
-  const before = receiver.receivedAt(path).length;
-  const { endpointUrl: again } = await subscribe(path);
-  await tenant.live.post(at(again, '/test'));
-  const all = await receiver.requests(path, before + 1);
-  expect(all.slice(before).map((request) => told(request).type)).toEqual(['test']);
-});
-
-test('what an earlier subscription of the URL was told is not sent again', async () => {
-  const path = aPath();
-  const { endpointUrl } = await subscribe(path);
-  await aUser();
-  await receiver.requests(path, 2);
-  const delivered = async () =>
-    (await showDeliveries(core(), scope(), { state: 'DELIVERED', limit: 10 })) as readonly {
-      id: string;
-    }[];
-  await until(async () => (await delivered()).length === 2, WITHIN_MS);
-  const id = (await delivered())[0]?.id ?? '';
-  const notThere = { because: { code: 'ENDPOINT_NOT_FOUND' } };
-  const began = async () =>
-    (
-      await core().pool.query<{ at: string }>(
-        `select subscribed_at::text as at from ledger.webhook_endpoints
-         where tenant = $1 and state = 'ACTIVE'`,
-        [tenant.alias],
-      )
-    ).rows[0]?.at;
-  const first = await began();
-  expect((await tenant.live.call('DELETE', at(endpointUrl))).status).toBe(204);
-  expect(await resendDeliveries(core(), scope(), { id })).toMatchObject(notThere);
-  await subscribe(path);
-  await until(async () => ![undefined, first].includes(await began()), WITHIN_MS);
-  const all = { endpoint: endpointUrl, since: '2020-01-01' };
-  for (const which of [{ id }, all])
-    expect(await resendDeliveries(core(), scope(), which)).toEqual({ resent: 0 });
-  await tenant.live.post(at(endpointUrl, '/test'));
-  const [, , third] = await receiver.requests(path, 3);
-  expect(third && told(third).type).toBe('test');
-  expect(await delivered()).toEqual(expect.arrayContaining([expect.objectContaining({ id })]));
-});
-
 test('a late 410 to an endpoint that was subscribed anew disables nothing', async () => {
   const { webhooks } = core();
   const path = aPath();
@@ -450,24 +370,6 @@ test('another name is no relief for a failing endpoint', async () => {
   expect(await state()).toBe('FAILING');
 });
 
-test('two secrets sign during the grace of a rotation, one behind it', async () => {
-  const path = aPath();
-  const { endpointUrl, secret } = await subscribe(path);
-  const rotate = async (graceMs: number) =>
-    (await rotateEndpointSecret(core(), scope(), { endpoint: endpointUrl, graceMs }, OPERATOR)) as {
-      secret: string;
-    };
-  const { secret: next } = await rotate(60_000);
-  await tenant.live.post(at(endpointUrl, '/test'));
-  const [graced] = await receiver.requests(path, 1);
-  for (const good of [secret, next]) expect(() => verified(graced, good)).not.toThrow();
-  const { secret: last } = await rotate(0);
-  await tenant.live.post(at(endpointUrl, '/test'));
-  const [, alone] = await receiver.requests(path, 2);
-  expect(() => verified(alone, last)).not.toThrow();
-  for (const old of [secret, next]) expect(() => verified(alone, old)).toThrow();
-});
-
 test('whoever is forgotten is in no retry, in no row and in no resend', async () => {
   const path = aPath();
   await subscribe(path);
@@ -502,49 +404,3 @@ test('whoever is forgotten is in no retry, in no row and in no resend', async ()
     [],
   );
 });
-
-test('health and metrics show a sender that cannot read what is due', async () => {
-  const { pool } = core();
-  const check = async () => {
-    const response = await fetch(`${running.service.origin}/health/ready`);
-    const { checks } = (await response.json()) as {
-      checks: Record<string, { ok: boolean; stillSeconds: number; lastError: string | null }>;
-    };
-    return checks['webhook sender'];
-  };
-  const still = async (): Promise<number> => {
-    const text = await (await fetch(`${running.service.origin}/metrics`)).text();
-    return Number(/^ledger_webhook_sender_still_seconds (\S+)$/m.exec(text)?.[1]);
-  };
-  await until(async () => (await check())?.ok === true, WITHIN_MS);
-  await pool.query('alter table ledger.webhook_endpoints rename to endpoints_away');
-  try {
-    await until(async () => ((await check())?.stillSeconds ?? 0) > 1, WITHIN_MS);
-    expect(await check()).toMatchObject({ ok: false, sends: true, lastError: 'error 42P01' });
-    expect(await still()).toBeGreaterThan(1);
-  } finally {
-    await pool.query('alter table ledger.endpoints_away rename to webhook_endpoints');
-  }
-  await until(async () => (await check())?.ok === true && (await still()) < 1, WITHIN_MS);
-});
-
-test('another process on the same stores sends nothing twice, and goes on', async () => {
-  const path = aPath();
-  await subscribe(path);
-  await aUser();
-  await receiver.requests(path, 2);
-  const second = await RunningService.start(running.stores, ALLOWED);
-  try {
-    for (let n = 0; n < 5; n++) await aUser();
-    const all = await receiver.requests(path, 12);
-    expect(new Set(all.map((request) => told(request).id)).size).toBe(12);
-  } finally {
-    await second.stop();
-  }
-  await aUser();
-  await receiver.requests(path, 14);
-  expect(receiver.receivedAt(path)).toHaveLength(14);
-});
-
-const verified = (request: ReceivedRequest | undefined, secret: string): unknown =>
-  new Webhook(secret).verify(request?.body.toString() ?? '', { ...request?.headers });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
@@ -161,29 +161,6 @@ const makeDue = ({ alias }: TestTenant) =>
     [alias],
   );
 
-it('a mail whose plan was parked is planned by a retry from the command line', async () => {
-  const tenant = await tenantWith('WELCOME');
-  const [ann, bob] = [personal('ann'), personal('bob')];
-  const { referralCode } = await user(tenant, ann);
-  await user(tenant, bob, { referredBy: { code: referralCode } });
-  await ended(tenant, 1);
-  const { pool } = service.service.core;
-  const { rows } = await pool.query<Readonly<Record<string, string>>>(
-    'delete from ledger.mail_deliveries where tenant = $1 returning stream, revision, event_id',
-    [tenant.alias],
-  );
-  const [{ stream, revision, event_id: eventId } = {}] = rows;
-  // The service tries it in an hour.
-  await pool.query(
-    `insert into ledger.parked_reactions
-       (event_id, policy, stream, revision, position, reason, next_try_at)
-     values ($1, 'announce-by-mail', $2, $3, $4, 'any', now() + interval '1 hour')`,
-    [eventId, stream, revision, await service.head()],
-  );
-  expect(await cli('policy', 'retry', '--all')).toMatchObject({ code: 0, json: { done: 1 } });
-  expect(await mailsOf(tenant)).toMatchObject([{ type: 'WELCOME' }]);
-});
-
 it('the story of a referral reaches both sides, each mail once, with both parts and links', async () => {
   const tenant = await tenantWith(...ALL);
   const [ann, bob] = [personal('ann'), personal('bob')];
@@ -245,44 +222,6 @@ it('a mail has the words of the stored theme in the language of the person', asy
   await user(tenant, id, { locale: 'fr_CA' });
   await reward(tenant, id);
   expect((await server.to(addressOf(id))).mail.subject).toBe('Ann, voici 500 USD');
-});
-
-it('a preview on the command line is the page of the stored theme', async () => {
-  const tenant = await service.createTenant();
-  await tenant.test.put('/theme/fr/variables/instance', {
-    jsOptions: {},
-    widget: {},
-    email: { WELCOME: { configuration: { subject: 'Salut {{user.firstName}}' } } },
-  });
-  const out = join(folder, 'mail.html');
-  const preview = (...words: readonly string[]) =>
-    run('theme', 'preview', tenant.alias, '--mode', 'test', '--out', out, ...words);
-  expect(await preview('--type', 'WELCOME', '--locale', 'fr_CA')).toBe(0);
-  const html = await readFile(out, 'utf8');
-  expect(html).toContain('<title>Salut Ann</title>');
-  const shown = ['theme', 'preview', tenant.alias, '--mode', 'test', '--type', 'WELCOME'];
-  const french = { type: 'WELCOME', locale: 'fr_CA', subject: 'Salut Ann' };
-  const localized = [...shown, '--locale', 'fr_CA'];
-  expect(await cli(...localized)).toEqual({
-    code: 0,
-    err: '',
-    json: { ...french, out: null, html },
-  });
-  await rm(out);
-  const written = await cli(...localized, '--out', out);
-  expect(written).toEqual({ code: 0, err: '', json: { ...french, out, html: null } });
-  expect(await readFile(out, 'utf8')).toBe(html);
-  expect((await cli(...shown)).json).toMatchObject({ locale: null, subject: 'Welcome!' });
-  expect(await cli(...shown, '--out', folder)).toEqual({
-    code: 1,
-    err: expect.stringContaining(`${folder} cannot be written\n`) as unknown,
-    json: null,
-  });
-  for (const wrong of [
-    ['--type', 'NONE'],
-    ['--type', 'WELCOME', '--locale', 'FR'],
-  ])
-    expect(await preview(...wrong)).toBe(1);
 });
 
 it('a reward is told of when it is earned, and a week before it ends, at once when that is nearer', async () => {

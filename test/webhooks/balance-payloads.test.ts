@@ -1,16 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { AccountRequest } from '../../src/domain/account/requests/account-request.js';
 import { personal } from '../../src/domain/personal.js';
-import { availableCredit } from '../../src/domain/account/redemption.js';
-import type { EventCodec } from '../../src/event-log/codec.js';
-import {
-  accepted,
-  aRequest,
-  refOf,
-  SharedLedger,
-  type TestProcess,
-} from '../command-handling/support/processes.js';
+import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
 import { Listener } from './support/told.js';
 
 /** `user.reward.balance.changed`: when, for whom, and with which amount. */
@@ -103,24 +94,6 @@ test('every change of the credit is announced with what is available of the acco
   expect(await listener.again()).toEqual(listener.sent);
 });
 
-test('what is no credit has no balance to announce', async () => {
-  await open();
-  await service.reward('acme', 'ann', {
-    type: 'PCT_DISCOUNT',
-    discountPercent: 10,
-    monthsDiscountIsValid: null,
-  });
-  expect(await told()).toEqual([]);
-});
-
-test('versions of one balance are all different', async () => {
-  await open();
-  for (let i = 0; i < 5; i++) await service.reward('acme', 'ann', credit(1));
-  const versions = (await listener.data(BALANCE)).map((data) => data?.['resourceVersion']);
-  expect(versions).toEqual([...new Set(versions)].sort((a, b) => Number(a) - Number(b)));
-  expect(versions).toHaveLength(5);
-});
-
 test('a bulk redemption announces each of its people once, with the amount after all of it', async () => {
   await open();
   for (const userId of ['ann', 'bob', 'ann', 'bob', 'ann'])
@@ -132,27 +105,6 @@ test('a bulk redemption announces each of its people once, with the amount after
     ['ann', 'CENTS', 5],
     ['bob', 'CENTS', 5],
   ]);
-});
-
-test('a bulk redemption from very many rewards announces each of its people once', async () => {
-  await open();
-  const state = await service.account('acme');
-  const [ann, bob] = ['ann', 'bob'].map((id) => state.personsByUserId.get(id) ?? '');
-  await grantMany(service, ann ?? '', 'ann', 2_500);
-  await grantMany(service, bob ?? '', 'bob', 10);
-  await listener.skip();
-  await send({ type: 'RedeemAccountCredit', amount: 2_505, unit: 'CENTS' });
-  while ((await send({ type: 'ListRedeemedRewards' })).events.length > 0);
-  const news = await listener.news(BALANCE);
-  const made = news.filter(({ kind }) => kind === 'made');
-  expect(made.map(({ data }) => [data?.['userId'], data?.['availableValue']]).sort()).toEqual([
-    ['ann', 5],
-    ['bob', 5],
-  ]);
-  // The second piece of the list names one of them again.
-  expect(news.length).toBeGreaterThan(made.length);
-  expect(news.every(({ kind }) => kind !== 'forgotten')).toBe(true);
-  expect(await listener.again()).toEqual(listener.sent);
 });
 
 test('scheduled credit is announced when it is granted and when it becomes available', async () => {
@@ -178,16 +130,6 @@ test('credit that expires is announced, less what was redeemed of it', async () 
   expect(await told()).toEqual([['ann', 'CENTS', 3]]);
 });
 
-test('credit that was redeemed in full expires in silence', async () => {
-  await open();
-  const rewardId = await scheduled('ann', { dateExpires: now + DAY });
-  await send({ type: 'RedeemCredit', rewardId, amount: 100, unit: 'CENTS' });
-  await told();
-  now += DAY;
-  await send({ type: 'SettleReward', rewardId });
-  expect(await told()).toEqual([]);
-});
-
 test('a date that has passed counts before it is recorded', async () => {
   await open();
   await scheduled('ann', { dateScheduledFor: now + DAY });
@@ -196,19 +138,6 @@ test('a date that has passed counts before it is recorded', async () => {
   now += DAY;
   await service.reward('acme', 'bob', credit(1));
   expect(await told()).toEqual([['bob', 'CENTS', 101]]);
-});
-
-test('credit that is redeemed automatically is announced once, with nothing available', async () => {
-  await open({ id: 'default', automaticRedemption: ['CREDIT'] });
-  await service.reward('acme', 'ann', credit(40));
-  const news = await listener.news();
-  expect(news.map(({ type }) => type)).toEqual(['reward.created', BALANCE]);
-  const [reward, balance] = news.map(({ data }) => data);
-  expect(reward).toMatchObject({ assignedCredit: 40, redeemedCredit: 40 });
-  expect(reward?.['redemptions']).toEqual([
-    { id: expect.any(String), dateRedeemed: now, quantityRedeemed: 40 },
-  ]);
-  expect(balance).toMatchObject({ userId: 'ann', unit: 'CENTS', availableValue: 0 });
 });
 
 test('corrections by an operator are announced', async () => {
@@ -228,60 +157,3 @@ test('corrections by an operator are announced', async () => {
   await correct(-30);
   expect(await told()).toEqual([['ann', 'CENTS', 50]]);
 });
-
-test('the last announcement says what the account has', async () => {
-  await open();
-  const ids = await Promise.all([1, 2, 3].map((n) => service.reward('acme', 'ann', credit(n))));
-  await send({ type: 'RedeemAccountCredit', amount: 4, unit: 'CENTS' });
-  await send({ type: 'CancelReward', rewardId: ids[0] ?? '' }).catch(() => undefined);
-  const last = (await listener.data(BALANCE)).at(-1);
-  expect(last?.['availableValue']).toBe(
-    availableCredit(await service.account('acme'), 'CENTS', now),
-  );
-});
-
-/** Recorded as an import would: many grants in few appends. */
-async function grantMany(
-  {
-    log,
-    codec,
-    names,
-  }: { log: TestProcess['log']; codec: EventCodec; names: TestProcess['names'] },
-  person: string,
-  userId: string,
-  count: number,
-): Promise<void> {
-  const { scope, ...meta } = aRequest();
-  const stream = names.accountStream(scope, refOf('acme'));
-  const grants = Array.from({ length: count }, (_, index): AccountEvent => ({
-    type: 'RewardGranted',
-    at: now,
-    rewardId: `${refOf('acme')}${userId === 'ann' ? 'a' : 'b'}${String(index).padStart(15, '0')}`,
-    person,
-    owner: personal(person, { accountId: 'acme', userId }),
-    source: 'MANUAL',
-    value: credit(1),
-    texts: { subject: person, value: null },
-    cancellable: true,
-    dateScheduledFor: null,
-    dateExpires: null,
-    referralId: null,
-    programId: null,
-    programVersion: null,
-    rule: null,
-    redeemsAutomatically: false,
-  }));
-  for (let at = 0; at < grants.length; at += 500) {
-    const piece = grants.slice(at, at + 500);
-    const envelope = { ...meta, commandId: randomUUID(), tenant: scope.tenant, mode: scope.mode };
-    const events = await codec.encode(
-      piece,
-      envelope,
-      piece.map(() => randomUUID()),
-    );
-    let newest = -1n;
-    for await (const { revision } of log.readStream(stream)) newest = revision;
-    const appended = await log.append(stream, newest, events);
-    if (appended.kind === 'conflict') throw new Error('another append came first');
-  }
-}

@@ -364,49 +364,6 @@ test('what is kept for a disabled endpoint does not wait to be sent, until it is
   expect(await claim()).toHaveLength(4);
 });
 
-test('what could be sent and is not counts, unless its endpoint or tenant makes it wait', async () => {
-  const unsent = async (): Promise<boolean> => (await waitingDeliveries(pool)).unsentSeconds > 50;
-  await endpoint('a');
-  await put(20, 'a');
-  expect(await unsent()).toBe(false);
-  const ago = () =>
-    pool.query(
-      `update ledger.webhook_endpoints set due_at = now() - interval '1 min',
-         pause_until = pause_until - interval '1 min'`,
-    );
-  await ago();
-  expect(await unsent()).toBe(true);
-  const first = await claim({ ofTenant: 1 });
-  await ago();
-  // It is busy.
-  expect(await unsent()).toBe(false);
-  await endpoint('b');
-  await put(1, 'b');
-  await ago();
-  expect(await unsent()).toBe(true);
-  await record(first, 200);
-  await put(20, 'a');
-  for (const name of ['c', 'd']) {
-    await endpoint(name);
-    await put(10, name);
-    await pool.query('update ledger.webhook_endpoints set due_at = null where endpoint_id = $1', [
-      'b',
-    ]);
-    await claim();
-  }
-  await ago();
-  // Its tenant has many under way.
-  expect(await unsent()).toBe(false);
-  await endpoint('other', 'initech');
-  await put(1, 'other', 'initech');
-  await ago();
-  expect(await unsent()).toBe(true);
-  await pool.query(
-    "update ledger.webhook_endpoints set pause_until = now() + interval '1 min' where tenant = 'initech'",
-  );
-  expect(await unsent()).toBe(false);
-});
-
 test('the lanes that are due are those in which something can be claimed', async () => {
   expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
   await endpoint('a');
@@ -420,34 +377,6 @@ test('the lanes that are due are those in which something can be claimed', async
   await record(await claim({ areSlow: true }), 500);
   expect(await claim({ areSlow: true })).toEqual([]);
   expect(await lanesThatAreDue(pool)).toEqual({ fast: false, slow: false });
-});
-
-test('claims and outcomes do not wait for the disk; a resend does', async () => {
-  await pool.query('create table public.commits (waits text)');
-  await pool.query(
-    `create function public.note_commit() returns trigger language plpgsql as
-     $$ begin insert into public.commits values (current_setting('synchronous_commit')); return null; end $$`,
-  );
-  await pool.query(
-    `create trigger note after update on ledger.webhook_deliveries
-     for each statement execute function public.note_commit()`,
-  );
-  const noted = async (): Promise<readonly string[]> => {
-    const { rows } = await pool.query<{ waits: string }>(
-      'select distinct waits from public.commits',
-    );
-    await pool.query('delete from public.commits');
-    return rows.map(({ waits }) => waits);
-  };
-  await endpoint('a');
-  await put(1, 'a');
-  const claims = await claim();
-  expect(await noted()).toEqual(['off']);
-  await record(claims, 200);
-  expect(await noted()).toEqual(['off']);
-  const scope = { tenant: 'acme', mode: 'live' } as const;
-  expect(await resend(pool, scope, { endpointId: 'a', since: new Date(0) })).toBe(1);
-  expect(await noted()).toEqual(['on']);
 });
 
 test('a postponed delivery is no attempt, and its endpoint is left alone', async () => {

@@ -1,10 +1,4 @@
-import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
-import {
-  accepted,
-  aRequest,
-  SharedLedger,
-  type TestProcess,
-} from '../command-handling/support/processes.js';
+import { accepted, SharedLedger, type TestProcess } from '../command-handling/support/processes.js';
 import { anId, aTime, expectedUser } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
 import { Listener } from './support/told.js';
@@ -111,46 +105,6 @@ test('a user of an account that has a payment provider id, and a code that refer
   );
 });
 
-test('in test mode the links are those of the test mode', async () => {
-  const scope = { tenant: 'demo', mode: 'test' } as const;
-  const send = async (request: AccountCommandEnvelope['request']) =>
-    accepted(
-      await service.commands.execute(
-        new AccountCommandEnvelope(
-          { ...aRequest(), scope },
-          service.names.accountRef(scope, 'acme'),
-          request,
-        ),
-      ),
-    );
-  await send({
-    type: 'SyncAccount',
-    accountId: 'acme',
-    subscription: { status: 'TRIAL' },
-    currency: undefined,
-    codes: [],
-  });
-  await send({
-    type: 'UpsertUser',
-    userId: 'ann',
-    changes: {},
-    referralCode: 'ANN',
-    referralCodes: {},
-    paymentProviderId: undefined,
-    codes: [],
-  });
-  await send({ ...REWARD, value: CREDIT });
-  const ann = { tenant: 'demo', mode: 'test' as const, id: 'ann', accountId: 'acme', code: 'ANN' };
-  const news = await listener.news();
-  expect(news.map(({ type, kind }) => `${type} ${kind}`)).toEqual([
-    'user.created made',
-    'coupon.created made',
-    'reward.created made',
-    'user.reward.balance.changed made',
-  ]);
-  expect(news[0]?.data).toEqual(announcedUser(ann));
-});
-
 test('an own code that comes back is no new one, however it is spelled; a further one is', async () => {
   await service.userWithCode('acme', 'ann', 'ANN');
   for (const referralCode of ['ANN2', 'ann', 'ANN2'])
@@ -161,32 +115,6 @@ test('an own code that comes back is no new one, however it is spelled; a furthe
     ['made', 'ANN2'],
     ['nothing', undefined],
     ['nothing', undefined],
-  ]);
-});
-
-test('a later default program does not change what a user was', async () => {
-  await service.userWithCode('acme', 'ann', 'ANN');
-  await listener.news();
-  await service.tenantCommands.execute('demo', {
-    type: 'ApplyProgram',
-    program: { id: 'winter', default: true },
-    now: Date.now(),
-  });
-  await service.tenants.read('demo');
-  accepted(await service.upsert('acme', 'bob', { referralCode: 'BOB' }));
-  await listener.news();
-  expect(await listener.again()).toEqual(listener.sent);
-  const users = listener.sent
-    .map((told) => JSON.parse(told) as { type: string; data: Json })
-    .filter(({ type }) => type === 'user.created')
-    .map(({ data }) => [
-      data['id'],
-      data['referralCode'],
-      Object.keys(data['referralCodes'] as Json),
-    ]);
-  expect(users).toEqual([
-    ['ann', 'ANN', ['default']],
-    ['bob', 'BOB', expect.arrayContaining(['default', 'winter'])],
   ]);
 });
 
@@ -253,14 +181,6 @@ describe('a reward has the members of its type', () => {
     await service.reward('acme', 'ann', { ...tank, amount: 5, unit: 'LITRES' });
     const data = { ...common, ...tank, amount: 5 };
     expect(await listener.data()).toEqual([data, { ...data, unit: 'LITRES' }]);
-  });
-
-  test('one that is scheduled for later', async () => {
-    const dateScheduledFor = Date.now() + 86_400_000;
-    accepted(await service.send('acme', { ...REWARD, value: CREDIT, dateScheduledFor }));
-    const [data] = await listener.data('reward.created');
-    expect(data).toMatchObject({ dateScheduledFor, redeemedCredit: 0 });
-    expect(Object.values(data ?? {})).not.toContain(null);
   });
 
   test('what happens to it later does not show', async () => {

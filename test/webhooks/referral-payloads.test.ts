@@ -1,13 +1,11 @@
 import {
   accepted,
   aRequest,
-  refOf,
   SharedLedger,
   type TestProcess,
 } from '../command-handling/support/processes.js';
 import { anId, aTime } from '../support/expected-answers.js';
 import type { Json } from '../support/api-client.js';
-import { idWithin } from '../../src/privacy/keyed-names.js';
 import { Listener } from './support/told.js';
 
 /** `referral.*`: their payloads whole. */
@@ -131,22 +129,6 @@ test('the referrer’s reward is shown as soon as it was granted, and not before
   expect(data.map((one) => one?.['referrerReward'])).toEqual([null, referrerReward]);
 });
 
-test('the rewards of referrals of one referrer are not mixed up', async () => {
-  await open({ id: 'default', referrerReward: { ...CENTS, when: 'STARTED' } });
-  await refer('b1', 'u1');
-  await refer('b2', 'u2');
-  const second = await grantReferrer('b2');
-  const first = await grantReferrer('b1');
-  await listener.skip();
-  accepted(await service.sync('b1', 'PAID'));
-  accepted(await service.sync('b2', 'PAID'));
-  const data = await listener.data('referral.converted');
-  expect(data.map((one) => [one?.['referredUser'], one?.['referrerReward']])).toEqual([
-    ['u1', first],
-    ['u2', second],
-  ]);
-});
-
 test('signals that are found at the start are announced beside it', async () => {
   await open({ id: 'default', fraud: { name: 'pending' } });
   accepted(await service.upsert('anns', 'ann', { changes: { firstName: 'A', lastName: 'Lee' } }));
@@ -163,27 +145,6 @@ test('signals that are found at the start are announced beside it', async () => 
     fraudSignals: { name: { message: expect.any(String), score: 50 } },
   });
   expect(news.map((one) => one.data)).toEqual([data, data]);
-});
-
-test('a signal that comes later is announced; one that comes before the start with the start', async () => {
-  await open({ id: 'default' });
-  const referralId = await refer();
-  await listener.skip();
-  accepted(await service.send('bobs', { type: 'FlagReferral', referralId }));
-  const [late, ...more] = await listener.news(...REFERRAL_TYPES);
-  expect(more).toEqual([]);
-  expect(late?.type).toBe('referral.automoderation.complete');
-  const rate = { rate: { message: expect.any(String), score: 50 } };
-  expect(late?.data).toEqual(started({ fraudSignals: rate, referredReward: anId }));
-  const times = timesOf(late?.data ?? {});
-  expect(Number(times['dateModified'])).toBeGreaterThanOrEqual(
-    Number(times['dateReferralStarted']),
-  );
-
-  accepted(await service.sync('cats', 'TRIAL', ['ann']));
-  const soon = idWithin(refOf('cats'), 'soon');
-  accepted(await service.send('cats', { type: 'FlagReferral', referralId: soon }));
-  expect((await listener.news(...REFERRAL_TYPES)).map(({ kind }) => kind)).toEqual(['nothing']);
 });
 
 test('a moderation shows in what is announced later: statuses, and when a person did it', async () => {
