@@ -16,7 +16,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Title, file, and how the names of those tests in it begin that are about the server. */
 const SUITES = [
   ['contract of the event log', 'test/event-log/eventstoredb-event-log.test.ts'],
-  ['behaviour table', 'test/event-log/eventstoredb-behaviour.test.ts', 'EventStoreDB behaves'],
   ['HTTP story', 'test/http/story.test.ts', 'on eventstoredb'],
   ['restart of the service', 'test/http/restart.test.ts'],
   ['copy of the log, there and back', 'test/operations/log-copy.test.ts'],

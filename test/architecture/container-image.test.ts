@@ -7,7 +7,6 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,19 +14,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config/config.js';
 import { loadMasterKey } from '../../src/privacy/master-key.js';
 import { environmentOf, readDockerfile, textsOf } from '../support/container-files.js';
 
 const root = join(__dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const manifest = z
-  .object({ version: z.string(), engines: z.object({ node: z.string() }) })
-  .parse(JSON.parse(read('package.json')));
-const compiler = z.object({
-  include: z.array(z.string()),
-  compilerOptions: z.object({ outDir: z.string() }),
-});
 
 const stages = readDockerfile();
 const image = stages.at(-1)!;
@@ -59,17 +50,6 @@ const copied = stages.flatMap((stage) =>
 );
 
 describe('docker/Dockerfile', () => {
-  it('is based on a release of Node with long-term support that package.json admits', () => {
-    const majors = stages.map((stage) =>
-      Number(/^node:(\d+)-[a-z]+-slim(?:@sha256:[0-9a-f]{64})?$/.exec(stage.image)?.[1]),
-    );
-    expect(new Set(majors).size).toBe(1);
-    const least = Number(/^>=(\d+)/.exec(manifest.engines.node)?.[1]);
-    expect(majors[0]).toBeGreaterThanOrEqual(least);
-    // Releases with an even number get long-term support.
-    expect(majors[0]! % 2).toBe(0);
-  });
-
   it('copies existing files, which .dockerignore admits with little else', () => {
     const [first, ...passed] = read('.dockerignore')
       .split('\n')
@@ -82,28 +62,6 @@ describe('docker/Dockerfile', () => {
       (path) => !existsSync(join(root, path.endsWith('*.mjs') ? dirname(path) : path)),
     );
     expect(missing).toEqual([]);
-  });
-
-  it('copies from stages that exist', () => {
-    const from = stages.flatMap((stage) =>
-      textsOf(stage, 'COPY').flatMap((text) => /^--from=(\S+)/.exec(text)?.[1] ?? []),
-    );
-    expect(from).toEqual(['dependencies', 'build']);
-    expect(stages.map(({ name }) => name)).toEqual(['dependencies', 'build', undefined]);
-  });
-
-  it('compiles all sources of the service at build time', () => {
-    const { include, compilerOptions } = compiler.parse(JSON.parse(read('tsconfig.json')));
-    const build = stages.find(({ name }) => name === 'build')!;
-    const tools = ['bench', 'simulator'];
-    const sources = textsOf(build, 'COPY').map((text) => text.split(' ')[0]);
-    expect(include.filter((path) => !tools.includes(path) && !sources.includes(path))).toEqual([]);
-    expect(textsOf(build, 'RUN').at(-1)).toMatch(
-      /^node scripts\/transpile\.mjs src projections migrations && node scripts\/bundle\.mjs && /,
-    );
-    expect(textsOf(image, 'COPY')).toContain(
-      `--from=build /app/${compilerOptions.outDir} ./${compilerOptions.outDir}`,
-    );
   });
 
   it('ships production dependencies only', () => {
@@ -125,30 +83,6 @@ describe('docker/Dockerfile', () => {
     expect(dirname(environment.MASTER_KEY_FILE!)).toBe(environment.DATA_DIR);
   });
 
-  it('is started by node itself, stopped by a signal that the service handles, and exposes its port', () => {
-    const [, ...command] = words.parse(JSON.parse(textsOf(image, 'CMD')[0]!));
-    expect(command).toEqual(['docker/start.mjs']);
-    expect(textsOf(image, 'ENTRYPOINT')).toEqual([]);
-    const signal = textsOf(image, 'STOPSIGNAL')[0]!;
-    expect(read('src/process/main.ts')).toContain(`process.on('${signal}'`);
-    const { host, port } = loadConfig(environment);
-    expect([host, String(port)]).toEqual(['0.0.0.0', textsOf(image, 'EXPOSE')[0]]);
-  });
-
-  it('is labelled with its version', () => {
-    expect(textsOf(image, 'LABEL')[0]).toContain(
-      `org.opencontainers.image.version="${manifest.version}"`,
-    );
-  });
-
-  it('has the command line on the path', () => {
-    expect(textsOf(image, 'RUN').join('\n')).toContain(
-      'ln -s /app/docker/ledger-service.mjs /usr/local/bin/ledger-service',
-    );
-    expect(statSync(script('ledger-service.mjs')).mode & 0o111).toBe(0o111);
-    expect(read('docker/ledger-service.mjs')).toMatch(/^#!\/usr\/bin\/env node\n/);
-  });
-
   it('starts the same file as the scripts of the project', () => {
     for (const [ours, theirs] of [
       ['docker/start.mjs', 'scripts/start.mjs'],
@@ -159,14 +93,6 @@ describe('docker/Dockerfile', () => {
       expect(started(ours)).toBe(started(theirs));
       expect(existsSync(join(root, 'docker', started(ours)!))).toBe(true);
     }
-  });
-
-  it('ships every script that it names', () => {
-    const named = [...read('docker/Dockerfile').matchAll(/docker\/([a-z-]+\.mjs)/g)].map(
-      ([, name]) => name,
-    );
-    expect(named.filter((name) => !readdirSync(join(root, 'docker')).includes(name!))).toEqual([]);
-    expect(named).toContain('check-health.mjs');
   });
 });
 

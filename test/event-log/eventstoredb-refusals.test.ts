@@ -236,7 +236,7 @@ describe('an unusable EventStoreDB is refused with the reason and a remedy', () 
       [
         'is of a deleted stream',
         ['append', 'readStream'],
-        ({ store }) => void store.tombstone('ours-qzxwv', 'any'),
+        ({ store }) => void store.tombstone('ours-qzxwv'),
       ],
       ['meets a store that is gone', ALL, (double) => void double.kill()],
     ])('ends each call that %s', async (_name, calls, strike) => {

@@ -471,57 +471,6 @@ test.each([
   ).toContain(path);
 });
 
-test('a program file with every member is accepted', () => {
-  const tank = {
-    type: 'FUELTANK',
-    fuelTankCodes: ['A', 'B'],
-    fuelTankType: 'PCT_DISCOUNT',
-    amount: 5,
-    unit: 'LITRES',
-  };
-  const program = {
-    id: 'a',
-    name: 'All',
-    default: true,
-    landingPage: 'https://example.com/join',
-    conversion: {
-      on: 'EVENT',
-      key: 'purchase',
-      firstTimeOnly: true,
-      minimum: { field: 'total', value: 19.5 },
-    },
-    referredReward: { ...tank, when: 'CONVERTED', limit: { total: 3 } },
-    referrerReward: {
-      type: 'CREDIT',
-      unit: 'C',
-      assignedCredit: 1,
-      currency: null,
-      validDays: null,
-      delayDays: 3,
-      limit: { total: 9, perDay: 2 },
-    },
-    eventRewards: [
-      {
-        key: 'visit',
-        to: 'USER',
-        reward: { type: 'PCT_DISCOUNT', discountPercent: 5, monthsDiscountIsValid: 2 },
-      },
-      {
-        key: 'purchase',
-        firstTimeOnly: true,
-        minimum: { field: 'total', value: 1 },
-        to: 'REFERRER',
-        reward: tank,
-      },
-    ],
-    moderation: { referred: 'PENDING', referrer: 'APPROVED' },
-    fraud: { name: 'ignore', email: 'pending', ip: 'deny', rate: 'pending' },
-    rateLimit: { referrals: 5, minutes: 60 },
-    automaticRedemption: ['CREDIT'],
-  };
-  expect(parseProgram(program)).toEqual(program);
-});
-
 test('privacy commands list erasures without names, scrub, and replay', async () => {
   const tenant = await service.createTenant();
   const user = { accountId: personal('acc'), id: personal('user') };

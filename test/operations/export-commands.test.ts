@@ -182,28 +182,6 @@ test('without a service, run writes by itself, to a file or to standard output',
   }
 });
 
-test('cancel ends what waits, once, and the command that waits for it', async () => {
-  const running = new Command([
-    'run',
-    tenant.alias,
-    '--type',
-    'REWARD',
-    '--out',
-    join(folder, 'rewards.csv'),
-  ]);
-  await running.until(() => running.err.includes('waiting'));
-  const [{ id } = { id: '' }] = await listed('--limit', '1');
-  const cancel = (...words: readonly string[]) =>
-    new Command(['cancel', tenant.alias, id, '--json', ...words]);
-  await cancel('--mode', 'test').refused(/there is no such export/);
-  expect(await cancel().json()).toMatchObject({ id, status: 'ABORTED' });
-  expect([await running.code(), running.out.toString()]).toEqual([1, '']);
-  expect(running.err).toMatch(/cancel/);
-  expect(await readdir(folder)).toEqual([]);
-  await cancel().refused(/is over/);
-  expect(await listed()).toMatchObject([{ id, status: 'ABORTED' }]);
-});
-
 test.each<[string, readonly string[], RegExp]>([
   ['an unknown type', ['--type', 'USERS'], /--type must be one of/],
   ['an unknown format', ['--format', 'PDF'], /--format must be one of/],
@@ -223,14 +201,4 @@ test.each<[string, readonly string[], RegExp]>([
   );
   expect(await readdir(folder)).toEqual([]);
   expect((await tenant.live.get('/export/history/list')).body['totalCount']).toBe(0);
-});
-
-test('an unknown tenant or export ends with one line and exit 1', async () => {
-  for (const words of [
-    ['run', 'nobody-here', '--type', 'USER', '--out', '-'],
-    ['list', 'nobody-here'],
-    ['cancel', 'nobody-here', 'x'],
-  ])
-    await new Command(words).refused(/there is no tenant nobody-here/);
-  await new Command(['cancel', tenant.alias, 'x']).refused(/there is no such export/);
 });

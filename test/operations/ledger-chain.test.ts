@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { createPublicKey, verify } from 'node:crypto';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import { digestText, type DigestDocument } from '../../src/chain/digest-document.js';
-import { CommandError } from '../../src/cli/command-error.js';
-import { readDigest, reportVerification } from '../../src/cli/ledger-chain-cli.js';
+import { readDigest } from '../../src/cli/ledger-chain-cli.js';
 import type { Verification } from '../../src/operations/ledger/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -179,79 +178,4 @@ test('a kept digest stays valid after an erasure, and not after a changed byte',
       resultDigest: digestOf(JSON.parse(broken.out)),
     },
   ]);
-});
-
-test('bad input is one line and exit 1', async () => {
-  const scope = { tenant: tenant.alias, mode: 'live' as const };
-  const good = {
-    ...scope,
-    log: 'l',
-    position: 'p-1',
-    events: 1,
-    digest: 'a'.repeat(64),
-    places: 'b'.repeat(64),
-  };
-  expect(await readDigest(await file('good.json', JSON.stringify(good)), scope)).toEqual(good);
-  for (const [name, content, problem] of [
-    ['text.json', '{', 'is no JSON'],
-    ['other.json', '[]', 'is no digest as ledger digest prints it'],
-    [
-      'short.json',
-      JSON.stringify({ ...good, digest: 'abc' }),
-      'is no digest as ledger digest prints it',
-    ],
-    [
-      'foreign.json',
-      JSON.stringify({ ...good, tenant: 'other' }),
-      'is the digest of other in live mode',
-    ],
-    [
-      'mode.json',
-      JSON.stringify({ ...good, mode: 'test' }),
-      `is the digest of ${tenant.alias} in test mode`,
-    ],
-  ] as const) {
-    await expect(readDigest(await file(name, content), scope)).rejects.toThrow(problem);
-  }
-  await expect(readDigest(join(folder, 'missing.json'), scope)).rejects.toThrow('cannot read');
-  const before = await service.head();
-  expect(await cli('ledger', 'verify', 'nobody', '--json')).toEqual({
-    code: 1,
-    out: '',
-    err: 'there is no tenant nobody\n',
-  });
-  expect(await service.head()).toEqual(before);
-});
-
-test('an intact chain is reported in words as well', () => {
-  const out = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
-  const err = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
-  try {
-    const whole = {
-      ok: true,
-      tenant: 'a',
-      mode: 'live',
-      log: 'l',
-      events: 2,
-      position: 'p-2',
-      digest: 'd',
-      seals: 1,
-      firstBroken: null,
-    } as const;
-    reportVerification(whole, {});
-    expect(out.mock.calls.flat().join('')).toBe(
-      'OK: 2 events are as they were sealed, up to position p-2\ndigest d\n',
-    );
-    out.mockClear();
-    const broken = {
-      ...whole,
-      ok: false,
-      firstBroken: { position: 'p-1', eventId: null, reason: 'removed' },
-    } as const;
-    expect(() => reportVerification(broken, {})).toThrow(CommandError);
-    expect(out).not.toHaveBeenCalled();
-  } finally {
-    out.mockRestore();
-    err.mockRestore();
-  }
 });

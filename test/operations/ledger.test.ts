@@ -11,7 +11,6 @@ import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { parseBalances } from '../../src/operations/ledger/balance-file.js';
 import type { SelectionOptions } from '../../src/operations/ledger/ledger-selection.js';
-import { readTextFile } from '../../src/cli/command-line.js';
 import { ProcessPresence } from '../../src/postgres/process-presence.js';
 import { statementOfTenant } from '../../src/operations/ledger/tenant-statement.js';
 import { accountProjectors } from '../../projections/account-projectors.js';
@@ -222,32 +221,6 @@ describe('a statement', () => {
     const actors = now.units[0]?.lines.map(({ actor }) => actor.split(':')[0]);
     expect(actors).toEqual(['policy', 'api-key', 'api-key', 'api-key', 'api-key']);
   });
-
-  test("of an account that lost a user excludes that user's credit, as the balances do", async () => {
-    const tenant = await service.createTenant();
-    const owner = await user(tenant);
-    await give(tenant, owner, {});
-    expect(
-      (
-        await tenant.live.call(
-          'DELETE',
-          `/open/account${path(owner.accountId)}/user${path(owner.userId)}`,
-        )
-      ).status,
-    ).toBe(204);
-    const { units } = await statementOfAccount(core, scopeOf(tenant), {
-      accountId: owner.accountId,
-    });
-    expect(units[0]).toMatchObject({
-      closing: 0,
-      lines: [{ amount: 1_000 }, { type: 'forfeited', amount: -1_000 }],
-    });
-    expect(await reconcileLedger(core, scopeOf(tenant), {})).toMatchObject({
-      ok: true,
-      units: [{ cancelled: 1_000, closing: 0 }],
-    });
-    expect(await replayLedger(core, scopeOf(tenant), {})).toMatchObject({ differences: [] });
-  });
 });
 
 describe('a replay', () => {
@@ -343,145 +316,6 @@ describe('a replay', () => {
     });
     expect(people.out).toContain('9999');
   }, 60_000);
-
-  test('finds no difference after any event of an account', async () => {
-    const program = {
-      id: 'rich',
-      referredReward: { type: 'CREDIT', unit: 'Points', assignedCredit: 10 },
-      referrerReward: {
-        type: 'FUELTANK',
-        fuelTankCodes: ['T-1', 'T-2', 'T-3'],
-        fuelTankType: 'CREDIT',
-        amount: 5,
-        unit: 'LITRES',
-      },
-      eventRewards: [
-        {
-          key: 'visit',
-          to: 'USER',
-          reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 7, delayDays: 2, validDays: 5 },
-        },
-      ],
-      fraud: { email: 'pending' },
-    };
-    const tenant = await service.createTenant({ program });
-    const { live } = tenant;
-    const code = personal('C').toUpperCase();
-    const owner = await user(tenant);
-    const profile = {
-      firstName: 'Ann',
-      email: 'ann@example.com',
-      customFields: { plan: 'x', seats: 3 },
-      segments: ['a', 'b'],
-      locale: 'en_CA',
-    };
-    await live.post('/user', {
-      id: owner.userId,
-      accountId: owner.accountId,
-      referralCode: code,
-      ...profile,
-    });
-    await live.post('/user', {
-      id: owner.userId,
-      accountId: owner.accountId,
-      referralCode: personal('N'),
-      firstName: null,
-      segments: ['~a'],
-    });
-    const referrals: string[] = [];
-    for (const [index, subscription] of [
-      { status: 'TRIAL' },
-      { status: 'CANCELLED' },
-      { status: 'FREE' },
-    ].entries()) {
-      const accountId = personal('acc');
-      await live.post('/accountsync', {
-        id: accountId,
-        subscription: { status: 'TRIAL' },
-        referral: { code },
-        currency: 'CAD',
-      });
-      const userId = personal('user');
-      await live.post('/user', {
-        id: userId,
-        accountId,
-        email: index === 2 ? 'ann@example.org' : 'x@example.com',
-      });
-      await live.post('/accountsync', { id: accountId, subscription });
-      const paid = {
-        status: 'PAID',
-        value: 5,
-        billingIntervalType: 'MONTH',
-        billingIntervalValue: 1,
-      };
-      await live.post('/accountsync', { id: accountId, subscription: paid });
-      referrals.push(accountId);
-      await live.post(`/open/account${path(accountId)}/user${path(userId)}/events`, {
-        accountId,
-        userId,
-        events: [{ key: 'visit', fields: {} }],
-      });
-    }
-    const { body: listed } = await live.get<{ referrals: { id: string }[] }>('/referrals');
-    await live.post('/referrals/moderate', {
-      actions: listed.referrals.map(({ id }) => ({ referralId: id, action: 'DENIED' })),
-    });
-    await live.post('/referrals/moderate', {
-      actions: listed.referrals
-        .slice(0, 2)
-        .map(({ id }) => ({ referralId: id, action: 'APPROVED' })),
-    });
-    for (const reward of [
-      { type: 'PCT_DISCOUNT', discountPercent: 5 },
-      { dateScheduledFor: Date.now() + 9_000_000 },
-      { dateExpires: Date.now() + 9_000_000 },
-    ])
-      await live.post(`/rewards/account${path(owner.accountId)}/user${path(owner.userId)}`, {
-        ...('type' in reward ? {} : { type: 'CREDIT', unit: 'cents', assignedCredit: 30 }),
-        ...reward,
-      });
-    await live.post('/credit/bulkredeem', {
-      accountId: owner.accountId,
-      unit: 'CENTS',
-      amount: 12,
-    });
-    await live.post(`/account${path(owner.accountId)}/user${path(owner.userId)}/block`, {});
-    const gone = referrals[0] ?? '';
-    await live.call('DELETE', `/open/account${path(gone)}`);
-    await live.post('/accountsync', { id: gone, subscription: { status: 'TRIAL' } });
-    await live.post('/user', { id: personal('user'), accountId: gone });
-    await eventually(async () => {
-      const { position, differences } = await replayLedger(core, scopeOf(tenant), {});
-      return differences.length === 0 && position !== null;
-    });
-    const { events, differences } = await replayLedger(core, scopeOf(tenant), {});
-    expect(differences).toEqual([]);
-    expect(events).toBeGreaterThan(50);
-    const { ok, differences: unsettled } = await reconcileLedger(
-      core,
-      scopeOf(tenant),
-      {},
-      { now: Date.now() + 120_000 },
-    );
-    expect({ ok, unsettled }).toEqual({ ok: true, unsettled: [] });
-    const exportedTypes = new Set<string>();
-    await exportLedger(core, scopeOf(tenant), {}, (text) => {
-      for (const line of text.trimEnd().split('\n'))
-        exportedTypes.add((JSON.parse(line) as { type: string }).type);
-      return Promise.resolve();
-    });
-    // So that what was gone through here is what it was meant to be.
-    for (const type of [
-      'RewardCancelled',
-      'RewardRestored',
-      'ReferralEnded',
-      'ReferralModerated',
-      'UserBlocked',
-      'ErasureCompleted',
-      'UserProfileChanged',
-    ])
-      expect([...exportedTypes]).toContain(type);
-  });
 
   test('finds missing rows, extra rows, and rows without an account', async () => {
     const tenant = await service.createTenant();
@@ -739,29 +573,6 @@ describe('an adjustment', () => {
     expect(units[0]?.lines).toMatchObject([{ eventId, position, amount: 70 }]);
   });
 
-  test('with due dates to settle first is answered with its redemption', async () => {
-    const tenant = await service.createTenant();
-    const scope = scopeOf(tenant);
-    const { accountId, userId } = await user(tenant);
-    const dateExpires = Date.now() + 200;
-    await give(tenant, { accountId, userId }, { dateExpires });
-    await give(tenant, { accountId, userId }, {});
-    await eventually(() => Promise.resolve(Date.now() > dateExpires));
-    const request = {
-      accountId,
-      userId,
-      by: 'Sam',
-      approvedBy: 'Ada',
-      unit: 'CENTS',
-      amount: -70,
-      reason: 'r',
-    };
-    const { eventId, position } = await adjustLedger(core, scope, request);
-    const { units } = await statementOfAccount(core, scope, { accountId });
-    const redeemed = units[0]?.lines.filter(({ type }) => type === 'redeemed');
-    expect(redeemed).toMatchObject([{ eventId, position, amount: -70 }]);
-  });
-
   test('refused because the log is ahead of the clock is not reported as possibly done', async () => {
     const refused = await withOwnKeys(core, undefined, () =>
       Promise.reject(new LogAheadOfClock()),
@@ -902,22 +713,6 @@ describe('an adjustment', () => {
       expect(again.code).toBe(0);
       expect(JSON.parse(again.out)).toEqual(effects[0]);
       expect(await cli(...wordsOf(tenant, owner, '+26', 'one'))).toMatchObject({ code: 1 });
-    });
-
-    test('keeps its refusal', async () => {
-      const tenant = await service.createTenant();
-      const owner = await user(tenant);
-      const first = await cli(...wordsOf(tenant, owner, '-25', 'one'));
-      expect(first).toMatchObject({ code: 1, out: '' });
-      expect((await cli(...wordsOf(tenant, owner, '+25', 'two'))).code).toBe(0);
-      expect(await cli(...wordsOf(tenant, owner, '-25', 'one'))).toEqual(first);
-      expect(await creditOf(tenant, owner)).toEqual({ CENTS: 25 });
-      const long = await cli(...wordsOf(tenant, owner, '+25', 'x'.repeat(256)));
-      expect(long).toEqual({
-        code: 1,
-        out: '',
-        err: '--idempotency-key must be 1 to 255 printable characters\n',
-      });
     });
   });
 });
@@ -1169,90 +964,4 @@ test('a statement of a unit that an account lacks says which unit was asked for'
   expect((await cli(...words, '--unit', 'EUR')).out).toMatch(/\nno credit in EUR; without --unit /);
   const ofAll = ['ledger', 'tenant-statement', tenant.alias, '--unit', 'EUR'];
   expect((await cli(...ofAll)).out).toMatch(/\nno credit in EUR; without --unit /);
-});
-
-describe('bad input', () => {
-  test('is answered in one clear line, and changes nothing', async () => {
-    const tenant = await service.createTenant();
-    const scope = scopeOf(tenant);
-    const { accountId } = await user(tenant);
-    const head = (await service.head()) ?? '';
-    const beyond = head.replace(/\d+$/, '999999');
-    const later = new Date(Date.now() + 60_000).toISOString();
-    const ask = (options: object) => statementOfAccount(core, scope, { accountId, ...options });
-    const cases: readonly (readonly [Promise<unknown>, string])[] = [
-      [statementOfAccount(core, scope, { accountId: 'nobody' }), 'there is no account nobody'],
-      [ask({ position: beyond }), 'is beyond the head of the log'],
-      [ask({ position: 'nonsense' }), 'is no position of this log'],
-      [ask({ asOf: later }), 'asOf lies in the future'],
-      [ask({ to: later }), 'to lies in the future'],
-      [ask({ asOf: 'yesterday' }), 'asOf takes a time such as'],
-      [ask({ asOf: '2026-02-31' }), 'asOf takes a time such as'],
-      [ask({ asOf: '2026-02-01T25:00:00Z' }), 'asOf takes a time such as'],
-      [ask({ asOf: '2026-01-01', position: head }), 'exclude each other'],
-      [ask({ from: '2026-02-01', to: '2026-01-01' }), 'from lies after to'],
-      [ask({ from: '2026-02-01', asOf: '2026-01-01' }), 'from lies after asOf'],
-      [ask({ to: '2026-02-01', asOf: '2026-01-01' }), 'to lies after asOf'],
-      [replayLedger(core, scope, { accountId: 'nobody' }), 'there is no account nobody'],
-      [replayLedger(core, scope, { position: beyond }), 'is beyond the head of the log'],
-      [replayLedger(core, scope, { asOf: later }), 'asOf lies in the future'],
-      [reconcileLedger(core, scope, { period: '2999-01' }), 'has not begun yet'],
-      [reconcileLedger(core, scope, { period: '2026-13' }), 'period takes a month'],
-      [
-        changePeriod(core, scope, 'ClosePeriod', { period: 'soon', comment: 'x', by: 'y' }),
-        'period takes a month',
-      ],
-      [readTextFile(join(folder, 'missing.csv')), 'ENOENT'],
-      [readTextFile(folder), 'EISDIR'],
-    ];
-    for (const [work, message] of cases) await expect(work).rejects.toThrow(message);
-    for (const [content, message] of [
-      ['', 'must begin with the line account,unit,balance'],
-      ['account,unit\na,b\n', 'must begin with the line account,unit,balance'],
-      ['account,unit,balance\na,CENTS,1.5\n', 'record 2 is no account, unit and whole number'],
-      ['account,unit,balance\na,CENTS\n', 'record 2 is no account, unit and whole number'],
-      [
-        'account,unit,balance\na,CENTS,1\na,cents,1\n',
-        'record 3 names an account and unit a second time',
-      ],
-      ['account,unit,balance\na"b,CENTS,1\n', 'record 2 is no CSV'],
-    ] as const)
-      await expect(parseBalances(content, 'bad.csv').then(done)).rejects.toThrow(message);
-    const refused = [
-      ['statement', 'nobody', 'a'],
-      [
-        'adjust',
-        tenant.alias,
-        accountId,
-        '--user',
-        'u',
-        '--unit',
-        'C',
-        '--amount',
-        '0',
-        '--reason',
-        'r',
-        '--approved-by',
-        'a',
-      ],
-      ['reconcile', tenant.alias, '--against', join(folder, 'missing.csv')],
-    ].map((words) => cli('ledger', ...words));
-    for (const ran of await Promise.all(refused))
-      expect(ran).toMatchObject({
-        code: 1,
-        out: '',
-        err: expect.stringMatching(/^[^\n]+\n$/) as unknown,
-      });
-    // What the function calls a member of the request is an option here.
-    const typed = [
-      [
-        ['statement', tenant.alias, accountId, '--as-of', '2026-01-01', '--position', head],
-        '--as-of and --position exclude each other',
-      ],
-      [['replay', tenant.alias, '--as-of', later], '--as-of lies in the future'],
-    ] as const;
-    for (const [words, line] of typed)
-      expect(await cli('ledger', ...words)).toEqual({ code: 1, out: '', err: `${line}\n` });
-    expect(await service.head()).toBe(head);
-  }, 60_000);
 });

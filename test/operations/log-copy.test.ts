@@ -10,15 +10,11 @@ import {
 import { firstPosition } from '../../src/event-log/first-recorded.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
-import { CopyProgress, progressLine } from '../../src/cli/copy-progress.js';
-import { parseLogAddress } from '../../src/operations/log/log-address.js';
 import { reportCopy } from '../../src/cli/log-cli.js';
 import { compareLogs } from '../../src/operations/log/log-comparison.js';
 import type { CopyOptions } from '../../src/operations/log/log-copy.js';
 import type { LogMoveResult } from '../../src/operations/log/log-move.js';
 import { Stopped } from '../../src/operations/log/log-reader.js';
-import { NotDone } from '../../src/operations/outcome.js';
-import { refusalText } from '../../src/operations/refusal-text.js';
 import { openPool } from '../../src/postgres/database.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import {
@@ -314,55 +310,6 @@ test('a byte that was changed in a store is found, and its stream is named', asy
   await expect(copied(source, target)).rejects.toThrow(/other streams of ours.*in referral-b/);
   await pool.query(`delete from ledger.events where stream = 'referral-c'`);
   expect((await compared(source, target)).differences).toEqual(['referral-b', 'referral-c']);
-});
-
-test('progress shows count, rate and remaining time', () => {
-  expect(progressLine('counting', 1000, undefined, 0)).toBe('counted 1000 events');
-  expect(progressLine('copying', 12_000, 50_000, 3_400.4)).toBe(
-    'copied 12000 of 50000 events (24 %), 3400 a second, 12 s left',
-  );
-  expect(progressLine('comparing', 0, 900_000, 1_000)).toBe(
-    'compared 0 of 900000 events (0 %), 1000 a second, 15 min left',
-  );
-});
-
-test('progress ends each phase with its last figures', () => {
-  const lines: string[] = [];
-  let now = 0;
-  const progress = new CopyProgress({ write: (line) => lines.push(line) }, () => now);
-  for (const [at, phase, events] of [
-    [0, 'copying', 100],
-    [400, 'copying', 200],
-    [800, 'copying', 300],
-    [900, 'comparing', 100],
-    [1_000, 'comparing', 300],
-  ] as const) {
-    now = at;
-    progress.at(phase, events, 300);
-  }
-  progress.end();
-  progress.end();
-  expect(lines).toEqual([
-    'copied 100 of 300 events (33 %)\n',
-    'copied 300 of 300 events (100 %), 250 a second\n',
-    'compared 100 of 300 events (33 %)\n',
-    'compared 300 of 300 events (100 %), 2000 a second\n',
-  ]);
-});
-
-test.each([
-  '',
-  'x:secret',
-  'http://u:secret@h/',
-  'esdb://u:secret@h?nonsense=1',
-  'esdb://u:secret@',
-  'postgresql:secret',
-])('a malformed address is refused without being quoted (%#)', (text) => {
-  const refused = parseLogAddress('from', text);
-  const line =
-    refused instanceof NotDone ? refusalText(refused.because, (argument) => `--${argument}`) : '';
-  expect(line).toMatch(/^--from [^\n]+$/);
-  expect(line).not.toContain('secret');
 });
 
 test('the exit code shows the result of a copy', () => {

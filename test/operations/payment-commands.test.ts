@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import Stripe from 'stripe';
 import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
-import { basic, type Json } from '../support/api-client.js';
-import { eventually } from '../support/embedded.js';
-import { parseMetrics } from '../support/metrics-text.js';
-import { until } from '../support/projected-ledger.js';
+import { type Json } from '../support/api-client.js';
 import {
   personal,
   startWithStores,
@@ -34,18 +31,13 @@ let stores: TestStores;
 let end: () => Promise<void>;
 let double: StripeDouble;
 let folder: string;
-let operator: string;
 let tenant: TestTenant;
 
 beforeAll(async () => {
   double = await StripeDouble.start({ secretKey: KEY });
   folder = await mkdtemp(join(tmpdir(), 'ledger-payments-'));
-  const { key, entry } = makeOperatorKey('sam', ['support']);
-  operator = key;
-  await writeFile(join(folder, 'operators.json'), JSON.stringify([entry]));
   ({ service, stores, end } = await startWithStores({
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    OPERATORS_FILE: join(folder, 'operators.json'),
   }));
   await writeFile(join(folder, 'key'), `${KEY}\n`);
   await writeFile(join(folder, 'other-key'), 'sk_live_unknown8888');
@@ -183,122 +175,6 @@ describe('payment connect', () => {
     );
   });
 
-  it('shows rewards that the provider refused, which payment sync tries again', async () => {
-    await service.applyProgram(tenant.alias, {
-      id: 'default',
-      referredReward: null,
-      referrerReward: {
-        type: 'CREDIT',
-        unit: 'CENTS',
-        currency: 'USD',
-        assignedCredit: 700,
-        payTo: 'provider',
-        when: 'STARTED',
-      },
-    });
-    const [ann, bob, code] = [personal('ann'), personal('bob'), personal('c')];
-    const put = (id: string, more: Json) =>
-      tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...more });
-    await put(ann, { referralCode: code, paymentProviderId: 'cus_refused' });
-    await put(bob, { referredBy: { code } });
-    const rewards = async (): Promise<readonly Json[]> => {
-      const { out } = await cli('payment', 'show', tenant.alias, '--account', ann, '--json');
-      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
-    };
-    const comesTo = (state: string): Promise<void> =>
-      until(async () => (await rewards())[0]?.['state'] === state, 50_000);
-    await comesTo('PARKED');
-    const [{ rewardId } = {}] = await rewards();
-    const reason = 'the provider answered 404 (resource_missing)';
-    await until(async () => JSON.stringify(await show()).includes(reason), 50_000);
-    expect(await show()).toMatchObject({ parked: [{ rewardId, reason }] });
-    double.customer('cus_refused');
-    expect((await cli('payment', 'sync', tenant.alias)).code).toBe(0);
-    await comesTo('PUSHED');
-    expect(double.balanceTransactions).toEqual([
-      expect.objectContaining({ customer: 'cus_refused', amount: -700 }),
-    ]);
-    expect(await rewards()).toEqual([
-      {
-        rewardId,
-        state: 'PUSHED',
-        externalReference: double.balanceTransactions[0]?.id,
-        reason: null,
-      },
-    ]);
-    const { out } = await cli('ledger', 'statement', tenant.alias, ann);
-    expect(out).toMatch(/paid by the payment provider/);
-    expect(out).toContain(double.balanceTransactions[0]?.id);
-  });
-
-  it('goes on daily, and events of unknown customers are shown as waiting', async () => {
-    const created = Math.floor(Date.now() / 1_000) - 60;
-    const invoice = { customer: 'cus_nobody', amount_paid: 1250, currency: 'eur', status: 'paid' };
-    double.invoices.push({ ...invoice, id: 'in_daily', created });
-    const { core } = service.service;
-    const walked = async () => (await show())['lastSyncAt'];
-    const before = await walked();
-    await core.pool.query('update ledger.payment_tenants set sync_due_at = now()');
-    for (let looks = 1; (await walked()) === before; looks += 1) await pollPause(looks);
-    await service.service.policies.waitFor((await service.head()) ?? '', 60_000);
-    expect(await show()).toMatchObject({ waitingEvents: 1 });
-    const id = personal('late');
-    const customer = { paymentProviderId: 'cus_nobody' };
-    await tenant.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...customer });
-    await service.service.policies.waitFor((await service.head()) ?? '', 60_000);
-    expect(await show()).toMatchObject({ waitingEvents: 0 });
-  });
-
-  it('is the same over HTTP, for operators', async () => {
-    const operate = async (method: string, path = '', body?: Json) => {
-      const response = await fetch(`${service.origin}/operations/payments/${tenant.alias}${path}`, {
-        method,
-        headers: {
-          authorization: basic(`:${operator}`),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body: body === undefined ? null : JSON.stringify(body),
-      });
-      return { status: response.status, body: (await response.json()) as Json };
-    };
-    const { webhookUrl, ...shown } = await show();
-    expect(await operate('GET')).toEqual({
-      status: 200,
-      body: {
-        ...shown,
-        webhookUrl: expect.stringMatching(`/integrations/stripe/${tenant.alias}$`),
-      },
-    });
-    expect(webhookUrl).toMatch(/^https:/);
-    expect(await operate('GET', '?account=nobody')).toMatchObject({
-      status: 400,
-      body: { apiErrorCode: 'BAD_REQUEST', validationErrors: [expect.stringMatching(/nobody/)] },
-    });
-    const asked = { provider: 'stripe', secretKey: KEY, webhookSecret: WEBHOOK_SECRET };
-    const connecting = { ...asked, apiBase: double.url };
-    for (const [bad, reason] of [
-      [{ ...connecting, mode: 'test' }, /one of live mode/],
-      [{ ...connecting, secretKey: 'sk_live_unknown8888' }, /answered 401/],
-      [{ ...connecting, apiBase: 'http://10.0.0.1' }, /private/],
-    ] as const)
-      expect(await operate('POST', '/connect', bad)).toMatchObject({
-        status: 400,
-        body: { validationErrors: [expect.stringMatching(reason)] },
-      });
-    expect(await operate('POST', '/connect', connecting)).toMatchObject({
-      status: 200,
-      body: { secretKey: '…7777' },
-    });
-    expect(await operate('POST', '/sync', { since: 'soon' })).toMatchObject({ status: 400 });
-    expect(await operate('POST', '/sync', {})).toEqual({
-      status: 200,
-      body: { invoices: 2, applied: 0 },
-    });
-    const ended = await operate('POST', '/disconnect', { mode: 'test' });
-    expect(ended).toMatchObject({ status: 200, body: { provider: null, mode: 'test' } });
-    expect(await operate('POST', '/sync', { mode: 'test' })).toMatchObject({ status: 400 });
-  });
-
   it('leaves no secret readable in the log, and destroys its key at the end', async () => {
     const { code, out } = await cli('payment', 'disconnect', tenant.alias, '--json');
     expect([code, JSON.parse(out)]).toEqual([
@@ -412,179 +288,5 @@ describe('a new tenant', () => {
     // Those of Ann's credit and conversion are two of them.
     expect([differences.length, more]).toEqual([1_000, 4]);
     double.balanceTransactions.length = 0;
-  });
-
-  it('passes over the credit that a former account of the customer was paid', async () => {
-    const own = await service.createTenant({
-      programType: 'PAYMENT_PROVIDER',
-      program: { id: 'default', referredReward: CREDIT },
-    });
-    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
-    double.balanceTransactions.length = 0;
-    double.customer('cus_former');
-    const [ann, bob, cat] = [personal('ann'), personal('bob'), personal('cat')];
-    const referralCode = personal('c');
-    const put = async (id: string, over: Json) =>
-      expect(
-        await own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over }),
-      ).toMatchObject({ status: 200 });
-    const paymentProviderId = 'cus_former';
-    await put(ann, { referralCode });
-    await put(bob, { referredBy: { code: referralCode }, paymentProviderId });
-    const shown = async () => {
-      const { out } = await cli('payment', 'show', own.alias, '--account', bob, '--json');
-      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards;
-    };
-    for (let looks = 1; (await shown())[0]?.['state'] !== 'PUSHED'; looks += 1)
-      await pollPause(looks);
-    const same = { code: 0, ok: true, differences: [] };
-    expect(await reconcile(own.alias)).toEqual(same);
-
-    for (const next of [bob, cat]) {
-      expect(await own.live.call('DELETE', `/open/account/${bob}`)).toMatchObject({ status: 204 });
-      await put(next, { paymentProviderId });
-      expect(await reconcile(own.alias)).toEqual(same);
-    }
-
-    const [paid] = double.balanceTransactions;
-    if (paid === undefined) throw new Error('the reward was paid');
-    const { id, metadata } = paid;
-    const never = `${metadata?.['rewardId']?.slice(0, 32)}${'0'.repeat(16)}`;
-    double.balanceTransactions.push(
-      { ...paid, id: 'cbtxn_again' },
-      { ...paid, id: 'cbtxn_never', metadata: { rewardId: never } },
-    );
-    expect((await reconcile(own.alias))['differences']).toEqual([
-      { account: cat, kind: 'CREDIT', ledger: null, provider: 700 },
-      {
-        account: cat,
-        kind: 'DUPLICATE',
-        ledger: 700,
-        provider: 1400,
-        transactions: ['cbtxn_again', id],
-      },
-    ]);
-    double.balanceTransactions.length = 0;
-  });
-
-  it('misses a discount that somebody took off the subscription', async () => {
-    const referredReward = {
-      type: 'PCT_DISCOUNT',
-      discountPercent: 10,
-      monthsDiscountIsValid: 3,
-      payTo: 'provider',
-    };
-    const own = await service.createTenant({
-      programType: 'PAYMENT_PROVIDER',
-      program: { id: 'default', referredReward },
-    });
-    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
-    const [ann, bob, referralCode] = [personal('ann'), personal('bob'), personal('c')];
-    double.customer('cus_less');
-    double.subscription('sub_less', 'cus_less');
-    const put = (id: string, over: Json) =>
-      own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over });
-    await put(ann, { referralCode });
-    await put(bob, { referredBy: { code: referralCode }, paymentProviderId: 'cus_less' });
-    const state = async () => {
-      const { out } = await cli('payment', 'show', own.alias, '--account', bob, '--json');
-      return (JSON.parse(out) as { rewards: readonly Json[] }).rewards[0]?.['state'];
-    };
-    for (let looks = 1; (await state()) !== 'PUSHED'; looks += 1) await pollPause(looks);
-    expect(await reconcile(own.alias)).toEqual({ code: 0, ok: true, differences: [] });
-    const found = double.subscriptions.get('sub_less');
-    if (found) double.subscriptions.set('sub_less', { ...found, discounts: [] });
-    expect(await reconcile(own.alias)).toEqual({
-      code: 2,
-      ok: false,
-      differences: [{ account: bob, kind: 'DISCOUNT', ledger: 10, provider: null }],
-    });
-  });
-});
-
-describe('health and metrics', () => {
-  const scrape = async () => {
-    const metrics = parseMetrics(await (await fetch(`${service.origin}/metrics`)).text());
-    const counted = (name: string, outcome: string) =>
-      metrics.value(`ledger_payment_${name}_total`, { outcome }) ?? NaN;
-    return {
-      events: ['recorded', 'ignored', 'repeated', 'not-signed'].map((one) =>
-        counted('events', one),
-      ),
-      refused: counted('pushes', 'refused'),
-      parked: metrics.value('ledger_payment_pushes_parked') ?? NaN,
-      late: metrics.value('ledger_payment_syncs_late_seconds') ?? NaN,
-      still: metrics.value('ledger_payment_pusher_still_seconds') ?? NaN,
-    };
-  };
-  const check = async () => {
-    const { checks } = (await (await fetch(`${service.origin}/health/ready`)).json()) as {
-      checks: Record<string, Readonly<Record<string, unknown>>>;
-    };
-    return checks['payments'];
-  };
-
-  it('show what came of events, refused rewards, and a pusher that cannot read what is due', async () => {
-    const own = await service.createTenant({
-      programType: 'PAYMENT_PROVIDER',
-      program: { id: 'default', referrerReward: CREDIT },
-    });
-    expect(await connecting(own.alias)).toMatchObject({ code: 0 });
-    const before = await scrape();
-    const [ann, bob, referralCode] = [personal('ann'), personal('bob'), personal('c')];
-    const put = (id: string, over: Json) =>
-      own.live.put(`/open/account/${id}/user/${id}`, { id, accountId: id, ...over });
-    await put(ann, { referralCode, paymentProviderId: 'cus_unknown_there' });
-    await put(bob, { referredBy: { code: referralCode }, paymentProviderId: 'cus_metrics' });
-    const post = (payload: string, secret = WEBHOOK_SECRET) =>
-      fetch(`${service.origin}/integrations/stripe/${own.alias}`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'stripe-signature': Stripe.webhooks.generateTestHeaderString({ payload, secret }),
-        },
-        body: payload,
-      });
-    const event = (type: string) => {
-      const object = { id: 'in_m', customer: 'cus_metrics', amount_paid: 500, currency: 'usd' };
-      const created = Math.floor(Date.now() / 1_000);
-      return JSON.stringify({
-        id: `evt ${type}`,
-        livemode: true,
-        type,
-        created,
-        data: { object },
-      });
-    };
-    for (const type of ['invoice.paid', 'invoice.paid', 'charge.updated'])
-      expect((await post(event(type))).status).toBe(200);
-    expect((await post(event('invoice.paid'), 'whsec_another0001')).status).toBe(400);
-    await eventually(async () => {
-      const { events, refused, parked } = await scrape();
-      const areCounted = events.every((count, n) => count === (before.events[n] ?? NaN) + 1);
-      return areCounted && refused > before.refused && parked === before.parked + 1;
-    }, 40_000);
-    expect((await scrape()).late).toBe(0);
-    const fine = { ok: true, runs: true, lastError: null, parkedPushes: before.parked + 1 };
-    const parkedBecause = expect.stringMatching(/^the provider answered 4/) as unknown;
-    expect(await check()).toMatchObject({ ...fine, parkedBecause });
-    const logged = service.logText.split('\n').filter((line) => line.includes('it is parked'));
-    expect(
-      logged
-        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
-        .filter((line) => line['tenant'] === own.alias),
-    ).toEqual([expect.objectContaining({ level: 50, mode: 'live', error: parkedBecause })]);
-    const { pool } = service.service.core;
-    await pool.query('alter table ledger.payment_work rename to work_away');
-    try {
-      await eventually(async () => (await scrape()).still > 1, 40_000);
-      expect(await check()).toMatchObject({ ok: false, lastError: 'error 42P01' });
-    } finally {
-      await pool.query('alter table ledger.work_away rename to payment_work');
-    }
-    await eventually(
-      async () => (await check())?.['ok'] === true && (await scrape()).still < 1,
-      40_000,
-    );
   });
 });

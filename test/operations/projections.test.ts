@@ -1,9 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import {
-  diffProjection,
   planRebuild,
   rebuildProjections,
   rollBackProjection,
@@ -13,16 +11,14 @@ import {
   swapProjections,
 } from '../../src/operations/projections/projection-commands.js';
 import {
-  onChosen,
   withProjections,
-  type ProjectionChoice,
   type ProjectionOperator,
 } from '../../src/operations/projections/projection-operator.js';
 import {
   repairProjections,
   retryParked,
 } from '../../src/operations/projections/projection-repairs.js';
-import { NotDone, type Outcome } from '../../src/operations/outcome.js';
+import { type Outcome } from '../../src/operations/outcome.js';
 import { eventually } from '../support/embedded.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -358,58 +354,4 @@ test('an account that was parked over rows of an older release is released by a 
 
   await repaired('daily-figures', { account: odd });
   expect(await daily()).toMatchObject({ parked: 0 });
-});
-
-test('bad input is answered in one line, and changes nothing', async () => {
-  const before = await history();
-  const ran = await cli('rebuild', 'nothing');
-  expect(ran).toMatchObject({ code: 1, out: '' });
-  expect(ran.err).toMatch(/^there is no projection "nothing"; there are accounts, users[^\n]+\n$/);
-  await expect(repaired('users', { tenant: 'nobody' })).rejects.toThrow(
-    'there is no tenant nobody',
-  );
-  await expect(repaired('users', { account: 'nobody' })).rejects.toThrow(
-    'there is no such account',
-  );
-  await operate(async (operator) => {
-    const named = (choice: ProjectionChoice) =>
-      onChosen(operator, choice, (chosen) => Promise.resolve(chosen));
-    const notNamed = new NotDone({ code: 'PROJECTION_NOT_NAMED' });
-    expect(await named({})).toEqual(notNamed);
-    expect(await named({ name: 'users', all: true })).toEqual(notNamed);
-    const [projector] = of(operator, 'users');
-    expect(projector && (await diffProjection(operator, projector, 10))).toEqual(
-      new NotDone({ code: 'NO_NEW_GENERATION', projection: 'users' }),
-    );
-  });
-  expect(await history()).toEqual(before);
-});
-
-test('a second rebuild beside a first one is refused; interrupted, the first ends in one line', async () => {
-  const { pool } = service.service.core;
-  // Holds the first one up where it writes its history, so that there is a moment to come in
-  // between.
-  const client = await pool.connect();
-  await client.query('begin');
-  await client.query('lock table ledger.projection_history in exclusive mode');
-  const first = spawn(process.execPath, ['dist/bin/cli.js', 'projection', 'rebuild', 'users'], {
-    env: environment(),
-  });
-  let err = '';
-  first.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-  const ended = once(first, 'exit');
-  for (;;) {
-    const { rows } = await client.query(
-      `select from pg_locks where not granted and relation = 'ledger.projection_history'::regclass`,
-    );
-    if (rows.length > 0) break;
-  }
-  await expect(rebuilt('rewards')).rejects.toThrow(/^another rebuild.*is running/);
-  first.kill('SIGINT');
-  await client.query('commit');
-  client.release();
-  expect((await ended)[0]).toBe(1);
-  expect(err.trim().split('\n').at(-1)).toMatch(/^stopped; nothing that is read was changed/);
-  const [newest] = await history();
-  expect(newest).toMatchObject({ action: 'rebuild', projection: 'users', outcome: 'cancelled' });
 });

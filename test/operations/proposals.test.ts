@@ -301,32 +301,6 @@ test('a proposal that is repeated with its key is one, and another one with the 
   expect(await waiting(ledger)).toMatchObject([{ amount: 5 }]);
 });
 
-test('an operator has one set of keys over HTTP and on the command line, and shares it with no one', async () => {
-  const ledger = await ledgerWithCredit();
-  const { account, user, scope } = ledger;
-  const fields = { 'idempotency-key': 'ticket' };
-  const ofFay = await propose(ledger, 5, { fields });
-  const ofGil = await propose(ledger, 5, { fields, as: 'gil' });
-  expect([ofFay.status, ofGil.headers.get('idempotency-replayed')]).toEqual([200, null]);
-  expect(await waiting(ledger)).toMatchObject([{ proposedBy: 'gil' }, { proposedBy: 'fay' }]);
-
-  const words = [scope.tenant, account, '--user', user, '--unit', 'CENTS', '--amount', '+5'];
-  words.push('--reason', 'charged twice', '--idempotency-key', 'ticket', '--json');
-  const typedByFay = await typed('ledger', 'propose', ...words, '--by', 'Fay');
-  expect([typedByFay.code, JSON.parse(typedByFay.out)]).toEqual([0, ofFay.body]);
-  expect(typedByFay.err).toContain('a repetition');
-
-  // One set for both kinds of correction.
-  const correction = { account, user, unit: 'CENTS', amount: 5, reason: 'charged twice' };
-  const adjusted = await ask(
-    'fay',
-    `${scope.tenant}/adjustment`,
-    { ...correction, approvedBy: 'hal' },
-    fields,
-  );
-  expect(adjusted.status).toBe(422);
-});
-
 test('a correction whose answer was lost is the answer to its own operator alone', async () => {
   const ledger = await ledgerWithCredit();
   const fields = { 'idempotency-key': 'ticket' };
@@ -396,28 +370,6 @@ test('a proposal lapses after seven days', async () => {
   });
 });
 
-test('a list of a few loads the accounts of a few, the newest proposals first', async () => {
-  const ledger = await ledgerWithCredit();
-  const { commands, names, streams } = running.service.service.core;
-  const { scope, account: accountId, user: userId } = ledger;
-  const by = memberOfStaff(names, scope, 'fay');
-  const amounts = Array.from({ length: 24 }, (_, n) => n + 1);
-  for (const amount of amounts) {
-    const correction = { accountId, userId, unit: 'CENTS', amount, reason: 'r' };
-    const meta = operatorMeta(scope, 'ProposeCorrection');
-    await commands.execute(new ProposalCommandEnvelope(meta, { ...correction, by }));
-  }
-  const loaded = jest.spyOn(streams.accounts, 'load');
-  const shown = async (limit: number) =>
-    (await waitingProposals({ names, streams }, scope, { limit, now: Date.now() })).map(
-      ({ amount }) => amount,
-    );
-  expect(await shown(3)).toEqual([24, 23, 22]);
-  expect(loaded.mock.calls.length).toBeLessThan(amounts.length / 2);
-  loaded.mockRestore();
-  expect(await shown(100)).toEqual(amounts.reverse());
-});
-
 test('nothing is corrected for a user who was forgotten, nor for one who took the id since', async () => {
   const ledger = await ledgerWithCredit();
   const { account, user, tenant } = ledger;
@@ -445,14 +397,6 @@ test("an id of another tenant, of nothing, or of no proposal's form is not found
     ]);
   expect(await approve(other, id)).toEqual(refusedWith(404, 'there is no such proposal'));
   expect(await running.service.head()).toBe(head);
-});
-
-test('a proposal in test mode is approved by its id alone', async () => {
-  const ledger = await ledgerWithCredit('test');
-  const id = await proposedId(ledger, 5);
-  expect(await waiting({ ...ledger, scope: { ...ledger.scope, mode: 'live' } })).toEqual([]);
-  expect((await approve(ledger, id)).status).toBe(200);
-  expect(await closingOf(ledger)).toBe(705);
 });
 
 test('on the command line --by tells the two apart; both sides see the same proposals', async () => {

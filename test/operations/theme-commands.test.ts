@@ -5,7 +5,7 @@ import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { operatingSystemUser } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
-import { basic, type Json } from '../support/api-client.js';
+import { type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import { recordedOperations } from '../support/recorded-operations.js';
 import {
@@ -102,23 +102,6 @@ async function isShown(heading: unknown, locale?: string): Promise<void> {
   await until(isThere, 60_000).catch(() => undefined);
   expect(body).toMatchObject({ page: { heading } });
 }
-const BUILT_IN = BUILT_IN_THEME.page.heading;
-
-async function operate(
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<{ readonly status: number; readonly body: unknown }> {
-  const response = await fetch(`${service.origin}/operations/themes/${tenant.alias}${path}`, {
-    method,
-    headers: {
-      authorization: basic(`:${key.key}`),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: await response.json() };
-}
 
 test('put, get, history and rollback change what the tenant is shown', async () => {
   const { alias } = tenant;
@@ -151,27 +134,6 @@ test('put, get, history and rollback change what the tenant is shown', async () 
     { operation: 'theme put', by: { value: by }, parameters: { version: '1' } },
     { operation: 'theme rollback', by: { value: by }, parameters: { restores: '1' } },
   ]);
-});
-
-test('a locale and a mode have versions of their own, and a removal is one', async () => {
-  const { alias } = tenant;
-  await put(heading('Bonjour'), '--locale', 'fr');
-  await put(heading('Test'), '--locale', 'fr', '--mode', 'test');
-  expect((await tenant.live.call('DELETE', '/theme/fr/variables/instance')).status).toBe(200);
-  await isShown(BUILT_IN, 'fr');
-  expect(await document('history', alias, '--locale', 'fr')).toMatchObject([
-    { version: 2, removed: true },
-    { version: 1, removed: false },
-  ]);
-  const back = await document('rollback', alias, '--locale', 'fr', '--version', '1');
-  expect(back).toEqual({ locale: 'fr', version: 3, changed: true });
-  await isShown('Bonjour', 'fr');
-  const gone = await document('rollback', alias, '--locale', 'fr', '--version', '2');
-  expect(gone).toEqual({ locale: 'fr', version: 4, changed: true });
-  await isShown(BUILT_IN, 'fr');
-  const inTest = ['--locale', 'fr', '--mode', 'test'];
-  expect(await document('get', alias, ...inTest)).toMatchObject(heading('Test'));
-  expect(await document('history', alias, ...inTest)).toMatchObject([{ version: 1 }]);
 });
 
 test('bad input is one clear line and exit 1, and changes nothing', async () => {
@@ -215,77 +177,4 @@ test('bad input is one clear line and exit 1, and changes nothing', async () => 
   }
   expect(await document('history', alias)).toMatchObject([{ version: 1 }]);
   await isShown('One');
-});
-
-test('operators of support do the same over HTTP, under their names', async () => {
-  const first = await operate('PUT', '?locale=fr', heading('Un'));
-  expect(first).toEqual({ status: 200, body: { locale: 'fr', version: 1, changed: true } });
-  await operate('PUT', '?locale=fr', heading('Deux'));
-  const back = await operate('POST', '/rollback', { locale: 'fr', version: 1 });
-  expect(back).toEqual({ status: 200, body: { locale: 'fr', version: 3, changed: true } });
-  const { body } = await operate('GET', '?locale=fr');
-  expect(body).toEqual(await document('get', tenant.alias, '--locale', 'fr'));
-  expect(await operate('GET', '?locale=fr&version=2')).toMatchObject({ body: heading('Deux') });
-  const { body: history } = await operate('GET', '/history?locale=fr&limit=2');
-  expect(history).toMatchObject([
-    { version: 3, by: 'sam', restores: 1 },
-    { version: 2, by: 'sam', restores: null },
-  ]);
-  expect(await operate('GET', '?mode=test&locale=fr')).toMatchObject({ body: BUILT_IN_THEME });
-
-  const error = (status: number, apiErrorCode: string, faults?: unknown) => ({
-    status,
-    body: { apiErrorCode, ...(faults === undefined ? {} : { validationErrors: faults }) },
-  });
-  const faults = [expect.stringMatching(/^\/page\/color /)];
-  const colored = { ...WHOLE, page: { color: 'red' } };
-  expect(await operate('PUT', '?locale=fr', colored)).toMatchObject(
-    error(400, 'VALIDATION_FAILED', faults),
-  );
-  expect(await operate('PUT', '?locale=french', WHOLE)).toMatchObject(
-    error(400, 'BAD_REQUEST', ['locale takes a locale such as en or en_US']),
-  );
-  const large = { ...WHOLE, text: 'x'.repeat(256 * 1024) };
-  expect(await operate('PUT', '', large)).toMatchObject(error(413, 'PAYLOAD_TOO_LARGE'));
-  for (const version of [9, 2 ** 53])
-    expect(await operate('POST', '/rollback', { locale: 'fr', version })).toMatchObject(
-      version === 9 ? error(404, 'THEME_NOT_FOUND') : error(400, 'BAD_REQUEST'),
-    );
-  expect(await operate('GET', '?version=0')).toMatchObject(error(400, 'BAD_REQUEST'));
-  expect(await operate('GET', '?locale=fr&version=4')).toMatchObject(error(404, 'THEME_NOT_FOUND'));
-
-  const scope = { tenant: tenant.alias, mode: 'live' } as const;
-  const recorded = await recordedOperations(service.service.core, scope);
-  expect(recorded).toMatchObject([
-    { operation: 'theme put', by: { value: 'sam' }, parameters: { locale: 'fr', version: '1' } },
-    { operation: 'theme put', by: { value: 'sam' }, parameters: { locale: 'fr', version: '2' } },
-    { operation: 'theme rollback', by: { value: 'sam' }, parameters: { restores: '1' } },
-  ]);
-});
-
-test('a rebuild of the read model finds the same themes', async () => {
-  const { alias } = tenant;
-  await put(heading('One'));
-  await put(heading('Deux'), '--locale', 'fr');
-  await put(heading('Zwei'), '--locale', 'de');
-  expect((await tenant.live.call('DELETE', '/theme/de/variables/instance')).status).toBe(200);
-  await document('rollback', alias, '--locale', 'de', '--version', '1');
-  await isShown('Zwei', 'de');
-
-  const projection = async (...words: readonly string[]): Promise<unknown> => {
-    const { code, out } = await cli('projection', ...words, '--json');
-    expect([words, code]).toEqual([words, 0]);
-    return JSON.parse(out) as unknown;
-  };
-  expect(await projection('status')).toContainEqual(
-    expect.objectContaining({ name: 'themes', generation: 1, parked: 0, lastError: null }),
-  );
-  const [built] = ((await projection('rebuild', 'themes')) as { projections: Json[] }).projections;
-  expect(built).toMatchObject({ projection: 'themes', generation: 2, parked: 0, differences: 0 });
-  expect(built?.['rows']).toBeGreaterThanOrEqual(3);
-  expect(await projection('diff', 'themes')).toMatchObject({ count: 0, differences: [] });
-  await projection('swap', 'themes');
-  await isShown('One');
-  await isShown('Deux', 'fr');
-  await isShown('Zwei', 'de');
 });

@@ -5,10 +5,9 @@ import gossipService, {
 import featuresService, {
   type IServerFeaturesServer,
 } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
-import { type IStreamsServer } from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { streamsServiceOfAnswers } from './encoded-event.js';
 import { Faults, type IncomingCall, type MethodName } from './faults.js';
 import { answersFeatures, readGossip, supportedMethods } from './node-calls.js';
 import { type ClusterView, type Endpoint, type ServedNode } from './node.js';
@@ -17,7 +16,7 @@ import { read, type ReadCall } from './read-calls.js';
 import { EventStore } from './store.js';
 import { proposedEvent } from './stored-event.js';
 import { TcpFront } from './tcp-front.js';
-import { append, softDelete, tombstone } from './write-calls.js';
+import { append, type AppendAnswer, type AppendCall } from './write-calls.js';
 
 export interface DoubleOptions {
   /** What it says it is; below 21.10 it does not say. */
@@ -96,8 +95,6 @@ export class EventStoreDbDouble {
       append: count('append'),
       read: count('read'),
       subscribe: count('subscribe'),
-      delete: count('delete'),
-      tombstone: count('tombstone'),
       gossip: count('gossip'),
       supportedMethods: count('supportedMethods'),
     };
@@ -183,9 +180,10 @@ export class EventStoreDbDouble {
    * the last one.
    */
   storedBehindTheBack(stream: string, events: readonly ForeignEvent[]): number {
+    const last = this.store.lastRevision(stream);
     const outcome = this.store.append(
       stream,
-      this.store.lastRevision(stream),
+      last,
       events.map((event) =>
         proposedEvent({ ...event, id: event.id ?? randomUUID(), data: event.data ?? {} }),
       ),
@@ -201,17 +199,12 @@ export class EventStoreDbDouble {
 
   #addServices(cluster: ClusterView): void {
     const node = this.#node(cluster);
-    const streams: Pick<IStreamsServer, 'append' | 'delete' | 'tombstone'> = {
-      append: (call, answer) => append(node, call, answer),
-      delete: (call, answer) => void softDelete(node, call, answer),
-      tombstone: (call, answer) => void tombstone(node, call, answer),
-    };
     const gossip: IGossipServer = { read: (call, answer) => void readGossip(node, call, answer) };
     const features: IServerFeaturesServer = {
       getSupportedMethods: (call, answer) => void supportedMethods(node, call, answer),
     };
-    this.#server.addService(streamsServiceOfAnswers, {
-      ...streams,
+    this.#server.addService(streamsService.StreamsService, {
+      append: (call: AppendCall, answer: AppendAnswer) => append(node, call, answer),
       read: (call: ReadCall) => void read(node, call),
     });
     this.#server.addService(gossipService.GossipService, gossip);

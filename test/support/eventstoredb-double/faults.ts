@@ -1,6 +1,5 @@
 /** The methods that are served, as the double counts and names them. */
-export type MethodName =
-  'append' | 'read' | 'subscribe' | 'delete' | 'tombstone' | 'gossip' | 'supportedMethods';
+export type MethodName = 'append' | 'read' | 'subscribe' | 'gossip' | 'supportedMethods';
 
 /** A call as it came in. */
 export interface IncomingCall {
@@ -148,15 +147,4 @@ export class Faults {
   #arm(name: FaultName, fault: ArmedFault): void {
     this.#armed.set(name, [...(this.#armed.get(name) ?? []), fault]);
   }
-}
-
-/** Numbers from 0 to 1 that come out the same for the same seed. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

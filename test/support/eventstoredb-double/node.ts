@@ -92,7 +92,7 @@ export function admit(node: ServedNode, call: IncomingCall): Admission {
 
 function atTheLeader(node: ServedNode, call: IncomingCall): Admission {
   const leader = node.cluster.leader();
-  const writes = call.method !== 'read' && call.method !== 'subscribe';
+  const writes = call.method === 'append';
   const requiresLeader = call.headers['requires-leader'] === 'true';
   if (!leader) return writes || requiresLeader ? refused(serverNotReady()) : { kind: 'admitted' };
   if (!requiresLeader) return { kind: 'admitted' };

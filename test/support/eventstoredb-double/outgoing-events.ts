@@ -1,6 +1,6 @@
 import { type ServerWritableStream, type ServiceError } from '@grpc/grpc-js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
-import { encodedEvent, type ReadAnswer } from './encoded-event.js';
+import { encodedEvent } from './encoded-event.js';
 import { type IncomingCall } from './faults.js';
 import { type ServedNode } from './node.js';
 import { type StoredEvent } from './stored-event.js';
@@ -12,7 +12,7 @@ export class OutgoingEvents {
 
   constructor(
     private readonly node: ServedNode,
-    private readonly call: ServerWritableStream<streams.ReadReq, ReadAnswer>,
+    private readonly call: ServerWritableStream<streams.ReadReq, streams.ReadResp>,
     readonly incoming: IncomingCall,
   ) {
     call.on('cancelled', () => this.#finish());
@@ -43,7 +43,7 @@ export class OutgoingEvents {
     return this.send(encodedEvent(event));
   }
 
-  async send(response: ReadAnswer): Promise<boolean> {
+  async send(response: streams.ReadResp): Promise<boolean> {
     if (this.over) return false;
     if (!this.call.write(response)) await this.#drained();
     return !this.over;

@@ -1,17 +1,15 @@
 import { type ServerWritableStream, type ServiceError } from '@grpc/grpc-js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { matcherOf } from './all-filter.js';
-import { type ReadAnswer } from './encoded-event.js';
 import { type IncomingCall } from './faults.js';
 import { admit, incomingCall, waitFor, type ServedNode } from './node.js';
 import { OutgoingEvents } from './outgoing-events.js';
 import { streamDeleted, unknown } from './rpc-errors.js';
-import { TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
+import { type StoredEvent } from './stored-event.js';
 import { subscribe } from './subscriptions.js';
-import { filterOf, lastStreamPosition, streamNameOf, streamNotFound } from './wire.js';
+import { lastStreamPosition, matcherOf, streamNameOf, streamNotFound } from './wire.js';
 
-export type ReadCall = ServerWritableStream<streams.ReadReq, ReadAnswer>;
+export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 
 /** So many events of the log are looked at before others have their turn. */
 const SCAN_AT_ONCE = 20_000;
@@ -49,24 +47,14 @@ async function pageOf(
 ): Promise<ServiceError | undefined> {
   const count = Number(options.getCount());
   const all = options.getAll();
-  // A server never answers this one.
-  if (all && count === 0)
-    return new Promise<undefined>((resolve) => out.onOver(() => resolve(undefined)));
   if (all) return readAll(node, out, options, all, count);
   const direction =
     options.getReadDirection() === streams.ReadReq.Options.ReadDirection.FORWARDS
       ? 'forwards'
       : 'backwards';
   const asked = options.getStream();
-  const from = asked?.hasStart()
-    ? 'start'
-    : asked?.hasEnd()
-      ? 'end'
-      : revisionOf(asked?.getRevision() ?? '0');
+  const from = asked?.hasEnd() ? 'end' : Number(asked?.getRevision() ?? '0');
   const stream = incoming.stream ?? '';
-  if (stream === '') return unknown();
-  if (count === 0 || (direction === 'forwards' && from === 'end'))
-    return unknown('Unexpected ReadStreamResult: Error');
   const page = node.store.readStream(stream, {
     direction,
     from,
@@ -88,12 +76,6 @@ async function pageOf(
   }
 }
 
-/** Revisions from 2^63 on stand for the end of the stream. */
-function revisionOf(text: string): number {
-  const revision = Number(text);
-  return revision >= 2 ** 63 - 1 ? TOMBSTONE_REVISION : revision;
-}
-
 async function readAll(
   node: ServedNode,
   out: OutgoingEvents,
@@ -107,7 +89,7 @@ async function readAll(
   // A position behind the end is a place to read on from, but none to read back from.
   const past = Number(all.getPosition()?.getCommitPosition() ?? 0) > node.store.nextPosition;
   if (start === undefined || (past && !forwards)) return unknown('Unexpected ReadAllResult: Error');
-  const wanted = matcherOf(filterOf(options));
+  const wanted = matcherOf(options);
   let left = count;
   let looked = 0;
   // Forwards the event at the position is the first; backwards it is the first that is not sent.

@@ -1,8 +1,7 @@
 import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
-import { TOMBSTONE_REVISION, type ExpectedRevision } from './stored-event.js';
 
 /** What fits into one append: the data of its events, summed, in bytes. */
-export const MAX_APPEND_SIZE = 1024 * 1024;
+const MAX_APPEND_SIZE = 1024 * 1024;
 
 /**
  * A call that ends with a status other than OK. The client tells them apart by the trailer
@@ -24,48 +23,10 @@ export const streamDeleted = (stream: string): ServiceError =>
     'stream-name': stream,
   });
 
-export function wrongExpectedVersion(
-  operation: string,
-  stream: string,
-  expected: ExpectedRevision,
-  actual: number,
-): ServiceError {
-  const versions = { expected: String(versionNumber(expected)), actual: String(actual) };
-  return rpcError(
-    status.FAILED_PRECONDITION,
-    `${operation} failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${versions.expected}, Actual version: ${versions.actual}`,
-    {
-      exception: 'wrong-expected-version',
-      'stream-name': stream,
-      'expected-version': versions.expected,
-      'actual-version': versions.actual,
-    },
-  );
-}
-
-function versionNumber(expected: ExpectedRevision): number {
-  switch (expected) {
-    case 'no_stream':
-      return -1;
-    case 'any':
-      return -2;
-    case 'stream_exists':
-      return -4;
-    default:
-      return expected;
-  }
-}
-
 export const maximumAppendSizeExceeded = (quote = ''): ServiceError =>
   rpcError(status.INVALID_ARGUMENT, `Maximum Append Size of ${MAX_APPEND_SIZE} Exceeded.${quote}`, {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(MAX_APPEND_SIZE),
-  });
-
-export const requiredMetadataMissing = (property: string): ServiceError =>
-  rpcError(status.INVALID_ARGUMENT, `Required Metadata Property '${property}' is missing`, {
-    exception: 'missing-required-metadata-property',
-    'required-metadata-properties': 'type,content-type',
   });
 
 export const notLeader = (leader: {
@@ -102,7 +63,3 @@ export const unknown = (details = 'Exception was thrown by handler.'): ServiceEr
 
 export const unimplemented = (): ServiceError =>
   rpcError(status.UNIMPLEMENTED, 'Service is unimplemented.');
-
-/** A revision as the wire wants it. */
-export const revisionText = (revision: number): string =>
-  revision === TOMBSTONE_REVISION ? '9223372036854775807' : String(revision);

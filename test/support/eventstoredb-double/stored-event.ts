@@ -1,6 +1,3 @@
-/** The revision of the event that ends a stream for good: 2^63 - 1 on the wire. */
-export const TOMBSTONE_REVISION = Number.POSITIVE_INFINITY;
-
 /** The revision of a stream without events. */
 export const NO_REVISION = -1;
 
@@ -29,24 +26,13 @@ export interface StoredEvent extends ProposedEvent {
   readonly created: number;
 }
 
-/**
- * What a writer says about the stream that it writes to; a number is the revision of the last
- * event.
- */
-export type ExpectedRevision = 'any' | 'no_stream' | 'stream_exists' | number;
+/** The revision of the last event of the stream that a writer expects. */
+export type ExpectedRevision = 'no_stream' | number;
 
-/** What became of an append or a delete. */
+/** What became of an append. */
 export type WriteOutcome =
-  /**
-   * Stored, now or by the very same call before. `position` is undefined when there was nothing to
-   * store.
-   */
-  | {
-      readonly kind: 'stored';
-      readonly revision: number;
-      readonly position: number | undefined;
-      readonly repeated: boolean;
-    }
+  /** Stored, now or by the very same call before. */
+  | { readonly kind: 'stored'; readonly revision: number; readonly position: number }
   | { readonly kind: 'wrong-expected-version'; readonly actual: number }
   | { readonly kind: 'stream-deleted' };
 

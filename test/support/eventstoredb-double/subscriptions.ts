@@ -1,35 +1,21 @@
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { matcherOf, type AllFilter } from './all-filter.js';
 import { type ServedNode } from './node.js';
 import { type OutgoingEvents } from './outgoing-events.js';
 import { startOf } from './read-calls.js';
-import { consumerTooSlow, streamDeleted, unknown } from './rpc-errors.js';
-import { NO_REVISION, TOMBSTONE_REVISION, type StoredEvent } from './stored-event.js';
-import { caughtUp, checkpoint, confirmation, filterOf } from './wire.js';
+import { consumerTooSlow, unknown } from './rpc-errors.js';
+import { caughtUp, checkpoint, confirmation, matcherOf } from './wire.js';
 
 /** A server holds so many live events for a client before it gives up on it. */
 const LIVE_BUFFER = 32;
-const LOOK_AT_ONCE = 5_000;
-
-/** The position of a subscription, and how it finds the next events. */
-interface Source {
-  /**
-   * The next event to look at, and whether it is to be sent; undefined when there is none by now.
-   */
-  next(): { readonly event: StoredEvent; readonly wanted: boolean } | undefined;
-  /** How many events wait, about. */
-  waiting(): number;
-  /** Whether there is nothing to subscribe to any more. */
-  deletedBefore(): boolean;
-  /** Whether "caught up" may be said when nothing waits. */
-  canCatchUp(): boolean;
-}
+const LOOKED_IN_A_TURN = 5_000;
+/** A server looks at so many events before it says how far it is. */
+const CHECKPOINT_EVERY = 32;
 
 /**
- * Confirms, sends what is stored, says that it has caught up, and goes on with what is stored from
- * then on, until the client leaves.
+ * Subscribes to the whole log: confirms, sends what is stored, says that it has caught up, and
+ * continues with what is stored from then on, until the client leaves.
  */
 export async function subscribe(
   node: ServedNode,
@@ -37,161 +23,47 @@ export async function subscribe(
   options: streams.ReadReq.Options,
 ): Promise<void> {
   const all = options.getAll();
-  const filter = filterOf(options);
-  const source = all
-    ? allSource(node, all, filter)
-    : streamSource(node, out.incoming.stream ?? '', options.getStream());
-  if (!source) return out.fail(unknown());
-  if (source.deletedBefore()) return out.fail(streamDeleted(out.incoming.stream ?? ''));
+  const visible = (): number => Math.min(node.cluster.visible(), node.store.size);
+  const start = all && startOf(node, all, visible());
+  if (!all || start === undefined) return out.fail(unknown());
   if (!(await out.send(confirmation(randomUUID())))) return;
-  await pump(node, out, source, new Checkpoints(filter));
-}
-
-async function pump(
-  node: ServedNode,
-  out: OutgoingEvents,
-  source: Source,
-  checkpoints: Checkpoints,
-): Promise<void> {
+  // The position is that of the last event that the client has.
+  let index = all.hasPosition() ? start + 1 : start;
+  const wanted = matcherOf(options);
   const bell = new Doorbell(node, out);
-  let live = false;
-  let looked = 0;
-  while (!out.over) {
-    if (live && dropSlowConsumer(node, out, source)) break;
-    const found = source.next();
-    if (!found) {
-      if (!live && source.canCatchUp()) {
-        live = true;
-        checkpoints.goLive();
-        await out.send(caughtUp());
+  let isLive = false;
+  for (let looked = 1; !out.over; looked += 1) {
+    const { faults, store } = node;
+    const waiting = visible() - index;
+    const isDropped =
+      isLive &&
+      waiting > 0 &&
+      faults.strike('slow-consumer', out.incoming, ({ burst = 1 }) => waiting >= burst);
+    if (isDropped) {
+      // A part of the burst is sent, then the error, whatever the client has taken of it.
+      for (let sent = 0; sent < LIVE_BUFFER && index < visible(); index += 1) {
+        const event = store.at(index);
+        if (!event || !wanted(event)) continue;
+        out.push(event);
+        sent += 1;
       }
+      out.fail(consumerTooSlow());
+      break;
+    }
+    const event = index < visible() ? store.at(index) : undefined;
+    if (!event) {
+      if (!isLive) await out.send(caughtUp());
+      isLive = true;
       await bell.rings();
       continue;
     }
-    looked += 1;
-    if (looked % LOOK_AT_ONCE === 0) await breathe();
-    if (found.wanted && !(await out.event(found.event))) break;
-    if (found.event.revision === TOMBSTONE_REVISION && out.incoming.stream !== '$all')
-      out.fail(streamDeleted(found.event.stream));
-    const reached = checkpoints.passed(found.event, found.wanted);
-    if (reached !== undefined) await out.send(checkpoint(reached));
+    index += 1;
+    if (looked % LOOKED_IN_A_TURN === 0) await breathe();
+    if (wanted(event) && !(await out.event(event))) break;
+    if (options.hasFilter() && looked % CHECKPOINT_EVERY === 0)
+      await out.send(checkpoint(event.position));
   }
   bell.close();
-}
-
-/**
- * The fault "slow consumer": a part of the burst goes out, then the error, whatever the client has
- * taken of it.
- */
-function dropSlowConsumer({ faults }: ServedNode, out: OutgoingEvents, source: Source): boolean {
-  const waiting = source.waiting();
-  if (
-    waiting === 0 ||
-    !faults.strike('slow-consumer', out.incoming, ({ burst = 1 }) => waiting >= burst)
-  )
-    return false;
-  for (let sent = 0; sent < LIVE_BUFFER;) {
-    const found = source.next();
-    if (!found) break;
-    if (!found.wanted) continue;
-    out.push(found.event);
-    sent += 1;
-  }
-  out.fail(consumerTooSlow());
-  return true;
-}
-
-function allSource(
-  node: ServedNode,
-  all: streams.ReadReq.Options.AllOptions,
-  filter: AllFilter | undefined,
-): Source | undefined {
-  const start = startOf(node, all, Math.min(node.cluster.visible(), node.store.size));
-  if (start === undefined) return undefined;
-  // The position is that of the last event that the client has.
-  let index = all.hasPosition() ? start + 1 : start;
-  const wanted = matcherOf(filter);
-  return {
-    next: () => {
-      const event = index < node.cluster.visible() ? node.store.at(index) : undefined;
-      if (!event) return undefined;
-      index += 1;
-      return { event, wanted: wanted(event) };
-    },
-    waiting: () => Math.max(0, Math.min(node.cluster.visible(), node.store.size) - index),
-    deletedBefore: () => false,
-    canCatchUp: () => true,
-  };
-}
-
-function streamSource(
-  node: ServedNode,
-  name: string,
-  options: streams.ReadReq.Options.StreamOptions | undefined,
-): Source {
-  const lastOf = (): number => node.store.lastRevision(name, node.cluster.visible());
-  let revision = options?.hasEnd()
-    ? lastOf()
-    : options?.hasRevision()
-      ? Number(options.getRevision())
-      : NO_REVISION;
-  const fromTheEnd = options?.hasEnd() === true;
-  return {
-    next: () => {
-      const event = node.store.eventAfter(name, revision, node.cluster.visible());
-      if (!event) return undefined;
-      revision = event.revision;
-      return { event, wanted: true };
-    },
-    waiting: () => Math.max(0, lastOf() - revision),
-    // A server looks for the stream again and again until it is there, and only then goes live.
-    canCatchUp: () => fromTheEnd || (lastOf() > NO_REVISION && !node.store.isSoftDeleted(name)),
-    deletedBefore: () => !fromTheEnd && lastOf() === TOMBSTONE_REVISION,
-  };
-}
-
-/** The server reads at most so many events at once while a client catches up. */
-const PAGE = 32;
-
-/**
- * Counts the events that were looked at, and says when it is time to tell the client how far that
- * was. While catching up that is looked into at the end of each page, and the position is that of
- * the page's last event for the client, or where the page began; later it is every event's.
- */
-class Checkpoints {
-  readonly #interval: number;
-  readonly #window: number;
-  #counted = 0;
-  #live = false;
-  #page = { looked: 0, sent: 0, position: 0 };
-
-  constructor(filter: AllFilter | undefined) {
-    this.#window = filter?.window ?? PAGE;
-    this.#interval = filter ? filter.checkpointInterval * filter.window : Number.POSITIVE_INFINITY;
-  }
-
-  goLive(): void {
-    this.#counted += this.#page.looked;
-    this.#live = true;
-  }
-
-  passed(event: StoredEvent, wanted: boolean): number | undefined {
-    if (this.#live) return this.#count(1, event.position);
-    const page = this.#page;
-    if (wanted || page.looked === 0) page.position = event.position;
-    page.looked += 1;
-    if (wanted) page.sent += 1;
-    if (page.looked < this.#window && page.sent < PAGE) return undefined;
-    this.#page = { looked: 0, sent: 0, position: 0 };
-    return this.#count(page.looked, page.position);
-  }
-
-  #count(looked: number, position: number): number | undefined {
-    this.#counted += looked;
-    if (this.#counted < this.#interval) return undefined;
-    this.#counted %= this.#interval;
-    return position;
-  }
 }
 
 /** Rings when there is something to look at: a write, or a client that has gone. */

@@ -1,30 +1,19 @@
-import {
-  type sendUnaryData,
-  type ServerReadableStream,
-  type ServerUnaryCall,
-  type ServiceError,
-} from '@grpc/grpc-js';
+import { type sendUnaryData, type ServerReadableStream, type ServiceError } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { type IncomingCall } from './faults.js';
 import { admit, incomingCall, waitFor, type ServedNode } from './node.js';
-import {
-  MAX_APPEND_SIZE,
-  maximumAppendSizeExceeded,
-  requiredMetadataMissing,
-  revisionText,
-  streamDeleted,
-  unavailable,
-  unknown,
-  wrongExpectedVersion,
-} from './rpc-errors.js';
+import { maximumAppendSizeExceeded, streamDeleted, unavailable } from './rpc-errors.js';
 import {
   NO_REVISION,
   type ExpectedRevision,
   type ProposedEvent,
   type WriteOutcome,
 } from './stored-event.js';
-import { expectedRevision, proposedFrom, streamNameOf, type MessageFault } from './wire.js';
+import { expectedRevision, proposedFrom, streamNameOf } from './wire.js';
+
+export type AppendCall = ServerReadableStream<streams.AppendReq, streams.AppendResp>;
+export type AppendAnswer = sendUnaryData<streams.AppendResp>;
 
 /** How a write is answered; without an answer the call stays open until the client gives it up. */
 type Answer<T> = (error: ServiceError | null, response?: T) => void;
@@ -45,28 +34,14 @@ async function answerWrite(
 }
 
 /** Calls of the unary append: one header, then a message an event. */
-export function append(
-  node: ServedNode,
-  call: ServerReadableStream<streams.AppendReq, streams.AppendResp>,
-  answer: sendUnaryData<streams.AppendResp>,
-): void {
+export function append(node: ServedNode, call: AppendCall, answer: AppendAnswer): void {
   const events: ProposedEvent[] = [];
   let options: streams.AppendReq.Options | undefined;
-  let size = 0;
   let failed = false;
-  const fail = (error: ServiceError): void => {
-    if (!failed) answer(error);
-    failed = true;
-  };
   call.on('data', (request: streams.AppendReq) => {
     options ??= request.getOptions();
     const message = request.getProposedMessage();
-    if (!message || failed) return;
-    const event = proposedFrom(message);
-    if (typeof event === 'string') return fail(messageError(event));
-    size += event.data.length;
-    if (size > MAX_APPEND_SIZE) return fail(maximumAppendSizeExceeded());
-    events.push(event);
+    if (message) events.push(proposedFrom(message));
   });
   call.on('error', () => {
     failed = true;
@@ -83,7 +58,7 @@ export function append(
 
 async function appendEvents(
   node: ServedNode,
-  call: ServerReadableStream<streams.AppendReq, streams.AppendResp>,
+  call: AppendCall,
   options: streams.AppendReq.Options,
   events: readonly ProposedEvent[],
   answer: Answer<streams.AppendResp>,
@@ -93,13 +68,12 @@ async function appendEvents(
   const admission = admit(node, incoming);
   if (admission.kind === 'dropped') return;
   if (admission.kind === 'refused') return answer(admission.error);
-  if (stream === '') return answer(unknown());
   const tooLarge = node.faults.strike('append-too-large', incoming);
   if (tooLarge) return answer(maximumAppendSizeExceeded(tooLarge.quote));
   // What was passed on to the leader is carried out, whether or not the client still waits for it.
   await node.cluster.writable();
   if (!node.alive()) return;
-  const expected = expectedRevision(options, options.getRevision());
+  const expected = expectedRevision(options);
   const outcome = node.store.append(stream, expected, events);
   if (outcome.kind === 'stream-deleted') return answer(streamDeleted(stream));
   await answerWrite(node, incoming, () => answer(null, appendResponse(outcome, expected)), answer);
@@ -114,16 +88,14 @@ function appendResponse(
     : new streams.AppendResp().setWrongExpectedVersion(wrongVersion(expected, outcome.actual));
 }
 
-function success(revision: number, position: number | undefined): streams.AppendResp.Success {
-  const message = new streams.AppendResp.Success();
-  if (revision === NO_REVISION) message.setNoStream(new shared.Empty());
-  else message.setCurrentRevision(revisionText(revision));
-  if (position === undefined) return message.setNoPosition(new shared.Empty());
-  return message.setPosition(
-    new streams.AppendResp.Position()
-      .setCommitPosition(String(position))
-      .setPreparePosition(String(position)),
-  );
+function success(revision: number, position: number): streams.AppendResp.Success {
+  return new streams.AppendResp.Success()
+    .setCurrentRevision(String(revision))
+    .setPosition(
+      new streams.AppendResp.Position()
+        .setCommitPosition(String(position))
+        .setPreparePosition(String(position)),
+    );
 }
 
 function wrongVersion(
@@ -131,116 +103,9 @@ function wrongVersion(
   actual: number,
 ): streams.AppendResp.WrongExpectedVersion {
   const message = new streams.AppendResp.WrongExpectedVersion();
-  switch (expected) {
-    case 'any':
-      message.setExpectedAny(new shared.Empty());
-      break;
-    case 'no_stream':
-      message.setExpectedNoStream(new shared.Empty());
-      break;
-    case 'stream_exists':
-      message.setExpectedStreamExists(new shared.Empty());
-      break;
-    default:
-      message.setExpectedRevision(revisionText(expected));
-  }
+  if (expected === 'no_stream') message.setExpectedNoStream(new shared.Empty());
+  else message.setExpectedRevision(String(expected));
   return actual === NO_REVISION
     ? message.setCurrentNoStream(new shared.Empty())
-    : message.setCurrentRevision(revisionText(actual));
-}
-
-function messageError(fault: MessageFault): ServiceError {
-  switch (fault) {
-    case 'no-type':
-      return requiredMetadataMissing('type');
-    case 'no-content-type':
-      return requiredMetadataMissing('content-type');
-    case 'bad-request':
-      return unknown();
-  }
-}
-
-export async function softDelete(
-  node: ServedNode,
-  call: ServerUnaryCall<streams.DeleteReq, streams.DeleteResp>,
-  answer: sendUnaryData<streams.DeleteResp>,
-): Promise<void> {
-  const options = call.request.getOptions() ?? new streams.DeleteReq.Options();
-  const stream = streamNameOf(options.getStreamIdentifier());
-  const expected = expectedRevision(options, options.getRevision());
-  await deleted(
-    node,
-    incomingCall('delete', call.metadata, stream),
-    stream,
-    expected,
-    (position, error) => {
-      if (error) return answer(error);
-      answer(
-        null,
-        new streams.DeleteResp().setPosition(
-          new streams.DeleteResp.Position()
-            .setCommitPosition(position)
-            .setPreparePosition(position),
-        ),
-      );
-    },
-  );
-}
-
-export async function tombstone(
-  node: ServedNode,
-  call: ServerUnaryCall<streams.TombstoneReq, streams.TombstoneResp>,
-  answer: sendUnaryData<streams.TombstoneResp>,
-): Promise<void> {
-  const options = call.request.getOptions() ?? new streams.TombstoneReq.Options();
-  const stream = streamNameOf(options.getStreamIdentifier());
-  const expected = expectedRevision(options, options.getRevision());
-  await deleted(
-    node,
-    incomingCall('tombstone', call.metadata, stream),
-    stream,
-    expected,
-    (position, error) => {
-      if (error) return answer(error);
-      answer(
-        null,
-        new streams.TombstoneResp().setPosition(
-          new streams.TombstoneResp.Position()
-            .setCommitPosition(position)
-            .setPreparePosition(position),
-        ),
-      );
-    },
-  );
-}
-
-async function deleted(
-  node: ServedNode,
-  call: IncomingCall,
-  stream: string,
-  expected: ExpectedRevision,
-  answer: (position: string, error?: ServiceError) => void,
-): Promise<void> {
-  const admission = admit(node, call);
-  if (admission.kind === 'dropped') return;
-  if (admission.kind === 'refused') return answer('', admission.error);
-  await node.cluster.writable();
-  if (!node.alive()) return;
-  const outcome =
-    call.method === 'delete'
-      ? node.store.softDelete(stream, expected)
-      : node.store.tombstone(stream, expected);
-  switch (outcome.kind) {
-    case 'stored':
-      return answerWrite(
-        node,
-        call,
-        () => answer(String(outcome.position ?? 0)),
-        (error) => answer('', error),
-      );
-    case 'stream-deleted':
-      return answer('', streamDeleted(stream));
-    case 'wrong-expected-version':
-      return answer('', wrongExpectedVersion('Delete', stream, expected, outcome.actual));
-  }
+    : message.setCurrentRevision(String(actual));
 }
