@@ -18,8 +18,8 @@ import { SmtpSender, type SmtpTimes } from '../mails/sending/smtp-sender.js';
 import { openPool } from '../postgres/database.js';
 import { RecordedRuns } from '../runs/recorded-runs.js';
 import { SlowReads } from '../projecting/following/slow-reads.js';
+import { serveReference } from '../http/reference/reference-pages.js';
 import { serveStartPage } from '../http/start-page/start-page.js';
-import { serveInterfaceDescription } from '../http/shapes/openapi.js';
 import { openOperationsPool } from '../operations/projections/projection-operator.js';
 import { AppModule, type ModuleParts } from './app.module.js';
 import { connectionsMax } from './open-files.js';
@@ -188,7 +188,7 @@ export async function configureApplication(
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
     databaseAnswers: databaseAnswersIn({ pool: stores.background }),
   });
-  serveInterfaceDescription(app, { version });
+  serveReference(app, { version, publicUrl: config.publicUrl });
   const hasOperationsListener = config.operationsPort !== undefined;
   serveStartPage(app, {
     version,

@@ -115,7 +115,7 @@ test('clients that do not read their answers hold no place among requests, and l
 });
 
 test('answers that nobody reads are limited by their bytes: the address with most of them loses a connection', async () => {
-  const path = '/docs/swagger-ui-bundle.js';
+  const path = '/docs/viewer.js';
   const started = await start({ unreadMs: 600_000, unreadBytesMax: 24_000_000 });
   const { length } = (await ask(started, path)).text;
   const pages = head('GET', path).repeat(8);
@@ -237,7 +237,7 @@ describe('however many connections one address or twelve hold', () => {
     ['without a request', ''],
     ['with the beginning of a head', 'GET / HTTP/1.1\r\nHo'],
     ['with a request in progress', head('GET', `${API}/slow`)],
-    ['with answers that are not read', head('GET', '/docs/swagger-ui-bundle.js').repeat(8)],
+    ['with answers that are not read', head('GET', '/docs/viewer.js').repeat(8)],
   ])('another one is served (%s)', async (_name, sent) => {
     const started = await start(limits);
     const open = closeGate(started);

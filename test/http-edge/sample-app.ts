@@ -34,7 +34,8 @@ import {
   METRICS_REGISTRY,
   MetricsController,
 } from '../../src/http/health/metrics.js';
-import { Fails, serveInterfaceDescription } from '../../src/http/shapes/openapi.js';
+import { serveReference } from '../../src/http/reference/reference-pages.js';
+import { Fails } from '../../src/http/shapes/openapi.js';
 import {
   dateFilter,
   identifier,
@@ -312,7 +313,7 @@ export async function startSampleApp(
     metrics: new HttpMetrics(registry),
     ...parts,
   });
-  serveInterfaceDescription(app, { version: '0.0.0' });
+  serveReference(app, { version: '0.0.0' });
   await app.listen(0, '127.0.0.1');
   const { port } = new URL(await app.getUrl());
   return {

@@ -46,9 +46,9 @@ describe('the description of the interface', () => {
     '/openapi.json',
     '/docs',
     '/docs/start.js',
-    '/docs/swagger-ui.css',
-    '/docs/swagger-ui-bundle.js',
-    '/docs/favicon-32x32.png',
+    '/docs/errors',
+    '/docs/reference.css',
+    '/docs/viewer.js',
   ];
 
   function described(): readonly string[] {

@@ -12,7 +12,7 @@ import {
 } from '../support/running-service.js';
 
 const OPERATIONS_ONLY = ['/health/ready', '/metrics'];
-const BOTH = ['/health/live', '/docs', '/docs/start.js', '/docs/swagger-ui.css', '/openapi.json'];
+const BOTH = ['/health/live', '/docs', '/docs/start.js', '/docs/reference.css', '/openapi.json'];
 
 let stores: TestStores;
 let running: RunningService;

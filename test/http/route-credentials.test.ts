@@ -201,9 +201,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /openapi.json': ['open', 200],
   'GET /docs': ['open', 200],
   'GET /docs/start.js': ['open', 200],
-  'GET /docs/swagger-ui.css': ['open', 200],
-  'GET /docs/swagger-ui-bundle.js': ['open', 200],
-  'GET /docs/favicon-32x32.png': ['open', 200],
+  'GET /docs/errors': ['open', 200],
+  'GET /docs/reference.css': ['open', 200],
+  'GET /docs/viewer.js': ['open', 200],
 };
 
 /** Fields of a request, by kind of credentials. */

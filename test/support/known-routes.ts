@@ -5,10 +5,10 @@ import { isCompiled, type RunningService } from './running-service.js';
 const DESCRIPTION = [
   '/openapi.json',
   '/docs',
+  '/docs/errors',
   '/docs/start.js',
-  '/docs/swagger-ui.css',
-  '/docs/swagger-ui-bundle.js',
-  '/docs/favicon-32x32.png',
+  '/docs/reference.css',
+  '/docs/viewer.js',
 ];
 
 /** The routes of the console, which are not described: pages for people. */

@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { API_KEY_SCHEME, OPERATOR_SCHEME } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode } from '../edge/api-error.js';
 import type { ErrorText } from './error-texts.js';
 import { addExamples } from './examples.js';
@@ -12,6 +13,7 @@ import {
 } from './json-schema.js';
 import type { ReferenceFiles } from './reference-files.js';
 import type { FieldTexts, OperationText, Reference } from './reference-texts.js';
+import { codeSamples, type CodeSample, type SampleKey } from './samples.js';
 
 export interface DescribedInterface {
   readonly document: OpenAPIObject;
@@ -28,6 +30,8 @@ export interface Operation {
   parameters?: Parameter[];
   requestBody?: { content: Content };
   responses: Record<string, { description: string; content?: Content }>;
+  security?: Record<string, string[]>[];
+  'x-codeSamples'?: readonly CodeSample[];
 }
 
 export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>;
@@ -50,6 +54,7 @@ export function describedInterface(
 ): DescribedInterface {
   const document = JSON.parse(JSON.stringify(generated)) as OpenAPIObject;
   document.info.description = reference.introduction;
+  document.info.license = { name: 'UNLICENSED' };
   document.tags = reference.tags.map(({ name, description }) => ({ name, description }));
   const operations = operationsOf(document);
   const problems = [
@@ -86,6 +91,13 @@ interface Texts {
   readonly errors: ReadonlyMap<string, ErrorText>;
 }
 
+const SUCCESS: Readonly<Record<string, string>> = {
+  '200': 'Success.',
+  '201': 'Created.',
+  '202': 'The operation takes longer and continues as a run.',
+  '204': 'Success; the answer is empty.',
+};
+
 function describeOperation(
   operation: Operation,
   text: OperationText,
@@ -102,9 +114,23 @@ function describeOperation(
     ...(text.description === '' ? ['has no description'] : []),
   ];
   operation.operationId = text.id;
+  operation.security ??= [];
+  if (!Object.keys(operation.responses).some((status) => status.startsWith('2')))
+    operation.responses['default'] = { description: 'Any other error.' };
+  if (text.request !== undefined)
+    operation['x-codeSamples'] = codeSamples(text.request, sampleKeyOf(operation));
   operation.summary = text.title;
+  for (const [status, response] of Object.entries(operation.responses))
+    if (response.description === '') response.description = SUCCESS[status] ?? 'Success.';
   operation.description = `${text.description}\n\n${errorTable(codes, text.errors, errors)}`;
   return problems.map((problem) => `${text.route}: ${problem}`);
+}
+
+/** With an API key where one is accepted: a token would have to be made first. */
+function sampleKeyOf({ security = [] }: Operation): SampleKey {
+  const accepts = (scheme: string): boolean => security.some((one) => scheme in one);
+  if (accepts(OPERATOR_SCHEME)) return 'OPERATOR_KEY';
+  return accepts(API_KEY_SCHEME) ? 'API_KEY' : undefined;
 }
 
 function describeParameters(
@@ -152,21 +178,19 @@ const withoutDescription = (schema: JsonSchema): readonly string[] =>
     .filter(([, { description = '' }]) => description === '')
     .map(([path]) => `the field ${path} has no description`);
 
-function describeShapes({ components }: OpenAPIObject, { tags }: Reference): readonly string[] {
+function describeShapes({ components }: OpenAPIObject, { shapes }: Reference): readonly string[] {
   const schemas = new Map(
     Object.entries((components?.schemas ?? {}) as Record<string, JsonSchema>),
   );
-  const problems = tags
-    .flatMap((tag) => tag.shapes)
-    .flatMap(({ names, fields }) => {
-      const used = names.map((name) => describeFields(schemas.get(name) ?? {}, fields));
-      return [
-        ...names.filter((name) => !schemas.has(name)).map((name) => `${name} does not exist`),
-        ...unknown(fields, new Set(used.flatMap((paths) => [...paths]))).map(
-          (problem) => `${names.join(', ')}: ${problem}`,
-        ),
-      ];
-    });
+  const problems = shapes.flatMap(({ names, fields }) => {
+    const used = names.map((name) => describeFields(schemas.get(name) ?? {}, fields));
+    return [
+      ...names.filter((name) => !schemas.has(name)).map((name) => `${name} does not exist`),
+      ...unknown(fields, new Set(used.flatMap((paths) => [...paths]))).map(
+        (problem) => `${names.join(', ')}: ${problem}`,
+      ),
+    ];
+  });
   return [
     ...problems,
     ...[...schemas].flatMap(([name, schema]) =>

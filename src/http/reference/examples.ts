@@ -1,4 +1,5 @@
 import type { Content, Operation } from './described-interface.js';
+import type { JsonSchema } from './json-schema.js';
 import type { HttpExample, OperationText } from './reference-texts.js';
 
 /** Writes the examples of an operation into its parameters, its body and its answer. */
@@ -12,7 +13,7 @@ export function addExamples(
   if (parameters === undefined) return [`the example "${request.start}" is of another route`];
   for (const parameter of operation.parameters ?? []) {
     const value = parameters.get(parameter.name);
-    if (value !== undefined) parameter.example = value;
+    if (value !== undefined) parameter.example = typed(value, parameter.schema?.type);
   }
   const known = new Set(operation.parameters?.map(({ name }) => name));
   const status = /^HTTP\/1\.1 (\d{3})$/.exec(response.start)?.[1] ?? '';
@@ -26,6 +27,12 @@ export function addExamples(
       ? [`the example "${response.start}" is none of its answers`]
       : addBody(answer.content, response, 'response')),
   ];
+}
+
+/** The value that a text stands for in a path, a query or a header field. */
+function typed(value: string, type: JsonSchema['type']): unknown {
+  if (type === 'integer' || type === 'number') return Number(value);
+  return type === 'boolean' ? value === 'true' : value;
 }
 
 function addBody(

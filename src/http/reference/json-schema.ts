@@ -89,6 +89,6 @@ export function typeOf(words: string): JsonSchema {
   return {
     type: isNullable ? [type, 'null'] : type,
     ...(kind === 'time' ? { format: 'date-time' } : {}),
-    ...(item === undefined ? {} : { items: { type: item } }),
+    ...(kind === 'array' ? { items: item === undefined ? {} : { type: item } } : {}),
   };
 }

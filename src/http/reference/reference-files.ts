@@ -26,10 +26,12 @@ export async function readReference(docs = docsFolder()): Promise<ReferenceFiles
     files.map(async (name) => tagText(await read(`reference/${name}`))),
   );
   const errorPage = await read('errors.md');
+  const general = tagText(await read(`reference/${PARAMETERS}`));
   return {
     reference: {
       introduction: await read(`reference/${INTRODUCTION}`),
-      parameters: fieldTexts(await read(`reference/${PARAMETERS}`)),
+      parameters: fieldTexts(general.description),
+      shapes: [...general.shapes, ...tags.flatMap(({ shapes }) => shapes)],
       tags,
     },
     errors: errorTexts(errorPage),

@@ -7,6 +7,7 @@ export interface Reference {
   readonly introduction: string;
   /** Parameters and header fields of many operations. */
   readonly parameters: FieldTexts;
+  readonly shapes: readonly ShapeText[];
   readonly tags: readonly TagText[];
 }
 

@@ -1,6 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
   ApiExtension,
@@ -9,7 +6,6 @@ import {
   SwaggerModule,
   type OpenAPIObject,
 } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
 import {
   ACCESS_EXTENSION,
   API_KEY_SCHEME,
@@ -20,8 +16,6 @@ import {
   type AccessRule,
 } from '../edge/access.js';
 import { API_ERRORS, isApiErrorCode, type ApiErrorCode } from '../edge/api-error.js';
-import { describedInterface } from '../reference/described-interface.js';
-import { readReference } from '../reference/reference-files.js';
 import { ErrorResponse } from './error.response.js';
 
 const FAILS_EXTENSION = 'x-error-codes';
@@ -233,7 +227,7 @@ const CREDENTIALS: Readonly<Record<AccessKind, readonly ApiErrorCode[]>> = {
 };
 
 function impliedCodes(access: AccessRule, method: string): readonly ApiErrorCode[] {
-  if (access.kind === 'none') return [];
+  if (access.kind === 'none') return ['BAD_REQUEST'];
   if (access.kind === 'operator') {
     const ofBody =
       method === 'get' ? [] : (['UNSUPPORTED_MEDIA_TYPE', 'PAYLOAD_TOO_LARGE'] as const);
@@ -305,86 +299,4 @@ function errorResponses(
       },
     ];
   });
-}
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Referral ledger: interface</title>
-<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-</head>
-<body>
-<div id="interface"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-</body>
-</html>
-`;
-
-const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, presets: [SwaggerUIBundle.presets.apis] });
-`;
-
-/** The page loads nothing from other origins, and forbids it to the browser. */
-const PAGE_POLICY =
-  "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-
-const ASSETS: Readonly<Record<string, string>> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
-};
-
-/**
- * Serves the description at `/openapi.json` and a page to read and try it at `/docs`. Call it
- * before the application is initialised.
- */
-export function serveInterfaceDescription(
-  app: NestFastifyApplication,
-  options: { readonly version: string },
-): void {
-  const server: FastifyInstance = app.getHttpAdapter().getInstance();
-  const access: AccessRule = { kind: 'none', emptyBody: true, apiOnlyPrograms: false };
-  const serve = (url: string, type: string, content: () => Promise<string | Buffer>) => {
-    const cached = once(content);
-    server.route({
-      method: 'GET',
-      url,
-      config: { access },
-      handler: async (_request, reply) =>
-        reply
-          .type(type)
-          // Nothing in them is about anybody; after a new release they are old for minutes at most.
-          .header('Cache-Control', 'public, max-age=300')
-          .header('Content-Security-Policy', PAGE_POLICY)
-          .send(await cached()),
-    });
-  };
-  serve('/openapi.json', 'application/json; charset=utf-8', async () => {
-    const generated = describeInterface(app, options);
-    return JSON.stringify(describedInterface(generated, await readReference()).document);
-  });
-  serve('/docs', 'text/html; charset=utf-8', async () => PAGE);
-  serve('/docs/start.js', 'text/javascript; charset=utf-8', async () => START);
-  for (const [file, type] of Object.entries(ASSETS))
-    serve(`/docs/${file}`, type, () => readFile(join(assetsFolder(), file)));
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
-}
-
-/** The assets are part of the package that describes the interface. */
-function assetsFolder(): string {
-  const swagger = createRequire(import.meta.url).resolve('@nestjs/swagger');
-  return dirname(createRequire(swagger).resolve('swagger-ui-dist/package.json'));
 }

@@ -25,13 +25,8 @@ const INSTANCE = { type: 'object', additionalProperties: true } as const;
 const DOCUMENT = {
   ...INSTANCE,
   required: [...THEME_SCHEMA.required],
-  description: 'What `/theme/variables/schema` describes, at most 256 KiB',
+  properties: Object.fromEntries(THEME_SCHEMA.required.map((name) => [name, INSTANCE])),
 };
-const MERGE_PATCH = {
-  ...INSTANCE,
-  description: 'A JSON merge patch on the own values: null removes a member',
-};
-
 type Accepted = Exclude<ThemeOutcome, { readonly refused: unknown }>;
 
 /** Words and colours of widgets, mails and of the page behind a share link. */
@@ -76,7 +71,7 @@ export class ThemesController {
   @Patch('theme/variables/instance')
   @HttpCode(200)
   @Access('key')
-  @ApiBody({ schema: MERGE_PATCH })
+  @ApiBody({ schema: INSTANCE })
   @ApiOkResponse({ schema: INSTANCE })
   @Fails('VALIDATION_FAILED')
   changeDefault(@Call() call: Call, @Body() body: unknown) {
@@ -109,7 +104,7 @@ export class ThemesController {
   @Patch('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')
-  @ApiBody({ schema: MERGE_PATCH })
+  @ApiBody({ schema: INSTANCE })
   @ApiOkResponse({ schema: INSTANCE, description: 'The variables of the locale after the change' })
   @Fails('VALIDATION_FAILED')
   change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
