@@ -248,10 +248,13 @@ function errorTable(
   );
   if (rows.length === 0) return '';
   return [
-    '#### Errors',
+    '<details>',
+    `<summary>Errors (${rows.length})</summary>`,
     '',
     '| Status | `apiErrorCode` | Cause | What to do |',
     '|---|---|---|---|',
     ...rows,
+    '',
+    '</details>',
   ].join('\n');
 }

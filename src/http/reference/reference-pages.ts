@@ -74,6 +74,14 @@ const STYLE = `body { margin: 0; font-family: system-ui, sans-serif; line-height
 .errors pre { padding: .75rem 1rem; overflow-x: auto; border-radius: 6px; background: color-mix(in srgb, currentColor 8%, transparent); }
 .errors code { font-family: ui-monospace, monospace; font-size: .9em; }
 .errors a { color: LinkText; }
+details > summary { cursor: pointer; font-weight: 600; padding: .25rem 0; }
+table:has(th:nth-child(4)) { display: block !important; border: 0 !important; font-size: 14px; }
+table:has(th:nth-child(4)) thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+table:has(th:nth-child(4)) :is(tbody, tr) { display: block; }
+table:has(th:nth-child(4)) tr { padding: .6rem 0; border-top: 1px solid var(--scalar-border-color); }
+table:has(th:nth-child(4)) td { display: block; border: 0 !important; padding: 0 0 .15rem !important; }
+table:has(th:nth-child(4)) td:nth-child(-n+2) { display: inline-block; padding-right: .5rem !important; }
+table:has(th:nth-child(4)) td:nth-child(4)::before { content: 'What to do: '; font-weight: 600; }
 `;
 
 /** The page of the errors: each code is a heading with an anchor of its own. */
