@@ -1,13 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { LedgerClient, positionOf, type Answer } from '../harness/ledger-client.js';
 import {
   makeDataDir,
   postmasterPid,
   printedKey,
-  projectRoot,
   removeDataDir,
   startServiceProcess,
   statusOf,
@@ -162,25 +158,5 @@ describe('node dist/bin/main.js on an empty folder', () => {
     await service.signal('SIGINT');
     expect(await service.exited).toEqual({ code: 0, signal: null });
     expect(await postmasterPid(dataDir)).toBeUndefined();
-  });
-
-  it('says in one line why it cannot start, and ends with 1', async () => {
-    const bad = [
-      [{ PORT: 'http', DATA_DIR: dataDir }, /^PORT must be [^\n]*\n$/],
-      [
-        { DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' },
-        /^MASTER_KEY_FILE is required[^\n]*\n$/,
-      ],
-    ] as const;
-    for (const [env, line] of bad) {
-      const child = spawn(process.execPath, [join(projectRoot(), 'dist/bin/main.js')], {
-        env,
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      let text = '';
-      child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      const [code] = (await once(child, 'close')) as [number];
-      expect([code, text]).toEqual([1, expect.stringMatching(line) as unknown]);
-    }
   });
 });

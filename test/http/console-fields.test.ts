@@ -104,64 +104,12 @@ const CASES: readonly Case[] = [
     keeps: 'value="once"',
   },
   {
-    what: 'an account at a position that is none',
-    who: 'sam',
-    path: '/accounts/acme?position=-7',
-    at: { position: expect.stringContaining('is no position of this log') as string },
-  },
-  {
-    what: 'events until a time before their beginning',
-    who: 'fay',
-    path: '/events?from=2026-02-01&to=2026-01-01',
-    at: { from: 'From lies after To' },
-  },
-  {
-    what: 'a replay at a time to come',
-    who: 'fay',
-    path: '/replay',
-    fields: { account: 'acme', asOf: '2999-01-01', position: '' },
-    at: { asOf: 'As of lies in the future' },
-    keeps: 'value="acme"',
-  },
-  {
-    what: 'a replay of an account there is not',
-    who: 'fay',
-    path: '/replay',
-    fields: { account: 'nobody', asOf: '', position: '' },
-    at: { account: expect.stringContaining('there is no account nobody') as string },
-    keeps: 'value="nobody"',
-  },
-  {
-    what: 'a walk of the provider since a time that is none',
-    who: 'sam',
-    path: '/payments',
-    fields: { action: 'sync', since: 'ever' },
-    at: { since: `Since ${TIME}` },
-    keeps: 'value="ever"',
-  },
-  {
     what: 'a month that is none',
     who: 'fay',
     path: '/periods',
     fields: { action: 'close', period: '2026-13', comment: 'looked at' },
     at: { period: PERIOD },
     keeps: 'value="looked at"',
-  },
-  {
-    what: 'a month without a comment',
-    who: 'fay',
-    path: '/periods',
-    fields: { action: 'close', period: '2026-01', comment: '' },
-    at: { comment: 'the comment takes 1 to 1000 characters' },
-    keeps: 'value="2026-01"',
-  },
-  {
-    what: 'a reconciliation of a month that is none',
-    who: 'fay',
-    path: '/reconcile',
-    fields: { month: 'may' },
-    at: { month: PERIOD },
-    keeps: 'value="may"',
   },
   {
     what: 'a file of balances without its head',
@@ -188,41 +136,12 @@ const CASES: readonly Case[] = [
     keeps: 'value="0.5"',
   },
   {
-    what: 'a correction of an account there is not',
-    who: 'fay',
-    path: '/corrections',
-    fields: { ...CORRECTION, account: 'nobody', amount: '5' },
-    at: { account: 'there is no account nobody' },
-    keeps: 'value="nobody"',
-  },
-  {
-    what: 'a correction of a user there is not',
-    who: 'fay',
-    path: '/corrections',
-    fields: { ...CORRECTION, account: 'acme', user: 'none', amount: '5' },
-    at: { user: 'there is no user none in account acme' },
-  },
-  {
     what: 'an endpoint that is no URL',
     who: 'sam',
     path: '/webhooks',
     fields: { action: 'add', endpoint: 'shop.example', name: 'shop' },
     at: { url: expect.stringContaining('URL') as string },
     keeps: 'value="shop.example"',
-  },
-  {
-    what: 'a name of an endpoint that is too long',
-    who: 'sam',
-    path: '/webhooks',
-    fields: { action: 'add', endpoint: 'https://shop.example/', name: 'n'.repeat(256) },
-    at: { name: expect.stringContaining('characters') as string },
-  },
-  {
-    what: 'deliveries since a time that is none',
-    who: 'sam',
-    path: '/webhooks?since=ever',
-    at: { since: `Since ${TIME}` },
-    keeps: 'value="ever"',
   },
   {
     what: 'an export since a time that is none',
@@ -233,32 +152,11 @@ const CASES: readonly Case[] = [
     keeps: 'value="mine"',
   },
   {
-    what: 'an export with a name that is too long',
-    who: 'sam',
-    path: '/exports',
-    fields: { action: 'ask', type: 'USER', format: 'CSV', name: 'n'.repeat(256) },
-    at: { name: expect.stringContaining('at most 255 characters') as string },
-  },
-  {
     what: 'a secret key of the other mode',
     who: 'sam',
     path: '/payments',
     fields: { ...SECRETS, secretKey: 'sk_test_fields0001' },
     at: { secretKey: 'is one of test mode, and the mode is live' },
-  },
-  {
-    what: 'a webhook secret that is none',
-    who: 'sam',
-    path: '/payments',
-    fields: { ...SECRETS, webhookSecret: 'secret' },
-    at: { webhookSecret: 'is none of Stripe (whsec_…)' },
-  },
-  {
-    what: 'a suspension without a reason',
-    who: 'sam',
-    path: '/settings',
-    fields: { action: 'suspend', reason: '' },
-    at: { reason: 'takes 1 to 1000 characters' },
   },
   {
     what: 'settings that are wrong in four places',
@@ -286,13 +184,6 @@ const CASES: readonly Case[] = [
     fields: { action: 'put', locale: '', version: '0', values: '{' },
     at: { values: 'The variables are not JSON, or nested too deep.' },
     keeps: '>{</textarea>',
-  },
-  {
-    what: 'a theme of a locale that is none',
-    who: 'sam',
-    path: '/theme?locale=klingon!',
-    at: { locale: 'Locale takes a locale such as en or en_US' },
-    keeps: 'value="klingon!"',
   },
   {
     what: 'a program that is no JSON',
@@ -330,13 +221,15 @@ test.each<[Readonly<Record<string, string>>, string]>([
 
 test('a rebuild in place of an account that there is not begins no run', async () => {
   const part = { projection: 'rewards', tenant: tenant.alias, mode: 'live', account: 'nobody' };
+  const rebuilds = async () =>
+    (await get('sam', '/console/runs')).text.split('projection rebuild').length - 1;
+  const before = await rebuilds();
   const page = await post('sam', '/console/projections', { action: 'rebuild', ...part });
   expect(page.status).toBe(400);
   expect(marked(page)).toEqual({
     account: `there is no account nobody in ${tenant.alias} (live)`,
   });
-  const runs = await get('sam', '/console/runs');
-  expect(runs.text).not.toContain('projection rebuild');
+  expect(await rebuilds()).toBe(before);
 });
 
 describe('a form in a row', () => {

@@ -3,7 +3,6 @@ import { providerRows } from '../../src/payments/incoming/payment-rows.js';
 import { endWaitedKeys } from '../../src/payments/incoming/waited-keys.js';
 import { announceErasure } from '../../src/postgres/erasure-announcements.js';
 import type { Json } from '../support/api-client.js';
-import { pollPause } from '../support/poll-pause.js';
 import { StripeDouble } from '../harness/stripe-double.js';
 import {
   errorBody,
@@ -304,50 +303,6 @@ describe('a refund of the first invoice in full', () => {
     expect(await post(refund)).toEqual(RECEIVED);
     await reacted();
     expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
-  });
-
-  it('is found by the daily walk, when no event told it, and looked up once', async () => {
-    await service.applyProgram(tenant.alias, { id: 'default', refundDays: 30 });
-    const { ann, bob } = await referred({ paymentProviderId: 'cus_missed' });
-    await post(paid('cus_missed'));
-    await reacted();
-    const payment = { type: 'payment_intent', payment_intent: 'pi_missed' };
-    double.invoicePayments.push({ id: 'inpay_missed', invoice: 'in_cus_missed', payment });
-    const charge = { id: 'ch_missed', payment_intent: 'pi_missed', customer: 'cus_missed' };
-    const object = { ...charge, amount: 1999, amount_refunded: 1999, currency: 'usd' };
-    const type = 'charge.refunded';
-    double.events.push({
-      id: 'evt_missed',
-      object: 'event',
-      type,
-      created: now(),
-      data: { object },
-    });
-    const walked = async (): Promise<unknown> => {
-      const { pool } = service.service.core;
-      const { rows } = await pool.query<{ at: Date | null }>(
-        'select last_sync_at as at from ledger.payment_tenants where tenant = $1 and mode = $2',
-        [tenant.alias, 'live'],
-      );
-      return rows[0]?.at?.getTime();
-    };
-    for (let walks = 1; walks <= 2; walks += 1) {
-      const before = await walked();
-      await service.service.core.pool.query(
-        'update ledger.payment_tenants set sync_due_at = now()',
-      );
-      for (let looks = 1; (await walked()) === before; looks += 1) await pollPause(looks);
-    }
-    await reacted();
-    expect(await referralOf(bob)).toMatchObject({ dateReferralEnded: expect.any(Number) });
-    for (const account of [ann, bob]) {
-      const { body } = await tenant.live.get<readonly Json[]>(`/reward?accountId=${account}`);
-      expect(body).toEqual([expect.objectContaining({ dateCancelled: expect.any(Number) })]);
-    }
-    const lookups = double.callsTo('GET', /invoice_payments/);
-    expect(lookups.filter(({ body }) => JSON.stringify(body).includes('pi_missed'))).toHaveLength(
-      1,
-    );
   });
 });
 

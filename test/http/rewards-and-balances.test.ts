@@ -3,10 +3,7 @@ import {
   aTime,
   creditBalance,
   expectedCredit,
-  expectedPercent,
-  expectedTank,
   percentBalance,
-  tankBalance,
 } from '../support/expected-answers.js';
 import { eventually } from '../support/embedded.js';
 import { outcome, personal, refusal, shareService } from '../support/running-service.js';
@@ -57,88 +54,6 @@ const bulk = (accountId: string, amount: unknown, unit: unknown) =>
 const cancel = (id: string) => api.post(`/reward${path(id)}/cancel`);
 
 describe('granting', () => {
-  test('answers each type with all of its members, and null for the others', async () => {
-    const person = await owner();
-    const later = Date.now() + 3_600_000;
-    const dates = { dateScheduledFor: later, dateExpires: later };
-    const about = { name: 'A name', description: 'A text', cancellable: false };
-    const { accountId, userId } = person;
-    expect(
-      await give(
-        person,
-        credit('CENTS', 5, {
-          ...dates,
-          ...about,
-          currency: 'USD',
-          discountPercent: null,
-          fuelTankCode: null,
-        }),
-      ),
-    ).toStrictEqual(
-      expectedCredit(accountId, userId, 'CENTS', 5, { ...dates, ...about, currency: 'USD' }),
-    );
-    expect(
-      await give(person, {
-        type: 'PCT_DISCOUNT',
-        discountPercent: 100,
-        unit: '%',
-        ...dates,
-        ...about,
-        assignedCredit: null,
-      }),
-    ).toStrictEqual(expectedPercent(accountId, userId, 100, { ...dates, ...about }));
-    const tank = {
-      type: 'FUELTANK',
-      fuelTankCode: 'T-1',
-      fuelTankType: 'PCT_DISCOUNT',
-      amount: 10,
-    };
-    expect(
-      await give(person, { ...tank, ...dates, ...about, unit: null, currency: null }),
-    ).toStrictEqual(
-      expectedTank(accountId, userId, 'T-1', 10, {
-        ...dates,
-        ...about,
-        fueltankType: 'PCT_DISCOUNT',
-      }),
-    );
-    const nothing = {
-      name: null,
-      description: null,
-      dateExpires: null,
-      dateScheduledFor: null,
-      cancellable: null,
-    };
-    const past = await give(
-      person,
-      credit('CENTS', 5, { ...nothing, dateScheduledFor: Date.UTC(2000, 0, 1) }),
-    );
-    // The unit has a currency by now.
-    expect(past).toStrictEqual(expectedCredit(accountId, userId, 'CENTS', 5, { currency: 'USD' }));
-    const shown = await rewards(accountId);
-    expect(shown.map(({ type }) => type)).toStrictEqual([
-      'CREDIT',
-      'FUELTANK',
-      'PCT_DISCOUNT',
-      'CREDIT',
-    ]);
-    for (const reward of shown) {
-      expect(outcome(await api.get(`/reward/${String(reward['id'])}`))).toStrictEqual({
-        status: 201,
-        body: reward,
-      });
-      expect(outcome(await api.get(`/reward/${String(reward['id'])}/`))).toStrictEqual({
-        status: 201,
-        body: reward,
-      });
-    }
-    for (const type of ['CREDIT', 'PCT_DISCOUNT', 'FUELTANK']) {
-      expect(await rewards(accountId, { rewardTypeFilter: type })).toStrictEqual(
-        shown.filter((reward) => reward['type'] === type),
-      );
-    }
-  });
-
   const soon = () => Date.now() + 60_000;
   test.each<[string, () => Json]>([
     ['no type', () => ({})],
@@ -289,58 +204,6 @@ describe('cancelling', () => {
 });
 
 describe('balances', () => {
-  test('are sorted by type and unit, with redeemed, available, and other credit by its reason', async () => {
-    const person = await owner();
-    const { accountId } = person;
-    const { id: partly } = await give(person, credit('points', 100));
-    await redeem(partly, 30, 'POINTS');
-    const { id: gone } = await give(person, credit('Points', 7));
-    await cancel(gone);
-    await give(person, credit('POINTS', 11, { dateScheduledFor: Date.now() + 3_600_000 }));
-    await give(person, credit('CENTS', 13, { dateScheduledFor: Date.now() + 3_600_000 }));
-    await give(person, { type: 'PCT_DISCOUNT', discountPercent: 20 });
-    const { id: percent } = await give(person, { type: 'PCT_DISCOUNT', discountPercent: 5 });
-    await give(person, {
-      type: 'PCT_DISCOUNT',
-      discountPercent: 50,
-      dateScheduledFor: Date.now() + 3_600_000,
-    });
-    const { id: tank } = await give(person, {
-      type: 'FUELTANK',
-      fuelTankCode: 'c',
-      fuelTankType: 'CREDIT',
-      amount: 5,
-    });
-    const points = creditBalance('points', {
-      count: 1,
-      redeemed: 30,
-      available: 70,
-      cancelled: 7,
-      pending: 11,
-    });
-    expect(await balance(accountId)).toStrictEqual([
-      creditBalance('CENTS', { count: 0, pending: 13 }),
-      points,
-      tankBalance(1),
-      percentBalance(25, 0, 0),
-    ]);
-    expect(await balance(accountId, { rewardTypeFilter: 'PCT_DISCOUNT' })).toStrictEqual([
-      percentBalance(25, 0, 0),
-    ]);
-    expect(
-      await balance(accountId, { userId: person.userId, rewardTypeFilter: 'FUELTANK' }),
-    ).toStrictEqual([tankBalance(1)]);
-    expect(await balance(accountId, { userId: 'nobody' })).toStrictEqual([]);
-    await cancel(percent);
-    await cancel(tank);
-    expect((await balance(accountId)).slice(2)).toStrictEqual([
-      tankBalance(0),
-      percentBalance(20, 0, 0),
-    ]);
-    const account = await bulk(accountId, 70, 'Points');
-    expect(account.body).toStrictEqual({ creditRedeemed: 70, creditAvailable: 0, unit: 'points' });
-  });
-
   test('are the same before and after a job has recorded due dates', async () => {
     const person = await owner();
     const end = Date.now() + 1_500;

@@ -116,58 +116,15 @@ test('mails are from the address that a theme names, whatever one it may name', 
 });
 
 const HOSTILE: readonly (readonly [string, unknown])[] = [
-  // Templates.
-  ...[
-    '{{',
-    '{{user.firstName',
-    '{{#if code}}',
-    '{{/if}}',
-    '{{#each code}}{{/each}}',
-    '{{{code}}}',
-    '{{&code}}',
-    '{{> partial}}',
-    '{{#> layout}}{{/layout}}',
-    '{{* decorator}}',
-    '{{#*inline "a"}}{{/inline}}',
-    '{{constructor}}',
-    '{{user.constructor}}',
-    '{{user.constructor.constructor}}',
-    '{{user.__proto__}}',
-    '{{__proto__.polluted}}',
-    '{{user.[__proto__]}}',
-    '{{lookup user "constructor"}}',
-    '{{#with user}}{{firstName}}{{/with}}',
-    '{{log code}}',
-    '{{helper code}}',
-    '{{code arg=1}}',
-    '{{#if (helper code)}}{{/if}}',
-    '{{process.env}}',
-    '{{@root.constructor}}',
-    '{{../code}}',
-    '{{user.email}}',
-    '{{password}}',
-    '{{toString}}',
-    '{{7}}',
-    '{{"text"}}',
-    '{{user}}',
-    '{{code}}'.repeat(5_000),
-    '{{#if code}}'.repeat(10_000),
-    `${'{{#if code}}'.repeat(10_000)}${'{{/if}}'.repeat(10_000)}`,
-    '{'.repeat(100_000),
-    '\u0000{{code}}',
-    '> '.repeat(2_000),
-    '['.repeat(15_000),
-  ].map((text) => [BODY, text] as const),
+  // Templates: `test/templates/templates.test.ts`.
+  [BODY, '{{{code}}}'],
   // Links.
   ...[
     '[a](javascript:alert(1))',
     '[a](JaVaScRiPt:alert(1))',
-    '[a]( javascript:alert(1))',
-    '[a](<javascript:alert(1)>)',
     '[a](java\tscript:alert(1))',
     '[a](java\nscript:alert(1))',
     '[a](&#106;avascript:alert(1))',
-    '[a](&#x6A;avascript:alert(1))',
     '[a](&#0000106avascript:alert(1))',
     '[a](javascript&colon;alert(1))',
     '[a](java&Tab;script:alert(1))',
@@ -179,18 +136,13 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
     '[a]: javascript:alert(1)',
     '[a]:\n  data:text/html,x',
     '<a href="javascript:alert(1)">a</a>',
-    "<a href='javascript:alert(1)'>a</a>",
-    '<a href=javascript:alert(1)>a</a>',
     '<a href=" javascript:alert(1)">a</a>',
     '<img src="data:image/png;base64,AA">',
     '<div style="background:url(javascript:alert(1))">',
-    '<div style="background:url(\'data:x\')">',
   ].map((text) => [BODY, text] as const),
   // Lines.
   ...[
     'a\r\nBcc: all@acme.example',
-    'a\nb',
-    'a\rb',
     'a\u2028b',
     'a\u0000b',
     'a\u001bb',
@@ -245,19 +197,9 @@ const HOSTILE: readonly (readonly [string, unknown])[] = [
   ['/jsOptions/widgetUrlMappings', [{ showAsCTA: 'true' }]],
   ['/jsOptions/widgetUrlMappings', [{ widgetType: 'OTHER' }]],
   // Colours, fonts and the like.
-  ...[
-    'red',
-    '#12',
-    '#12345',
-    '#1234567',
-    '123456',
-    '#ggg',
-    'rgb(1,2,3)',
-    '#abc;}',
-    '#abc\n',
-    '',
-    0,
-  ].map((color) => [COLOR, color] as const),
+  ...['red', '#12', 'rgb(1,2,3)', '#abc;}', '#abc\n', '', 0].map(
+    (color) => [COLOR, color] as const,
+  ),
   ...['Comic Sans', 'Arial;}', 'Lato, url(x)', 'Lato, "', 'expression(x)', '', 7].map(
     (font) => [`${WIDGET}/widgetCustomization/widgetFont`, font] as const,
   ),
@@ -326,9 +268,4 @@ test('what is no object, or nested too deep, or cannot be stored, is refused', (
   expect(part(JSON.parse('{"a":{"__proto__":{"b":1}}}'))).toEqual([
     '/ holds a forbidden member (__proto__)',
   ]);
-});
-
-test('there is an end to the lines', () => {
-  const widgetUrlMappings = Array.from({ length: 1_000 }, () => ({ url: 7, showAsCTA: 7 }));
-  expect(part({ jsOptions: { widgetUrlMappings } })).toHaveLength(100);
 });
