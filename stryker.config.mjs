@@ -33,7 +33,7 @@ export default {
     // A survivor would take minutes.
     leftOut: [
       '/command-handling/(lost-tail|redemptions)',
-      '/simulator/(plants|rounds-that-failed|simulat)',
+      '/simulator/(rounds-that-failed|simulat)',
     ],
   },
   warnings: { unknownOptions: false },

@@ -15,7 +15,6 @@ import { scopeOfStream, type KeyedNames } from '../src/privacy/keyed-names.js';
 import { FixedSealer } from '../src/privacy/sealed-bytes.js';
 import { WrappedKeys } from '../src/privacy/subject-keys.js';
 import { unexplained } from './explained.js';
-import { brokenMails } from './mail-promises.js';
 import {
   brokenBetweenAccounts,
   brokenByAccount,
@@ -27,8 +26,6 @@ import { brokenReadModels } from './read-model-promises.js';
 import type { Sent } from './requests.js';
 import { brokenSeals } from './seal-promises.js';
 import type { SeededRandom } from './seeded-random.js';
-import { LOCALES, themeChangesOf, type AskedTheme } from './theme-editors.js';
-import { brokenThemeRows, TracedThemes, unlike } from './theme-promises.js';
 import { brokenWebhooks } from './webhook-promises.js';
 import type { SimulatedProviderAccount } from './simulated-provider.js';
 import { WRAPPING_KEY, type SharedStores, type SimulatedService } from './service.js';
@@ -49,8 +46,6 @@ export interface WorldAtRest {
   readonly provider: SimulatedProviderAccount | undefined;
   /** All kept answers at once: only the log knows then what a key was used for. */
   readonly areAnswersLost: boolean;
-  /** Changes of themes, by the correlation of each try. */
-  readonly themesAsked: ReadonlyMap<string, AskedTheme>;
   /** The clock jumped so far that events may have been old when they were read. */
   readonly mayEventsBeOld: boolean;
   /** Does something in the name of a process, and waits for it. */
@@ -82,10 +77,8 @@ export async function brokenPromises(world: WorldAtRest): Promise<string[]> {
       ? []
       : brokenPayments({ ...world, provider: world.provider, accounts, log, lost, now })),
     ...brokenWebhooks(shared, { ...world, log, lost }),
-    ...brokenMails(shared, { ...world, log, lost, accounts }),
     ...(await brokenReadModels(shared, codecOf(shared.vault))),
     ...(await brokenInProcesses(world, accounts)),
-    ...(await brokenThemes(world, { log, lost })),
     ...(await brokenSeals(world)),
   ];
 }
@@ -208,22 +201,6 @@ async function brokenInProcesses(
       }
     });
     broken.push(...overfull(service));
-  }
-  return broken;
-}
-
-/** The theme that is read, and the one that each process decides on, is the one of the log. */
-async function brokenThemes(
-  { services, shared, scope, names, themesAsked: asked, inProcess }: WorldAtRest,
-  of: { readonly log: readonly Decoded[]; readonly lost: readonly Decoded[] },
-): Promise<string[]> {
-  const traced = new TracedThemes({ ...of, scope, names, asked });
-  const broken = [...traced.broken, ...brokenThemeRows(shared.readModels, scope, traced)];
-  if (asked.size === 0) return broken;
-  for (const service of services) {
-    const { owner } = service;
-    const own = await inProcess(owner, () => themeChangesOf(service).ownValues(scope, LOCALES));
-    broken.push(...unlike(own, traced.own).map((what) => `${owner.name}: the theme ${what}`));
   }
   return broken;
 }

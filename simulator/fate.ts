@@ -28,8 +28,6 @@ const DYING_MS = 60;
 
 /** Meanwhile a day may pass. */
 const PROVIDER_AWAY_MS = 30_000;
-/** Longer than a mail is tried again. */
-const MAILS_AWAY_MS = 4 * DAY_MS;
 const LOST_MAX = 20;
 
 export interface FateParts {
@@ -84,9 +82,6 @@ export class Fate {
       'provider away': () => {
         shared.outages.begin('provider', 'away');
         this.later(random.below(PROVIDER_AWAY_MS), () => shared.outages.end('provider'));
-      },
-      'mail server away': () => {
-        shared.mailServer.awayUntil = world.now() + random.below(MAILS_AWAY_MS);
       },
       "the log's end lost": () => shared.log.loseTail(1 + random.below(LOST_MAX)),
       'streams broken': () => {

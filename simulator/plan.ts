@@ -1,6 +1,5 @@
 import type { Mode } from '../src/domain/scope.js';
 import type { FaultRates } from './faults.js';
-import type { MailSwitching } from './mail-people.js';
 import { BILLED_PROGRAM_NAMES, PROGRAM_NAMES, type ProgramName } from './programs.js';
 import type { AdditionName } from './releases.js';
 import type { SeededRandom } from './seeded-random.js';
@@ -27,10 +26,6 @@ export interface RoundPlan {
   readonly endpoints?: number;
   /** Undefined: live. */
   readonly mode?: Mode;
-  /** Undefined: off. */
-  readonly mails?: MailSwitching;
-  /** Staff who change the theme at once; undefined: none. */
-  readonly editors?: number;
   /** It begins before the end of a month, and finance closes what is over. Undefined: no. */
   readonly closesMonths?: boolean;
   /**
@@ -71,15 +66,6 @@ const STORES: FaultRates = {
   'webhooks lost': 60,
   'webhooks unanswered': 50,
   'webhooks late': 50,
-  'mails lost': 60,
-  'mails unanswered': 50,
-  'mails late': 50,
-  'mail server silent before the mail': 60,
-  'mail server silent after the mail': 60,
-  'mail refused': 60,
-  'mail put off': 30,
-  'answer of the mail server lost': 30,
-  'mail server away': 60,
   'jobs lost': 50,
   'jobs unanswered': 50,
   'notification lost': 20,
@@ -177,8 +163,6 @@ const MANY_REWARDS: WishWeights = {
 };
 /** Moderations of the same few referrals, whose rewards are redeemed meanwhile. */
 const STORM_ONCE_IN = 12;
-const MAILS_ONCE_IN = 4;
-const EDITORS_ONCE_IN = 5;
 const MONTH_ENDS_ONCE_IN = 5;
 const UPGRADES_ONCE_IN = 4;
 const UNHURRIED_ONCE_IN = 8;
@@ -187,7 +171,6 @@ const ADDITIONS = { reward: 4, events: 1, block: 1 } as const satisfies Record<
   AdditionName,
   number
 >;
-const MAILS = ['steady', 'steady', 'changing'] as const;
 const MODERATIONS: WishWeights = {
   ...WISH_WEIGHTS,
   code: 24,
@@ -250,8 +233,6 @@ function ledgerPlan(random: SeededRandom, { seed, left, scenario }: Drawn): Roun
     wishes: isMany ? MANY_REWARDS : isStorm ? MODERATIONS : someWishes(random),
     endpoints: random.below(3),
     mode: random.onceIn(4) ? 'test' : 'live',
-    mails: random.onceIn(MAILS_ONCE_IN) ? random.oneOf(MAILS) : 'off',
-    editors: random.onceIn(EDITORS_ONCE_IN) ? 1 + random.below(3) : 0,
     closesMonths: random.onceIn(MONTH_ENDS_ONCE_IN),
     isHurried: !random.onceIn(UNHURRIED_ONCE_IN),
     faults: SCENARIOS[scenario],
@@ -294,7 +275,6 @@ function billedPlan(random: SeededRandom, of: Drawn): RoundPlan {
     },
     endpoints: random.below(2),
     mode: random.onceIn(4) ? 'test' : 'live',
-    mails: 'off',
     faults: SCENARIOS[of.scenario],
   };
 }

@@ -9,8 +9,6 @@ import { Faults } from './faults.js';
 import type { RoundPlan } from './plan.js';
 import { BilledCustomers } from './billed-customers.js';
 import { MonthEnd } from './month-end.js';
-import { MailPeople, switchMailsOn } from './mail-people.js';
-import { ThemeEditors } from './theme-editors.js';
 import { isBilled, PROGRAMS } from './programs.js';
 import { Requests } from './requests.js';
 import { SeededRandom } from './seeded-random.js';
@@ -78,8 +76,6 @@ class Round {
   /** Undefined: the tenant has no payment provider. */
   private readonly provider: SimulatedProviderAccount | undefined;
   private readonly customers: BilledCustomers | undefined;
-  private readonly mailPeople: MailPeople;
-  private readonly themeEditors: ThemeEditors;
   /** Undefined: nobody closes months. */
   private readonly monthEnd: MonthEnd | undefined;
   private readonly scope: Scope;
@@ -99,7 +95,7 @@ class Round {
     const customers = Array.from({ length: plan.accounts }, (_, index) => `cus-${index}`);
     const billed = isBilled(plan.program);
     this.known = new KnownWorld(plan.accounts, plan.creditMax, billed ? customers : undefined);
-    const { world, random, faults, shared, services, scope } = this;
+    const { world, random, faults, shared, services } = this;
     const startProcess = (place: number): SimulatedService => this.startProcess(place);
     this.fate = new Fate({ world, random, faults, shared, services, startProcess });
     const endpoints = plan.endpoints ?? 0;
@@ -111,8 +107,6 @@ class Round {
       services,
       endpoints,
     });
-    const editors = plan.editors ?? 0;
-    this.themeEditors = new ThemeEditors({ world, random, scope, services, editors });
     this.provider = billed ? new SimulatedProviderAccount(() => world.now()) : undefined;
     this.customers =
       this.provider &&
@@ -124,16 +118,6 @@ class Round {
         customers,
         services,
       });
-    this.mailPeople = new MailPeople({
-      world,
-      random,
-      scope: this.scope,
-      names: this.names,
-      shared,
-      services,
-      switching: plan.mails ?? 'off',
-      tenantsOf: (service) => this.tenantsOf(service),
-    });
     this.monthEnd = this.openMonthEnd();
     this.requests = new Requests({
       world: this.world,
@@ -201,8 +185,6 @@ class Round {
     this.fate.start();
     this.subscribers.start();
     this.customers?.start();
-    this.mailPeople.start();
-    this.themeEditors.start();
     let finished = 0;
     for (let n = 0; n < plan.clients; n++) {
       const owner = new Owner(`client-${n}`);
@@ -231,7 +213,6 @@ class Round {
         pieceRowsMax: this.random.oneOf(PIECES),
       },
       provider: this.provider,
-      sendsMails: this.sendsMails,
       without,
       onChange: (by) => this.fate.meets(by),
     });
@@ -251,8 +232,6 @@ class Round {
     await this.inProcess(service.owner, async () => {
       // Created, or created by a try whose answer was lost.
       await untilDone(() => tenants.create(tenant));
-      const mailed = { names: this.names, accounts: this.known.accounts };
-      if (this.sendsMails) await untilDone(() => switchMailsOn(tenants, TENANT, mailed));
     });
   }
 
@@ -271,10 +250,6 @@ class Round {
         if (done !== undefined) return;
       }
     });
-  }
-
-  private get sendsMails(): boolean {
-    return this.plan.mails === 'steady' || this.plan.mails === 'changing';
   }
 
   private tenantsOf({ commands, streams }: SimulatedService): TenantCommands {
@@ -301,8 +276,6 @@ class Round {
     this.faults.calm();
     this.subscribers.stop();
     this.customers?.stop();
-    this.mailPeople.stop();
-    this.themeEditors.stop();
     if (!this.world.isHurried || this.shared.outages.areUnderWay)
       await this.pass(this.random.below(OUTAGES_GO_ON_MS));
     this.shared.outages.endAll();
@@ -324,7 +297,7 @@ class Round {
 
   /** Until policies and jobs have had nothing to do for a while. */
   private async quiet(): Promise<void> {
-    const { log, policies, jobs, readModels, webhooks, mails, payments } = this.shared;
+    const { log, policies, jobs, readModels, webhooks, payments } = this.shared;
     let since = this.world.elapsed();
     let { head } = log;
     const due = (): number =>
@@ -341,7 +314,6 @@ class Round {
         log.head !== head ||
         reached() < head ||
         !areRowsReady() ||
-        mails.isBusy ||
         policies.rows.length > 0 ||
         due() > 0 ||
         payments.due > 0
@@ -356,7 +328,7 @@ class Round {
       throw new Error(
         `the world does not come to rest: policies at ${reached()} of ${log.head}, ${due()} jobs due (${String(jobs.failed)}), ` +
           `rows at ${readModels.followed.map(({ position, erasures, lastError }) => `${position ?? ''} ${erasures.length} ${lastError ?? ''}`).join(', ')}, ` +
-          `mails ${mails.isBusy ? 'wait' : 'are done'}, webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
+          `webhooks at ${webhooks.checkpoint?.position ?? ''}, ` +
           `${payments.due} accounts and walks of the provider due, ${policies.rows.length} reactions parked (${parked?.parked.policy ?? ''} ${parked?.parked.reason ?? ''}), ` +
           `${this.services.map((service) => `${service.policies.role} ${service.policies.lastError ?? ''}`).join(', ')}; waiting ${this.world.waiting}`,
         { cause: error },
@@ -376,7 +348,6 @@ class Round {
       random,
       provider: this.provider,
       mayEventsBeOld: (this.faults.counts.get('clock set forward') ?? 0) > 1,
-      themesAsked: this.themeEditors.asked,
       areAnswersLost: this.faults.counts.has('all answers purged'),
       inProcess: (owner, work) => this.inProcess(owner, work),
     });

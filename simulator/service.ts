@@ -49,7 +49,6 @@ import { codecOf, olderReading, type AdditionName } from './releases.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from './simulated-answers.js';
 import { SimulatedEventLog } from './simulated-event-log.js';
 import { KnownNames } from './known-names.js';
-import { openMailing, type Mailing } from './mailing.js';
 import { Outages } from './outages.js';
 import { JobTable, SimulatedJobs } from './simulated-jobs.js';
 import { settleSimulatedLoss } from './simulated-loss.js';
@@ -60,8 +59,6 @@ import {
 } from './simulated-payments.js';
 import { SimulatedProvider, type SimulatedProviderAccount } from './simulated-provider.js';
 import { SimulatedKeyRows, type SimulatedVault } from './simulated-keys.js';
-import { SimulatedMailServer } from './simulated-mail-server.js';
-import { SimulatedMailTable } from './simulated-mails.js';
 import {
   SimulatedLocks,
   SimulatedPolicyTable,
@@ -105,8 +102,6 @@ export class SharedStores {
   readonly jobs = new JobTable();
   readonly readModels = new SimulatedReadModels(accountProjectors);
   readonly webhooks: SimulatedWebhookTable;
-  readonly mails: SimulatedMailTable;
-  readonly mailServer = new SimulatedMailServer();
   readonly seals = new SimulatedSealTable();
   readonly payments: SimulatedPaymentTable;
   readonly outages = new Outages();
@@ -120,8 +115,6 @@ export class SharedStores {
     this.policies = new SimulatedPolicyTable(clock);
     this.webhooks = new SimulatedWebhookTable(clock);
     this.payments = new SimulatedPaymentTable(clock, this.answers.present);
-    const { present } = this.answers;
-    this.mails = new SimulatedMailTable({ clock, present, head: () => this.log.head });
   }
 }
 
@@ -136,7 +129,6 @@ export interface ServiceParts {
   readonly batches: { readonly pageSize: number; readonly pieceRowsMax: number };
   /** Of the tenant; undefined: it has none. */
   readonly provider?: SimulatedProviderAccount | undefined;
-  readonly sendsMails: boolean;
   /** It is of the release before this addition; undefined: of the newest one. */
   readonly without?: AdditionName | undefined;
   /** Called at each change of a store by this process. */
@@ -172,7 +164,6 @@ export class SimulatedService {
   readonly policies: PolicyRunner;
   readonly projections: ProjectionRunner;
   readonly webhooks: WebhookFollower;
-  readonly mailing: Mailing;
   readonly subscriptions: WebhookSubscriptions;
   /** Undefined: the tenant has no provider. */
   readonly payments: SimulatedPayments | undefined;
@@ -234,7 +225,6 @@ export class SimulatedService {
       onLost: ({ from }) => settle(from),
     });
     this.payments = this.openPayments(line);
-    this.mailing = this.openMailing(line, codec);
     this.policies = this.openPolicies({ line, settle, locks: locks.policies });
     this.projections = this.openProjections({ line, codec, settle, locks: locks.projections });
     this.webhooks = this.openWebhooks({ line, codec, settle, locks: locks.webhooks });
@@ -288,12 +278,6 @@ export class SimulatedService {
     return { sealed, limits: SNAPSHOT_LIMITS };
   }
 
-  private openMailing(line: Connection, codec: EventCodec): Mailing {
-    const { shared, streams, handling, names, log } = this;
-    const { world, faults, id } = this.parts;
-    return openMailing({ world, faults, line, id, shared, log, codec, names, streams, handling });
-  }
-
   private openPolicies({ line, settle, locks }: Omit<FollowerParts, 'codec'>): PolicyRunner {
     return new PolicyRunner({
       ...(this.without && olderReading(this.without)),
@@ -307,7 +291,6 @@ export class SimulatedService {
       carryOut: carryOutReactions(this.commands, this.jobs, this.streams, {
         providers: this.payments?.notes,
         payments: this.payments?.plans,
-        mails: this.mailing.plans,
       }),
     });
   }
@@ -431,7 +414,6 @@ export class SimulatedService {
       // The tables of two releases differ: each follows its own, and the newer one is read.
       if (this.without === undefined) this.projections.start();
       this.webhooks.start();
-      if (this.parts.sendsMails) this.mailing.sender.start();
       this.sealer.start();
       const { payments } = this;
       if (payments !== undefined) payments.plans.onAsked = () => payments.pusher.look();

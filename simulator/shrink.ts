@@ -20,10 +20,8 @@ function* smaller(plan: RoundPlan): Iterable<RoundPlan> {
   if (clients > 1) yield { ...plan, clients: Math.floor(clients / 2) };
   if (clients > 1) yield { ...plan, clients: clients - 1 };
   if (plan.endpoints) yield { ...plan, endpoints: plan.endpoints - 1 };
-  if (plan.mails !== undefined && plan.mails !== 'off') yield { ...plan, mails: 'off' };
   if (plan.closesMonths) yield { ...plan, closesMonths: false };
   if (plan.addition) yield { ...plan, addition: undefined };
-  if (plan.editors) yield { ...plan, editors: plan.editors - 1 };
   if (processes > 1) yield { ...plan, processes: processes - 1 };
   if (accounts > 2) yield { ...plan, accounts: accounts - 1 };
   if (commands > 10) yield { ...plan, commands: Math.floor((commands * 9) / 10) };

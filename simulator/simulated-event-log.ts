@@ -30,14 +30,14 @@ const unavailable = (): EventLogUnavailable => new EventLogUnavailable('the simu
 
 /** The log as one process reaches it. Behaves as the port promises, with the faults of its line. */
 export class SimulatedEventLog implements EventLog {
-  private readonly seen = new NewestSeen();
+  protected readonly seen = new NewestSeen();
   private readonly doorbell = new Doorbell();
   private readonly closing = new AbortController();
   private readonly stopListening: () => void;
-  private era: number;
+  protected era: number;
 
   constructor(
-    private readonly store: SimulatedStore,
+    protected readonly store: SimulatedStore,
     private readonly line: LogLine,
     owner: Owner,
   ) {
@@ -104,10 +104,15 @@ export class SimulatedEventLog implements EventLog {
     return positions.token(positions.number(position) - BigInt(events));
   }
 
+  eventsBetween(after: Position | undefined, upTo: Position | undefined): number {
+    const { positions } = this.store;
+    return Number(positions.number(upTo) - positions.number(after));
+  }
+
   async *readStream(
     stream: string,
     { from = 0n, end, limit = Infinity }: ReadStreamOptions = {},
-  ): AsyncGenerator<RecordedEvent, void, undefined> {
+  ): AsyncIterable<RecordedEvent> {
     const { epoch } = end ?? this.seen;
     let known = end;
     let next = end === undefined ? from : end.revision + 1n;

@@ -1,12 +1,14 @@
 import { CLOCK_AHEAD_MS_MAX, LogAheadOfClock } from '../src/event-log/clock.js';
-import type {
-  AppendResult,
-  ExpectedRevision,
-  NewEvent,
-  RecordedEvent,
-  SeenEvent,
-  StreamEnd,
+import {
+  appendBytes,
+  type AppendResult,
+  type ExpectedRevision,
+  type NewEvent,
+  type RecordedEvent,
+  type SeenEvent,
+  type StreamEnd,
 } from '../src/event-log/event-log.js';
+import { PAGE_BYTES_MAX } from '../src/event-log/event-pages.js';
 import { withOrigins } from '../src/event-log/first-recorded.js';
 import { PostgresPositions } from '../src/event-log/postgres/postgres-positions.js';
 import type { SeededRandom } from './seeded-random.js';
@@ -16,7 +18,6 @@ const NO_EVENTS: readonly RecordedEvent[] = [];
 
 /** What the processes of a simulated service share: the log as its server holds it. */
 export class SimulatedStore {
-  readonly positions: PostgresPositions;
   private events: RecordedEvent[] = [];
   private byStream = new Map<string, RecordedEvent[]>();
   private readonly listeners = new Set<(position: bigint) => void>();
@@ -32,9 +33,8 @@ export class SimulatedStore {
   constructor(
     readonly logId: string,
     private readonly clock: () => number,
-  ) {
-    this.positions = new PostgresPositions(logId);
-  }
+    readonly positions = new PostgresPositions(logId),
+  ) {}
 
   /** How often the log lost its end: every connection breaks then. */
   get era(): number {
@@ -58,8 +58,12 @@ export class SimulatedStore {
     return this.byStream.get(name) ?? NO_EVENTS;
   }
 
+  /** A page of events: at most so many, and none after those that fill its bytes. */
   behind(position: bigint, limit: number): readonly RecordedEvent[] {
-    return this.events.slice(Number(position), Number(position) + limit);
+    const page = this.events.slice(Number(position), Number(position) + limit);
+    let bytes = 0;
+    const full = page.findIndex((event) => (bytes += appendBytes([event])) >= PAGE_BYTES_MAX);
+    return full < 0 ? page : page.slice(0, full + 1);
   }
 
   at(position: bigint): RecordedEvent | undefined {
@@ -148,7 +152,12 @@ export class SimulatedStore {
       if (this.events.slice(before, kept).some(({ type }) => type === 'ErasureRequested')) break;
       kept = before;
     }
-    if (kept === this.events.length) return;
+    this.keepOnly(kept);
+  }
+
+  /** Loses everything after the first events. */
+  keepOnly(kept: number): void {
+    if (kept >= this.events.length) return;
     const lost = this.events.splice(kept);
     this.appends = this.appends.filter((before) => before < kept);
     for (const { stream } of lost) {

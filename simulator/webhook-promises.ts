@@ -1,5 +1,4 @@
 import type { AccountEvent } from '../src/domain/account/account.events.js';
-import type { ThemeEvent } from '../src/domain/theme/theme.decider.js';
 import type { WebhookEvent } from '../src/domain/tenant/webhook-endpoints.js';
 import type { Scope } from '../src/domain/scope.js';
 import type { Decoded } from '../src/event-log/codec.js';
@@ -7,7 +6,6 @@ import { accountRefOf, type KeyedNames } from '../src/privacy/keyed-names.js';
 import {
   announcedBy,
   announcedByEach,
-  announcedByTheme,
   type Announced,
 } from '../src/webhooks/payloads/announced.js';
 import type { SharedStores } from './service.js';
@@ -79,8 +77,6 @@ function expectedRows(
     })),
   );
   const toldOf = new Map(accounts.map(({ recorded }, index) => [recorded.id, last[index] ?? []]));
-  for (const { recorded, event } of log.filter(isThemes))
-    toldOf.set(recorded.id, announcedByTheme(event as ThemeEvent));
   // A page that ends within an append tells the balance there, too.
   const isLast = (id: string, one: Announced): boolean =>
     (toldOf.get(id) ?? []).some((other) => JSON.stringify(other) === JSON.stringify(one));
@@ -115,13 +111,9 @@ function expectedRows(
   return { expected, states };
 }
 
-const isThemes = ({ event }: Decoded): boolean =>
-  event.type === 'ThemePublished' || event.type === 'ThemeRemoved';
-
-/** What an event of any kind announces; of a round: nothing of exports. */
+/** What an event of any kind announces; of a round: nothing of exports and themes. */
 function announcedOf(decoded: Decoded): readonly Announced[] {
   const { event, recorded } = decoded;
-  if (isThemes(decoded)) return announcedByTheme(event as ThemeEvent);
   return accountRefOf(recorded.stream) === undefined ? [] : announcedBy(event as AccountEvent);
 }
 

@@ -1,6 +1,5 @@
 import type { AccountRequest } from '../src/domain/account/requests/account-request.js';
 import { accountOfId } from '../src/privacy/keyed-names.js';
-import { addressOf } from './mail-people.js';
 import {
   BY_REF,
   type KnownReward,
@@ -82,7 +81,7 @@ const WISHES: Readonly<Record<keyof WishWeights, (of: Thing) => AccountRequest>>
     ...(known.opensAccounts && { openAccount: accountId }),
     changes: {
       firstName: random.oneOf(['Ann', 'Bea', 'Cid']),
-      email: addressOf(userId, accountId),
+      email: `${userId}@${accountId}.example`,
     },
     referralCode: random.onceIn(4) ? random.oneOf(WANTED_CODES) : undefined,
     referralCodes: {},

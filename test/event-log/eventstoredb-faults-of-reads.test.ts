@@ -9,7 +9,6 @@ import {
 } from '../support/eventstoredb-double/cluster.js';
 import type { EventStoreDbDouble } from '../support/eventstoredb-double/double.js';
 import { eventually } from '../support/embedded.js';
-import { untilAnswered } from './event-log.contract.js';
 import {
   appended,
   collect,
@@ -98,19 +97,6 @@ describe('reads of an EventStoreDB that misbehaves', () => {
         double.faults.next('stream-ended', times, READS);
         expect(await log.head()).toBe(last);
       }
-    });
-
-    it('of the whole log is continued over the events of others', async () => {
-      const log = logs.open(double.url);
-      await log.id();
-      double.storedBehindTheBack('others', newEvents(5));
-      const events = newEvents(2);
-      double.storedBehindTheBack('ours-a', events);
-      double.storedBehindTheBack('others', newEvents(1));
-      double.faults.next('stream-ended', 1, READS);
-      expect((await log.readAll(undefined, 5)).map(({ id }) => id)).toEqual(
-        events.map(({ id }) => id),
-      );
     });
 
     it('of the whole log ends where the store ended when it began, while others write', async () => {
@@ -225,38 +211,6 @@ describe('reads of an EventStoreDB that misbehaves', () => {
     });
 
     const addressOf = (): string => `${cluster.url}&discoveryInterval=10&maxDiscoverAttempts=2`;
-
-    it('without a usable node in its gossip is used as soon as it has one', async () => {
-      const leader = cluster.leader;
-      for (const node of cluster.nodes) await node.kill();
-      const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 1_000 });
-      await expect(log.check()).rejects.toThrow('EventStoreDB is away or does not answer');
-      await expect(log.append('ours-a', 'no-stream', [newEvent()])).rejects.toThrow(
-        EventLogUnavailable,
-      );
-      for (const node of cluster.nodes) await node.restart();
-      cluster.elect(leader);
-      const events = [newEvent()];
-      expect(await untilAnswered(() => log.append('ours-a', 'no-stream', events))).toMatchObject({
-        kind: 'appended',
-      });
-      expect(await log.readAll(undefined, 10)).toHaveLength(1);
-    });
-
-    it('that was unreachable as a whole is used again by the same client', async () => {
-      const log = logs.open(addressOf(), { readTimeoutMs: 1_000, appendTimeoutMs: 300 });
-      const first = newEvent();
-      await eventually(
-        async () => (await log.append('ours-a', 'no-stream', [first])).kind === 'appended',
-      );
-      for (const node of cluster.nodes) await node.kill();
-      for (let n = 0; n < 3; n++)
-        await expect(log.append('ours-a', 0n, [newEvent()])).rejects.toThrow(EventLogUnavailable);
-      for (const node of cluster.nodes) await node.restart();
-      // One event over and over: an attempt that got no answer in time may have been stored.
-      const again = newEvent();
-      await eventually(async () => (await log.append('ours-a', 0n, [again])).kind === 'appended');
-    });
 
     it('with a hanging old leader gets appends and reads at the new one', async () => {
       const log = logs.open(addressOf(), { readTimeoutMs: 300, appendTimeoutMs: 10_000 });

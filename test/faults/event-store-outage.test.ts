@@ -1,6 +1,5 @@
 import type { ApiClient, Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
-import { startEventStoreDbCluster } from '../support/eventstoredb-double/cluster.js';
 import {
   startEventStoreDbDouble,
   type EventStoreDbDouble,
@@ -29,13 +28,6 @@ async function health({ origin }: RunningService): Promise<Health> {
 
 const isReady = async (service: RunningService): Promise<boolean> =>
   (await health(service)).status === 200;
-
-/** The value of one line of the metrics; 0 when it is not there. */
-async function metric({ origin }: RunningService, name: string): Promise<number> {
-  const text = await (await fetch(`${origin}/metrics`)).text();
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
-  return Number(line?.slice(name.length) ?? 0);
-}
 
 const redeemedOf = async (client: ApiClient, accountId: string): Promise<number | undefined> => {
   const { status, body } = await client.get<readonly { readonly totalRedeemedCredit: number }[]>(
@@ -203,81 +195,6 @@ describe('one service, which started before its EventStoreDB did', () => {
       );
     },
   );
-
-  it('counts appends, repetitions, unknown outcomes, and replaced subscriptions', async () => {
-    const accountId = personal('acc');
-    const rewardId = await giveCredit(tenant.live, accountId);
-    await eventually(() => isReady(service));
-    const names = {
-      appended: 'ledger_append_duration_seconds_count{outcome="appended"}',
-      failed: 'ledger_append_duration_seconds_count{outcome="failed"}',
-      retries: 'ledger_append_retries_total',
-      unknown: 'ledger_append_unknown_outcomes_total',
-      restarts: 'ledger_subscription_restarts_total',
-    };
-    const read = async (): Promise<Record<string, number>> =>
-      Object.fromEntries(
-        await Promise.all(
-          Object.entries(names).map(
-            async ([label, name]) => [label, await metric(service, name)] as const,
-          ),
-        ),
-      );
-    const before = await read();
-
-    double.faults.next('answer-lost', 1, { methods: ['append'] });
-    expect((await redeem(tenant.live, rewardId, 10, personal('key'))).status).toBe(200);
-    const after = await read();
-    expect({ retries: after.retries, unknown: after.unknown, failed: after.failed }).toEqual({
-      retries: Number(before.retries) + 1,
-      unknown: Number(before.unknown) + 1,
-      failed: before.failed,
-    });
-    expect(after.appended).toBe(Number(before.appended) + 1);
-
-    double.endOpenStreams();
-    await eventually(async () => Number((await read()).restarts) > Number(after.restarts));
-    await eventually(async () => double.subscriptions > 0);
-    double.faults.set('not-ready');
-    expect((await redeem(tenant.live, rewardId, 10, personal('key'))).status).toBe(503);
-    double.faults.clear();
-    expect(await redeemedOf(tenant.live, accountId)).toBe(10);
-  });
-});
-
-it('the service follows the leader of a cluster under writes, and every write answered with 200 is recorded once', async () => {
-  const scene = await Scene.open();
-  const cluster = await startEventStoreDbCluster();
-  try {
-    const service = await scene.start(`${cluster.url}&discoveryInterval=20`);
-    await eventually(() => isReady(service));
-    const tenant = await service.createTenant();
-    const accountId = personal('acc');
-    const rewardId = await giveCredit(tenant.live, accountId);
-    let redeemed = 0;
-    const caller = async (): Promise<void> => {
-      for (let n = 0; n < 10; n++) {
-        const key = personal('key');
-        await eventually(async () => (await redeem(tenant.live, rewardId, 1, key)).status === 200);
-        redeemed += 1;
-      }
-    };
-    const calling = Promise.all([caller(), caller(), caller(), caller()]);
-    await eventually(async () => redeemed > 5);
-    const killed = await cluster.killLeader();
-    cluster.elect();
-    await eventually(async () => redeemed > 15);
-    await killed.restart();
-    const hung = cluster.hangLeader();
-    cluster.elect();
-    await calling;
-    cluster.resume(hung);
-    await eventually(async () => (await redeemedOf(tenant.live, accountId)) === 40);
-    await eventually(() => isReady(service));
-  } finally {
-    await scene.close();
-    await cluster.stop();
-  }
 });
 
 describe('events that another program appended', () => {

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { parseProgram, PROGRAM_SCHEMA } from '../../src/operations/tenants/program-schema.js';
 import { eventually } from '../support/embedded.js';
+import { runHere, runShipped, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -14,12 +13,6 @@ import {
 } from '../support/running-service.js';
 
 /** The command line beside a running service on the same stores. */
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 let service: RunningService;
 let stores: TestStores;
@@ -35,41 +28,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/**
- * In this process, which takes a part of the time; that what ships does the same has a test of its
- * own.
- */
-async function cli(...words: readonly string[]): Promise<Ran> {
-  Object.assign(process.env, storeSettings());
-  const [out, err] = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockReturnValue(true),
-  );
-  const written = (spy: typeof out): string =>
-    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
-  try {
-    return { code: await runCommandLine(words), out: written(out), err: written(err) };
-  } finally {
-    out?.mockRestore();
-    err?.mockRestore();
-  }
-}
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
-const storeSettings = () => ({
-  DATABASE_URL: stores.databaseUrl,
-  MASTER_KEY_FILE: stores.masterKeyFile,
-});
-
-function shipped(...words: readonly string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['dist/bin/cli.js', ...words],
-      { env: { ...process.env, ...storeSettings() } },
-      (error, out, err) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const shipped = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
 
 async function json(...words: readonly string[]): Promise<Record<string, unknown>> {
   return jsonOf(cli, ...words);

@@ -1,8 +1,8 @@
 import { asRun } from '../../src/cli/command-run.js';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { RecordedRuns, UNFINISHED_MAX, type RecordedRun } from '../../src/runs/recorded-runs.js';
 import { eventually } from '../support/embedded.js';
+import { runHere } from '../support/command-line.js';
 import { startWithStores, type TestTenant } from '../support/running-service.js';
 
 /** Long commands are runs that the console and `/operations` show and stop. */
@@ -20,18 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => running.end());
 
-async function cli(...words: readonly string[]): Promise<number> {
-  const { databaseUrl, masterKeyFile } = running.stores;
-  Object.assign(process.env, { DATABASE_URL: databaseUrl, MASTER_KEY_FILE: masterKeyFile });
-  const silenced = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockReturnValue(true),
-  );
-  try {
-    return await runCommandLine(words);
-  } finally {
-    for (const stream of silenced) stream.mockRestore();
-  }
-}
+const cli = async (...words: readonly string[]): Promise<number> =>
+  (await runHere(running.stores, words)).code;
 
 const newestOf = async (by: string): Promise<RecordedRun> => {
   const [newest] = await runs.list(by);

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { readDigest } from '../../src/cli/ledger-chain-cli.js';
 import type { Verification } from '../../src/operations/ledger/ledger-verification.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
+import { runShipped, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -36,20 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function cli(
-  ...words: readonly string[]
-): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const env = {
-    ...process.env,
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
-  };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const cli = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
 
 const file = async (name: string, content: string): Promise<string> => {
   const path = join(folder, name);

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +20,7 @@ import { everythingProjected } from '../support/everything-projected.js';
 import { path, query } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
 import { recordedOperations } from '../support/recorded-operations.js';
+import { runShipped, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -57,24 +57,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function cli(...words: readonly string[]): Promise<Ran> {
-  const env = {
-    ...process.env,
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
-  };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const cli = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
 
 const scopeOf = ({ alias }: TestTenant): Scope => ({ tenant: alias, mode: 'live' });
 

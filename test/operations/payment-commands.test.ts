@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Stripe from 'stripe';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
-import { makeOperatorKey } from '../../src/config/operators.js';
 import { type Json } from '../support/api-client.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -19,12 +18,6 @@ import { StripeDouble } from '../harness/stripe-double.js';
 
 const KEY = 'sk_live_commands7777';
 const WEBHOOK_SECRET = 'whsec_commands0001';
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 let service: RunningService;
 let stores: TestStores;
@@ -50,25 +43,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function cli(...words: readonly string[]): Promise<Ran> {
-  Object.assign(process.env, {
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
+const cli = (...words: readonly string[]): Promise<Ran> =>
+  runHere(stores, words, {
     PUBLIC_URL: 'https://refer.example',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   });
-  const [out, err] = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockReturnValue(true),
-  );
-  const written = (spy: typeof out): string =>
-    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
-  try {
-    return { code: await runCommandLine(words), out: written(out), err: written(err) };
-  } finally {
-    out?.mockRestore();
-    err?.mockRestore();
-  }
-}
 
 const connecting = (alias: string, key = 'key', ...rest: readonly string[]): Promise<Ran> =>
   cli(

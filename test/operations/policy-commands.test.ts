@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import type { Core } from '../../src/core/core.js';
 import type { ProgramDocument } from '../../src/domain/tenant/tenant.decider.js';
 import { showParked } from '../../src/operations/policies/policy-commands.js';
 import { path, type Json } from '../support/api-client.js';
 import { eventually } from '../support/embedded.js';
+import { runShipped, type Ran } from '../support/command-line.js';
 import {
   personal,
   startWithStores,
@@ -27,20 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-async function cli(
-  ...words: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  const env = {
-    ...process.env,
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
-  };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/bin/cli.js', ...words], { env }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const cli = (...words: readonly string[]): Promise<Ran> => runShipped(stores, words);
 
 const scopeOf = ({ alias }: TestTenant) => ({ tenant: alias, mode: 'live' }) as const;
 const inTwoMinutes = () => ({ now: Date.now() + 120_000 });

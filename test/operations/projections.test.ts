@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { digestOf } from '../../src/foundation/canonical-json.js';
 import {
@@ -19,6 +18,7 @@ import {
   retryParked,
 } from '../../src/operations/projections/projection-repairs.js';
 import { type Outcome } from '../../src/operations/outcome.js';
+import { runShipped, type Ran } from '../support/command-line.js';
 import { eventually } from '../support/embedded.js';
 import { everythingProjected } from '../support/everything-projected.js';
 import { recordedOperations } from '../support/recorded-operations.js';
@@ -33,36 +33,6 @@ import { insisting } from '../support/operations.js';
 
 /** The command line for read models as it ships, beside a running service on the same stores. */
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-type Json = Record<string, unknown>;
-
-let service: RunningService;
-let stores: TestStores;
-let end: () => Promise<void>;
-let tenant: TestTenant;
-const [account, user] = [personal('acc'), personal('usr')];
-const warnings: string[] = [];
-
-beforeAll(async () => {
-  ({ service, stores, end } = await startWithStores());
-  tenant = await service.createTenant();
-  await open(account, user);
-  await give(100);
-});
-afterAll(() => end());
-
-async function open(accountId: string, userId: string): Promise<void> {
-  const created = await tenant.live.post(`/open/account/${accountId}/user/${userId}`, {
-    id: userId,
-    accountId,
-  });
-  expect(created.status).toBeLessThan(300);
-}
-
 async function give(assignedCredit: number, accountId = account, userId = user): Promise<void> {
   const reward = { type: 'CREDIT', unit: 'CENTS', assignedCredit };
   expect(
@@ -75,23 +45,8 @@ async function available(): Promise<unknown> {
   return body[0]?.['totalAvailableCredit'] ?? body;
 }
 
-const environment = () => ({
-  ...process.env,
-  DATABASE_URL: stores.databaseUrl,
-  MASTER_KEY_FILE: stores.masterKeyFile,
-});
-
-function cli(...words: readonly string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['dist/bin/cli.js', 'projection', ...words],
-      { env: environment() },
-      (error, out, err) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
-}
+const cli = (...words: readonly string[]): Promise<Ran> =>
+  runShipped(stores, ['projection', ...words]);
 
 /** The same as the command line, in this process. */
 function operate<T>(

@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { ProposalCommandEnvelope } from '../../src/command-handling/commands.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { PROPOSAL_LIFE_MS } from '../../src/domain/proposal/proposal.decider.js';
@@ -14,6 +13,7 @@ import { proposalNameOf } from '../../src/operations/ledger/proposal-id.js';
 import { NotDone } from '../../src/operations/outcome.js';
 import { basic, path } from '../support/api-client.js';
 import { recordedOperations } from '../support/recorded-operations.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import { personal, startWithStores, type TestTenant } from '../support/running-service.js';
 
 /** Corrections in two steps by two operators, over HTTP and on the command line. */
@@ -21,7 +21,6 @@ import { personal, startWithStores, type TestTenant } from '../support/running-s
 let running: Awaited<ReturnType<typeof startWithStores>>;
 let folder: string;
 const keys: Record<'fay' | 'gil' | 'hal', string> = { fay: '', gil: '', hal: '' };
-const environment = { ...process.env };
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ledger-proposals-'));
@@ -35,7 +34,6 @@ beforeAll(async () => {
   running = await startWithStores({ OPERATORS_FILE: operators });
 });
 afterAll(async () => {
-  process.env = environment;
   await running.end();
   await rm(folder, { recursive: true, force: true });
 });
@@ -134,28 +132,7 @@ const refusedWith = (status: number, ...reasons: readonly string[]) =>
   }) as unknown;
 
 /** Runs a command in this process. */
-async function typed(...words: readonly string[]) {
-  process.env = {
-    ...environment,
-    DATABASE_URL: running.stores.databaseUrl,
-    MASTER_KEY_FILE: running.stores.masterKeyFile,
-  };
-  const [out, err]: [string[], string[]] = [[], []];
-  const errors = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    err.push(String(text));
-    return true;
-  });
-  const answers = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    out.push(String(text));
-    return true;
-  });
-  try {
-    return { code: await runCommandLine(words), out: out.join(''), err: err.join('') };
-  } finally {
-    errors.mockRestore();
-    answers.mockRestore();
-  }
-}
+const typed = (...words: readonly string[]): Promise<Ran> => runHere(running.stores, words);
 
 test('a correction that one operator proposes waits until another one approves it', async () => {
   const ledger = await ledgerWithCredit();

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { tryGenerationsLock } from '../../src/postgres/generations-lock.js';
 import { basic } from '../support/api-client.js';
+import { runHere } from '../support/command-line.js';
 import { createStores, RunningService, type TestStores } from '../support/running-service.js';
 
 /**
@@ -16,7 +16,6 @@ let service: RunningService;
 let stores: TestStores;
 let folder: string;
 const keys: Record<'fay' | 'sam', string> = { fay: '', sam: '' };
-const environment = { ...process.env };
 
 beforeAll(async () => {
   stores = await createStores();
@@ -41,7 +40,6 @@ beforeAll(async () => {
   await writeFile(join(folder, 'no-head.csv'), 'no such head');
 });
 afterAll(async () => {
-  process.env = environment;
   await service.stop();
   await stores.remove();
   await rm(folder, { recursive: true, force: true });
@@ -49,24 +47,8 @@ afterAll(async () => {
 
 /** The exit code and the last line on standard error. */
 async function typed(...words: readonly string[]): Promise<string> {
-  process.env = {
-    ...environment,
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
-  };
-  const lines: string[] = [];
-  const errors = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    lines.push(String(text));
-    return true;
-  });
-  const answers = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
-  try {
-    const code = await runCommandLine(words);
-    return `${code} ${lines.at(-1)?.trimEnd() ?? ''}`;
-  } finally {
-    errors.mockRestore();
-    answers.mockRestore();
-  }
+  const { code, err } = await runHere(stores, words);
+  return `${code} ${err.trimEnd().split('\n').at(-1) ?? ''}`;
 }
 
 /** The status, the code and what it says. */

@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommandLine } from '../../src/cli/run-command-line.js';
 import { makeOperatorKey } from '../../src/config/operators.js';
 import { operatingSystemUser } from '../../src/operations/audit.js';
 import { BUILT_IN_THEME } from '../../src/themes/built-in-theme.js';
 import { type Json } from '../support/api-client.js';
 import { until } from '../support/projected-ledger.js';
 import { recordedOperations } from '../support/recorded-operations.js';
+import { runHere, type Ran } from '../support/command-line.js';
 import {
   createStores,
   RunningService,
@@ -26,7 +26,6 @@ let service: RunningService;
 let tenant: TestTenant;
 let folder: string;
 const key = makeOperatorKey('sam', ['support']);
-const environment = { ...process.env };
 
 beforeAll(async () => {
   // Each command listens for the end of its reader.
@@ -41,40 +40,15 @@ beforeEach(async () => {
   tenant = await service.createTenant();
 });
 afterAll(async () => {
-  process.env = environment;
   await service.stop();
   await stores.remove();
   await rm(folder, { recursive: true, force: true });
 });
 jest.setTimeout(180_000);
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 const theme = (...words: readonly string[]): Promise<Ran> => cli('theme', ...words);
 
-async function cli(...words: readonly string[]): Promise<Ran> {
-  process.env = {
-    ...environment,
-    DATABASE_URL: stores.databaseUrl,
-    MASTER_KEY_FILE: stores.masterKeyFile,
-  };
-  const [out, err] = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockReturnValue(true),
-  );
-  const written = (spy: typeof out): string =>
-    (spy?.mock.calls ?? []).map(([text]) => String(text)).join('');
-  try {
-    const code = await runCommandLine(words);
-    return { code, out: written(out), err: written(err) };
-  } finally {
-    out?.mockRestore();
-    err?.mockRestore();
-  }
-}
+const cli = (...words: readonly string[]): Promise<Ran> => runHere(stores, words);
 
 async function document(...words: readonly string[]): Promise<unknown> {
   const { code, out, err } = await theme(...words, '--json');

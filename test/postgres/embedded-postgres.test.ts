@@ -1,14 +1,5 @@
 import { execFile } from 'node:child_process';
-import {
-  chmod,
-  copyFile,
-  mkdir,
-  readFile,
-  readdir,
-  readlink,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { mkdir, readFile, readdir, readlink, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -256,15 +247,6 @@ test('after a crash every attached process is attached again', async () => {
   expect(await serverPid(dataDir)).toBeUndefined();
 });
 
-test('nothing is restarted once it was stopped', async () => {
-  await copyDatabaseTo();
-  const server = await start();
-  killServer(await serverPid(dataDir));
-  await server.stop();
-  await server.stop();
-  await eventually(async () => (await serverPid(dataDir)) === undefined);
-});
-
 test('the values of a statement are not logged', async () => {
   await copyDatabaseTo();
   const server = await start();
@@ -354,35 +336,6 @@ describe('a data folder whose path is too long for a socket', () => {
     expect(await textOf(folder, 'socket-folder')).toBe('');
     await expect(stat(named ?? '')).rejects.toThrow('ENOENT');
   });
-
-  test('a killed server is found again there, and a copy of the folder has a place of its own', async () => {
-    const folder = folderFor(120);
-    await mkdir(folder);
-    await copyDatabaseTo(folder);
-    const killed = await startInOtherProcess(folder);
-    await killed.kill();
-    const next = await start(folder);
-    expect(next).toMatchObject({ attached: true, socketFolder: killed.socketFolder });
-
-    const copy = folderFor(121);
-    await mkdir(copy);
-    await copyDatabaseTo(copy);
-    await copyFile(join(folder, 'socket-folder'), join(copy, 'socket-folder'));
-    const restored = await start(copy);
-    expect(restored.socketFolder).not.toBe(next.socketFolder);
-    expect(await dataDirectoryOf(copy, restored)).toBe(join(copy, 'postgres'));
-    expect(await dataDirectoryOf(folder, next)).toBe(join(folder, 'postgres'));
-    await restored.stop();
-    await next.stop();
-  });
-});
-
-test('a folder of the socket that others can enter is refused in one line', async () => {
-  await copyDatabaseTo();
-  await mkdir(join(dataDir, 'socket'), { recursive: true });
-  await chmod(join(dataDir, 'socket'), 0o755);
-  await expect(start()).rejects.toThrow(/socket must be a folder of the user .* mode 0700/);
-  expect(await serverPid(dataDir)).toBeUndefined();
 });
 
 test('a server of an older release, without a socket, is named and left alone', async () => {

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { SeededRandom } from '../../simulator/seeded-random.js';
 import { SimulatedAnswerRows, SimulatedAnswerTable } from '../../simulator/simulated-answers.js';
-import { SimulatedEventLog } from '../../simulator/simulated-event-log.js';
 import { JobTable, SimulatedJobs } from '../../simulator/simulated-jobs.js';
 import { SimulatedKeyRows } from '../../simulator/simulated-keys.js';
 import { SimulatedSnapshotRows } from '../../simulator/simulated-snapshots.js';
-import { SimulatedMailTable, simulatedMailStore } from '../../simulator/simulated-mails.js';
 import {
   SimulatedLocks,
   SimulatedPolicyTable,
@@ -17,7 +15,6 @@ import {
   SimulatedReadModels,
 } from '../../simulator/simulated-read-models.js';
 import { simulatedSeals, SimulatedSealTable } from '../../simulator/simulated-seals.js';
-import { SimulatedStore } from '../../simulator/simulated-store.js';
 import {
   simulatedFollowerStore,
   SimulatedWebhookTable,
@@ -27,17 +24,7 @@ import type { LogLine } from '../../simulator/connection.js';
 import { sealsIn, type SealStore } from '../../src/chain/chain-seals.js';
 import { ChainSigner } from '../../src/chain/chain-signer.js';
 import { sealLog } from '../../src/chain/log-seal.js';
-import type {
-  EventLog,
-  ExpectedRevision,
-  NewEvent,
-  RecordedEvent,
-  StreamEnd,
-} from '../../src/event-log/event-log.js';
-import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { PostgresAnswerRows, type AnswerRows } from '../../src/kept-answers/answer-rows.js';
-import type { Outcome, PlannedMail } from '../../src/mails/deliveries/mail-rows.js';
-import { postgresMailStore, type MailStore } from '../../src/mails/deliveries/mail-store.js';
 import { addJob } from '../../src/policies/add-job.js';
 import { Jobs } from '../../src/policies/jobs.js';
 import {
@@ -642,149 +629,6 @@ it('seals of the log, with the checkpoint of the sealer', async () => {
   }, 25);
 });
 
-const HOUR_MS = 3_600_000;
-
-it('mails, of two processes and one that is gone', async () => {
-  const presences = [new ProcessPresence(pool), new ProcessPresence(pool)];
-  await Promise.all(presences.map((presence) => presence.start()));
-  const table = new SimulatedMailTable({
-    clock: () => Date.now(),
-    present: new Set(presences.map(({ id }) => id)),
-    head: () => 0n,
-  });
-  const both: readonly MailStore[] = [postgresMailStore(pool), simulatedMailStore(table, line)];
-  const GONE = 1;
-  const processes = [...presences.map(({ id }) => id), GONE];
-  const ids = Array.from({ length: 12 }, () => randomUUID());
-  let minutes = 0;
-  /** Each is due long before the last one: the order is the same on both sides. */
-  const past = () => -HOUR_MS - 60_000 * (minutes += 1);
-  const someMail = (): PlannedMail => ({
-    id: random.oneOf(ids),
-    tenant: random.oneOf(['acme', 'brio', 'corp']),
-    mode: 'live',
-    type: 'WELCOME',
-    account: random.uuid(),
-    person: random.uuid(),
-    about: random.oneOf([null, 'a reward']),
-    event: { stream: 's', revision: BigInt(random.below(9)), eventId: random.uuid() },
-    created: 1_000 * random.below(9),
-  });
-  const sorted = (claimed: unknown) =>
-    Array.isArray(claimed)
-      ? claimed.map((one: PlannedMail) => one).sort((a, b) => (a.id < b.id ? -1 : 1))
-      : claimed;
-  const rows = async () => {
-    const { rows: found } = await pool.query<object>(
-      `select id, state, attempts, reason, claimed_by as "claimedBy",
-         leased_until > now() as leased, next_attempt_at <= now() as due,
-         retried_until is not null as retried, ended_at is not null as ended
-       from ledger.mail_deliveries order by id`,
-    );
-    return found;
-  };
-  const simulatedRows = () =>
-    [...table.rows.values()]
-      .map(({ id, state, attempts, reason, claimedBy, ...of }) => ({
-        id,
-        state,
-        attempts,
-        reason,
-        claimedBy,
-        leased: of.leasedUntil === null ? null : of.leasedUntil > Date.now(),
-        due: of.dueAt === null ? null : of.dueAt <= Date.now(),
-        retried: of.retriedUntil !== null,
-        ended: of.endedAt !== null,
-      }))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const outcome = (): Outcome =>
-    random.oneOf<Outcome>([
-      { kind: 'delivered' },
-      { kind: 'unknown', reason: 'silent' },
-      { kind: 'refused', reason: '550' },
-      { kind: 'not-sent', reason: 'gone' },
-      { kind: 'failed', reason: '451', inMs: random.oneOf([past(), HOUR_MS, 49 * HOUR_MS]) },
-      { kind: 'postponed', reason: 'away', inMs: random.oneOf([past(), 49 * HOUR_MS]) },
-    ]);
-  const steps: Readonly<Record<string, () => (store: MailStore) => Promise<unknown>>> = {
-    plan: () => {
-      const mail = someMail();
-      const dueAt = Date.now() + (random.onceIn(4) ? HOUR_MS : past());
-      return (store) => store.plan(mail, dueAt);
-    },
-    claim: () => {
-      const [ofTenant, after] = [1 + random.below(2), random.oneOf(['', 'acme', 'corp'])];
-      // The room of all ends between two tenants.
-      const mails = ofTenant === 1 ? 1 + random.below(3) : 6;
-      const underWay = random.oneOf([[], ['acme'], ['acme', 'acme', 'brio']]);
-      const room = { mails, ofTenant, underWay, after, process: random.oneOf(processes) };
-      return async (store) => sorted(await store.claimDue(room));
-    },
-    begin: () => {
-      const [id, process] = [random.oneOf(ids), random.oneOf(processes)];
-      return (store) => store.beginSending(id, process);
-    },
-    record: () => {
-      const [id, what] = [random.oneOf(ids), outcome()];
-      // Mostly of the attempt that is under way, and now and then of an earlier one.
-      const known = table.rows.get(id);
-      const attempts = (known?.attempts ?? 0) - (random.onceIn(4) ? 1 : 0);
-      const process = random.onceIn(2) ? (known?.claimedBy ?? GONE) : random.oneOf(processes);
-      return (store) => store.recordOutcome({ id, process, attempts }, what);
-    },
-    settle: () => {
-      const process = random.oneOf(processes);
-      return (store) => store.settleLost(process);
-    },
-    purge: () => {
-      const before = new Date(Date.now() + (random.onceIn(4) ? HOUR_MS : -HOUR_MS));
-      return (store) => store.purge(before, 100);
-    },
-  };
-  const weights = { plan: 8, claim: 8, begin: 16, record: 16, settle: 1, purge: 1 };
-  // What came of the first attempt is recorded late, when the second one is under way.
-  const [mail, dueAt, process] = [someMail(), Date.now() + past(), processes[0]!];
-  const { id } = mail;
-  const late = { id, process, attempts: 1 };
-  const away = { kind: 'failed', reason: 'away', inMs: past() } as const;
-  const room = { mails: 6, ofTenant: 6, underWay: [], after: '', process };
-  for (const store of both) {
-    expect(await store.plan(mail, dueAt)).toBe(true);
-    for (const attempt of [1, 2]) {
-      expect(await store.claimDue(room)).toMatchObject([{ id, attempts: attempt - 1 }]);
-      expect(await store.beginSending(id, process)).toBe(true);
-      await store.recordOutcome(late, away);
-    }
-  }
-  const underWay = [expect.objectContaining({ id, state: 'SENDING', attempts: 2 })];
-  expect({ real: await rows(), simulated: simulatedRows() }).toEqual({
-    real: underWay,
-    simulated: underWay,
-  });
-  await alike(async () => {
-    if (random.onceIn(12)) {
-      // The time of every claim is over.
-      await pool.query(
-        `update ledger.mail_deliveries set leased_until = now() - interval '1 hour'
-         where leased_until is not null`,
-      );
-      for (const row of table.rows.values())
-        if (row.leasedUntil !== null) row.leasedUntil = Date.now() - HOUR_MS;
-    }
-    const name = random.weighted(weights);
-    const call = steps[name]!();
-    const answers = [];
-    for (const store of both) answers.push(await call(store));
-    const [real, simulated] = answers;
-    return [
-      name,
-      { answer: real ?? null, rows: await rows() },
-      { answer: simulated ?? null, rows: simulatedRows() },
-    ];
-  }, 2 * STEPS);
-  await Promise.all(presences.map((presence) => presence.stop()));
-});
-
 it('jobs by their key', async () => {
   const jobs = new JobTable();
   const simulated = new SimulatedJobs(jobs, line);
@@ -816,74 +660,4 @@ it('jobs by their key', async () => {
       .sort((a, b) => (a.key < b.key ? -1 : 1));
     return ['the queue', rows, own];
   });
-});
-
-it('the log', async () => {
-  const own = await createTestDatabase();
-  const real = await PostgresEventLog.open({ url: own.url });
-  const store = new SimulatedStore(await real.id(), () => Date.now());
-  const simulated = new SimulatedEventLog(store, line, new Owner('process'));
-  const streams = ['a-1', 'a-2', 'a-3'];
-  const events = (): NewEvent[] =>
-    Array.from({ length: 1 + random.below(3) }, (_, index) => ({
-      id: random.uuid(),
-      type: 'Happened',
-      data: JSON.stringify({ index }),
-      metadata: '{}',
-    }));
-  const appended: { stream: string; expected: ExpectedRevision; events: NewEvent[] }[] = [];
-  const plain = ({ recordedAt: _, ...event }: RecordedEvent) => event;
-  const readAll = async (log: EventLog, stream: string, from: bigint) => {
-    const read: unknown[] = [];
-    for await (const event of log.readStream(stream, { from })) read.push(plain(event));
-    return read;
-  };
-  const endOf = (stream: string): StreamEnd | undefined => {
-    const last = store.stream(stream).at(-1);
-    return last && { revision: last.revision, eventId: last.id, epoch: 0 };
-  };
-  try {
-    await alike(async () => {
-      const stream = random.oneOf(streams);
-      const end = endOf(stream);
-      const known = appended.length > 0 ? random.oneOf(appended) : undefined;
-      if (known && random.onceIn(4)) {
-        const again = (log: EventLog) => log.append(known.stream, known.expected, known.events);
-        return ['append once more', await ended(again(real)), await ended(again(simulated))];
-      }
-      if (random.onceIn(3)) {
-        const [from, after] = [BigInt(random.below(5)), BigInt(1 + random.below(20))];
-        const look = async (log: EventLog) => ({
-          stream: await readAll(log, stream, from),
-          all: (await log.readAll(store.positions.token(after), 7)).map(plain),
-          head: await log.head(),
-          seen: log.newestSeen,
-          holds:
-            known &&
-            (await log.holds({
-              position: store.positions.token(1n),
-              eventId: known.events[0]!.id,
-            })),
-        });
-        return ['read', await look(real), await look(simulated)];
-      }
-      const actual: ExpectedRevision = end?.revision ?? 'no-stream';
-      const expected = random.onceIn(4) ? BigInt(random.below(9)) : actual;
-      const made = { stream, expected, events: events() };
-      const isTold = end !== undefined && expected === end.revision && random.onceIn(2);
-      const wrong = isTold && random.onceIn(4) ? { ...end, eventId: random.uuid() } : end;
-      const append = (log: EventLog) =>
-        log.append(stream, expected, made.events, isTold ? wrong : undefined);
-      const answers = [
-        'append',
-        await ended(append(real)),
-        await ended(append(simulated)),
-      ] as const;
-      appended.push(made);
-      return answers;
-    });
-  } finally {
-    await Promise.all([real.close(), simulated.close()]);
-    await own.drop();
-  }
 });

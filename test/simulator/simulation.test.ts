@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { nextPlan, SCENARIOS, type Scenario } from '../../simulator/plan.js';
 import { runRound } from '../../simulator/round.js';
 import { simulate } from '../../simulator/run.js';
 import { SeededRandom } from '../../simulator/seeded-random.js';
+import { SimulatedKeyRows } from '../../simulator/simulated-keys.js';
+import { SimulatedStore } from '../../simulator/simulated-store.js';
 import { WISH_WEIGHTS } from '../../simulator/wishes.js';
 import { newSeed } from '../support/new-seed.js';
 
@@ -59,17 +59,35 @@ it('an older release answers 503 for accounts that it cannot read, and serves th
   expect(accepted).toBeGreaterThan(COMMANDS / 4);
 }, 120_000);
 
-it('a planted fault is found', () => {
-  const { stdout, status } = spawnSync(
-    process.execPath,
-    [
-      join(__dirname, '../../dist/simulator/simulate.js'),
-      '--plant=key-not-destroyed',
-      '--seed=7',
-      '--commands=4000',
-    ],
-    { encoding: 'utf8' },
-  );
-  expect(stdout).toContain('1 of 1 planted faults were found');
-  expect(status).toBe(0);
-}, 120_000);
+/** Ports that do something wrong, as an adapter with a mistake would. */
+const FAULTS: Readonly<Record<string, () => { mockRestore(): void }>> = {
+  'keys that are not destroyed': () =>
+    jest.spyOn(SimulatedKeyRows.prototype, 'destroy').mockResolvedValue(undefined),
+  'an append at a revision that the stream has passed': () => {
+    const append = SimulatedStore.prototype.append;
+    return jest.spyOn(SimulatedStore.prototype, 'append').mockImplementation(function (
+      this: SimulatedStore,
+      stream,
+      _expected,
+      events,
+    ) {
+      const actual = this.stream(stream).at(-1)?.revision ?? 'no-stream';
+      return append.call(this, stream, actual, events, undefined);
+    });
+  },
+};
+
+it.each(Object.keys(FAULTS))(
+  'the simulator finds %s',
+  async (fault) => {
+    const broken = FAULTS[fault]?.();
+    try {
+      const { failing } = await simulate({ seed: 7, commands: 4_000, scenario: 'stores' });
+      expect(failing?.result.violations).not.toHaveLength(0);
+      expect(failing).toBeDefined();
+    } finally {
+      broken?.mockRestore();
+    }
+  },
+  120_000,
+);
