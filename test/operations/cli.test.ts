@@ -213,40 +213,6 @@ test('a signing secret rotates, a tenant is suspended and resumed, tokens get an
     if (secret !== 'closing') expect(shown).not.toContain(secret);
 });
 
-test('programs are applied, versioned and shown', async () => {
-  await json(
-    'tenant',
-    'create',
-    'paying',
-    '--program',
-    await file('own.json', '{"id":"own","referredReward":null}'),
-  );
-  expect(await json('tenant', 'show', 'paying')).toMatchObject({
-    defaultProgram: 'own',
-    programs: [{ id: 'own', version: 1, default: true }],
-  });
-  const changed = await file(
-    'changed.json',
-    '{"id":"own","referrerReward":{"type":"CREDIT","unit":"PTS","assignedCredit":5,"delayDays":3}}',
-  );
-  expect(await json('program', 'apply', 'paying', changed)).toMatchObject({
-    alias: 'paying',
-    id: 'own',
-    version: 2,
-  });
-  // The same terms again are no new version.
-  expect(await json('program', 'apply', 'paying', changed)).toMatchObject({ version: 2 });
-  const ran = await cli('program', 'show', 'paying');
-  expect(JSON.parse(ran.out)).toEqual([
-    {
-      id: 'own',
-      version: 2,
-      default: true,
-      document: JSON.parse(await readFile(changed, 'utf8')) as unknown,
-    },
-  ]);
-});
-
 test('bad input ends with one line and exit 1, and changes nothing', async () => {
   await json('tenant', 'create', 'safe');
   const before = await service.head();

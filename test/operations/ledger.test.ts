@@ -300,41 +300,6 @@ describe('a replay', () => {
     expect(people.out).toContain('9999');
   }, 60_000);
 
-  test('finds missing rows, extra rows, and rows without an account', async () => {
-    const tenant = await service.createTenant();
-    const { referrer, user: userId } = await converted(tenant);
-    const spare = await give(tenant, { accountId: referrer, userId }, {});
-    await balanceOf(tenant, referrer);
-    await eventually(
-      async () => (await replayLedger(core, scopeOf(tenant), {})).differences.length === 0,
-    );
-    const { rows } = await core.pool.query<{ generation: number }>(
-      `select generation from ledger.projection_generations where projection = 'rewards' and state = 'live'`,
-    );
-    const table = `rm_rewards_${rows[0]?.generation}.rewards`;
-    await core.pool.query(
-      `update ${table} set reward_id = account_ref || '0123456789abcdef' where reward_id = $1`,
-      [spare],
-    );
-    const field = expect.stringMatching(/^rewards\//) as unknown;
-    const [missing, present] = ['missing', 'present'];
-    const differs = { account: referrer, readModel: 'rewards', field };
-    expect((await replayLedger(core, scopeOf(tenant), {})).differences).toEqual([
-      { ...differs, ledger: missing, live: present, eventIds: [] },
-      { ...differs, ledger: present, live: missing, eventIds: [expect.any(String)] },
-    ]);
-    await core.pool.query(
-      `update ${table} set account_ref = 'nobody' where reward_id like '%0123456789abcdef'`,
-    );
-    expect((await replayLedger(core, scopeOf(tenant), {})).differences).toContainEqual({
-      ...differs,
-      account: 'unknown',
-      ledger: missing,
-      live: present,
-      eventIds: [],
-    });
-  });
-
   test('that was stopped continues where it was', async () => {
     const tenant = await service.createTenant();
     const { referrer } = await converted(tenant);

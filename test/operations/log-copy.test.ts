@@ -252,14 +252,6 @@ describe('a target that is not a first part of the source is refused, and nothin
     );
   });
 
-  test('when it has more events', async () => {
-    const source = await filled((await inPostgres()).log, 1);
-    const target = inEventStore();
-    await copied(source, target);
-    await target.append('referral-more', 'no-stream', [event()]);
-    await refused(source, target, /other streams of ours.*goes on behind.*referral-more/);
-  });
-
   test('when it has the same events in another order', async () => {
     const source = (await inPostgres()).log;
     const target = inEventStore();

@@ -305,25 +305,6 @@ test('an extra row in each table is named', async () => {
     expect({ ledger, live }).toEqual({ ledger: 'missing', live: 'present' });
 });
 
-test('a replay of one account finds what a replay of all finds of it', async () => {
-  const damages: Damage[] = [];
-  try {
-    for (const of of TABLES) {
-      const damage = await change(of, contents(of.table));
-      if (damage) damages.push(damage);
-    }
-    const { differences } = await replayLedger(core, SCOPE, {});
-    const ofAccounts = differences.filter(({ account }) => account !== 'all');
-    const alone = [];
-    for (const accountId of ['ann', 'bob'])
-      alone.push(...(await replayLedger(core, SCOPE, { accountId })).differences);
-    expect(named(alone)).toEqual(named(ofAccounts));
-    expect(ofAccounts.length).toBeGreaterThan(50);
-  } finally {
-    for (const { repair } of damages) await repair();
-  }
-});
-
 test('an event that no read model can apply is a difference of those that it stops', async () => {
   const { differences } = await replayLedger(core, { tenant: TENANT, mode: 'test' }, {});
   const difference = (readModel: string) => ({

@@ -1,6 +1,5 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { promisify } from 'node:util';
 import { createLocalJWKSet, flattenedVerify, type JSONWebKeySet } from 'jose';
 import { Webhook } from 'standardwebhooks';
 import type { ApiClient } from '../support/api-client.js';
@@ -208,20 +207,4 @@ test.each([
   expect(refused.err).toMatch(/^[^\n]+\n$/);
   expect(refused.err).toMatch(line);
   expect(refused.out).toBe('');
-});
-
-test('webhook deliveries: an unknown type ends with one line and exit 1, not with an empty list', async () => {
-  const words = `webhook deliveries ${tenant.alias} --json --type user.gone`.split(' ');
-  const asked = promisify(execFile)(process.execPath, ['dist/bin/cli.js', ...words]);
-  await expect(asked).rejects.toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^--type must be one of user\.created, [^\n]+\n$/) as unknown,
-  });
-});
-
-test('an unknown tenant ends with one line and exit 1', async () => {
-  const refused = new Listening('nobody-here');
-  expect(await refused.code()).toBe(1);
-  expect([refused.out, refused.err]).toEqual(['', 'there is no tenant nobody-here\n']);
 });
