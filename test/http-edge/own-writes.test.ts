@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Position } from '../../src/event-log/event-log.js';
 import { OwnWrites, type Progress } from '../../src/http/writing/own-writes.js';
 import type { Reached } from '../../src/http/writing/standstills.js';
@@ -56,7 +57,7 @@ beforeEach(() => {
 /** Something is recorded, by this process or another one. */
 async function recorded(): Promise<Position> {
   const id = String(made++);
-  const event = { id: `event-${id}`, type: 'Happened', data: '{}', metadata: '{}' };
+  const event = { id: randomUUID(), type: 'Happened', data: '{}', metadata: '{}' };
   const appended = await log.append(`stream-${id}`, 'no-stream', [event]);
   if (appended.kind === 'conflict') throw new Error('the test appends alone');
   return appended.position;
