@@ -116,9 +116,55 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/http/',
-        pathNot: '^src/http/(edge/rate-limits|operations/operations-core)\\.ts$',
+        pathNot: '^src/http/(limits/rate-limits|operations/operations-core)\\.ts$',
       },
       to: { path: library('pg', '@types/pg', 'kysely', 'pg-query-stream') },
+    },
+    {
+      name: 'the-edge-knows-no-resource',
+      comment:
+        'Sockets, bodies, errors and log lines are the same for every route. What the edge must know of a route comes with its access rule; what ' +
+        'it must check comes as a function.',
+      severity: 'error',
+      from: { path: '^src/http/edge/' },
+      to: { path: '^src/http/(?!edge/)', reachable: true },
+    },
+    {
+      name: 'credentials-know-no-resource',
+      comment:
+        'Who calls is decided before anything of a resource is read. Shapes say what an id is; they know no resource either.',
+      severity: 'error',
+      from: { path: '^src/http/credentials/' },
+      to: {
+        path: '^src/http/(?!(edge|credentials)/|shapes/(parameters|request-shape)\\.ts)',
+        reachable: true,
+      },
+    },
+    {
+      name: 'limits-know-no-resource',
+      comment: 'A limit counts calls and clients, whatever they are about.',
+      severity: 'error',
+      from: { path: '^src/http/limits/' },
+      to: {
+        path: '^src/http/(?!(edge|credentials|limits)/|shapes/(parameters|request-shape)\\.ts)',
+        reachable: true,
+      },
+    },
+    {
+      name: 'presenting-knows-no-way-in',
+      comment:
+        'Clients and receivers of webhooks see users, rewards and referrals alike. Webhooks are sent where no HTTP server runs.',
+      severity: 'error',
+      from: { path: '^src/presenting/' },
+      to: { path: '^src/(http|cli|operations|process)/', reachable: true },
+    },
+    {
+      name: 'only-ways-in-know-http',
+      comment:
+        'The ledger, its followers and its deliveries run without HTTP. The command line reads tokens by the shapes of HTTP.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(http|process|cli)/' },
+      to: { path: '^src/http/', reachable: true },
     },
     {
       name: 'validation-at-the-edge',
@@ -133,10 +179,17 @@ module.exports = {
       name: 'framework-at-the-edge',
       comment:
         'Nest and Fastify are the shell. Decisions, log, projections and policies run without them: in a test, in a benchmark, in the command ' +
-        'line. (@nestjs/cqrs gives command-handling its one door, the CommandBus.)',
+        'line. (@nestjs/cqrs gives command-handling its one door, the CommandBus. src/presenting describes what clients see, for /openapi.json.)',
       severity: 'error',
       from: {
-        pathNot: ['^src/http/', '^test/', '^bench/', '^simulator/', '^tools/', ...composition],
+        pathNot: [
+          '^src/(http|presenting)/',
+          '^test/',
+          '^bench/',
+          '^simulator/',
+          '^tools/',
+          ...composition,
+        ],
       },
       to: {
         path: library(

@@ -15,7 +15,7 @@ import { accountFacts, rewardFacts, userFacts } from '../src/domain/account/acco
 import { amountLeft, type OpenAccount } from '../src/domain/account/account.state.js';
 import type { AccountRef, Scope } from '../src/domain/scope.js';
 import type { EventLog, Position } from '../src/event-log/event-log.js';
-import { rewardJson } from '../src/http/rewards/reward.response.js';
+import { rewardJson } from '../src/presenting/reward.response.js';
 import { accountRefOf } from '../src/privacy/keyed-names.js';
 import { liveCheckpoints } from '../src/projecting/checkpoints.js';
 import { LiveGenerations } from '../src/projecting/generations/live-generations.js';

@@ -1,6 +1,6 @@
 import type { AccountRef, Scope } from '../src/domain/scope.js';
 import { ApiError } from '../src/http/edge/api-error.js';
-import type { Call } from '../src/http/edge/call.js';
+import type { Call } from '../src/http/credentials/call.js';
 import type { Written } from '../src/http/writing/command-gateway.js';
 import type { KeyedNames } from '../src/privacy/keyed-names.js';
 import type { SimulatedService } from './service.js';

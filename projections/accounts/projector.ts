@@ -10,7 +10,6 @@ const ownRow = ({ accountRef }: Pick<LedgerEvent, 'accountRef'>) => [accounts.ke
 export const accountsProjector = defineProjector({
   name: 'accounts',
   tables: [accounts],
-  isOfAccounts: true,
   on: {
     AccountOpened: {
       keys: ownRow,

@@ -20,7 +20,6 @@ import { balanceItems, balances, type BalanceItemRow, type BalanceRow } from './
 export const rewardBalancesProjector = defineProjector({
   name: 'reward-balances',
   tables: [balanceItems, balances],
-  isOfAccounts: true,
   on: {
     RewardGranted: {
       keys({ accountRef, event: { rewardId, person, value } }) {

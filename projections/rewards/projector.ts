@@ -10,7 +10,6 @@ import { redemptions, rewards, type RewardRow } from './table.js';
 export const rewardsProjector = defineProjector({
   name: 'rewards',
   tables: [rewards, redemptions],
-  isOfAccounts: true,
   on: {
     RewardGranted: {
       keys: rewardRow,

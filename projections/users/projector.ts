@@ -17,7 +17,6 @@ import {
 export const usersProjector = defineProjector({
   name: 'users',
   tables: [users, userAccounts, userCounts],
-  isOfAccounts: true,
   on: {
     AccountOpened: {
       keys: accountRow,

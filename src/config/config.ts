@@ -227,7 +227,7 @@ const VARIABLES = {
     schema: wholeNumber(0, 65_535).optional(),
     default: 'none',
     meaning:
-      'Port of a second listener at `HOST`, for `/health`, `/metrics` and `/docs`; `PORT` then answers `/health/live` and `/docs` of them. `0` takes any free one.',
+      'Port of a second listener at `HOST`, for `/operations`, `/console`, `/health` and `/metrics`; of them `PORT` then answers `/health/live` alone. `/`, `/docs` and `/openapi.json` are on both. `0` takes any free one.',
   },
   DATABASE_URL: {
     schema: postgresAddress().optional(),
@@ -352,19 +352,19 @@ const VARIABLES = {
     schema: wholeNumber(1, 100_000).default(1000),
     default: '`1000`',
     meaning:
-      'Requests that are worked on or wait for their turn; beyond it those of the tenant with most are answered 503 with `Retry-After`.',
+      'Requests that are worked on or wait for it; beyond it, and beyond half of the queue for one tenant, they are answered 503 with `Retry-After`.',
   },
   CONNECTIONS_MAX: {
     schema: wholeNumber(CLIENTS_MIN, 100_000).default(4096),
     default: '`4096`',
     meaning:
-      'Connections of clients to this process; with one more, the address that holds most of them loses one. Fewer where the limit on open files of the process is below that number and 256.',
+      'Connections of clients to this process; more are closed without an answer. Fewer where the limit on open files of the process is below that number and 256.',
   },
   CONNECTIONS_PER_ADDRESS_MAX: {
-    schema: wholeNumber(1, 100_000).default(1024),
-    default: '`1024`',
+    schema: wholeNumber(1, 100_000).default(256),
+    default: '`256`',
     meaning:
-      'Connections of one address (of IPv6: of a /64); beyond that an idle one of its own is replaced, or the new one is answered 503. Trusted proxies have no such limit.',
+      'Connections of one address (of IPv6: of a /64); more are closed without an answer. At most a sixteenth of `CONNECTIONS_MAX`, or 16. Trusted proxies have no such limit.',
   },
   FAILED_CREDENTIALS_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000).default(300),

@@ -1,6 +1,6 @@
 import { storedBytes } from '../event-log/event-pages.js';
 import type { Position, RecordedEvent } from '../event-log/event-log.js';
-import { FairSlots } from '../foundation/fair-slots.js';
+import { Bulkhead } from '../foundation/bulkhead.js';
 import { TurnEnded, type EventReactions } from './event-reactions.js';
 import { meetEvents, type MetEvent, type ReadingOptions } from './reading-events.js';
 
@@ -28,7 +28,7 @@ export interface FlowLimits {
 }
 
 /** Streams that are reacted to in parallel; each in its own order. */
-const SLOTS = { slots: 16, perGroupMax: 8, aloneMax: 12, pastMs: 0, waitingMax: Infinity };
+const AT_ONCE = { atWorkMax: 16, waitingMax: Infinity };
 const LIMITS: FlowLimits = { eventsMax: 5_000, bytesMax: 8 * 1024 * 1024 };
 
 const SCOPED_STREAM = /^[a-z]+-[a-z]+-(live|test)\.([^.]+)\./;
@@ -61,7 +61,7 @@ interface Waiting {
  * turns.
  */
 export class ReactionFlow {
-  private readonly slots = new FairSlots(SLOTS);
+  private readonly bulkhead = new Bulkhead(AT_ONCE);
   private readonly ending = new AbortController();
   private readonly lanes = new Map<string, Waiting[]>();
   private readonly running = new Set<Promise<void>>();
@@ -180,13 +180,12 @@ export class ReactionFlow {
   private async inOrder(stream: string, ledger: string): Promise<void> {
     const lane = this.lanes.get(stream) ?? [];
     for (let next = lane[0]; next !== undefined; next = lane[0]) {
-      const turn = this.slots.enter({ group: ledger, member: stream });
+      const place = await this.bulkhead.enter(ledger);
       try {
-        await turn.begun;
         if (this.signal.aborted) return;
         await this.parts.reactions.reactTo(next.met, this.signal);
       } finally {
-        turn.end();
+        place?.leave();
       }
       lane.shift();
       if (lane.length === 0) this.lanes.delete(stream);

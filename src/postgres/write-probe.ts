@@ -30,8 +30,6 @@ export class WritesRefused extends Error {
 export class WriteProbe {
   private outcome: Promise<void> | undefined;
   private nextMs = 0;
-  /** When the last write began that was accepted; undefined: it is under way, or failed. */
-  private acceptedMs: number | undefined;
 
   /** @param withinMs the connection is closed without an answer in this time. */
   constructor(
@@ -41,25 +39,21 @@ export class WriteProbe {
 
   /**
    * Also tells that the database answers.
-   * @param since a write that was accepted before tells nothing; on the clock of `elapsed`.
    * @throws {WritesRefused} when the server answers and refuses; its message says why.
    * @throws for which `isUnavailable` holds, when it is away.
    */
-  check(since = -Infinity): Promise<void> {
+  check(): Promise<void> {
     const now = elapsed();
-    const isOld = this.acceptedMs !== undefined && this.acceptedMs <= since;
-    if (this.outcome !== undefined && now < this.nextMs && !isOld) return this.outcome;
+    if (this.outcome !== undefined && now < this.nextMs) return this.outcome;
     this.nextMs = now + REMEMBERED_MS;
-    this.acceptedMs = undefined;
-    return (this.outcome = this.write(now));
+    return (this.outcome = this.write());
   }
 
-  private async write(beganMs: number): Promise<void> {
+  private async write(): Promise<void> {
     // pg reads the limit from a statement, too; its types lack it.
     const statement = { text: WRITE, query_timeout: this.withinMs };
     try {
       await this.pool.query(statement);
-      this.acceptedMs = beganMs;
     } catch (error) {
       const isRefused = isRefusedByServer(error);
       const isLasting = isRefused && !PASSING.test(errorCode(error) ?? '');

@@ -56,8 +56,8 @@ import { RememberedCredit } from '../operations/accounts/account-credit.js';
 import { TenantPages } from '../http/console/pages/tenant-pages.js';
 import { ConsoleGate } from '../http/console/sessions/console-gate.js';
 import { AccountsController } from '../http/accounts/accounts.controller.js';
-import { FailedCredentials } from '../http/edge/failed-credentials.js';
-import { RateLimits } from '../http/edge/rate-limits.js';
+import { FailedCredentials } from '../http/limits/failed-credentials.js';
+import { RateLimits } from '../http/limits/rate-limits.js';
 import { PaymentEventsController } from '../http/integrations/payment-events.controller.js';
 import { PaymentEvents } from '../payments/incoming/payment-events.js';
 import { AccountDiscounts } from '../http/discounts/account-discounts.js';
@@ -276,13 +276,9 @@ function readModels({ core, generations, slowReads }: ModuleParts): Provider[] {
   ];
 }
 
-const ACCOUNT_MODELS: ReadonlySet<string> = new Set(
-  accountProjectors.filter(({ isOfAccounts }) => isOfAccounts).map(({ name }) => name),
-);
-
 function http(parts: ModuleParts): Provider[] {
   const { core, answers, logger, progress, publicUrl } = parts;
-  const ownWrites = new OwnWrites(core.log, progress, parts.waitLimits, ACCOUNT_MODELS);
+  const ownWrites = new OwnWrites(core.log, progress, parts.waitLimits);
   const writes = new Writes(answers, ownWrites, core.names, logger);
   const settingOff = new Set<string>(POLICIES.flatMap(({ handles }) => [...handles]));
   const operations = new OperationsCore(

@@ -30,10 +30,6 @@ const STILL_SECONDS_DEGRADED = 10;
  * have caught up once. Degraded: background work stands still.
  */
 export class ServiceReadiness implements ReadinessProbe {
-  /** Set once requests are served. */
-  isBusy = (): boolean => false;
-  /** Set once requests are served. */
-  failedAtMs = (): number => -Infinity;
   private readonly stopping = new AbortController();
   private readonly writes: WriteProbe;
   private caughtUp = false;
@@ -188,7 +184,7 @@ export class ServiceReadiness implements ReadinessProbe {
     const [postgres, log, clock, projected, policies, chain, webhooks, mailCheck, paying] =
       await Promise.all([
         this.guarded(async () => {
-          await this.writes.check(this.failedAtMs());
+          await this.writes.check();
           return { ok: true };
         }),
         this.guarded(async () => {

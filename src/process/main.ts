@@ -14,9 +14,6 @@ import { endAtUnknownErrors } from './unknown-errors.js';
 
 const LATER_MS = 1_000;
 
-/** More find no more connections in a turn of a busy event loop, and each looks at every one. */
-const ACCEPTORS = 16;
-
 /** Starts the service and stops it on SIGTERM or SIGINT. */
 async function main(config: Config): Promise<void> {
   const format = await lineFormat(config.logFormat, process.stdout.isTTY);
@@ -33,7 +30,6 @@ async function main(config: Config): Promise<void> {
     config,
     logger,
     version,
-    acceptorsPerAddress: ACCEPTORS,
     onListening: async (core, at) => {
       logger.info({ ...at, version, roles: [...config.roles] }, 'listening');
       const printed = async (): Promise<void> => {

@@ -8,8 +8,6 @@ export interface ServiceOptions {
   readonly version: string;
   /** False for benchmarks and tests of the embedded server. */
   readonly fsync?: boolean;
-  /** Handles that accept connections of clients. Default: one for each address. */
-  readonly acceptorsPerAddress?: number;
   /** Called when the service listens and before it is ready. */
   readonly onListening?: (core: Core, at: Listening) => Promise<void>;
 }

@@ -8,7 +8,7 @@ import { RefusedVisits } from '../http/console/sessions/refused-visits.js';
 import { OperatorSessions } from '../operations/sessions/operator-sessions.js';
 import type { Core } from '../core/core.js';
 import type { EventLogObserver } from '../event-log/event-log-observer.js';
-import { RateLimits } from '../http/edge/rate-limits.js';
+import { RateLimits } from '../http/limits/rate-limits.js';
 import { createMetricsRegistry } from '../http/health/metrics.js';
 import { PostgresAnswerRows } from '../kept-answers/answer-rows.js';
 import { KeptAnswers } from '../kept-answers/kept-answers.js';

@@ -4,7 +4,6 @@ import type { Core } from '../core/core.js';
 import { exportJobsOn } from '../core/export-jobs-on.js';
 import type { ExportJobs } from '../exports/jobs/export-jobs.js';
 import { exportFigures } from '../exports/storage/export-file-rows.js';
-import { yieldProcessor } from '../embedded-postgres/yield-processor.js';
 import { openPool } from '../postgres/database.js';
 import type { ResourceMetrics } from './resource-metrics.js';
 import type { Address, ServiceOptions } from './service-options.js';
@@ -28,7 +27,7 @@ export interface ExportsPools {
 
 /** @param shared for the snapshots of exports without connections of their own. */
 export function startExportsPools(
-  core: Pick<Core, 'databaseUrl' | 'embedded' | 'pool'>,
+  core: Pick<Core, 'databaseUrl' | 'pool'>,
   { config }: Pick<ServiceOptions, 'config'>,
   shared: Pool,
 ): Started<ExportsPools> {
@@ -40,7 +39,6 @@ export function startExportsPools(
   const { databaseUrl: url } = core;
   const applicationName = 'ledger-exports';
   const snapshots = openPool({ url, max: AT_ONCE, applicationName });
-  if (core.embedded !== undefined) yieldProcessor(snapshots);
   const pool = openPool({
     url,
     max: max - AT_ONCE,

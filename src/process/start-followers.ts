@@ -10,7 +10,7 @@ import { isOutage, isStoreAway, type Core } from '../core/core.js';
 import { countOtherReleases } from '../core/release.js';
 import type { EventLog } from '../event-log/event-log.js';
 import { pause } from '../foundation/pause.js';
-import type { RateLimits } from '../http/edge/rate-limits.js';
+import type { RateLimits } from '../http/limits/rate-limits.js';
 import { purgeAnswers } from '../kept-answers/purge-answers.js';
 import { UnreadableRetries } from '../operations/projections/unreadable-retries.js';
 import type { MailOutcome } from '../mails/deliveries/mail-sender.js';

@@ -6,9 +6,11 @@ import { publicUrlAt } from '../config/config.js';
 import { connectionBudget } from '../core/connection-budget.js';
 import { isNotServedNow, type Core } from '../core/core.js';
 import { atMost } from '../foundation/in-time.js';
-import { NOT_ACCEPTED_MAX } from '../http/edge/acceptors.js';
+import { Admission } from '../http/limits/admission.js';
+import { FailedCredentials } from '../http/limits/failed-credentials.js';
 import { HttpEdge } from '../http/edge/http-edge.js';
-import type { TenantDirectory } from '../http/edge/tenant-directory.js';
+import type { TenantDirectory } from '../http/credentials/tenant-directory.js';
+import { serveConsole } from '../http/console/sessions/console-gate.js';
 import { DownloadRecords } from '../http/exports/download-records.js';
 import { HttpMetrics } from '../http/health/metrics.js';
 import { OperationRuns } from '../http/operations/operation-runs.js';
@@ -28,6 +30,9 @@ import type { Address, ServiceOptions } from './service-options.js';
 import type { Followers } from './start-followers.js';
 import type { Started } from './start-in-order.js';
 import type { Stores } from './start-stores.js';
+import { pageOfUnmatched } from '../http/console/view/error-page.js';
+import { RequestValidationPipe } from '../http/shapes/validation.js';
+import { isWriteToken } from '../http/users/write-token.js';
 
 export function startOperationsPool(core: Core, { config }: ServiceOptions): Started<Pool> {
   const pool = openOperationsPool(core, connectionBudget(config).operations);
@@ -113,37 +118,41 @@ const PREVIEW_TIMES: SmtpTimes = {
 export interface Application {
   readonly app: NestFastifyApplication;
   readonly edge: HttpEdge;
+  /** Of all addresses; shared by what checks credentials of its own. */
+  readonly failures: FailedCredentials;
 }
 
 export async function startApplication(
   parts: ApplicationParts,
-  { config, logger, acceptorsPerAddress = 1 }: ServiceOptions,
+  { config, logger }: ServiceOptions,
 ): Promise<Started<Application>> {
   const { projections, policies } = parts.followers;
   const publicUrl = (): string => config.publicUrl ?? parts.address.url;
+  const connections = await connectionsMax(config, logger);
   const edge = new HttpEdge({
     logger,
     limits: {
       inFlightMax: config.requestsInFlightMax,
       // So many keep the connections busy; more would only wait there, in the order of arrival.
       atWorkMax: Math.max(12, connectionBudget(config).requests),
-      connectionsMax: await connectionsMax(config, logger),
-      connectionsPerAddressMax: config.connectionsPerAddressMax,
-      failedCredentialsPerMinute: config.failedCredentialsPerMinute,
-      acceptorsPerAddress,
+      connectionsMax: connections,
+      // A dozen addresses leave connections to others.
+      connectionsPerAddressMax: Math.min(
+        config.connectionsPerAddressMax,
+        Math.max(16, Math.ceil(connections / 16)),
+      ),
     },
     trustedProxies: config.trustedProxies,
     logAddresses: config.logAddresses,
     hasOperationsListener: config.operationsPort !== undefined,
   });
   parts.runs.isBusy = () => edge.isBusy;
-  parts.readiness.isBusy = () => edge.isBusy;
-  parts.readiness.failedAtMs = () => edge.storesFailedAtMs;
+  const failures = new FailedCredentials(config.failedCredentialsPerMinute);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.of({
       ...parts,
       webhooks: parts.followers.webhooks,
-      failedCredentials: edge.failures,
+      failedCredentials: failures,
       logger,
       waitLimits: {
         timeoutMs: config.positionWaitMs,
@@ -168,26 +177,36 @@ export async function startApplication(
     edge.adapter,
     { ...edge.applicationOptions, logger: false },
   );
-  return { part: { app, edge }, undo: () => app.close() };
+  return { part: { app, edge, failures }, undo: () => app.close() };
 }
 
 /** Starts the parts that the listening application needs. */
 export async function configureApplication(
-  { app, edge }: Application,
+  { app, edge, failures }: Application,
   { stores, rateLimits, registry, operators, generations, console }: ApplicationParts,
   { version, config }: ServiceOptions,
 ): Promise<void> {
-  edge.configure(app, {
-    tenants: edgeTenants(stores.core),
+  const tenants = edgeTenants(stores.core);
+  const admission = new Admission({
+    tenants,
     calls: rateLimits,
-    metrics: new HttpMetrics(registry),
-    isUnavailable: isNotServedNow,
+    failures,
+    isWriteToken,
     operators,
     console,
     isComplete: () => generations.areComplete,
+  });
+  edge.configure(app, {
+    admit: (request, reply) => admission.admit(request, reply),
+    allowedOrigins: async (alias) => (await tenants.find(alias))?.openRules.allowedOrigins,
+    metrics: new HttpMetrics(registry),
+    pageOfUnmatched,
+    isUnavailable: isNotServedNow,
     storesAnswer: storesAnswerIn({ pool: stores.background, log: stores.core.log }),
     databaseAnswers: databaseAnswersIn({ pool: stores.background }),
   });
+  serveConsole(app.getHttpAdapter().getInstance(), console);
+  app.useGlobalPipes(new RequestValidationPipe());
   serveReference(app, { version, publicUrl: config.publicUrl });
   const hasOperationsListener = config.operationsPort !== undefined;
   serveStartPage(app, {
@@ -224,7 +243,7 @@ export async function startListening(
 ): Promise<Started<string>> {
   const { app } = application;
   const { host } = config;
-  await app.listen({ port: config.port, host, backlog: NOT_ACCEPTED_MAX });
+  await app.listen({ port: config.port, host });
   const { port } = new URL(await app.getUrl());
   address.url = publicUrlAt(config, Number(port));
   return {
@@ -238,8 +257,7 @@ export async function startListening(
  * Refuses new connections; requests in flight finish within the grace period. The parts behind them
  * are stopped after that.
  */
-async function stopAnswering({ app, edge }: Application, graceMs: number): Promise<void> {
-  await edge.acceptWaiting();
+async function stopAnswering({ app }: Application, graceMs: number): Promise<void> {
   await atMost(graceMs, app.getHttpAdapter().getInstance().close());
 }
 

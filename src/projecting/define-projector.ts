@@ -24,8 +24,6 @@ type EventOf<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { reado
 interface ProjectorDefinition {
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
-  /** See `Projector`. Default: false. */
-  readonly isOfAccounts?: boolean;
   readonly on: { readonly [T in Handled]?: EventHandler<EventOf<T>> };
   /** Undefined: its rows hold nothing of people. */
   readonly forgetting?: Forgetting;
@@ -34,13 +32,7 @@ interface ProjectorDefinition {
 const NOTHING_OF_PEOPLE: Forgetting = { lookups: () => [], clean: () => undefined };
 
 /** A projector handles both events of an erasure with its `forgetting`. */
-export function defineProjector({
-  name,
-  tables,
-  isOfAccounts = false,
-  on,
-  forgetting,
-}: ProjectorDefinition): Projector {
+export function defineProjector({ name, tables, on, forgetting }: ProjectorDefinition): Projector {
   // The compiler checks each handler against its type of event, but cannot follow the lookup.
   const handlers = new Map(Object.entries(on)) as Map<
     ProjectedEvent['type'],
@@ -53,7 +45,6 @@ export function defineProjector({
   return {
     name,
     tables,
-    isOfAccounts,
     handles: new Set(handlers.keys()),
     keys: (event) => handlers.get(event.event.type)?.keys(event) ?? [],
     furtherKeys: (event, rows) => handlers.get(event.event.type)?.furtherKeys?.(event, rows) ?? [],

@@ -161,11 +161,6 @@ export interface Projector {
   /** Its name for operators: `rewards`. */
   readonly name: string;
   readonly tables: readonly ReadModelTable[];
-  /**
-   * Rows of an account change with events of its own stream alone, but for erasures. Then a read of
-   * one account waits for no write to another one.
-   */
-  readonly isOfAccounts: boolean;
   /** The handled types; others only move its checkpoint. */
   readonly handles: ReadonlySet<ProjectedEvent['type']>;
   /** The rows that `apply` will read or write for this event. */

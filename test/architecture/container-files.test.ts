@@ -18,6 +18,8 @@ const root = join(__dirname, '..', '..');
 const image = readDockerfile().at(-1)!;
 const imageEnvironment = environmentOf(image);
 
+const readNginx = (name: string): string =>
+  readFileSync(join(root, 'docker', 'nginx', name), 'utf8');
 const LEDGER = 'referral-ledger:local';
 const POSTGRES = 'postgres';
 const EVENT_STORE = 'eventstore/eventstore';
@@ -128,6 +130,19 @@ describe.each([['compose.yaml'], ['compose.cluster.yaml']])('docker/%s', (name) 
       expect([...searchParams]).toEqual([]);
     }
     expect(ledgers.length).toBeGreaterThan(0);
+  });
+
+  it('sends what comes from outside to the processes that answer, as their trusted proxy', async () => {
+    const ingress = services.ingress!;
+    const upstream = ingress.volumes.some((volume) => volume.includes('upstream.cluster.conf'))
+      ? 'upstream.cluster.conf'
+      : 'upstream.conf';
+    const answering = ledgers.filter(([, { ports }]) => ports.length > 0);
+    const configs = await Promise.all(answering.map(([, service]) => configOf(service)));
+    const addresses = answering.map(([key], at) => `${key}:${configs[at]?.port}`);
+    const named = [...readNginx(upstream).matchAll(/^ {2}server (\S+)/gm)].map(([, one]) => one);
+    expect(named).toEqual(addresses);
+    for (const { trustedProxies } of configs) expect(trustedProxies).toHaveLength(1);
   });
 
   it('leaves Postgres more connections than all processes and the command line may take', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import type { RewardResponse, rewardJson } from '../../src/http/rewards/reward.response.js';
+import type { RewardResponse, rewardJson } from '../../src/presenting/reward.response.js';
 
 /**
  * Presenters return the classes that /openapi.json is made of: the compiler holds answer and

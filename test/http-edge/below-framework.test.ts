@@ -1,8 +1,4 @@
-import { once } from 'node:events';
-import { connect, type AddressInfo } from 'node:net';
-import { pino } from 'pino';
-import { Connections } from '../../src/http/edge/connections.js';
-import { DEFAULT_HTTP_LIMITS } from '../../src/http/edge/http-limits.js';
+import { connect } from 'node:net';
 import { API, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 import { sendRaw } from '../support/raw-http.js';
 
@@ -37,6 +33,13 @@ test.each<[string, string, number]>([
   ['an unknown version', 'GET / HTTP/3.7\r\nHost: x\r\n\r\n', 505],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505],
   ['no Host', `GET ${API}/whoami HTTP/1.1\r\n${AUTH}\r\n\r\n`, 400],
+  ['two Hosts', `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\n${AUTH}\r\nHost: y\r\n\r\n`, 400],
+  ['two codings', `${POST}Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n`, 400],
+  [
+    'two fields of codings',
+    `${POST}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    400,
+  ],
   ['a field without a colon', `${GET}nonsense\r\n\r\n`, 400],
   ['two lengths', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400],
   [
@@ -67,7 +70,7 @@ test.each<[string, string, number]>([
   expect(answers[0]).toMatchObject({
     status,
     json: body(status),
-    headers: { 'content-type': 'application/json; charset=utf-8' },
+    headers: { 'content-type': 'application/json; charset=utf-8', connection: 'close' },
   });
   const always = {
     'request-id': expect.stringMatching(/./) as unknown,
@@ -156,28 +159,11 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a request that is held when its body breaks has the answer to that, behind those before it, and no other', async () => {
-  const connections = new Connections(DEFAULT_HTTP_LIMITS, () => false, pino({ level: 'silent' }));
-  const held: { isOver: () => boolean; answer: () => void }[] = [];
-  connections.refuses = (request, response) => {
-    const isOver = () => connections.exchanges.isOver(request);
-    held.push({
-      isOver,
-      answer: () => void response.writeHead(503, { 'Content-Length': 0 }).end(),
-    });
-    return true;
-  };
-  const server = connections.createServer({}, () => undefined);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const answers = sendRaw(port, [
-    'GET /a HTTP/1.1\r\nHost: x\r\n\r\n',
-    'POST /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
-    'ZZZ\r\n',
-  ]);
-  await until(() => held.some(({ isOver }) => isOver()));
-  expect(held.map(({ isOver }) => isOver())).toEqual([false, true]);
-  for (const { isOver, answer } of held) if (!isOver()) answer();
-  expect((await answers).map(({ status }) => status)).toEqual([503, 400]);
-  await once(server.close(), 'close');
+test('nothing is carried out after an answer that closes the connection', async () => {
+  const before = it_.sample.entered.length;
+  const twoHosts = `GET ${API}/whoami HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`;
+  const remove = `DELETE ${API}/account/1 HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n\r\n`;
+  const answers = await sendRaw(it_.port, twoHosts + remove);
+  expect(answers.map(({ status }) => status)).toEqual([400]);
+  expect(it_.sample.entered).toHaveLength(before);
 });

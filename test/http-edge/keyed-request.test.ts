@@ -1,6 +1,6 @@
 import { keyedRequest } from '../../src/http/writing/keyed-request.js';
 import { KeyedNames } from '../../src/privacy/keyed-names.js';
-import type { TokenSubject } from '../../src/http/edge/user-token.js';
+import type { TokenSubject } from '../../src/http/credentials/user-token.js';
 
 const names = new KeyedNames(Buffer.alloc(32, 1));
 type Call = Parameters<typeof keyedRequest>[0];

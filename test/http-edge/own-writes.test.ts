@@ -51,7 +51,7 @@ beforeEach(() => {
   log = new InMemoryEventLog();
   progress = new InstantProgress();
   const limits = { timeoutMs: WITHIN_MS, ownWritesMs: OWN_MS, perTenantMax: 1 };
-  writes = new OwnWrites(log, progress, limits, new Set(['users', 'rewards']));
+  writes = new OwnWrites(log, progress, limits);
 });
 
 /** Something is recorded, by this process or another one. */
@@ -66,7 +66,7 @@ const read = (atLeast?: Position, departure = new AbortController().signal) =>
   writes.visible({ scope: SCOPE, projections: ['users'], atLeast, departure });
 
 it('a read waits for the reactions to the newest write, once, and for what they recorded', async () => {
-  writes.note(SCOPE, await recorded(), { triggersPolicy: true });
+  writes.note(SCOPE, await recorded(), true);
   progress.onPolicies = async () => void (await recorded());
   await read();
   expect(progress.waits).toEqual(['policies m-1', 'projections m-2']);
@@ -76,10 +76,10 @@ it('a read waits for the reactions to the newest write, once, and for what they 
 
 it('a write without events of its own whose reactions are included is not waited for again', async () => {
   const position = await recorded();
-  writes.note(SCOPE, position, { triggersPolicy: true });
+  writes.note(SCOPE, position, true);
   await read();
   const headReads = jest.spyOn(log, 'head');
-  writes.note(SCOPE, position, { triggersPolicy: true });
+  writes.note(SCOPE, position, true);
   await read();
   expect(headReads).not.toHaveBeenCalled();
   expect(progress.waits).toEqual([
@@ -88,16 +88,16 @@ it('a write without events of its own whose reactions are included is not waited
     `projections ${position}`,
   ]);
   const later = await recorded();
-  writes.note(SCOPE, later, { triggersPolicy: true });
+  writes.note(SCOPE, later, true);
   await read();
   expect(progress.waits.slice(3)).toEqual([`policies ${later}`, `projections ${later}`]);
 });
 
 it('a write that is noted while a read waits for policies is waited for as well, by it and by the next read', async () => {
-  writes.note(SCOPE, await recorded(), { triggersPolicy: true });
+  writes.note(SCOPE, await recorded(), true);
   let others = 4;
   progress.onPolicies = async () => {
-    if (others-- > 0) writes.note(SCOPE, await recorded(), { triggersPolicy: true });
+    if (others-- > 0) writes.note(SCOPE, await recorded(), true);
   };
   // Each wait meets another write: after the longest chain of reactions the read goes on.
   await read();
@@ -113,11 +113,11 @@ it('a write that is noted while a read waits for policies is waited for as well,
 });
 
 it('a write that is noted while the head is read stays the newest, whatever the head was', async () => {
-  writes.note(SCOPE, await recorded(), { triggersPolicy: true });
+  writes.note(SCOPE, await recorded(), true);
   const head = log.head.bind(log);
   jest.spyOn(log, 'head').mockImplementationOnce(async () => {
     const before = await head();
-    writes.note(SCOPE, await recorded(), { triggersPolicy: false });
+    writes.note(SCOPE, await recorded(), false);
     return before;
   });
   await read();
@@ -139,75 +139,16 @@ it('a read says what is included while the start has given up a follower, and wa
   expect(await read()).toBeUndefined();
 });
 
-describe('a read of one account', () => {
-  const ANN = 'a'.repeat(32);
-  const BOB = 'b'.repeat(32);
-  const alone = { triggersPolicy: false };
-  /** What the read waits for. */
-  const waitsOf = async (account: string | undefined, projections = ['users', 'rewards']) => {
-    const before = progress.waits.length;
-    const departure = new AbortController().signal;
-    const isAllShown = writes.isAllShown({ scope: SCOPE, projections, account });
-    await writes.visible({ scope: SCOPE, projections, account, atLeast: undefined, departure });
-    const waits = progress.waits.slice(before);
-    expect(isAllShown).toBe(waits.length === 0);
-    return waits;
-  };
-
-  it('waits for the newest write to it, and for none to another one', async () => {
-    const [first, second, third] = [await recorded(), await recorded(), await recorded()];
-    writes.note(SCOPE, first, { ...alone, account: ANN });
-    writes.note(SCOPE, third, { ...alone, account: ANN });
-    writes.note(SCOPE, second, { ...alone, account: ANN });
-    expect(await waitsOf(ANN)).toEqual([`projections ${third}`]);
-    expect(await waitsOf(BOB)).toEqual([]);
-    // What shows other accounts, too, waits for all.
-    expect(await waitsOf(undefined)).toEqual([`projections ${third}`]);
-    expect(await waitsOf(BOB, ['users', 'referrals'])).toEqual([`projections ${third}`]);
-  });
-
-  it('waits for a write that may concern others, and for reactions to one', async () => {
-    const [first, second] = [await recorded(), await recorded()];
-    writes.note(SCOPE, first, { ...alone, account: ANN });
-    writes.note(SCOPE, second, alone);
-    expect(await waitsOf(BOB)).toEqual([`projections ${second}`]);
-    const third = await recorded();
-    writes.note(SCOPE, third, { triggersPolicy: true, account: ANN });
-    let reaction = third;
-    progress.onPolicies = async () => void (reaction = await recorded());
-    expect(await waitsOf(BOB)).toEqual([`policies ${third}`, `projections ${reaction}`]);
-    expect(await waitsOf(BOB)).toEqual([`projections ${reaction}`]);
-  });
-
-  it('waits for the writes to accounts that are too many to be remembered', async () => {
-    const [first, second] = [await recorded(), await recorded()];
-    writes.note(SCOPE, second, { ...alone, account: BOB });
-    writes.note(SCOPE, first, { ...alone, account: ANN });
-    for (let n = 0; n < 4_095; n++) writes.note(SCOPE, first, { ...alone, account: `other-${n}` });
-    // Of the one that was written to first.
-    expect(await waitsOf('nobody')).toEqual([`projections ${second}`]);
-    expect(await waitsOf(BOB)).toEqual([`projections ${second}`]);
-  });
-
-  it('waits for nothing that the log has lost', async () => {
-    await recorded();
-    writes.note(SCOPE, await recorded(), { ...alone, account: ANN });
-    expect(await waitsOf(ANN)).toHaveLength(1);
-    log.loseTail(1);
-    expect(await waitsOf(ANN)).toEqual([]);
-  });
-});
-
 it('a read waits for no write of another tenant or mode', async () => {
-  writes.note({ ...SCOPE, mode: 'test' }, await recorded(), { triggersPolicy: true });
-  writes.note({ ...SCOPE, tenant: 'other' }, await recorded(), { triggersPolicy: true });
+  writes.note({ ...SCOPE, mode: 'test' }, await recorded(), true);
+  writes.note({ ...SCOPE, tenant: 'other' }, await recorded(), true);
   await read();
   expect(progress.waits).toEqual([]);
 });
 
 it('a read whose policies do not react in time is answered with the position that is included, and the next read waits for them again', async () => {
   const [before, own] = [await recorded(), await recorded()];
-  writes.note(SCOPE, own, { triggersPolicy: true });
+  writes.note(SCOPE, own, true);
   Object.assign(progress, { projected: own, reacted: before });
   const reach = jest.spyOn(progress, 'policiesReach').mockResolvedValue(false);
   expect(await read()).toEqual({ included: before });
@@ -223,7 +164,7 @@ describe('read models that stand still', () => {
   let own: Position;
   beforeEach(async () => {
     [before, own] = [await recorded(), await recorded()];
-    writes.note(SCOPE, own, { triggersPolicy: false });
+    writes.note(SCOPE, own, false);
     progress.projected = before;
     jest.spyOn(progress, 'projectionsReach').mockImplementation((position) => {
       progress.waits.push(`projections ${position}`);
@@ -272,7 +213,7 @@ describe('read models that stand still', () => {
     await read();
     const waited = progress.waits.length;
     log.loseTail(1);
-    writes.note(SCOPE, before, { triggersPolicy: false });
+    writes.note(SCOPE, before, false);
     await read();
     expect(progress.waits.length).toBeGreaterThan(waited);
   });

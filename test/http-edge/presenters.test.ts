@@ -7,10 +7,11 @@ import type {
 import { accountJson } from '../../src/http/accounts/account.response.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { codeDetailsJson } from '../../src/http/referral-codes/code-details.response.js';
-import { referralJson } from '../../src/http/referrals/referral.response.js';
-import { balanceJson, rewardJson } from '../../src/http/rewards/reward.response.js';
-import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../src/http/share-links/share-links.response.js';
-import { codeForLinks, ShareLinks } from '../../src/http/share-links/share-links.js';
+import { referralJson } from '../../src/presenting/referral.response.js';
+import { balanceJson, rewardJson } from '../../src/presenting/reward.response.js';
+import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../src/presenting/share-links.response.js';
+import { codeForLinks } from '../../src/http/share-links/code-for-links.js';
+import { ShareLinks } from '../../src/presenting/share-links.js';
 import {
   emailHash,
   publicUserJson,
@@ -18,7 +19,7 @@ import {
   USER_FIELDS,
   userJson,
   userListItemJson,
-} from '../../src/http/users/user.response.js';
+} from '../../src/presenting/user.response.js';
 
 const links = new ShareLinks('https://refer.example/', { tenant: 'acme', mode: 'live' });
 const around = { links, defaultProgramId: 'default' };

@@ -1,7 +1,5 @@
 import { Agent, request } from 'node:http';
-import { connect, type Server, type Socket } from 'node:net';
-import { promisify } from 'node:util';
-import { eventually } from '../support/embedded.js';
+import { connect } from 'node:net';
 import { API, basic, LIVE, startSampleApp, type SampleApp } from './sample-app.js';
 import { sendRaw } from '../support/raw-http.js';
 
@@ -11,11 +9,10 @@ import { sendRaw } from '../support/raw-http.js';
  */
 
 const MIB = 1024 * 1024;
-const REST = { restBytesMax: 16 * MIB, restTimeMs: 400, arrivingBytesMax: 4 * MIB };
 
 let it_: SampleApp;
 beforeAll(async () => {
-  it_ = await startSampleApp(REST);
+  it_ = await startSampleApp();
 });
 afterAll(() => it_.app.close());
 
@@ -183,123 +180,4 @@ test('a body that breaks after its answer gets no second answer', async () => {
   socket.write('345\r\nno length\r\n');
   await ended;
   expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 401']);
-});
-
-describe('a body in chunks of one byte', () => {
-  const chunksOf = (text: string): string =>
-    [...text].map((character) => `1\r\n${character}\r\n`).join('');
-  const head = (method: string, path: string, { authorization } = LIVE): string =>
-    `${method} ${API}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-
-  test('is read while it is short', async () => {
-    const [answer] = await sendRaw(
-      it_.port,
-      [head('POST', '/echo'), chunksOf('{"a":1}'), '0\r\n\r\n'],
-      1,
-    );
-    expect(answer).toMatchObject({ status: 200, json: { body: { a: 1 } } });
-  });
-
-  test.each([
-    ['that is read', 'POST', LIVE],
-    ['that nobody reads', 'GET', LIVE],
-    ['that is refused', 'POST', { authorization: basic(':nobody') }],
-  ])('%s is closed before it costs time and memory', async (_name, method, credentials) => {
-    const socket = connect({ port: it_.port, host: '127.0.0.1' });
-    let text = '';
-    socket.on('data', (piece) => (text += piece.toString())).on('error', () => undefined);
-    let sent = 0;
-    const received = new Promise<number>((resolve) =>
-      (it_.app.getHttpServer() as Server).once('connection', (accepted: Socket) =>
-        accepted.once('close', () => resolve(accepted.bytesRead)),
-      ),
-    );
-    socket.write(head(method, method === 'GET' ? '/whoami' : '/echo', credentials));
-    const chunks = chunksOf(' '.repeat(10_000));
-    const more = (): void => {
-      while (socket.writable && sent < 32 * MIB && socket.write(chunks)) sent += chunks.length;
-    };
-    socket.on('drain', more);
-    more();
-    expect(await received).toBeLessThan(MIB / 2);
-    socket.destroy();
-    // Whichever comes first; one reset with the answer in it may lose it.
-    expect(text.match(/HTTP\/1.1 \d+/g)?.length ?? 0).toBeLessThanOrEqual(1);
-  });
-});
-
-describe.each(['close', 'keep-alive'])('a client that does not end (%s)', (connection) => {
-  const head = `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-
-  /** Which the server holds. */
-  const connections = async (): Promise<number> => {
-    const server = it_.app.getHttpServer() as Server;
-    return promisify(server.getConnections.bind(server))();
-  };
-
-  /** Until the server tears the connection down. */
-  function closed(socket: Socket): Promise<string> {
-    return new Promise((resolve) => {
-      let text = '';
-      socket.on('data', (piece) => (text += piece.toString()));
-      socket.on('error', () => undefined);
-      socket.on('close', () => resolve(text));
-    });
-  }
-
-  test('is answered, and its connection is closed once it has sent too much', async () => {
-    const socket = connect({ port: it_.port, host: '127.0.0.1', allowHalfOpen: true });
-    const ended = closed(socket);
-    socket.write(head);
-    const chunk = `${(64 * 1024).toString(16)}\r\n${' '.repeat(64 * 1024)}\r\n`;
-    const more = (): void => {
-      while (socket.writable && socket.write(chunk));
-    };
-    socket.on('drain', more);
-    more();
-    expect(await ended).toMatch(/^HTTP\/1.1 401 /);
-    // What was read, and the contents of the buffers on both sides.
-    expect(socket.bytesWritten).toBeLessThan(REST.restBytesMax + 16 * MIB);
-  });
-
-  test('is answered, and its connection is closed when its time is over, without counting as a request meanwhile', async () => {
-    const socket = connect({ port: it_.port, host: '127.0.0.1', allowHalfOpen: true });
-    const ended = closed(socket);
-    const answered = new Promise((resolve) => socket.once('data', resolve));
-    socket.write(`${head}5\r\n12`);
-    await answered;
-    expect(it_.edge.inFlight).toBe(0);
-    expect(await connections()).toBeGreaterThan(0);
-    await eventually(async () => (await connections()) === 0);
-    socket.destroy();
-    expect(await ended).toMatch(/^HTTP\/1.1 401 /);
-  });
-});
-
-test('delayed bodies cost the client with the most of them, and no normal request', async () => {
-  const head = (length: number): string =>
-    `POST ${API}/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${LIVE.authorization}\r\nContent-Length: ${length}\r\n\r\n`;
-  const almost = Buffer.alloc(MIB - 1, 0x20);
-  const answers: string[] = [];
-  const holders = Array.from({ length: 12 }, () => {
-    const socket = connect({ port: it_.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined).on('data', (piece) => answers.push(piece.toString()));
-    socket.write(head(MIB));
-    socket.write(almost);
-    return socket;
-  });
-  // Four are left in the end: one byte less than 4 MiB.
-  await eventually(() => Promise.resolve(answers.length === 8));
-  const small = '{"a":1}';
-  const [answer] = await sendRaw(it_.port, [head(small.length), small], 1);
-  expect(answer).toMatchObject({ status: 200, json: { body: { a: 1 } } });
-  for (const text of answers) {
-    expect(text).toMatch(/^HTTP\/1.1 503 .*\r\nRetry-After: 1\r\n/s);
-    expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n')))).toMatchObject({
-      statusCode: 503,
-      apiErrorCode: 'UNAVAILABLE',
-    });
-  }
-  for (const socket of holders) socket.destroy();
-  await eventually(() => Promise.resolve(it_.edge.inFlight === 0));
 });

@@ -51,18 +51,6 @@ function refusal(parse: () => unknown): readonly (string | null)[] {
   throw new Error('was not refused');
 }
 
-/** The numeric code that a body is refused with, null where it has none. */
-function rsCodeOf(parse: () => unknown): string | null {
-  try {
-    parse();
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    expect(error.body.apiErrorCode).toBe('BAD_REQUEST');
-    return error.body.rsCode;
-  }
-  throw new Error('was not refused');
-}
-
 describe('any body', () => {
   test.each([[null], ['text'], [1], [true], [[]], [[{ id: 'a' }]]])('%j is no object', (body) => {
     expect(refusal(() => parseRequest(UserRequest, body))).toEqual(['the']);
@@ -135,39 +123,6 @@ describe('a request shape', () => {
 
 describe('accountsync', () => {
   const parse = (body: unknown) => parseRequest(SyncAccountRequest, body);
-  const TRIAL = { status: 'TRIAL' };
-  const PAID = { status: 'PAID', value: 0, billingIntervalType: 'YEAR', billingIntervalValue: 2 };
-
-  test.each<[string, unknown, string | null]>([
-    ['no body', undefined, 'RS022'],
-    ['an array', [], null],
-    ['null', null, null],
-    ['no id', { subscription: TRIAL }, null],
-    ['an empty id', { id: '', subscription: TRIAL }, null],
-    ['no subscription', { id: 'a' }, 'RS022'],
-    ['no status', { id: 'a', subscription: {} }, 'RS022'],
-    ['an unknown status', { id: 'a', subscription: { status: 'paid' } }, 'RS022'],
-    ['PAID without its interval', { id: 'a', subscription: { status: 'PAID', value: 1 } }, null],
-    ['PAID without a value', { id: 'a', subscription: { ...PAID, value: undefined } }, null],
-    ['a negative value', { id: 'a', subscription: { ...PAID, value: -0.01 } }, null],
-    ['a value as text', { id: 'a', subscription: { ...PAID, value: '9' } }, null],
-    [
-      'an unknown interval',
-      { id: 'a', subscription: { ...PAID, billingIntervalType: 'month' } },
-      null,
-    ],
-    [
-      'an interval of nothing',
-      { id: 'a', subscription: { ...PAID, billingIntervalValue: 0 } },
-      null,
-    ],
-    ['half an interval', { id: 'a', subscription: { ...PAID, billingIntervalValue: 1.5 } }, null],
-    ['a currency in lower case', { id: 'a', subscription: TRIAL, currency: 'eur' }, null],
-    ['no currency of this world', { id: 'a', subscription: TRIAL, currency: 'XYZ' }, null],
-    ['a referral that is a text', { id: 'a', subscription: TRIAL, referral: 'CODE' }, null],
-  ])('is refused with %s', (_what, body, rsCode) => {
-    expect(rsCodeOf(() => parse(body))).toBe(rsCode);
-  });
 
   test('needs an id and a subscription, and keeps members with a value', () => {
     const parsed = parse({
@@ -299,46 +254,6 @@ describe('accountsync', () => {
 
 describe('a user', () => {
   const parse = (body: unknown) => parseRequest(UserRequest, body);
-
-  test.each<[string, object, string | null]>([
-    ['no id', { id: undefined }, null],
-    ['no account', { accountId: undefined }, null],
-    ['an id that is an object', { id: {} }, null],
-    ['an id with a control character', { id: 'a\u0007b' }, null],
-    ['an id of 256 characters', { id: 'x'.repeat(256) }, null],
-    ['an address without a host', { email: 'ann@' }, 'RS023'],
-    ['an address without a name', { email: '@example.com' }, 'RS023'],
-    ['an address with a TLD of one letter', { email: 'a@b.c' }, 'RS023'],
-    ['an address that is a number', { email: 5 }, 'RS023'],
-    ['a locale with a hyphen', { locale: 'en-US' }, 'RS039'],
-    ['a locale in the wrong case', { locale: 'EN_us' }, 'RS039'],
-    ['an unknown country', { countryCode: 'XX' }, null],
-    ['a country in lower case', { countryCode: 'de' }, null],
-    ['a relative image', { imageUrl: '/me.png' }, null],
-    ['an image that is a script', { imageUrl: 'javascript:alert(1)' }, null],
-    ['a code with a hyphen', { referralCode: 'a-b' }, 'RS034'],
-    ['a code of 16 characters', { referralCode: 'x'.repeat(16) }, 'RS034'],
-    ['codes by program that are no codes', { referralCodes: { default: 'a b' } }, 'RS034'],
-    ['referable as text', { referable: 'false' }, null],
-    ['a name that is a list', { firstName: ['Ann'] }, null],
-    ['segments as text', { segments: 'vip' }, null],
-    ['segments of objects', { segments: [{}] }, null],
-    ['custom fields in a list', { customFields: [] }, null],
-    ['a custom field with a bad name', { customFields: { 'a-b': 1 } }, null],
-    ['a custom field without a name', { customFields: { '': 1 } }, null],
-    ['a nested custom field', { customFields: { a: { b: 1 } } }, null],
-    ['a custom field of 1025 characters', { customFields: { a: 'x'.repeat(1025) } }, null],
-    [
-      '101 custom fields',
-      { customFields: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`f${n}`, n])) },
-      null,
-    ],
-    ['referredBy as text', { referredBy: 'CODE' }, null],
-    ['referredByCodes as text', { referredByCodes: 'CODE' }, null],
-  ])('is refused with %s', (_what, change, rsCode) => {
-    const body = { id: 'u', accountId: 'a', ...change };
-    expect(rsCodeOf(() => codesInPassing(parseRequest(IdentifiedUserRequest, body)))).toBe(rsCode);
-  });
 
   test('distinguishes omitted, cleared and set members', () => {
     expect(
@@ -486,33 +401,6 @@ describe('a user', () => {
 describe('moderation', () => {
   const parse = (body: unknown) => parseRequest(ModerateReferralsRequest, body);
 
-  test.each<[string, unknown]>([
-    ['no actions', {}],
-    ['none', { actions: [] }],
-    [
-      '101',
-      { actions: Array.from({ length: 101 }, () => ({ referralId: 'a', action: 'DENIED' })) },
-    ],
-    ['an object', { actions: { referralId: 'a', action: 'DENIED' } }],
-    ['a list of texts', { actions: ['DENIED'] }],
-    ['null among them', { actions: [null] }],
-    ['no id', { actions: [{ action: 'DENIED' }] }],
-    ['no action', { actions: [{ referralId: 'a' }] }],
-    ['an unknown action', { actions: [{ referralId: 'a', action: 'PENDING' }] }],
-    ['an action in lower case', { actions: [{ referralId: 'a', action: 'denied' }] }],
-    [
-      'one bad one among good ones',
-      {
-        actions: [
-          { referralId: 'a', action: 'DENIED' },
-          { referralId: 'b', action: {} },
-        ],
-      },
-    ],
-  ])('is refused with %s', (_what, body) => {
-    expect(rsCodeOf(() => parse(body))).toBeNull();
-  });
-
   test('names a referral and an action for each entry', () => {
     expect(
       parse({
@@ -537,6 +425,7 @@ describe('moderation', () => {
     [{ actions: Array.from({ length: 101 }, () => action) }, ['actions']],
     [{ actions: [action, { referralId: 'r', action: 'denied' }] }, ['actions[1].action']],
     [{ actions: [{ action: 'DENIED' }] }, ['actions[0].referralId']],
+    [{ actions: [{ referralId: 'r', action: 'PENDING' }] }, ['actions[0].action']],
   ])('%j', (body, expected) => {
     expect([...new Set(refusal(() => parse(body)))]).toEqual(expected);
   });

@@ -22,10 +22,13 @@ import { pino } from 'pino';
 import { DEFAULT_OPEN_RULES } from '../../src/domain/tenant/open-rules.js';
 import { ApiError } from '../../src/http/edge/api-error.js';
 import { Access, TENANT_PATH } from '../../src/http/edge/access.js';
-import type { CallCounter } from '../../src/http/edge/call-limit.js';
-import { Call } from '../../src/http/edge/call.js';
+import type { CallCounter } from '../../src/http/limits/call-limit.js';
+import { Call } from '../../src/http/credentials/call.js';
+import { Admission, type AdmissionParts } from '../../src/http/limits/admission.js';
+import { FailedCredentials } from '../../src/http/limits/failed-credentials.js';
 import { HttpEdge, type HttpEdgeParts } from '../../src/http/edge/http-edge.js';
 import type { HttpLimits } from '../../src/http/edge/http-limits.js';
+import { serveConsole, type ConsoleGate } from '../../src/http/console/sessions/console-gate.js';
 import { HealthController } from '../../src/http/health/health.controller.js';
 import { READINESS_PROBE, type Readiness } from '../../src/http/health/readiness.js';
 import {
@@ -52,8 +55,11 @@ import {
 import { SyncAccountRequest } from '../../src/http/accounts/sync-account.request.js';
 import { UserRequest } from '../../src/http/users/user.request.js';
 import { AccountResponse } from '../../src/http/accounts/account.response.js';
-import type { Tenant, TenantDirectory } from '../../src/http/edge/tenant-directory.js';
+import type { Tenant, TenantDirectory } from '../../src/http/credentials/tenant-directory.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
+import { pageOfUnmatched } from '../../src/http/console/view/error-page.js';
+import { RequestValidationPipe } from '../../src/http/shapes/validation.js';
+import { isWriteToken } from '../../src/http/users/write-token.js';
 
 /** What the sample's controllers and stores do, settable by a test. */
 export class Sample {
@@ -268,6 +274,9 @@ function directory(sample: Sample): TenantDirectory {
   };
 }
 
+type SampleParts = Partial<AdmissionParts> &
+  Pick<HttpEdgeParts, 'databaseAnswers'> & { readonly console?: ConsoleGate };
+
 export interface SampleApp {
   readonly app: NestFastifyApplication;
   readonly edge: HttpEdge;
@@ -285,7 +294,7 @@ export interface SampleApp {
 export async function startSampleApp(
   limits: Partial<HttpLimits> = {},
   controllers: readonly (new (...args: never[]) => object)[] = [],
-  parts: Partial<HttpEdgeParts> = {},
+  parts: SampleParts = {},
 ): Promise<SampleApp> {
   const sample = new Sample();
   const registry = createMetricsRegistry();
@@ -302,17 +311,27 @@ export async function startSampleApp(
 
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-  const edge = new HttpEdge({ logger, limits: { failedCredentialsPerMinute: 100_000, ...limits } });
+  const edge = new HttpEdge({ logger, limits });
   const app = await NestFactory.create<NestFastifyApplication>(SampleModule, edge.adapter, {
     ...edge.applicationOptions,
     logger: false,
   });
-  edge.configure(app, {
+  const admission = new Admission({
     tenants: directory(sample),
     calls: UNCOUNTED,
-    metrics: new HttpMetrics(registry),
+    failures: new FailedCredentials(100_000),
+    isWriteToken,
     ...parts,
   });
+  edge.configure(app, {
+    admit: (request, reply) => admission.admit(request, reply),
+    allowedOrigins: async (alias) => TENANTS[alias]?.openRules.allowedOrigins,
+    metrics: new HttpMetrics(registry),
+    pageOfUnmatched,
+    ...(parts.databaseAnswers && { databaseAnswers: parts.databaseAnswers }),
+  });
+  if (parts.console) serveConsole(edge.adapter.getInstance(), parts.console);
+  app.useGlobalPipes(new RequestValidationPipe());
   serveReference(app, { version: '0.0.0' });
   await app.listen(0, '127.0.0.1');
   const { port } = new URL(await app.getUrl());

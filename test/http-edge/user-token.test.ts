@@ -6,8 +6,8 @@ import crypto, {
   sign,
 } from 'node:crypto';
 import jwt from 'jsonwebtoken';
-import { UserTokenStrategy } from '../../src/http/edge/user-token.strategy.js';
-import type { TokenRules } from '../../src/http/edge/user-token.js';
+import { UserTokenStrategy } from '../../src/http/credentials/user-token.strategy.js';
+import type { TokenRules } from '../../src/http/credentials/user-token.js';
 
 const NOW = Date.now();
 const seconds = (ms: number): number => Math.floor((NOW + ms) / 1000);

@@ -97,7 +97,7 @@ test('a tenant has so many reads that wait for a named position; further ones ar
 test('a read that names no position waits beside them', async () => {
   const { waiting, advance, read, ownWrites } = openReads(10);
   const held = [read('shop', '20'), read('shop', '20')];
-  ownWrites.note({ tenant: 'shop', mode: 'live' }, '15', { triggersPolicy: false });
+  ownWrites.note({ tenant: 'shop', mode: 'live' }, '15', false);
   const own = read('shop', undefined);
   await turns();
   expect(waiting).toHaveLength(3);
@@ -110,11 +110,11 @@ test('a read waits for nothing when all own writes are included, and none of the
   const scope = { tenant: 'shop', mode: 'live' } as const;
   const isAllShown = () => ownWrites.isAllShown({ scope, projections: ['users'] });
   expect(isAllShown()).toBe(true);
-  ownWrites.note(scope, '15', { triggersPolicy: false });
+  ownWrites.note(scope, '15', false);
   expect(isAllShown()).toBe(false);
   advance(15);
   expect(isAllShown()).toBe(true);
-  ownWrites.note(scope, '15', { triggersPolicy: true });
+  ownWrites.note(scope, '15', true);
   expect(isAllShown()).toBe(false);
   expect(ownWrites.isAllShown({ scope: { ...scope, mode: 'test' }, projections: ['users'] })).toBe(
     true,

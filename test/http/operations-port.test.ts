@@ -12,6 +12,7 @@ import {
 } from '../support/running-service.js';
 
 const OPERATIONS_ONLY = ['/health/ready', '/metrics'];
+const OF_OPERATORS = ['/operations/projections', '/console', '/console/sign-in'];
 const BOTH = ['/health/live', '/docs', '/docs/start.js', '/docs/reference.css', '/openapi.json'];
 
 let stores: TestStores;
@@ -40,13 +41,17 @@ const statusOf = async (url: string, init?: RequestInit): Promise<number> =>
 const ready = async (): Promise<number> => statusOf(`${operations}/health/ready`);
 
 describe('with OPERATIONS_PORT', () => {
-  it('health, metrics and docs are answered there, and nothing else', async () => {
+  it('operators, health, metrics and docs are answered there, and nothing else', async () => {
+    for (const path of OF_OPERATORS) {
+      expect([path, await statusOf(running.origin + path)]).toEqual([path, 404]);
+      expect([path, await statusOf(operations + path)]).not.toEqual([path, 404]);
+    }
     for (const path of [...BOTH, '/metrics', '/metrics/', '/health/ready?x=1'])
       expect([path, await statusOf(operations + path)]).toEqual([path, 200]);
     const key = { headers: { authorization: basic(`:${tenant.liveKey}`) } };
     const ledger = `/api/v1/${tenant.alias}/account/a`;
     expect(await statusOf(running.origin + ledger, key)).toBe(404);
-    for (const path of [ledger, '/operations/projections', `/s/${tenant.alias}/CODE`, '/nowhere']) {
+    for (const path of [ledger, '/.well-known/jwks.json', `/s/${tenant.alias}/CODE`, '/nowhere']) {
       const answer = await fetch(operations + path, key);
       expect([path, answer.status, await answer.json()]).toMatchObject([
         path,

@@ -352,7 +352,6 @@ const things: ReadModelTable = {
 const thingsProjector: Projector = {
   name: 'things',
   tables: [things],
-  isOfAccounts: false,
   handles: new Set(),
   keys: () => [],
   furtherKeys: () => [],

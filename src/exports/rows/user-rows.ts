@@ -1,5 +1,5 @@
 import { usersProjector } from '../../../projections/users/projector.js';
-import { ShareLinks } from '../../http/share-links/share-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import type { ExportColumn, ExportedRows, ExportedTenant, GivenValues } from './exported-rows.js';
 
 /** Stands for any code in a link; nothing behind the code contains it. */

@@ -7,7 +7,7 @@ import {
   type SubscriptionStatus,
 } from '../../domain/account/account.events.js';
 import type { AccountFacts } from '../../domain/account/account.facts.js';
-import { Text, TextUntilForgotten } from '../shapes/answer-members.js';
+import { Text, TextUntilForgotten } from '../../presenting/answer-members.js';
 
 class SubscriptionResponse {
   @ApiProperty({ enum: SUBSCRIPTION_STATUSES })

@@ -11,7 +11,7 @@ import type { ConsoleSession } from './sessions/console-gate.js';
 import type { Form } from './sessions/form.js';
 import { forgottenCookie, wantedIn } from './sessions/wanted-page.js';
 import { NO_FAULTS } from './view/faults.js';
-import { errorBelowHeading } from './view/error-page.js';
+import { consoleErrorSent, errorBelowHeading } from './view/error-page.js';
 import {
   DONE,
   isDoneKey,
@@ -59,7 +59,7 @@ export const ConsoleCall = createParamDecorator(
       done: doneOf(request),
       takeWanted: () => takeWanted(request, http.getResponse<FastifyReply>()),
       get departure() {
-        return departureOf(request.raw);
+        return departureOf(http.getResponse<FastifyReply>());
       },
       errorBelowHeading: (error) => errorBelowHeading(request, request.refusalOf(error).body),
     };
@@ -86,11 +86,13 @@ const doneMark = ({ csrf }: ConsoleSession, key: DoneKey): string =>
 
 /** A route of the console for these roles. */
 export const ForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
-  applyDecorators(Access('console', { roles, rawBody: true }));
+  applyDecorators(Access('console', { page: consoleErrorSent, roles, rawBody: true }));
 
 /** A route of the console for these roles, with a file that is sent while it is read. */
 export const FileForRoles = (...roles: readonly OperatorRole[]): MethodDecorator =>
-  applyDecorators(Access('console', { roles, rawBody: true, streams: true }));
+  applyDecorators(
+    Access('console', { page: consoleErrorSent, roles, rawBody: true, streams: true }),
+  );
 
 /** Prepares the answer with a file. @returns its body. */
 export function fileSent<B>(

@@ -1,6 +1,6 @@
 import type { BalanceFacts } from '../../domain/account/account.facts.js';
 import type { CodeDetailsResponse } from '../referral-codes/code-details.response.js';
-import { Integer, Text, TextOrNull, Time } from '../shapes/answer-members.js';
+import { Integer, Text, TextOrNull, Time } from '../../presenting/answer-members.js';
 
 export class DiscountOfCodeResponse {
   @Text({ description: "In the owner's spelling" })

@@ -1,13 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
-import type { Operator, OperatorRole } from '../../config/operators.js';
-import type { Mode, Scope } from '../../domain/scope.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OperatorRole } from '../../config/operators.js';
 import type { CountedCall } from '../../domain/tenant/open-rules.js';
-import type { Tenant } from './tenant-directory.js';
-import type { TokenSubject } from './user-token.js';
-import { badRequest } from './api-error.js';
+import { badRequest, type ErrorJson } from './api-error.js';
 
 /**
  * Who may call a route. `none`: belongs to no tenant (health, metrics, the OpenAPI document).
@@ -30,6 +27,15 @@ export type AccessKind =
   | 'visitor-open'
   | 'public-open';
 
+/**
+ * Prepares the answer to an error as a page. @returns its body; undefined: the client gets JSON.
+ */
+export type ErrorPage = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ErrorJson,
+) => string | undefined;
+
 export interface AccessRule {
   readonly kind: AccessKind;
   /**
@@ -48,8 +54,8 @@ export interface AccessRule {
   readonly about?: 'path' | 'referral-query';
   /** Of `operator` and `console`: one of these is required. */
   readonly roles?: readonly OperatorRole[];
-  /** Of `none`: answered on the listener for operations alone, where there is one. */
-  readonly operationsOnly?: boolean;
+  /** Of `none`: answered by this listener alone, where there are two. Default: by both. */
+  readonly listener?: 'operations' | 'public';
   /** Of `console`: for anybody, signed in or not. */
   readonly open?: boolean;
   /** The body is handed on as its bytes, which a signature covers. */
@@ -60,7 +66,7 @@ export interface AccessRule {
    */
   readonly streams?: boolean;
   /** The answer is a page for people, and so are its errors. */
-  readonly page?: boolean;
+  readonly page?: ErrorPage;
   /** The rate limit for calls without an API key (see `limitCalls`); undefined: unlimited. */
   readonly counted?: CountedCall;
 }
@@ -72,36 +78,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     access?: AccessRule;
   }
-  interface FastifyRequest {
-    caller: Caller | null;
-    operator: Operator | null;
-  }
 }
-
-/**
- * Who authenticated the request: an API key, by its id; a token, by the secret that signed it; or
- * no one.
- */
-export interface Actor {
-  readonly kind: 'api-key' | 'user-token' | 'anyone';
-  readonly id: string;
-}
-
-/** The caller, as known before the body is read. */
-export interface Caller {
-  readonly tenant: Tenant;
-  readonly mode: Mode;
-  /** Tenant and mode, in the form of the ledger's keys. */
-  readonly scope: Scope;
-  readonly actor: Actor;
-  /** The user that the token names; undefined without a token. */
-  readonly token?: TokenSubject;
-}
-
-export const callerAs = (tenant: Tenant, mode: Mode, actor: Actor): Caller => {
-  const scope = { tenant: tenant.alias, mode };
-  return { tenant, mode, scope, actor };
-};
 
 /**
  * The framework passes an escape that is no UTF-8 on as it is written: a filter that matches
@@ -117,6 +94,15 @@ export function refuseBrokenEscapes({ raw }: FastifyRequest): void {
 
 /** The path parameter with the tenant's alias. */
 export const TENANT_PARAMETER = 'tenantAlias';
+
+/** The alias of the tenant in a route's parameters; undefined: none, or malformed. */
+export function aliasIn(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const alias: unknown = Reflect.get(params, TENANT_PARAMETER);
+  return typeof alias === 'string' && isTenantAlias(alias) ? alias : undefined;
+}
+
+export const isTenantAlias = (text: string): boolean => /^[a-z0-9_-]{1,64}$/.test(text);
 
 /** The path prefix of every controller of a tenant's resources. */
 export const TENANT_PATH = `api/v1/:${TENANT_PARAMETER}`;
@@ -154,10 +140,3 @@ const SECURITY: Readonly<Record<AccessKind, readonly (string | Record<string, st
   'visitor-open': [API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
   'public-open': [{}, API_KEY_SCHEME, TOKEN_SCHEME, BEARER_SCHEME],
 };
-
-/** @throws when the route belongs to no tenant. */
-export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === null || request.caller === undefined)
-    throw new Error('the route has no caller');
-  return request.caller;
-}

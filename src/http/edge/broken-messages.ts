@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { errorJson, type ErrorJson } from './api-error.js';
 
 /**
@@ -16,11 +17,6 @@ export interface BrokenMessage extends Error {
   readonly bytesParsed?: number;
 }
 
-/** A body in too many pieces; our own code beside Node's. */
-export const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
-/** The largest body when the limit for all bodies is reached. */
-export const NO_ROOM = 'NO_ROOM';
-
 /** The answer to a message below the framework. */
 export function describeBroken(error: BrokenMessage): ErrorJson {
   switch (error.code ?? '') {
@@ -35,10 +31,7 @@ export function describeBroken(error: BrokenMessage): ErrorJson {
         ? errorJson('BAD_REQUEST', { status: 414, message: 'The request target is too long' })
         : errorJson('BAD_REQUEST', { status: 431, message: 'The header fields are too large' });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-    case TOO_MANY_PIECES:
       return errorJson('PAYLOAD_TOO_LARGE');
-    case NO_ROOM:
-      return errorJson('UNAVAILABLE');
     case 'HPE_INVALID_METHOD':
       // The parser reports an unknown method and bytes that are no method with the same code.
       if (!/^[A-Za-z-]{1,64} \S+ HTTP\/\d/.test(lineOf(error)))
@@ -53,6 +46,20 @@ export function describeBroken(error: BrokenMessage): ErrorJson {
     default:
       return errorJson('BAD_REQUEST', { message: 'The message is not valid HTTP' });
   }
+}
+
+/**
+ * Why a proxy before the service might read other requests in this connection than the service
+ * does; undefined: it would not. Node accepts such messages.
+ */
+export function framingFault({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
+    return 'The transfer encoding is not supported';
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  return hosts > 1 ? 'There is more than one Host' : undefined;
 }
 
 /**

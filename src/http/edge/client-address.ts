@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { LoggedAddresses } from '../../config/config.js';
 
@@ -34,22 +33,6 @@ interface Addressed {
 export function clientAddress({ ip, raw }: Addressed): string {
   const reported = plainAddress(ip);
   return isIP(reported) !== 0 ? reported : plainAddress(raw.socket.remoteAddress);
-}
-
-/**
- * The client's address of a request that the framework has not seen; the framework finds the same
- * one.
- */
-export function addressAtHead(raw: IncomingMessage, trusts: Trust): string {
-  const { remoteAddress } = raw.socket;
-  // Nearest first; each names the one before it, if it may.
-  const named = [raw.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
-  let ip = remoteAddress;
-  for (const next of named.map((one) => one.trim()).filter((one) => one !== '')) {
-    if (!trusts(ip)) break;
-    ip = next;
-  }
-  return clientAddress({ ip, raw });
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isTenantAlias } from './access.js';
 import { ApiError } from './api-error.js';
-import type { Tenant } from './tenant-directory.js';
 
 /**
  * Pages of other origins may call the open endpoints and read the answers, errors included. Cookies
@@ -8,64 +9,67 @@ import type { Tenant } from './tenant-directory.js';
  */
 
 const ALLOWED_HEADERS =
-  'content-type, authorization, x-saasquatch-user-token, x-saasquatch-referrer, idempotency-key';
+  'content-type, authorization, x-saasquatch-user-token, x-saasquatch-referrer, idempotency-key, ledger-position-at-least';
 const EXPOSED_HEADERS =
-  'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy';
-const PREFLIGHT_SECONDS = '600';
+  'Retry-After, Ledger-Position, Ledger-Stale, Request-Id, Idempotency-Replayed, RateLimit, RateLimit-Policy, Test-Clock';
+const PREFLIGHT_SECONDS = 600;
+
+/** The origins that a tenant lists; empty: any; undefined: the tenant is not known. */
+export type AllowedOrigins = (alias: string) => Promise<readonly string[] | undefined>;
 
 /** By the path alone: errors before routing must be readable, too. */
-const isOpenPath = (target: string): boolean => /^\/api\/v1\/[^/?]+\/open(?:[/?]|$)/.test(target);
+const openAliasIn = (target: string): string | undefined =>
+  /^\/api\/v1\/([^/?]+)\/open(?:[/?]|$)/.exec(target)?.[1];
 
-const OPEN_TO_ALL = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': EXPOSED_HEADERS,
-};
-
-/** Of an answer to this target that is made before anything is known of its tenant. */
-export const crossOriginHeaders = (target: string): Readonly<Record<string, string>> =>
-  isOpenPath(target) ? OPEN_TO_ALL : {};
-
-/** Call it before any check that can fail. */
-export function allowCrossOrigin(request: FastifyRequest, reply: FastifyReply): void {
-  if (isOpenPath(request.raw.url ?? '')) void reply.headers(OPEN_TO_ALL);
-}
-
-/** A tenant may list its own origins; other origins are then not allowed. */
-export function restrictOrigins(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { openRules }: Pick<Tenant, 'openRules'>,
-): void {
-  if (openRules.allowedOrigins.length === 0 || !reply.hasHeader('Access-Control-Allow-Origin'))
-    return;
-  const { origin } = request.headers;
-  void reply.header('Vary', 'Origin');
-  if (origin !== undefined && openRules.allowedOrigins.includes(origin))
-    void reply.header('Access-Control-Allow-Origin', origin);
-  else reply.removeHeader('Access-Control-Allow-Origin');
+/** For answers that run no hook. */
+export function allowCrossOrigin({ raw: { url = '' } }: FastifyRequest, reply: FastifyReply): void {
+  if (openAliasIn(url) !== undefined) void reply.header('Access-Control-Allow-Origin', '*');
 }
 
 /**
- * A browser that remembers an operator's key sends it wherever a page points; `Sec-Fetch-Site` says
- * that the page was another site's. @throws {ApiError} FORBIDDEN.
+ * Answers preflight requests of open endpoints, without credentials and whether or not the tenant
+ * has enabled them, and sets the fields of all their answers.
+ */
+export function installCrossOrigin(
+  server: FastifyInstance,
+  parts: {
+    readonly allowedOrigins: AllowedOrigins;
+    /** Of the target of a request, where its listener answers them. */
+    readonly methodsOf: (request: FastifyRequest) => readonly string[];
+  },
+): void {
+  const delegator = async (request: FastifyRequest): Promise<FastifyCorsOptions> => {
+    const { url = '/', headers } = request.raw;
+    const alias = openAliasIn(url);
+    if (alias === undefined) return { origin: false };
+    const origins = isTenantAlias(alias)
+      ? await parts.allowedOrigins(alias).catch(() => [])
+      : undefined;
+    const methods = [...parts.methodsOf(request)];
+    const isPreflight =
+      request.method === 'OPTIONS' && headers.origin !== undefined && methods.length > 0;
+    if (isPreflight && origins === undefined) throw new ApiError('TENANT_NOT_FOUND');
+    return {
+      origin: origins === undefined || origins.length === 0 ? '*' : [...origins],
+      methods,
+      allowedHeaders: ALLOWED_HEADERS,
+      exposedHeaders: EXPOSED_HEADERS,
+      maxAge: PREFLIGHT_SECONDS,
+      preflight: isPreflight,
+      strictPreflight: false,
+    };
+  };
+  // Called, not registered: its hook runs before the checks, which are added next.
+  cors(server, { delegator }, (error) => {
+    if (error) throw error;
+  });
+}
+
+/**
+ * A browser that remembers a key sends it wherever a page points; `Sec-Fetch-Site` says that the
+ * page was another site's. @throws {ApiError} FORBIDDEN.
  */
 export function refuseCrossSite({ headers }: FastifyRequest): void {
   const site = [headers['sec-fetch-site'] ?? []].flat().join(',').toLowerCase();
   if (/\b(?:cross|same)-site\b/.test(site)) throw new ApiError('FORBIDDEN');
-}
-
-/** A browser sends a preflight request before a page's call. */
-export const isPreflight = (request: FastifyRequest): boolean =>
-  request.method === 'OPTIONS' &&
-  request.headers.origin !== undefined &&
-  isOpenPath(request.raw.url ?? '');
-
-/** @param methods of the path. */
-export function answerPreflight(reply: FastifyReply, methods: readonly string[]): void {
-  void reply
-    .code(204)
-    .header('Access-Control-Allow-Methods', methods.join(', '))
-    .header('Access-Control-Allow-Headers', ALLOWED_HEADERS)
-    .header('Access-Control-Max-Age', PREFLIGHT_SECONDS)
-    .send();
 }

@@ -1,8 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { consoleErrorSent } from '../console/view/error-page.js';
-import { errorPageSent, isShownAsPage } from '../share-pages/page-answers.js';
+import type { ErrorPage } from './access.js';
 import { ApiError, unavailable } from './api-error.js';
 import { wrongTypeTolerated } from './json-body.js';
 import { noteFacts } from './request-facts.js';
@@ -20,8 +19,8 @@ export interface ErrorMapping {
   readonly logger: Logger;
   /** True for an error of an unavailable or slow store: 503 instead of 500. */
   readonly isUnavailable: (error: unknown) => boolean;
-  /** A request failed because of a store, or had no answer in time. */
-  readonly onOutage: () => void;
+  /** Of a path that is no route. */
+  readonly pageOfUnmatched?: ErrorPage | undefined;
 }
 
 /** The time for an answer is over. */
@@ -55,17 +54,18 @@ export function answerWithError(
   const error = loggedRefusalOf(exception, request, mapping);
   if (reply.sent || reply.raw.headersSent) return;
   noteFacts(request, { code: error.code });
-  // The framework would close the connection because of the unread body; `Connections` reads and
-  // drops it.
-  reply.removeHeader('connection');
+  // The framework would close the connection after a body that it has not read; Node drops the rest.
+  if (reply.hasHeader('connection')) reply.header('connection', kept(reply));
   // The controller set these headers for another answer.
   reply.removeHeader('content-length');
   void reply.code(error.body.statusCode).headers(error.headers);
-  if (isOfConsole(request)) return void reply.send(consoleErrorSent(request, reply, error.body));
-  if (isShownAsPage(request, error.body))
-    return void reply.send(errorPageSent(request, reply, error.body));
+  const { page = mapping.pageOfUnmatched } = request.routeOptions.config?.access ?? {};
+  const shown = page?.(request, reply, error.body);
+  if (shown !== undefined) return void reply.send(shown);
   void reply.type('application/json; charset=utf-8').send(error.body);
 }
+
+const kept = ({ raw }: FastifyReply): string => (raw.shouldKeepAlive ? 'keep-alive' : 'close');
 
 /** What a client is told of an error. Unexpected ones are logged. */
 export function loggedRefusalOf(
@@ -79,19 +79,14 @@ export function loggedRefusalOf(
   return error;
 }
 
-/** A route of the console, or an address below it that is none. */
-const isOfConsole = ({ routeOptions, raw }: FastifyRequest): boolean =>
-  routeOptions.config?.access?.kind === 'console' || /^\/console(?:[/?]|$)/.test(raw.url ?? '');
-
 function logFailure(
   error: ApiError,
   exception: unknown,
   request: FastifyRequest,
-  { logger, onOutage }: Pick<ErrorMapping, 'logger' | 'onOutage'>,
+  { logger }: Pick<ErrorMapping, 'logger'>,
 ): void {
   // Turned-away clients are no failure, and a line for each would add load at the worst moment.
   if (exception instanceof ApiError) return;
-  if (error.code === 'UNAVAILABLE') onOutage();
   logger[error.code === 'INTERNAL' ? 'error' : 'warn'](
     {
       requestId: request.id,

@@ -1,19 +1,14 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { Logger } from '../../foundation/logger.js';
 import { Connections } from './connections.js';
 import type { HttpLimits } from './http-limits.js';
 
-/** Probes and scrapers are few. */
+/** Probes, scrapers and operators are few. */
 const CONNECTIONS_MAX = 64;
-/** A page of the docs for each of them. */
-const UNREAD_BYTES_MAX = 64 * 2 * 1024 * 1024;
-/** Its routes read no body. */
-const ARRIVING_BYTES_MAX = 1024 * 1024;
 
 /**
- * The listener for health, metrics and docs: the same application behind sockets of its own, so
- * that neither the clients of the public listener nor their number matter to it.
+ * The listener for operators, health and metrics: the same application behind sockets of its own,
+ * so that neither the clients of the public listener nor their number matter to it.
  */
 export class OperationsListener {
   readonly connections: Connections;
@@ -21,15 +16,9 @@ export class OperationsListener {
   private server: Server | undefined;
 
   /** @param isProxy whether an address is a trusted proxy's. */
-  constructor(limits: HttpLimits, isProxy: (address: string) => boolean, logger: Logger) {
-    const own = {
-      connectionsMax: CONNECTIONS_MAX,
-      connectionsPerAddressMax: CONNECTIONS_MAX,
-      unreadBytesMax: UNREAD_BYTES_MAX,
-      arrivingBytesMax: ARRIVING_BYTES_MAX,
-      acceptorsPerAddress: 1,
-    };
-    this.connections = new Connections({ ...limits, ...own }, isProxy, logger);
+  constructor(limits: HttpLimits, isProxy: (address: string) => boolean) {
+    const own = { connectionsMax: CONNECTIONS_MAX, connectionsPerAddressMax: CONNECTIONS_MAX };
+    this.connections = new Connections({ ...limits, ...own }, isProxy);
   }
 
   /**

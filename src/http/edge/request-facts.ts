@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Mode } from '../../domain/scope.js';
-import { KeptWith } from '../../foundation/kept-with.js';
-import type { Actor } from './access.js';
 import { isApiErrorCode, type ApiErrorCode } from './api-error.js';
+
+/** How a caller of a tenant's route was authenticated. */
+export type ActorKind = 'api-key' | 'user-token' | 'anyone';
 
 /**
  * What became known about a request, for its log line, metrics and span. Names and ids that the
@@ -12,20 +13,25 @@ export interface RequestFacts {
   /** An existing tenant, whether or not the credentials were right. */
   readonly tenant?: string;
   readonly mode?: Mode;
-  readonly actor?: Actor['kind'] | 'operator';
+  readonly actor?: ActorKind | 'operator';
   /** Of the key, of the secret that signed the token, or the operator's name. */
   readonly actorId?: string;
   /** Of an answer that is an error. */
   readonly code?: ApiErrorCode;
 }
 
-const known = new KeptWith<FastifyRequest, RequestFacts>('facts');
+declare module 'fastify' {
+  interface FastifyRequest {
+    facts: RequestFacts | null;
+  }
+}
+
 const NONE: RequestFacts = {};
 
-export const factsOf = (request: FastifyRequest): RequestFacts => known.get(request) ?? NONE;
+export const factsOf = ({ facts }: FastifyRequest): RequestFacts => facts ?? NONE;
 
 export function noteFacts(request: FastifyRequest, facts: RequestFacts): void {
-  known.set(request, { ...known.get(request), ...facts });
+  request.facts = { ...request.facts, ...facts };
 }
 
 /** Notes the code of an answer that was kept; other bodies have none. */

@@ -5,7 +5,6 @@ import type { LoggedAddresses } from '../../config/config.js';
 import type { Logger as PartLogger } from '../../foundation/logger.js';
 import { clientAddress, loggedAddress } from './client-address.js';
 import type { BrokenAnswer } from './connections.js';
-import type { HeadRefusal } from './head-refusals.js';
 import { factsOf } from './request-facts.js';
 import { traceIdOf } from './request-span.js';
 
@@ -41,7 +40,9 @@ export function loggedError(error: unknown): LoggedError {
 
 /** The pattern of the route, never the path: paths contain clients' ids, often e-mail addresses. */
 export const routeOf = (request: FastifyRequest): string =>
-  request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
+  request.routeOptions.config?.access === undefined
+    ? 'unmatched'
+    : (request.routeOptions.url ?? 'unmatched');
 
 /** Where lines of requests go, and how they show addresses. */
 export interface RequestLog {
@@ -73,26 +74,6 @@ export function logRequest(
       mode,
       actor,
       actorId,
-    },
-    'request',
-  );
-}
-
-/** The line of a request that was refused by its head. */
-export function logHeadRefusal(
-  { logger, addresses }: RequestLog,
-  { requestId, traceId, method, route, address, seconds }: HeadRefusal,
-): void {
-  logger.info(
-    {
-      requestId,
-      traceId,
-      method,
-      route,
-      status: 503,
-      code: 'UNAVAILABLE',
-      durationMs: Math.round(seconds * 1_000_000) / 1000,
-      address: loggedAddress(address, addresses),
     },
     'request',
   );

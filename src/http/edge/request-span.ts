@@ -9,12 +9,15 @@ import {
   type Span,
 } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { KeptWith } from '../../foundation/kept-with.js';
 import { isTraced, noteFailure, tracer } from '../../foundation/tracing.js';
 import { factsOf } from './request-facts.js';
 import { parseTraceParent } from './trace-parent.js';
 
-const spans = new KeptWith<FastifyRequest, Span>('span');
+declare module 'fastify' {
+  interface FastifyRequest {
+    span: Span | null;
+  }
+}
 
 /**
  * Begins the span of a request, a child of the caller's. Call it when the head has arrived.
@@ -28,25 +31,24 @@ export function beginSpan(request: FastifyRequest, route: string): void {
     'http.route': route,
     'ledger.request_id': request.id,
   };
-  const span = tracer().startSpan(
+  request.span = tracer().startSpan(
     `${method} ${route}`,
     { kind: SpanKind.SERVER, attributes },
     callersContext(request),
   );
-  spans.set(request, span);
 }
 
 /** The work for a request, with its span as the parent of others. */
 export function withinSpan(request: FastifyRequest, work: () => void): void {
-  const span = spans.get(request);
-  if (span === undefined || !isSpanContextValid(span.spanContext())) return work();
+  const { span } = request;
+  if (!span || !isSpanContextValid(span.spanContext())) return work();
   context.with(trace.setSpan(ROOT_CONTEXT, span), work);
 }
 
 /** Ends the span when the answer has gone out, or its client has left. */
 export function endSpan(request: FastifyRequest, { statusCode }: FastifyReply): void {
-  const span = spans.get(request);
-  if (span === undefined || !span.isRecording()) return;
+  const { span } = request;
+  if (!span || !span.isRecording()) return;
   const { tenant, mode, actor, code } = factsOf(request);
   span.setAttributes({
     'http.response.status_code': statusCode,
@@ -64,7 +66,7 @@ export function endSpan(request: FastifyRequest, { statusCode }: FastifyReply): 
  * are all of the client's in a log line.
  */
 export function traceIdOf(request: FastifyRequest): string | undefined {
-  const known = spans.get(request)?.spanContext();
+  const known = request.span?.spanContext();
   return known !== undefined && isSpanContextValid(known)
     ? known.traceId
     : parseTraceParent(request.headers.traceparent)?.traceId;

@@ -14,6 +14,18 @@ export const ROUTER_OPTIONS = {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
+/**
+ * Whether the fixed segments of a route's pattern stand in the target as they are. The router
+ * matches an escaped form of them, too, which a proxy's rule on a prefix does not see.
+ */
+export function isLiteral(pattern: string, target: string): boolean {
+  if (!target.includes('%')) return true;
+  const segments = (target.split(/[?#]/, 1)[0] ?? '').split('/');
+  return pattern
+    .split('/')
+    .every((fixed, at) => fixed.includes(':') || fixed.includes('*') || segments[at] === fixed);
+}
+
 /** A route that a request matches. */
 export interface FoundRoute {
   /** Its pattern. */
@@ -46,7 +58,8 @@ export class RouteTable {
     // Of a target that cannot be decoded nothing was stored.
     const stored = found?.store as Stored | null | undefined;
     if (found === null || stored === null || stored === undefined) return undefined;
-    if (Object.values(found.params).some((value) => value === '')) return undefined;
+    const isEmpty = Object.values(found.params).includes('');
+    if (isEmpty || !isLiteral(stored.route, target)) return undefined;
     return { ...stored, params: found.params };
   }
 

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { after } from '../../foundation/world.js';
 import { unavailable } from './api-error.js';
 import { answerWithError, type ErrorMapping } from './http-error-filter.js';
 
@@ -22,8 +23,6 @@ export interface StoreChecks {
   readonly storesAnswer: StoresAnswer;
   /** Of a page of the console: reads go on while the log alone is away. */
   readonly databaseAnswers: StoresAnswer;
-  /** Calls unless the request is answered within this time. */
-  readonly unlessWithin: (ms: number, call: () => void) => void;
 }
 
 /**
@@ -35,21 +34,24 @@ export interface StoreChecks {
 export function refuseWhenStoresHang(
   request: FastifyRequest,
   reply: FastifyReply,
-  { storesAnswer, databaseAnswers, unlessWithin }: StoreChecks,
+  { storesAnswer, databaseAnswers }: StoreChecks,
   mapping: ErrorMapping,
 ): void {
   const isPage = request.routeOptions.config.access?.kind === 'console';
   const isRead = READS.has(request.method);
   if (isRead && !isPage) return;
   const answers = isRead ? databaseAnswers : storesAnswer;
+  const checkAfter = (ms: number): void =>
+    void reply.raw.once(
+      'close',
+      after(ms, () => void check(), { keepsProcess: false }),
+    );
   const check = async (): Promise<void> => {
+    if (reply.sent) return;
     const answered = await answers();
     if (reply.sent || reply.raw.destroyed) return;
-    if (answered) unlessWithin(CHECK_AGAIN_MS, () => void check());
-    else {
-      mapping.onOutage();
-      answerWithError(unavailable(), request, reply, mapping);
-    }
+    if (answered) checkAfter(CHECK_AGAIN_MS);
+    else answerWithError(unavailable(), request, reply, mapping);
   };
-  unlessWithin(isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS, () => void check());
+  checkAfter(isPage ? CHECK_PAGE_AFTER_MS : CHECK_AFTER_MS);
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { unavailable } from '../edge/api-error.js';
-import { rateLimited } from '../edge/call-limit.js';
+import { rateLimited } from '../limits/call-limit.js';
 
 export interface DownloadLimits {
   /** Downloads at once in this process. */

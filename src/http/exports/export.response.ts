@@ -6,7 +6,7 @@ import {
   type ExportType,
 } from '../../domain/export/export.decider.js';
 import type { ExportStats, ExportStatus, ShownExport } from '../../exports/shown-export.js';
-import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../shapes/answer-members.js';
+import { Integer, Text, TextOrNull, Time, TimeOrNull } from '../../presenting/answer-members.js';
 
 const STATUSES: readonly ExportStatus[] = ['PENDING', 'COMPLETED', 'ABORTED', 'EXPIRED'];
 

@@ -24,7 +24,7 @@ import { shownExport, stateOfRow } from '../../exports/shown-export.js';
 import { timeNow } from '../../foundation/world.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiPage } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { page, resourceId, type Query } from '../shapes/parameters.js';

@@ -10,7 +10,7 @@ import type { FastifyReply } from 'fastify';
 import { Access } from '../edge/access.js';
 import { errorJson } from '../edge/api-error.js';
 import { noteFacts } from '../edge/request-facts.js';
-import { READINESS_PROBE, RecentReadiness, type ReadinessProbe } from './readiness.js';
+import { READINESS_PROBE, SharedReadiness, type ReadinessProbe } from './readiness.js';
 
 /** The members of an error beside those of readiness. */
 const ERROR_MEMBERS = {
@@ -49,10 +49,10 @@ const readiness = (
 @ApiTags('Operation')
 @Controller('health')
 export class HealthController {
-  private readonly readiness: RecentReadiness;
+  private readonly readiness: SharedReadiness;
 
   constructor(@Inject(READINESS_PROBE) probe: ReadinessProbe) {
-    this.readiness = new RecentReadiness(probe);
+    this.readiness = new SharedReadiness(probe);
   }
 
   /** 200 as long as the process answers. */
@@ -82,7 +82,7 @@ export class HealthController {
     readiness('Not at the moment; with the members of an error', ['not ready'], ERROR_MEMBERS),
   )
   @Get('ready')
-  @Access('none', { operationsOnly: true })
+  @Access('none', { listener: 'operations' })
   async ready(@Res({ passthrough: true }) reply: FastifyReply) {
     const { ready, degraded = false, checks } = await this.readiness.check();
     if (ready) return { status: degraded ? 'degraded' : 'ready', ready, checks };

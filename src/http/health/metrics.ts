@@ -23,7 +23,7 @@ export interface AnsweredRequest {
   readonly seconds: number;
 }
 
-const ENDED_FOR = ['unread', 'replaced', 'turned-away', 'pipelined', 'refused'] as const;
+const ENDED_FOR = ['unread', 'turned-away'] as const;
 
 type EndedFor = (typeof ENDED_FOR)[number];
 
@@ -105,7 +105,7 @@ export class MetricsController {
 
   /** All metrics in the text format of Prometheus. */
   @Get()
-  @Access('none', { operationsOnly: true })
+  @Access('none', { listener: 'operations' })
   @ApiOperation({ summary: 'Metrics for Prometheus' })
   @ApiOkResponse({
     description: 'Text format',

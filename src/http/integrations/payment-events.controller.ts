@@ -4,9 +4,9 @@ import { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import { PaymentEvents, type Received } from '../../payments/incoming/payment-events.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError, badRequest, unavailable } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { countedAddress } from '../edge/client-address.js';
-import { FailedCredentials } from '../edge/failed-credentials.js';
+import { FailedCredentials } from '../limits/failed-credentials.js';
 import { Fails } from '../shapes/openapi.js';
 import { ReceivedResponse, receivedJson } from './payment-events.response.js';
 

@@ -7,16 +7,22 @@ import { escapeHtml } from '../../templates/render-template.js';
 import { BUILT_IN_THEME } from '../../themes/built-in-theme.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { acceptedLocales } from '../share-pages/accept-language.js';
 import { documentOf, policyOf, styleWith } from '../share-pages/page-document.js';
 import { CommandGateway } from '../writing/command-gateway.js';
+import { errorPageOfVisitors } from '../share-pages/page-answers.js';
 
 const AnswersPage = (): MethodDecorator =>
   applyDecorators(
     // Mail programs send a form, whose contents say nothing.
-    Access('tenant', { counted: 'unsubscribe', page: true, rawBody: true, emptyBody: true }),
+    Access('tenant', {
+      counted: 'unsubscribe',
+      page: errorPageOfVisitors,
+      rawBody: true,
+      emptyBody: true,
+    }),
     ApiOkResponse({
       description: 'A page',
       content: { 'text/html': { schema: { type: 'string' } } },

@@ -5,7 +5,7 @@ import { personNamed } from '../../operations/audit.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { idempotencyKeyOf, OPERATOR_KEY_HEADER } from './idempotency-header.js';

@@ -3,7 +3,7 @@ import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nest
 import { asDigestDocument } from '../../chain/digest-document.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';

@@ -4,7 +4,7 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import { OPERATOR } from '../../operations/audit.js';
 import { cancelOnRecord, listExports } from '../../operations/exports/export-commands.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { exportRequest, exportsRequest } from './exports.request.js';

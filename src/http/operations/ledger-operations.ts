@@ -4,7 +4,7 @@ import type { Mode, Scope } from '../../domain/scope.js';
 import { auditedOn, type AuditFrame, type Done } from '../../operations/audited.js';
 import type { Outcome } from '../../operations/outcome.js';
 import { ApiError } from '../edge/api-error.js';
-import type { OperatorCall } from '../edge/call.js';
+import type { OperatorCall } from '../credentials/call.js';
 import type { LedgerRun } from './ledger-runs.js';
 import type { OperationRuns, Run } from './operation-runs.js';
 import type { OperationsCore } from './operations-core.js';

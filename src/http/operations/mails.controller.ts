@@ -10,7 +10,7 @@ import {
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { resendOneMail, showMails } from '../../operations/mails/mail-commands.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';

@@ -1,6 +1,6 @@
 import type { Scope } from '../../domain/scope.js';
 import { firstLine } from '../../foundation/describe-error.js';
-import { FairSlots } from '../../foundation/fair-slots.js';
+import { Bulkhead } from '../../foundation/bulkhead.js';
 import { GivingWay } from '../../foundation/giving-way.js';
 import type { Logger } from '../../foundation/logger.js';
 import { backOffMs, pause } from '../../foundation/pause.js';
@@ -150,14 +150,8 @@ class OwnRun implements Run {
 export class OperationRuns {
   /** Until their end is recorded. */
   private readonly own = new Map<string, OwnRun>();
-  private readonly slots = new FairSlots({
-    slots: AT_WORK_MAX,
-    perGroupMax: AT_WORK_MAX,
-    aloneMax: AT_WORK_MAX,
-    pastMs: 0,
-    // `RecordedRuns` bounds them.
-    waitingMax: Infinity,
-  });
+  /** `RecordedRuns` bounds those that wait. */
+  private readonly bulkhead = new Bulkhead({ atWorkMax: AT_WORK_MAX, waitingMax: Infinity });
   private readonly closing = new AbortController();
   private reporting: Promise<void> | undefined;
   /** Whether requests are at work: runs give way to them. */
@@ -235,17 +229,14 @@ export class OperationRuns {
       giveWay: () => way.rest(),
     };
     if (!TAKE_TURNS.has(operation) || 'account' in parameters) return work(context);
-    const turn = this.slots.enter({ group: by, member: by });
-    const leave = (): void => turn.end();
-    run.signal.addEventListener('abort', leave);
+    run.progress = WAITING;
+    const place = await this.bulkhead.enter(by, run.signal);
+    if (place === undefined) throw new Error('stopped');
+    run.progress = null;
     try {
-      run.progress = WAITING;
-      if (!(await turn.begun)) throw new Error('stopped');
-      run.progress = null;
-      run.signal.removeEventListener('abort', leave);
       return await work(context);
     } finally {
-      turn.end();
+      place.leave();
     }
   }
 

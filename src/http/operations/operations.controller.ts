@@ -3,7 +3,7 @@ import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nest
 import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, RUN, RUNS } from './described-documents.js';
 import { OperationRuns, type ShownRun } from './operation-runs.js';

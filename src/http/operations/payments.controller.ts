@@ -17,7 +17,7 @@ import {
   showPayments,
 } from '../../operations/payments/payment-commands.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, RUN } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';

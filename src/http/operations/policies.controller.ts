@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters } from 
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { showParked } from '../../operations/policies/policy-commands.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';

@@ -20,7 +20,7 @@ import {
 import type { Outcome } from '../../operations/outcome.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS, RUN } from './described-documents.js';
 import { OperationRuns } from './operation-runs.js';
 import { OperationsCore } from './operations-core.js';

@@ -17,7 +17,7 @@ import {
 import { proposalNameOf } from '../../operations/ledger/proposal-id.js';
 import { NotDone } from '../../operations/outcome.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';

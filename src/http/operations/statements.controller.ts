@@ -4,7 +4,7 @@ import { accountProjectors } from '../../../projections/account-projectors.js';
 import { statementOnRecord } from '../../operations/ledger/ledger-statement.js';
 import { tenantStatementOnRecord } from '../../operations/ledger/tenant-statement.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT } from './described-documents.js';

@@ -16,7 +16,7 @@ import {
   showThemeHistory,
 } from '../../operations/themes/theme-commands.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { durationMs } from '../../foundation/duration.js';
 import { rotateSigningKey } from '../../operations/webhooks/rotate-signing-key.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';

@@ -20,7 +20,7 @@ import {
   showEndpoints,
 } from '../../operations/webhooks/webhook-commands.js';
 import { Access } from '../edge/access.js';
-import { OperatorCall } from '../edge/call.js';
+import { OperatorCall } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { ApiRequest, DOCUMENT, DOCUMENTS } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';

@@ -1,9 +1,9 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import type { UserFacts } from '../../domain/account/account.facts.js';
-import { ReferralResponse } from '../referrals/referral.response.js';
-import { RewardBalanceResponse, RewardResponse } from '../rewards/reward.response.js';
-import { Integer, TextOrNull } from '../shapes/answer-members.js';
-import { initialOf, UserResponse } from '../users/user.response.js';
+import { ReferralResponse } from '../../presenting/referral.response.js';
+import { RewardBalanceResponse, RewardResponse } from '../../presenting/reward.response.js';
+import { Integer, TextOrNull } from '../../presenting/answer-members.js';
+import { initialOf, UserResponse } from '../../presenting/user.response.js';
 
 class LocationResponse {
   @ApiProperty({ type: Number })

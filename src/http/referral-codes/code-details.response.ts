@@ -1,8 +1,8 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { UserFacts } from '../../domain/account/account.facts.js';
 import { REWARD_TYPES, type PromisedValue, type RewardType } from '../../domain/program.js';
-import { Text, TextOrNull, TextUntilForgotten, Time } from '../shapes/answer-members.js';
-import { initialOf } from '../users/user.response.js';
+import { Text, TextOrNull, TextUntilForgotten, Time } from '../../presenting/answer-members.js';
+import { initialOf } from '../../presenting/user.response.js';
 
 class ProspectResponse {
   @ApiProperty({ enum: REWARD_TYPES })

@@ -1,6 +1,6 @@
 import type { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { ApiError } from '../edge/api-error.js';
-import type { Call } from '../edge/call.js';
+import type { Call } from '../credentials/call.js';
 import { referralCode } from '../shapes/parameters.js';
 import type { Presentation } from '../shapes/presentation.js';
 import type { CommandGateway } from '../writing/command-gateway.js';

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { identifier } from '../shapes/parameters.js';
 import { Presentation } from '../shapes/presentation.js';

@@ -15,7 +15,7 @@ import type { Scope } from '../../domain/scope.js';
 import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiDateQuery, ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
@@ -30,7 +30,7 @@ import {
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { ModerateReferralsRequest } from './moderate-referrals.request.js';
-import { ReferralListResponse, ReferralResponse } from './referral.response.js';
+import { ReferralListResponse, ReferralResponse } from '../../presenting/referral.response.js';
 
 const SIDE_STATUSES: readonly SideStatus[] = ['PENDING', 'APPROVED', 'DENIED'];
 /** A referral is answered with its people and rewards. */

@@ -20,7 +20,7 @@ import type { AccountRef, Scope } from '../../domain/scope.js';
 import { accountOfId, KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import {
@@ -51,7 +51,7 @@ import {
   rewardJson,
   RewardResponse,
   WrittenRewardResponse,
-} from './reward.response.js';
+} from '../../presenting/reward.response.js';
 
 const ApiRewardFilter = (): MethodDecorator =>
   applyDecorators(

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { API_ERROR_CODES, type ApiErrorCode } from '../edge/api-error.js';
-import { Integer, Text, TextOrNull } from './answer-members.js';
+import { Integer, Text, TextOrNull } from '../../presenting/answer-members.js';
 
 export class ErrorResponse {
   @Integer({ description: 'Equal to the HTTP status' })

@@ -18,15 +18,16 @@ import {
   type CodeDetails,
   type CodeDetailsResponse,
 } from '../referral-codes/code-details.response.js';
-import { referralJson, type ReferralResponse } from '../referrals/referral.response.js';
-import { rewardJson } from '../rewards/reward.response.js';
+import { referralJson, type ReferralResponse } from '../../presenting/referral.response.js';
+import { rewardJson } from '../../presenting/reward.response.js';
 import type {
   EngagementMedium,
   ShareLinksResponse,
   ShareMedium,
   ShareUrlsResponse,
-} from '../share-links/share-links.response.js';
-import { codeForLinks, ShareLinks } from '../share-links/share-links.js';
+} from '../../presenting/share-links.response.js';
+import { codeForLinks } from '../share-links/code-for-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import {
   minimalUser,
   reducedForOtherParty,
@@ -38,7 +39,7 @@ import {
   type SelectedUserResponse,
   type UserListItemResponse,
   type UserResponse,
-} from '../users/user.response.js';
+} from '../../presenting/user.response.js';
 import type { Written } from '../writing/command-gateway.js';
 import { personOfWrite } from '../writing/personal-fields.js';
 

@@ -3,9 +3,9 @@ import type { TenantDirectory } from '../../command-handling/tenant-directory.js
 import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { ApiError } from '../edge/api-error.js';
-import { ShareLinks } from './share-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import type { ShareLinkVisits } from './share-link-visits.js';
-import type { EngagementMedium, ShareMedium } from './share-links.response.js';
+import type { EngagementMedium, ShareMedium } from '../../presenting/share-links.response.js';
 
 export interface FollowedLink {
   readonly scope: Scope;

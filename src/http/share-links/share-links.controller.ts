@@ -5,7 +5,7 @@ import type { UserFacts } from '../../domain/account/account.facts.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { choiceQuery, identifier, textQuery, type Query } from '../shapes/parameters.js';
@@ -16,7 +16,7 @@ import {
   SHARE_MEDIA,
   ShareLinksResponse,
   ShareUrlsResponse,
-} from './share-links.response.js';
+} from '../../presenting/share-links.response.js';
 
 interface UserPath {
   readonly accountId: string;

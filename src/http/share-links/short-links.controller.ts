@@ -9,12 +9,12 @@ import {
 import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode, type Query } from '../shapes/parameters.js';
 import { ShareLinkRedirects } from './share-link-redirects.js';
-import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from './share-links.response.js';
+import { ENGAGEMENT_MEDIA, SHARE_MEDIA } from '../../presenting/share-links.response.js';
 
 /** A route that redirects to a landing page. */
 const Redirects = (): MethodDecorator =>

@@ -12,23 +12,16 @@ export function pageSent(reply: FastifyReply, page: HtmlPage): string {
   return page.html;
 }
 
-/** Whether an error is answered with a page: all that is not found, and the rest to browsers. */
-export const isShownAsPage = (
-  { routeOptions, headers }: FastifyRequest,
-  { statusCode }: ErrorJson,
-): boolean =>
-  routeOptions.config?.access?.page === true &&
-  (statusCode === 404 || (headers.accept ?? '').includes('text/html'));
-
 /**
- * Prepares the page of an error: the same bytes to visitors of a language, whatever is wrong.
- * @returns its body.
+ * Prepares the page of an error: the same bytes to visitors of a language, whatever is wrong. All
+ * that is not found is a page, and the rest to browsers.
  */
-export function errorPageSent(
+export function errorPageOfVisitors(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { statusCode }: ErrorJson,
-): string {
+): string | undefined {
+  if (statusCode !== 404 && !(headers.accept ?? '').includes('text/html')) return undefined;
   const page = noPage(headers['accept-language']);
   if (statusCode === 404) return pageSent(reply, page);
   void reply.headers({ ...pageHeaders(page), 'Cache-Control': 'no-store' });

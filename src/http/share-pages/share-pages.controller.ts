@@ -3,17 +3,17 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Mode, Scope } from '../../domain/scope.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { referralCode } from '../shapes/parameters.js';
 import { CommandGateway, type ReadCall } from '../writing/command-gateway.js';
-import { pageSent } from './page-answers.js';
+import { errorPageOfVisitors, pageSent } from './page-answers.js';
 import { SharePages } from './share-pages.js';
 
 /** A route that answers a page. */
 const ShowsPage = (): MethodDecorator =>
   applyDecorators(
-    Access('tenant', { counted: 'short-link', page: true }),
+    Access('tenant', { counted: 'short-link', page: errorPageOfVisitors }),
     ApiOkResponse({
       description: 'The page, in a language of `Accept-Language` that the theme has',
       content: { 'text/html': { schema: { type: 'string' } } },

@@ -4,7 +4,7 @@ import type { Scope } from '../../domain/scope.js';
 import { programOf } from '../../domain/tenant/program-document.js';
 import { nameOfOwner } from '../referral-codes/code-details.response.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';
-import { ShareLinks } from '../share-links/share-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import type { HtmlPage } from './page-document.js';
 import type { PageSkeletons } from './page-skeletons.js';
 import type { PageThemes } from './page-themes.js';

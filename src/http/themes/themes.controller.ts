@@ -12,7 +12,7 @@ import { ThemeChanges } from '../../themes/theme-changes.js';
 import { THEME_SCHEMA } from '../../themes/theme-schema.js';
 import { Themes } from '../../themes/themes.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { localeIn } from './locale-in.js';

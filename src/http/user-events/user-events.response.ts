@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { AccountEvent } from '../../domain/account/account.events.js';
-import { Text, TextUntilForgotten, Time } from '../shapes/answer-members.js';
+import { Text, TextUntilForgotten, Time } from '../../presenting/answer-members.js';
 
 export class UserEventResponse {
   @Text({ description: 'As sent, or generated' })

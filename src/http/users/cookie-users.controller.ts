@@ -4,9 +4,9 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
-import { Call } from '../edge/call.js';
-import { limitNewUsers } from '../edge/call-limit.js';
-import { RateLimits } from '../edge/rate-limits.js';
+import { Call } from '../credentials/call.js';
+import { limitNewUsers } from '../limits/call-limit.js';
+import { RateLimits } from '../limits/rate-limits.js';
 import { Fails } from '../shapes/openapi.js';
 import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
@@ -14,7 +14,7 @@ import { keyOfCaller } from '../writing/keyed-request.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { grantedFields } from './granted-fields.js';
 import { CookieUserRequest, userFieldsOf } from './user.request.js';
-import { WrittenUserResponse } from './user.response.js';
+import { WrittenUserResponse } from '../../presenting/user.response.js';
 
 /** Visitors known only by a cookie, with an account and a user of their own. */
 @ApiTags('Open Endpoint')

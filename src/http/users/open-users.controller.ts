@@ -15,7 +15,7 @@ import type { UserFields } from '../../domain/account/user-grant.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiFieldSelection, ApiTextQuery } from '../shapes/described-queries.js';
 import { Fails } from '../shapes/openapi.js';
 import {
@@ -35,7 +35,7 @@ import {
   SelectedUserResponse,
   USER_FIELDS,
   WrittenSelectedUserResponse,
-} from './user.response.js';
+} from '../../presenting/user.response.js';
 
 const UPSERT_FAILS = [
   'REFERRAL_CODE_TAKEN',

@@ -13,7 +13,7 @@ import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { ApiPage, ApiTextQuery } from '../shapes/described-queries.js';
 import { ApiEmptyResponse } from '../shapes/empty.response.js';
 import { Fails } from '../shapes/openapi.js';
@@ -29,7 +29,11 @@ import { Presentation } from '../shapes/presentation.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfUser } from '../writing/personal-fields.js';
 import { IdentifiedUserRequest, userFieldsOf } from './user.request.js';
-import { UserListResponse, UserResponse, WrittenUserResponse } from './user.response.js';
+import {
+  UserListResponse,
+  UserResponse,
+  WrittenUserResponse,
+} from '../../presenting/user.response.js';
 
 const UPSERT_FAILS = [
   ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),

@@ -16,7 +16,7 @@ export class KeySetController {
   @ApiOperation({ summary: 'The keys that sign webhooks (X-Hook-JWS-RFC-7797), as a JWK set' })
   @ApiOkResponse({ type: KeySetResponse })
   @Get('jwks.json')
-  @Access('none')
+  @Access('none', { listener: 'public' })
   async keySet(@Res({ passthrough: true }) reply: FastifyReply): Promise<KeySetResponse> {
     // Anyone may ask: calls at the same time share one read of the database.
     this.reading ??= this.keys.jwks().finally(() => (this.reading = undefined));

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { PublicKey, PublicKeySet } from '../../webhooks/signing/signing-keys.js';
-import { Text } from '../shapes/answer-members.js';
+import { Text } from '../../presenting/answer-members.js';
 
 /** A public RSA key (RFC 7517, 7518). */
 export class PublicKeyResponse implements PublicKey {

@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { Subscription } from '../../webhooks/subscriptions/webhook-subscriptions.js';
-import { Text } from '../shapes/answer-members.js';
+import { Text } from '../../presenting/answer-members.js';
 
 export class NewWebhookSubscriptionResponse {
   @Text({ description: 'As it was subscribed' })

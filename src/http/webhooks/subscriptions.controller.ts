@@ -11,7 +11,7 @@ import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { WebhookSubscriptions } from '../../webhooks/subscriptions/webhook-subscriptions.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError, badRequest } from '../edge/api-error.js';
-import { Call } from '../edge/call.js';
+import { Call } from '../credentials/call.js';
 import { Fails } from '../shapes/openapi.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { refusalAnswer } from '../writing/refusal-answers.js';

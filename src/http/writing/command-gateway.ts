@@ -15,7 +15,7 @@ import { newId } from '../../foundation/world.js';
 import type { Named } from '../../kept-answers/idempotency-key.js';
 import type { UnreadableAccounts } from '../../projecting/following/unreadable-accounts.js';
 import { ApiError, unavailable } from '../edge/api-error.js';
-import type { Call } from '../edge/call.js';
+import type { Call } from '../credentials/call.js';
 import type { OwnWrites, ReadAt } from './own-writes.js';
 import { refusalAnswer } from './refusal-answers.js';
 import type { WriteAnswer, Writes } from './writes.js';
@@ -87,8 +87,7 @@ export class CommandGateway {
   }: AccountWrite): Promise<unknown> {
     const accountOf = () => (typeof account === 'function' ? account() : account);
     const write = async (meta: CommandMeta): Promise<WriteAnswer> => {
-      const accountRef = accountOf();
-      const outcome = await this.accepted(meta, accountRef, command);
+      const outcome = await this.accepted(meta, accountOf(), command);
       const { events, state, position, replayed } = outcome;
       if (state.status === 'absent') throw new Error('an accepted write left no account');
       // Without events of its own, the write may still follow a recent one of another process that
@@ -102,7 +101,6 @@ export class CommandGateway {
         named: personalFields({ state, events }, body),
         position,
         triggersPolicy,
-        account: accountRef,
         replayed,
       };
     };
@@ -205,7 +203,7 @@ export class CommandGateway {
     if (Array.isArray(atLeast)) throw new ApiError('POSITION_INVALID');
     const { scope } = call;
     // Most reads wait for nothing: they need neither a signal nor a timer.
-    const shown = { scope, projections, account };
+    const shown = { scope, projections };
     if (atLeast !== undefined || !this.ownWrites.isAllShown(shown))
       await this.waitFor(call, { ...shown, atLeast });
     if (account !== undefined) await this.refuseUnreadable(account);

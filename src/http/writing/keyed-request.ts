@@ -2,7 +2,7 @@ import { canonicalJson } from '../../foundation/canonical-json.js';
 import { isIdempotencyKey, type KeyedRequest } from '../../kept-answers/idempotency-key.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { badRequest } from '../edge/api-error.js';
-import type { Call } from '../edge/call.js';
+import type { Call } from '../credentials/call.js';
 
 type Caller = Pick<Call, 'scope' | 'actor' | 'token' | 'headers'>;
 

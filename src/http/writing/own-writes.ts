@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache';
-import type { AccountRef, Scope } from '../../domain/scope.js';
+import type { Scope } from '../../domain/scope.js';
 import { EventLogUnavailable, type EventLog, type Position } from '../../event-log/event-log.js';
 import { elapsed } from '../../foundation/world.js';
 import { ApiError } from '../edge/api-error.js';
@@ -43,8 +42,6 @@ interface ReadOf {
   readonly scope: Scope;
   /** The read models that it shows. */
   readonly projections: readonly string[];
-  /** Whose rows alone it shows. Default: of the whole tenant. */
-  readonly account?: AccountRef | undefined;
 }
 
 /** A read of a client, which may name a position. */
@@ -69,32 +66,14 @@ export interface WaitLimits {
   readonly perTenantMax: number;
 }
 
-/** What an answered write concerns. */
-export interface Concerns {
-  readonly triggersPolicy: boolean;
-  /** All of its events are in this account's stream. Default: in any. */
-  readonly account?: AccountRef | undefined;
-}
-
 interface Written {
   /** The newest write of this service in the scope, by any caller. */
   readonly newest: Position;
-  /** The newest one that may concern other accounts than its own. */
-  readonly shared: Position | null;
   /** The newest one that triggers policies, until their reactions are known to be recorded. */
   readonly triggering: Position | null;
   /** Up to here all reactions are known to be recorded, and `newest` includes them. */
   readonly reacted: Position | null;
 }
-
-interface WrittenTo {
-  /** Of the tenant and mode. */
-  readonly key: string;
-  readonly position: Position;
-}
-
-/** Half a kilobyte each. Of more accounts the oldest writes count as the tenant's. */
-const ACCOUNTS_MAX = 4_096;
 
 // How long chains of reactions may be; today a policy's command triggers at most one more.
 const ROUNDS_MAX = 4;
@@ -112,18 +91,10 @@ interface Awaited {
 /**
  * Read-your-writes: a read waits, bounded, until the read models include the newest write of its
  * tenant and mode through this service, on any connection and with any key, and the policies'
- * reactions to it. A read of one account waits for no write that concerns another account alone. It
- * waits for nothing that is known to stand still.
+ * reactions to it. It waits for nothing that is known to be stalled.
  */
 export class OwnWrites {
   private readonly written = new Map<string, Written>();
-  /** The newest writes that concern their accounts alone. */
-  private readonly ofAccounts = new LRUCache<AccountRef, WrittenTo>({
-    max: ACCOUNTS_MAX,
-    dispose: ({ key, position }, _account, reason) => {
-      if (reason === 'evict') this.share(key, position);
-    },
-  });
   /** A wait for a position that the log lost would never end. */
   private readonly losses = new Set<() => void>();
   private readonly waits: PositionWaits;
@@ -133,53 +104,29 @@ export class OwnWrites {
     private readonly log: EventLog,
     private readonly progress: Progress,
     private readonly limits: WaitLimits,
-    /** The read models whose rows of an account change with events of its own stream alone. */
-    private readonly accountModels: ReadonlySet<string> = new Set(),
   ) {
     this.waits = new PositionWaits(limits.perTenantMax);
     log.onWentBack(() => {
       this.written.clear();
-      this.ofAccounts.clear();
       this.standstills.clear();
       for (const lost of [...this.losses]) lost();
     });
   }
 
   /** Call it before a write is answered. */
-  note(scope: Scope, position: Position | null, { triggersPolicy, account }: Concerns): void {
+  note(scope: Scope, position: Position | null, triggersPolicy: boolean): void {
     if (position === null) return;
     const key = keyOf(scope);
     const before = this.written.get(key);
     const reacted = before?.reacted ?? null;
-    const shared = before?.shared ?? null;
-    const isShared = triggersPolicy || account === undefined;
     // A write without events of its own has the position of an older one.
     const isReactedTo = reacted !== null && this.log.compare(position, reacted) <= 0;
     const triggering = before?.triggering ?? null;
     this.written.set(key, {
       newest: this.later(before?.newest ?? null, position) ?? position,
-      shared: isShared ? this.later(shared, position) : shared,
       triggering: triggersPolicy && !isReactedTo ? this.later(triggering, position) : triggering,
       reacted,
     });
-    if (isShared) return;
-    const own = this.later(this.ofAccounts.peek(account)?.position ?? null, position) ?? position;
-    this.ofAccounts.set(account, { key, position: own });
-  }
-
-  /** Reads of all accounts of the scope wait for it. */
-  private share(key: string, position: Position): void {
-    const before = this.written.get(key);
-    if (before) this.written.set(key, { ...before, shared: this.later(before.shared, position) });
-  }
-
-  /** The newest own write that the read shows; null: none. */
-  private neededBy({ scope, projections, account }: ReadOf): Position | null {
-    const written = this.written.get(keyOf(scope));
-    if (written === undefined) return null;
-    if (account === undefined || !projections.every((name) => this.accountModels.has(name)))
-      return written.newest;
-    return this.later(written.shared, this.ofAccounts.peek(account)?.position ?? null);
   }
 
   /**
@@ -194,7 +141,7 @@ export class OwnWrites {
     const { progress } = this;
     if (progress.notIncluded?.() !== undefined) return false;
     if ((this.written.get(keyOf(read.scope))?.triggering ?? null) !== null) return false;
-    const needed = this.neededBy(read);
+    const needed = this.written.get(keyOf(read.scope))?.newest ?? null;
     return needed === null || !!progress.projectionsHave?.(needed, read.projections);
   }
 
@@ -260,7 +207,7 @@ export class OwnWrites {
     const { scope, projections, departure } = read;
     const deadline = elapsed() + this.limits.ownWritesMs;
     const isReactedTo = await this.consequences(read, deadline);
-    const needed = this.neededBy(read);
+    const needed = this.written.get(keyOf(scope))?.newest ?? null;
     const before = this.progress.notIncluded?.();
     if (before !== undefined) {
       const reacted = await this.progress.policiesAt(scope);
@@ -361,7 +308,6 @@ export class OwnWrites {
       const isNewest = this.log.compare(after.triggering ?? undefined, triggering) <= 0;
       this.written.set(key, {
         newest: this.later(after.newest, head) ?? after.newest,
-        shared: this.later(after.shared, head),
         triggering: isNewest ? null : after.triggering,
         reacted: this.later(after.reacted, triggering),
       });

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { AccountRef, Scope } from '../../domain/scope.js';
+import type { Scope } from '../../domain/scope.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import type { Position } from '../../event-log/event-log.js';
 import type { Logger } from '../../foundation/logger.js';
@@ -13,7 +13,7 @@ import type {
 import type { KeptAnswers } from '../../kept-answers/kept-answers.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import { ApiError, unavailable, type ApiErrorCode } from '../edge/api-error.js';
-import type { Call } from '../edge/call.js';
+import type { Call } from '../credentials/call.js';
 import { noteKeptAnswer } from '../edge/request-facts.js';
 import { keyedRequest } from './keyed-request.js';
 import type { OwnWrites } from './own-writes.js';
@@ -27,8 +27,6 @@ export interface WriteAnswer {
   readonly named?: readonly Named[];
   /** The events trigger a policy. */
   readonly triggersPolicy: boolean;
-  /** Whose stream alone has the events. Default: any. */
-  readonly account?: AccountRef;
   /** The effect was already recorded. */
   readonly replayed: boolean;
 }
@@ -142,9 +140,9 @@ export class Writes {
   private send(
     reply: FastifyReply,
     { scope }: CommandMeta,
-    { status, body, position, triggersPolicy, account, replayed }: WriteAnswer,
+    { status, body, position, triggersPolicy, replayed }: WriteAnswer,
   ): unknown {
-    this.ownWrites.note(scope, position, { triggersPolicy, account });
+    this.ownWrites.note(scope, position, triggersPolicy);
     if (position !== null) void reply.header('Ledger-Position', position);
     if (replayed) void reply.header('Idempotency-Replayed', 'true');
     void reply.status(status);
@@ -159,7 +157,7 @@ export class Writes {
     const position = await this.ownWrites.inThisLog(kept.position);
     // The write may have gone through another service: the next read here must include it, and the
     // reactions to it.
-    this.ownWrites.note(scope, position, { triggersPolicy: true });
+    this.ownWrites.note(scope, position, true);
     if (position !== null) void reply.header('Ledger-Position', position);
     void reply.header('Idempotency-Replayed', 'true').status(status);
     noteKeptAnswer(reply.request, body);

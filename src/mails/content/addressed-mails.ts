@@ -10,7 +10,7 @@ import type { OpenTenant } from '../../domain/tenant/tenant.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { timeNow } from '../../foundation/world.js';
-import { ShareLinks } from '../../http/share-links/share-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import type { KeyedNames } from '../../privacy/keyed-names.js';
 import type { TemplateValues } from '../../templates/render-template.js';
 import { rewardInWords } from '../../themes/reward-in-words.js';

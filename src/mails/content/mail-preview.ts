@@ -1,5 +1,5 @@
 import type { Scope } from '../../domain/scope.js';
-import { ShareLinks } from '../../http/share-links/share-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import type { MailType } from '../../themes/theme-instance.js';
 import type { LocalizedTheme } from '../../themes/themes.js';
 import { renderMail, type RenderedMail } from './rendered-mail.js';

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { after } from '../../foundation/world.js';
 import type { Values } from '../../postgres/statements.js';
 
 /**
@@ -8,13 +7,7 @@ import type { Values } from '../../postgres/statements.js';
  */
 const TOGETHER_MAX = 16;
 
-/** Statements under way at once; those that begin meanwhile wait to share the next one. */
-const UNDER_WAY_MAX = 2;
-
-/** Nobody waits longer for a statement of others. */
-const PATIENCE_MS = 2;
-
-/** A read that waits for the end of the turn, or of a statement. */
+/** A read that waits for the end of the turn. */
 interface Waiting {
   readonly values: Values;
   readonly resolve: (row: unknown) => void;
@@ -25,15 +18,12 @@ interface Waiting {
 export type FindRows = (lists: Values) => Promise<readonly unknown[]>;
 
 /**
- * Reads of one query. Those that begin in one turn of the event loop share a statement, and so do
- * those that find some under way, so each of them sees all that was committed before it began.
- * Where the statement fails at the server, each is tried by itself: a read fails for its own fault
- * only.
+ * Reads of one query. Those that begin in one turn of the event loop share a statement, so each of
+ * them sees all that was committed before it began. Where the statement fails at the server, each
+ * is tried by itself: a read fails for its own fault only.
  */
 export class ReadsTogether {
   private readonly waiting: Waiting[] = [];
-  private underWay = 0;
-  private isImpatient = false;
 
   /** @param names of the values. */
   constructor(
@@ -51,21 +41,7 @@ export class ReadsTogether {
   }
 
   private begin(): void {
-    while (this.waiting.length > 0 && this.underWay < UNDER_WAY_MAX) this.beginOne();
-    if (this.waiting.length === 0 || this.isImpatient) return;
-    this.isImpatient = true;
-    after(PATIENCE_MS, () => {
-      this.isImpatient = false;
-      while (this.waiting.length > 0) this.beginOne();
-    });
-  }
-
-  private beginOne(): void {
-    this.underWay += 1;
-    void this.answer(this.waiting.splice(0, TOGETHER_MAX)).finally(() => {
-      this.underWay -= 1;
-      this.begin();
-    });
+    while (this.waiting.length > 0) void this.answer(this.waiting.splice(0, TOGETHER_MAX));
   }
 
   private async answer(reads: readonly Waiting[]): Promise<void> {

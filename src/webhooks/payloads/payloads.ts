@@ -17,7 +17,7 @@ import type { ThemeEvent } from '../../domain/theme/theme.decider.js';
 import type { EventCodec } from '../../event-log/codec.js';
 import type { EventLog } from '../../event-log/event-log.js';
 import { statsOf, statusOf } from '../../exports/shown-export.js';
-import { ShareLinks } from '../../http/share-links/share-links.js';
+import { ShareLinks } from '../../presenting/share-links.js';
 import { accountRefOf, type KeyedNames } from '../../privacy/keyed-names.js';
 import type { SubjectKeys } from '../../privacy/subject-keys.js';
 import { AccountHistories } from './account-histories.js';

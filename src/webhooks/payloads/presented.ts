@@ -1,8 +1,8 @@
 import type { FraudSignal, PartyIds } from '../../domain/account/account.events.js';
 import type { RewardFacts, UserFacts } from '../../domain/account/account.facts.js';
 import { rewards, type RewardContent } from '../../../projections/rewards/table.js';
-import { rewardJson } from '../../http/rewards/reward.response.js';
-import { userJson, type UserSurroundings } from '../../http/users/user.response.js';
+import { rewardJson } from '../../presenting/reward.response.js';
+import { userJson, type UserSurroundings } from '../../presenting/user.response.js';
 import type { ReferralAt } from './account-history.js';
 
 /**

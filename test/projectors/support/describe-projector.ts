@@ -73,7 +73,7 @@ async function oneByOne(
   events: readonly LedgerEvent[],
   effective: Set<string>,
 ): Promise<RowsOfTables> {
-  const generation = new InMemoryGeneration(withinAccounts(projector), 1);
+  const generation = new InMemoryGeneration((projector), 1);
   for (const event of handledBy(projector, events)) {
     const before = JSON.stringify(generation.rows());
     await generation.apply([event]);
@@ -110,42 +110,6 @@ function folded(
   });
   return { rows: rowsInOrder(projector, (table) => rows.rowsOf(table)), failures };
 }
-
-/**
- * A projector that says so writes no row of another account than the event's, but for erasures:
- * reads of one account do not wait for writes to others.
- */
-function withinAccounts(projector: Projector): Projector {
-  if (!projector.isOfAccounts) return projector;
-  for (const { name, columns } of projector.tables)
-    if (!('account_ref' in columns) && !OF_NO_ACCOUNT.has(name))
-      throw new Error(`rows of ${name} do not say whose they are`);
-  return {
-    ...projector,
-    apply(event, rows) {
-      const check = (row: Row | undefined): void => {
-        if (forgottenBy(event) || (row?.account_ref ?? event.accountRef) === event.accountRef)
-          return;
-        throw new Error(`${event.event.type} changes a row of another account`);
-      };
-      projector.apply(event, {
-        found: (table) => rows.found(table),
-        get: (table, key) => rows.get(table, key),
-        put(table, row) {
-          check(row);
-          rows.put(table, row);
-        },
-        delete(table, key) {
-          check(rows.get(table, key));
-          rows.delete(table, key);
-        },
-      });
-    },
-  };
-}
-
-/** Counted for a whole tenant; and what is found by the row of its reward. */
-const OF_NO_ACCOUNT: ReadonlySet<string> = new Set(['user_counts', 'redemptions']);
 
 const handledBy = ({ handles }: Projector, events: readonly LedgerEvent[]): LedgerEvent[] =>
   events.filter(({ event }) => handles.has(event.type));

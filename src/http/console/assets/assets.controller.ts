@@ -7,6 +7,7 @@ import { ApiError } from '../../edge/api-error.js';
 import { CONSOLE_SCRIPT } from './console-script.js';
 import { CONSOLE_STYLE } from './console-style.js';
 import { TEXTS } from '../texts.js';
+import { consoleErrorSent } from '../view/error-page.js';
 
 interface Asset {
   readonly type: string;
@@ -34,7 +35,7 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
 @Controller('console/assets')
 export class ConsoleAssetsController {
   @Get(':name')
-  @Access('console', { open: true })
+  @Access('console', { page: consoleErrorSent, open: true })
   asset(
     @Param('name') name: string,
     @Headers('if-none-match') known: string | undefined,

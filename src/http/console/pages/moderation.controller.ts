@@ -146,7 +146,7 @@ export class ConsoleModerationController {
     );
     if (outcome instanceof NotDone)
       return this.shown(call, scope, firstPage, { chosen, faults: faultsOf(outcome) });
-    this.ownWrites.note(scope, outcome.position, { triggersPolicy: true });
+    this.ownWrites.note(scope, outcome.position, true);
     const queue = `${tenantPath(scope)}/moderation${queryOf({ waiting })}`;
     return redirected(call, queue, 'moderated');
   }

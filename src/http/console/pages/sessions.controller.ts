@@ -9,6 +9,7 @@ import { page } from '../view/layout.js';
 import { PAGE_HEADERS } from '../view/page-headers.js';
 import type { WithWrong, Wrong } from '../view/field.js';
 import { template } from '../view/templates.js';
+import { consoleErrorSent } from '../view/error-page.js';
 
 const content = template<WithWrong>(`
 <p>${TEXTS.signIn.explained}</p>
@@ -24,14 +25,14 @@ export class ConsoleSessionsController {
   constructor(private readonly gate: ConsoleGate) {}
 
   @Get('sign-in')
-  @Access('console', { open: true })
+  @Access('console', { page: consoleErrorSent, open: true })
   signInPage(@Res({ passthrough: true }) reply: FastifyReply): string {
     return signInPage(reply, {});
   }
 
   @Post('session')
   @HttpCode(200)
-  @Access('console', { open: true, rawBody: true })
+  @Access('console', { page: consoleErrorSent, open: true, rawBody: true })
   async signIn(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -44,7 +45,11 @@ export class ConsoleSessionsController {
 
   @Post('session/end')
   @HttpCode(200)
-  @Access('console', { roles: ['finance', 'support', 'viewer'], rawBody: true })
+  @Access('console', {
+    page: consoleErrorSent,
+    roles: ['finance', 'support', 'viewer'],
+    rawBody: true,
+  })
   async signOut(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,

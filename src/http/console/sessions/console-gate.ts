@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentOperators, Operator } from '../../../config/operators.js';
 import type { OperatorSessions } from '../../../operations/sessions/operator-sessions.js';
 import type { AccessRule } from '../../edge/access.js';
 import { ApiError, badRequest } from '../../edge/api-error.js';
 import { clientAddress, countedAddress } from '../../edge/client-address.js';
-import { FailedCredentials } from '../../edge/failed-credentials.js';
+import { FailedCredentials } from '../../limits/failed-credentials.js';
 import { noteFacts } from '../../edge/request-facts.js';
 import { Form } from './form.js';
 import type { RefusedVisits, Visitor } from './refused-visits.js';
@@ -159,4 +159,18 @@ function refuseOtherOrigin({ headers, host }: FastifyRequest): void {
   const { origin } = headers;
   if (origin === undefined) return;
   if (!URL.canParse(origin) || new URL(origin).host !== host) throw new ApiError('FORBIDDEN');
+}
+
+/** Reads the forms of the console, and records operators who are refused a page. */
+export function serveConsole(server: FastifyInstance, gate: ConsoleGate): void {
+  server.addHook('preHandler', (request, _reply, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind !== 'console') return done();
+    gate.readForm(request, access).then(() => done(), done);
+  });
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind !== 'console' || reply.statusCode !== 403) return done();
+    gate.noteRefusal(request).then(() => done(), done);
+  });
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ErrorPage } from '../../edge/access.js';
 import type { ErrorJson } from '../../edge/api-error.js';
 import { wantedCookie } from '../sessions/wanted-page.js';
 import { TEXTS } from '../texts.js';
@@ -55,6 +56,12 @@ export function consoleErrorSent(
   if (comesBack(request, statusCode)) void reply.header('Refresh', String(AGAIN_SECONDS));
   return errorPage(request, error);
 }
+
+/** Of a path that is no route: a page below the console alone. */
+export const pageOfUnmatched: ErrorPage = (request, reply, error) =>
+  /^\/console(?:[/?]|$)/.test(request.raw.url ?? '')
+    ? consoleErrorSent(request, reply, error)
+    : undefined;
 
 /** In a window of a browser, not by a script of a page. */
 const isOpened = ({ method, headers }: FastifyRequest): boolean =>

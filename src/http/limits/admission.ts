@@ -1,0 +1,116 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { NO_OPERATORS, type CurrentOperators } from '../../config/operators.js';
+import { isOpenEndpoint, refuseBrokenEscapes, type AccessRule } from '../edge/access.js';
+import { ApiError, unavailable } from '../edge/api-error.js';
+import {
+  authenticate,
+  authenticateOperator,
+  type AuthenticationParts,
+} from '../credentials/authentication.js';
+import { callOf, type Call } from '../credentials/call.js';
+import {
+  limitCalls,
+  limitCallsOfMode,
+  limitCallsOfTenant,
+  limitCallsOfUser,
+  limitNewUsers,
+  type CallCounter,
+} from './call-limit.js';
+import { clientAddress, countedAddress } from '../edge/client-address.js';
+import { refuseCrossSite } from '../edge/cross-origin.js';
+import type { FailedCredentials } from './failed-credentials.js';
+import { checkContentType, demandJson } from '../edge/json-body.js';
+
+export interface AdmissionParts extends AuthenticationParts {
+  /** Of all addresses; shared by what checks credentials of its own. */
+  readonly failures: FailedCredentials;
+  /** Counts calls of clients without an API key. */
+  readonly calls: CallCounter;
+  /** Who may call routes for operators. Default: no one. */
+  readonly operators?: CurrentOperators;
+  /** Who may enter the console. Default: no one. */
+  readonly console?: { enter(request: FastifyRequest, access: AccessRule): Promise<void> };
+  /** False while read models are incomplete: tenants' routes answer 503. Default: always true. */
+  readonly isComplete?: () => boolean;
+}
+
+/** Methods whose body is never read. */
+const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
+
+/**
+ * The checks of a request of a route before its body is read, in the order of the contract:
+ * credentials, rights, rate, media type.
+ */
+export class Admission {
+  constructor(private readonly parts: AdmissionParts) {}
+
+  /** @throws {ApiError} */
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { access } = request.routeOptions.config;
+    if (access === undefined) throw new ApiError('FORBIDDEN');
+    if (access.kind === 'operator') return this.admitOperator(request, access);
+    if (access.kind === 'console') {
+      if (this.parts.console === undefined) throw new ApiError('NOT_FOUND');
+      return this.parts.console.enter(request, access);
+    }
+    const { calls, isComplete = () => true } = this.parts;
+    if (access.kind !== 'none' && !isComplete()) throw unavailable();
+    request.caller = await this.counted(request, authenticate(request, access, this.parts));
+    const mayHaveKey = access.kind === 'key-open' || (isOpenEndpoint(access) && hasBasic(request));
+    if (access.kind === 'key' || mayHaveKey) refuseCrossSite(request);
+    if (access.counted !== undefined) await limit(callOf(request, reply), access, calls);
+    checkContentTypeOf(request, access.emptyBody);
+  }
+
+  private async admitOperator(request: FastifyRequest, access: AccessRule): Promise<void> {
+    const { operators = NO_OPERATORS } = this.parts;
+    request.operator = await this.counted(
+      request,
+      authenticateOperator(request, access, operators),
+    );
+    refuseCrossSite(request);
+    refuseBrokenEscapes(request);
+    if (!BODYLESS.has(request.method)) demandJson(request);
+    checkContentTypeOf(request, access.emptyBody);
+  }
+
+  /**
+   * Counts failed credentials; a call without any has not failed.
+   * @throws {ApiError} RATE_LIMITED in place of UNAUTHORIZED when its address has failed too often.
+   */
+  private async counted<T>(request: FastifyRequest, authenticating: Promise<T>): Promise<T> {
+    try {
+      return await authenticating;
+    } catch (error) {
+      const hasFailed =
+        error instanceof ApiError && error.code === 'UNAUTHORIZED' && hasCredentials(request);
+      const limited =
+        hasFailed && this.parts.failures.count(countedAddress(clientAddress(request)));
+      throw limited || error;
+    }
+  }
+}
+
+const hasBasic = ({ headers: { authorization = '' } }: FastifyRequest): boolean =>
+  /^\s*basic\b/i.test(authorization);
+
+const hasCredentials = ({ headers }: FastifyRequest): boolean =>
+  Boolean(headers.authorization) || Boolean(headers['x-saasquatch-user-token']);
+
+async function limit(call: Call, access: AccessRule, calls: CallCounter): Promise<void> {
+  const { counted } = access;
+  if (counted === undefined) return;
+  if (counted === 'post-events') return limitCallsOfUser(call, counted, calls);
+  if (counted === 'test-webhook') return limitCallsOfTenant(call, counted, calls);
+  if (counted === 'change-webhooks') return limitCallsOfMode(call, counted, calls);
+  if (counted !== 'create-user') return limitCalls(call, counted, calls);
+  const { token } = call;
+  // A token's call is about its own user, except for a visitor's, whose user is named in the body.
+  if (token?.kind === 'user' && access.kind !== 'visitor-open')
+    await limitNewUsers(call, token, calls);
+}
+
+function checkContentTypeOf(request: FastifyRequest, emptyBody: boolean): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  checkContentType(request, emptyBody || BODYLESS.has(request.method));
+}

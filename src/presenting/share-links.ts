@@ -1,0 +1,107 @@
+import type { Scope } from '../domain/scope.js';
+import {
+  ENGAGEMENT_MEDIA,
+  SHARE_MEDIA,
+  type EngagementMedium,
+  type MediumLinksResponse,
+  type ProgramShareLinksResponse,
+  type ShareLinksResponse,
+  type ShareMedium,
+  type ShareUrlsResponse,
+} from './share-links.response.js';
+
+/**
+ * The links that a user shares. This service answers them with a redirect to the program's landing
+ * page, or to a page of its own.
+ */
+
+/** The links of one tenant and mode. */
+export class ShareLinks {
+  private readonly root: string;
+  private readonly ofLedger: string;
+
+  /** `publicUrl`: the service's external address, with or without a trailing slash. */
+  constructor(publicUrl: string, { tenant, mode }: Scope) {
+    this.root = publicUrl.replace(/\/+$/, '');
+    this.ofLedger = `${encodeURIComponent(tenant)}/${mode === 'test' ? 'test/' : ''}`;
+  }
+
+  /** The link without media. */
+  clean(code: string): string {
+    return `${this.root}/s/${this.ofLedger}${encodeURIComponent(code)}`;
+  }
+
+  /** The page behind the links, for a program without a landing page. */
+  page(code: string): string {
+    return `${this.root}/r/${this.ofLedger}${encodeURIComponent(code)}`;
+  }
+
+  /** With two unknown media it is the clean link. */
+  link(code: string, share: ShareMedium, engagement: EngagementMedium): string {
+    if (share === 'UNKNOWN' && engagement === 'UNKNOWN') return this.clean(code);
+    return `${this.clean(code)}?m=${share}&e=${engagement}`;
+  }
+
+  /** `shareLinks` of a user, and the answer of the sharelinks route. */
+  flat(code: string): ShareLinksResponse {
+    const unknown = this.byMedium(code, 'UNKNOWN');
+    const mobile = this.byMedium(code, 'MOBILE');
+    return {
+      ...unknown,
+      mobileShareLink: mobile.shareLink,
+      mobileFacebookShareLink: mobile.facebookShareLink,
+      mobileTwitterShareLink: mobile.twitterShareLink,
+      mobileEmailShareLink: mobile.emailShareLink,
+      EMBED: this.byMedium(code, 'EMBED'),
+      POPUP: this.byMedium(code, 'POPUP'),
+      HOSTED: this.byMedium(code, 'HOSTED'),
+      MOBILE: mobile,
+      EMAIL: this.byMedium(code, 'EMAIL'),
+    };
+  }
+
+  /** One entry of a user's `programShareLinks`. */
+  ofProgram(code: string): ProgramShareLinksResponse {
+    const direct = (engagement: EngagementMedium) => ({
+      DIRECT: this.link(code, 'DIRECT', engagement),
+    });
+    return {
+      cleanShareLink: this.clean(code),
+      MOBILE: direct('MOBILE'),
+      EMAIL: direct('EMAIL'),
+      UNKNOWN: direct('UNKNOWN'),
+    };
+  }
+
+  /** The answer of the shareurls routes. */
+  urls(
+    code: string,
+    only: {
+      readonly engagement?: EngagementMedium | undefined;
+      readonly share?: ShareMedium | undefined;
+    } = {},
+  ): ShareUrlsResponse {
+    const engagements = only.engagement === undefined ? ENGAGEMENT_MEDIA : [only.engagement];
+    const shares = only.share === undefined ? SHARE_MEDIA : [only.share];
+    const byEngagement = engagements.map(
+      (engagement) =>
+        [
+          engagement,
+          Object.fromEntries(shares.map((share) => [share, this.link(code, share, engagement)])),
+        ] as const,
+    );
+    return {
+      shareLinks: { cleanShareLink: this.clean(code), ...Object.fromEntries(byEngagement) },
+    };
+  }
+
+  private byMedium(code: string, engagement: EngagementMedium): MediumLinksResponse {
+    return {
+      shareLink: this.link(code, 'DIRECT', engagement),
+      facebookShareLink: this.link(code, 'FACEBOOK', engagement),
+      twitterShareLink: this.link(code, 'TWITTER', engagement),
+      emailShareLink: this.link(code, 'EMAIL', engagement),
+      linkedinShareLink: this.link(code, 'LINKEDIN', engagement),
+    };
+  }
+}
