@@ -17,17 +17,35 @@ const common = {
 
 /** Tests that need no database: part of `npm run check`. */
 const unit = [
-  'architecture',
-  'command-handling/snapshots',
-  'domain',
-  'ledger',
-  'mails/content',
-  'policy-rules',
-  'process',
-  'projectors',
-  'templates',
-  'themes',
-].map((folder) => `<rootDir>/test/${folder}/`);
+  'architecture/',
+  'command-handling/snapshots/',
+  'domain/',
+  'event-log/first-recorded',
+  'event-log/group-commit',
+  'event-log/lag',
+  'event-log/tail-window',
+  'ledger/',
+  'mails/content/',
+  'operations/owed-rewards',
+  'operations/payment-comparison',
+  'payments/stripe-events',
+  'policies/policy-trail',
+  'policies/reaction-flow',
+  'policy-rules/',
+  'privacy/sealed-values',
+  'process/',
+  'projectors/',
+  'templates/',
+  'themes/',
+  'webhooks/announced',
+  'webhooks/attempt-places',
+  'webhooks/presented',
+  'webhooks/receiver-answers',
+  'webhooks/retry-',
+  'webhooks/signature-headers',
+].map((path) => `<rootDir>/test/${path}`);
+
+const testsIn = (path) => (path.endsWith('/') ? `${path}**/*.test.ts` : `${path}*.test.ts`);
 
 /**
  * Tests that start or kill processes and stores, run releases side by side or run the simulator:
@@ -67,7 +85,7 @@ const projects = {
   unit: {
     ...common,
     displayName: 'unit',
-    testMatch: unit.map((folder) => `${folder}**/*.test.ts`),
+    testMatch: unit.map(testsIn),
     globalSetup: '<rootDir>/test/support/build-service.cjs',
   },
   api: {
@@ -88,9 +106,7 @@ const projects = {
     ...common,
     ...withPostgres,
     displayName: 'faults',
-    testMatch: faults.map((path) =>
-      path.endsWith('/') ? `${path}**/*.test.ts` : `${path}*.test.ts`,
-    ),
+    testMatch: faults.map(testsIn),
   },
   /** Files of `test/http` against `node dist/bin/main.js`, as it ships. */
   compiled: {
