@@ -77,6 +77,7 @@ export class SimulatedEventLog implements EventLog {
     end?: StreamEnd,
   ): Promise<AppendResult> {
     checkAppend(stream, expected, events);
+    if (this.closing.signal.aborted) throw unavailable();
     const { era, seen } = this;
     const { epoch } = seen;
     if (end !== undefined && end.epoch !== epoch)

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { timeNow } from '../../src/foundation/world.js';
 import { SimulatedStore } from '../../simulator/simulated-store.js';
 import { InMemoryEventLog } from '../support/in-memory-event-log.js';
 import { eventLogContract, type LogUnderTest } from './event-log.contract.js';
 
 /** The log of the simulator, which stands in for a real one in many tests. */
 function inMemoryLog(): Promise<LogUnderTest> {
-  const store = new SimulatedStore(randomUUID(), Date.now);
+  const store = new SimulatedStore(randomUUID(), timeNow);
   const logs: InMemoryEventLog[] = [];
   const setAway = (away: boolean): void => {
     for (const log of logs) log.away = away;

@@ -37,6 +37,7 @@ beforeEach(() => {
 let revision: bigint | 'no-stream';
 async function happened(at: number, ...events: readonly AccountEvent[]): Promise<void> {
   clock = at;
+  log.acceptClock();
   const ids = events.map(() => randomUUID());
   const actor = { kind: 'api-key', id: 'key' } as const;
   const envelope = { tenant, mode, correlationId: 'c', causationId: 'c', commandId: 'c' };

@@ -74,6 +74,11 @@ export class InMemoryEventLog extends SimulatedEventLog {
     return super.readAll(after, limit);
   }
 
+  /** An operator accepts that the newest event is ahead of the clock. */
+  acceptClock(): void {
+    this.store.acceptClock();
+  }
+
   /** Loses everything after the first `kept` events, and notices it. */
   loseTail(kept: number): void {
     const { newest, epoch } = this.seen;
