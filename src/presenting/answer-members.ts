@@ -14,12 +14,7 @@ export const IntegerOrNull = (options: ApiPropertyOptions = {}): PropertyDecorat
  * A member of an answer to a write, which is kept with the idempotency key and repeated, possibly
  * after the person was forgotten.
  */
-export const TextUntilForgotten = (): PropertyDecorator =>
-  TextOrNull({
-    description: 'Null in an answer that is repeated after the person was forgotten',
-  });
+export const TextUntilForgotten = (): PropertyDecorator => TextOrNull();
 /** Epoch milliseconds. */
-export const Time = (description?: string): PropertyDecorator =>
-  Integer({ description: description ?? 'Epoch milliseconds' });
-export const TimeOrNull = (description?: string): PropertyDecorator =>
-  IntegerOrNull({ description: description ?? 'Epoch milliseconds' });
+export const Time = (): PropertyDecorator => Integer();
+export const TimeOrNull = (): PropertyDecorator => IntegerOrNull();

@@ -15,19 +15,16 @@ export class ReferralResponse {
   @Text()
   programId: string;
 
-  @TextOrNull({ description: 'Null once the owner is forgotten' })
+  @TextOrNull()
   referralCodeUsed: string | null;
 
-  @TextOrNull({
-    description:
-      'Null: no call names the link of a referral, and visits of links are not tied to visitors',
-  })
+  @TextOrNull()
   shareLinkUsed: string | null;
 
-  @ApiProperty({ type: UserResponse, nullable: true, description: 'Null once deleted' })
+  @ApiProperty({ type: UserResponse, nullable: true })
   referredUser: UserResponse | null;
 
-  @ApiProperty({ type: UserResponse, nullable: true, description: 'Null once deleted' })
+  @ApiProperty({ type: UserResponse, nullable: true })
   referrerUser: UserResponse | null;
 
   @ApiProperty({ type: RewardResponse, nullable: true })
@@ -36,7 +33,7 @@ export class ReferralResponse {
   @ApiProperty({ type: RewardResponse, nullable: true })
   referrerReward: RewardResponse | null;
 
-  @ApiProperty({ enum: ['PENDING', 'ACTIONED'], description: 'PENDING while a side is' })
+  @ApiProperty({ enum: ['PENDING', 'ACTIONED'] })
   moderationStatus: 'PENDING' | 'ACTIONED';
 
   @ApiProperty({ enum: SIDE_STATUSES })
@@ -58,18 +55,18 @@ export class ReferralResponse {
   @Time()
   dateReferralStarted: number;
 
-  @TimeOrNull('The moment of conversion')
+  @TimeOrNull()
   dateReferralPaid: number | null;
 
   @TimeOrNull()
   dateReferralEnded: number | null;
 
-  @Time('The last moderation; the start until there was one')
+  @Time()
   dateModerated: number;
 }
 
 export class ReferralListResponse {
-  @Integer({ description: 'Of this page' })
+  @Integer()
   count: number;
 
   @Integer()

@@ -23,7 +23,7 @@ class RedemptionResponse {
   @Integer()
   quantityRedeemed: number;
 
-  @ApiPropertyOptional({ type: String, description: 'Id of the payment at the payment provider' })
+  @ApiPropertyOptional({ type: String })
   externalReference?: string;
 }
 
@@ -52,7 +52,7 @@ export class RewardResponse {
   @TimeOrNull()
   dateCancelled: number | null;
 
-  @TimeOrNull('When it becomes available; null: at once')
+  @TimeOrNull()
   dateScheduledFor: number | null;
 
   @ApiProperty({ type: Boolean })
@@ -67,10 +67,10 @@ export class RewardResponse {
   @Text()
   userId: string;
 
-  @TextOrNull({ description: '% for percentages' })
+  @TextOrNull()
   unit: string | null;
 
-  @IntegerOrNull({ description: 'PCT_DISCOUNT' })
+  @IntegerOrNull()
   discountPercent: number | null;
 
   @TextOrNull()
@@ -79,29 +79,28 @@ export class RewardResponse {
   @TextOrNull()
   description: string | null;
 
-  @IntegerOrNull({ description: 'CREDIT' })
+  @IntegerOrNull()
   assignedCredit: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT' })
+  @IntegerOrNull()
   redeemedCredit: number | null;
 
-  @ApiProperty({ type: [RedemptionResponse], nullable: true, description: 'CREDIT' })
+  @ApiProperty({ type: [RedemptionResponse], nullable: true })
   redemptions: readonly RedemptionResponse[] | null;
 
   @TextOrNull()
   currency: string | null;
 
-  @IntegerOrNull({ description: 'FUELTANK' })
+  @IntegerOrNull()
   amount: number | null;
 
-  @TextOrNull({ description: 'FUELTANK' })
+  @TextOrNull()
   fuelTankCode: string | null;
 
   @ApiProperty({
     enum: ['PCT_DISCOUNT', 'CREDIT', null],
     type: String,
     nullable: true,
-    description: 'FUELTANK',
   })
   fueltankType: string | null;
 }
@@ -119,40 +118,40 @@ export class RewardBalanceResponse {
   @ApiProperty({ enum: REWARD_TYPES })
   type: RewardType;
 
-  @TextOrNull({ description: 'In its first spelling; `%` for percentages' })
+  @TextOrNull()
   unit: string | null;
 
-  @IntegerOrNull({ description: 'CREDIT; number of contributing rewards' })
+  @IntegerOrNull()
   count: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT; redeemed plus available' })
+  @IntegerOrNull()
   totalAssignedCredit: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT' })
+  @IntegerOrNull()
   totalRedeemedCredit: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT' })
+  @IntegerOrNull()
   totalAvailableCredit: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT; scheduled for later' })
+  @IntegerOrNull()
   totalPendingCredit: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT' })
+  @IntegerOrNull()
   totalExpiredCredit: number | null;
 
-  @IntegerOrNull({ description: 'CREDIT' })
+  @IntegerOrNull()
   totalCancelledCredit: number | null;
 
-  @IntegerOrNull({ description: 'PCT_DISCOUNT; of all available rewards' })
+  @IntegerOrNull()
   totalDiscountPercent: number | null;
 
-  @IntegerOrNull({ description: 'PCT_DISCOUNT; earned as the referred party' })
+  @IntegerOrNull()
   referredDiscountPercent: number | null;
 
-  @IntegerOrNull({ description: 'PCT_DISCOUNT; earned as the referrer' })
+  @IntegerOrNull()
   referrerDiscountPercent: number | null;
 
-  @IntegerOrNull({ description: 'FUELTANK; available rewards' })
+  @IntegerOrNull()
   totalFuelTankCodes: number | null;
 }
 

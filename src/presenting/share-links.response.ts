@@ -59,7 +59,7 @@ class DirectLinkResponse {
 }
 
 export class ProgramShareLinksResponse {
-  @Text({ description: 'Without the medium' })
+  @Text()
   cleanShareLink: string;
   @ApiProperty({ type: DirectLinkResponse })
   MOBILE: DirectLinkResponse;
@@ -73,11 +73,10 @@ export class ShareUrlsResponse {
   @ApiProperty({
     type: 'object',
     properties: {
-      cleanShareLink: { type: 'string', description: 'Without the medium' },
+      cleanShareLink: { type: 'string' },
     },
     required: ['cleanShareLink'],
     additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
-    description: 'By engagement medium, then by share medium',
   })
   shareLinks: { readonly cleanShareLink: string } & {
     readonly [E in EngagementMedium]?: { readonly [S in ShareMedium]?: string };

@@ -14,13 +14,13 @@ import type { ShareLinks } from './share-links.js';
 import { ownMember } from '../domain/own-member.js';
 
 class ReferredByResponse {
-  @TextOrNull({ description: 'Null once the owner is forgotten' })
+  @TextOrNull()
   code: string | null;
 
   @ApiProperty({ type: Boolean })
   isConverted: boolean;
 
-  @ApiProperty({ type: Boolean, description: 'This call started the referral' })
+  @ApiProperty({ type: Boolean })
   newlyReferred: boolean;
 }
 
@@ -32,13 +32,13 @@ export class UserResponse {
   @Text()
   accountId: string;
 
-  @TextOrNull({ description: 'Of the default program' })
+  @TextOrNull()
   referralCode: string | null;
 
   @TextOrNull()
   email: string | null;
 
-  @Text({ description: '"" when there is none' })
+  @Text()
   imageUrl: string;
 
   @TextOrNull()
@@ -50,7 +50,7 @@ export class UserResponse {
   @TextOrNull()
   locale: string | null;
 
-  @TextOrNull({ description: 'ISO 3166-1 alpha-2' })
+  @TextOrNull()
   countryCode: string | null;
 
   @TextOrNull()
@@ -62,7 +62,7 @@ export class UserResponse {
   @Time()
   dateCreated: number;
 
-  @TextOrNull({ description: 'MD5 in hex of the trimmed address in lower case' })
+  @TextOrNull()
   emailHash: string | null;
 
   @TextOrNull()
@@ -74,7 +74,6 @@ export class UserResponse {
   @ApiProperty({
     type: 'object',
     additionalProperties: { $ref: getSchemaPath(ProgramShareLinksResponse) },
-    description: 'By program',
   })
   programShareLinks: Readonly<Record<string, ProgramShareLinksResponse>>;
 
@@ -84,7 +83,6 @@ export class UserResponse {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string' },
-    description: 'By program',
   })
   referralCodes: Readonly<Record<string, string>>;
 
@@ -116,7 +114,6 @@ export class SelectedUserResponse extends PartialType(UserResponse) {
     type: 'integer',
     nullable: true,
     required: false,
-    description: 'Epoch milliseconds; only when asked for',
   })
   dateBlocked?: number | null;
 }
@@ -134,7 +131,6 @@ export class WrittenSelectedUserResponse extends PartialType(WrittenUserResponse
     type: 'integer',
     nullable: true,
     required: false,
-    description: 'Epoch milliseconds; only when asked for',
   })
   dateBlocked?: number | null;
 }
@@ -166,7 +162,7 @@ const PUBLIC = [
 export class PublicUserResponse extends PickType(UserResponse, PUBLIC) {}
 
 export class UserListResponse {
-  @Integer({ description: 'Of this page' })
+  @Integer()
   count: number;
 
   @Integer()

@@ -1,14 +1,224 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Stripe from 'stripe';
+import { makeOperatorKey } from '../../src/config/operators.js';
 import { describedInterface } from '../../src/http/reference/described-interface.js';
 import { readReference } from '../../src/http/reference/reference-files.js';
-import { startWithStores } from '../support/running-service.js';
+import type { HttpExample, OperationText } from '../../src/http/reference/reference-texts.js';
+import { Unsubscribing } from '../../src/mails/unsubscribing.js';
+import { StripeDouble } from '../harness/stripe-double.js';
+import { basic } from '../support/api-client.js';
+import { pollPause } from '../support/poll-pause.js';
+import { startWithStores, type TestTenant } from '../support/running-service.js';
 
+/** The story of a referral through every operation: an example may use what came before it. */
+const STORY = `
+  upsertOpenUser upsertUser getUser getOpenUser getUserByCode getOpenUserByCode listUsers
+  getShareLinks getShareUrls getOpenShareUrls followShortLink showSharePage followTestShortLink
+  showTestSharePage getCode getOpenCode createOpenUser applyCode getDiscount syncAccount getAccount
+  listAccountRewards getAccountDiscount setDiscount recordEvents listReferrals getReferral
+  listOpenReferrals moderateReferrals getRewardBalance listRewards createReward getReward
+  redeemCredit redeemReward cancelReward upsertCookieUser blockUser unblockUser createSubscription
+  listSubscriptions testSubscription getSigningKeys createExport getExport listExports
+  downloadExport getThemeSchema replaceTheme updateTheme getTheme replaceLocaleTheme
+  updateLocaleTheme getLocaleTheme deleteLocaleTheme previewMail showUnsubscribePage
+  unsubscribeFromMails getUserRecord getOperator getStatement getTenantStatement replayLedger
+  reconcileLedger closePeriod reopenPeriod adjustBalance proposeCorrection listProposals
+  approveCorrection createDigest verifyLedger listRuns getRun cancelRun listEndpoints
+  listDeliveries getDelivery resendDeliveries enableEndpoint rotateEndpointSecret rotateSigningKey
+  listMails resendMail listTenantExports cancelExport showTheme publishTheme listThemeVersions
+  rollBackTheme listProjections listParkedStreams listProjectionHistory rebuildProjections
+  diffProjection swapProjections rollBackProjection retryParkedStreams listParkedReactions
+  retryReactions connectPayments getPayments syncPayments reconcilePayments receiveStripeEvent
+  disconnectPayments deleteSubscription deleteUser deleteAccount getLiveness getReadiness getMetrics
+`
+  .trim()
+  .split(/\s+/);
+
+/** Examples that find nothing in a service without a mail server. */
+const FINDS_NOTHING = new Set(['resendMail']);
+
+const frank = makeOperatorKey('frank', ['finance', 'support', 'viewer']);
+const grace = makeOperatorKey('grace', ['finance', 'support']);
+
+let folder: string;
+let double: StripeDouble;
 let running: Awaited<ReturnType<typeof startWithStores>>;
+let tenant: TestTenant;
+let texts: ReadonlyMap<string, OperationText>;
+/** Values that the service made, by those of the examples. */
+const made = new Map<string, string>();
+
 beforeAll(async () => {
-  running = await startWithStores();
+  folder = await mkdtemp(join(tmpdir(), 'ledger-reference-'));
+  const operators = join(folder, 'operators.json');
+  await writeFile(operators, JSON.stringify([frank.entry, grace.entry]), { mode: 0o600 });
+  double = await StripeDouble.start({ secretKey: 'sk_test_0000000000000000' });
+  running = await startWithStores({
+    OPERATORS_FILE: operators,
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  });
+  tenant = await running.service.createTenant({ alias: 'demo' });
+  await running.service.createTenant({ alias: 'shop', programType: 'PAYMENT_PROVIDER' });
+  const { reference } = await readReference();
+  texts = new Map(reference.tags.flatMap((tag) => tag.operations).map((text) => [text.id, text]));
 });
-afterAll(() => running.end());
+afterAll(async () => {
+  await running.end();
+  await double.stop();
+  await rm(folder, { recursive: true, force: true });
+});
 
 test('every operation, parameter and field has a text, and every text is about one', async () => {
   const { problems } = describedInterface(running.service.description, await readReference());
   expect(problems).toEqual([]);
 });
+
+test('the story contains every operation', () => {
+  expect([...STORY].sort()).toEqual([...texts.keys()].sort());
+});
+
+test('the examples do what they say, in the order of the story', async () => {
+  await prepare();
+  const problems: string[] = [];
+  for (const id of STORY) {
+    const { request, response } = texts.get(id) ?? {};
+    if (request === undefined || response === undefined) throw new Error(`${id} has no example`);
+    await before(id, request);
+    const answer = await answerTo(id, request);
+    if (FINDS_NOTHING.has(id)) {
+      expect([id, answer.status]).toEqual([id, 404]);
+      continue;
+    }
+    if (`HTTP/1.1 ${answer.status}` !== response.start)
+      problems.push(`${id}: ${answer.status} ${answer.text.slice(0, 300)}`);
+    const example = jsonOf(response.body);
+    const actual = jsonOf(answer.text);
+    problems.push(...misfits(example, actual).map((misfit) => `${id}: ${misfit}`));
+    learn(example, actual);
+  }
+  expect(problems).toEqual([]);
+});
+
+/** The short link of live mode has an owner, too. */
+async function prepare(): Promise<void> {
+  const request = texts.get('upsertOpenUser')?.request;
+  if (request === undefined) throw new Error('upsertOpenUser has no example');
+  const answer = await send(request, { Authorization: basic(`:${tenant.liveKey}`) });
+  expect(answer.status).toBe(200);
+  const { names } = running.service.service.core;
+  const scope = { tenant: 'demo', mode: 'test' } as const;
+  const link = new Unsubscribing(names, () => '').linkOf({
+    ...scope,
+    account: names.accountRef(scope, 'ann-ltd'),
+    person: 'ann',
+  });
+  const example = texts.get('showUnsubscribePage')?.request?.start.split('/').at(-1) ?? '';
+  made.set(example, link.split('/').at(-1) ?? '');
+}
+
+/** What an example needs that is in no other example. */
+async function before(id: string, { start }: HttpExample): Promise<void> {
+  if (id !== 'cancelExport') return;
+  const example = /exports\/demo\/([^?]+)/.exec(start)?.[1] ?? '';
+  // Behind so many others the last one waits.
+  for (let count = 0; count < 30; count += 1) {
+    const { body } = await tenant.test.post('/export', { type: 'USER' });
+    made.set(example, String(body['id']));
+  }
+}
+
+interface Received {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function answerTo(id: string, request: HttpExample): Promise<Received> {
+  const headers = credentialsOf(id, request);
+  if (id === 'connectPayments')
+    return send(
+      { ...request, body: request.body.replace('{', `{ "apiBase": "${double.url}",`) },
+      headers,
+    );
+  for (let looks = 0; ; looks += 1) {
+    const answer = await send(request, headers);
+    if (id !== 'getExport' || !answer.text.includes('"PENDING"')) return answer;
+    await pollPause(looks);
+  }
+}
+
+function credentialsOf(id: string, { start, body }: HttpExample): Record<string, string> {
+  if (id === 'receiveStripeEvent') {
+    const secret = 'whsec_0000000000000000';
+    const header = Stripe.webhooks.generateTestHeaderString({ payload: body, secret });
+    return { 'Stripe-Signature': header };
+  }
+  if (start.includes(' /api/')) return { Authorization: basic(`:${tenant.testKey}`) };
+  if (!start.includes(' /operations')) return {};
+  const { key } = id === 'approveCorrection' ? grace : frank;
+  return { Authorization: basic(`:${key}`) };
+}
+
+async function send(
+  { start, headers, body }: HttpExample,
+  credentials: Readonly<Record<string, string>>,
+): Promise<Received> {
+  const actual = (text: string): string =>
+    [...made].reduce((changed, [example, value]) => changed.replaceAll(example, value), text);
+  const [method = '', path = ''] = actual(start).split(' ');
+  const response = await fetch(`${running.service.origin}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...Object.fromEntries(headers),
+      ...credentials,
+      ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === '' ? {} : { body: actual(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  if (isJson) running.service.check({ method, path, status: response.status, body: jsonOf(text) });
+  return { status: response.status, text };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Where an answer lacks a member of the example or has one of another type. */
+function misfits(example: unknown, actual: unknown, path = ''): readonly string[] {
+  if (example === null || example === undefined || actual === null) return [];
+  if (Array.isArray(example))
+    return Array.isArray(actual)
+      ? example.slice(0, 1).flatMap((one) => misfits(one, actual[0], `${path}[]`))
+      : [`${path} is no array`];
+  if (isObject(example))
+    return isObject(actual)
+      ? Object.entries(example).flatMap(([name, one]) =>
+          name in actual
+            ? misfits(one, actual[name], `${path}.${name}`)
+            : [`${path}.${name} lacks`],
+        )
+      : [`${path} is no object`];
+  return typeof example === typeof actual ? [] : [`${path} is ${typeof actual}`];
+}
+
+/** Long texts that differ are ids: later examples send them. */
+function learn(example: unknown, actual: unknown): void {
+  if (typeof example === 'string' && typeof actual === 'string') {
+    if (example !== actual && example.length >= 24) made.set(example, actual);
+  } else if (Array.isArray(example) && Array.isArray(actual))
+    example.forEach((one, index) => learn(one, actual[index]));
+  else if (isObject(example) && isObject(actual))
+    for (const [name, one] of Object.entries(example)) learn(one, actual[name]);
+}

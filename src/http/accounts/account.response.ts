@@ -16,7 +16,6 @@ class SubscriptionResponse {
   @ApiProperty({
     type: Number,
     required: false,
-    description: 'The price of one interval; may have decimals',
   })
   value?: number;
 
@@ -36,7 +35,7 @@ export class AccountResponse {
   @Text()
   id: string;
 
-  @Text({ description: 'ISO 4217' })
+  @Text()
   currency: string;
 
   @ApiProperty({ type: SubscriptionResponse })
@@ -45,7 +44,6 @@ export class AccountResponse {
   @ApiProperty({
     type: AccountReferralResponse,
     nullable: true,
-    description: 'The code the account was referred with',
   })
   referral: AccountReferralResponse | null;
 }

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { AccountQueries } from '../../../projections/accounts/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import { accountFacts } from '../../domain/account/account.facts.js';
@@ -13,8 +13,6 @@ import { identifier } from '../shapes/parameters.js';
 import { CommandGateway } from '../writing/command-gateway.js';
 import { accountJson, AccountResponse, WrittenAccountResponse } from './account.response.js';
 import { subscriptionOf, SyncAccountRequest } from './sync-account.request.js';
-
-@ApiTags('Account')
 @Controller(TENANT_PATH)
 export class AccountsController {
   constructor(
@@ -23,10 +21,6 @@ export class AccountsController {
     private readonly rewards: RewardQueries,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({
-    summary: 'Create or update an account; a first PAID converts its referral, CANCELLED ends it',
-  })
   @Post('accountsync')
   @HttpCode(200)
   @Access('key', { apiOnlyPrograms: true })
@@ -52,8 +46,6 @@ export class AccountsController {
       ],
     });
   }
-
-  @ApiOperation({ summary: 'The stored account' })
   @Get('account/:accountId')
   @Access('key', { apiOnlyPrograms: true })
   @ApiOkResponse({ type: AccountResponse })
@@ -65,8 +57,6 @@ export class AccountsController {
     if (!facts) throw new ApiError('ACCOUNT_NOT_FOUND');
     return accountJson(facts);
   }
-
-  @ApiOperation({ summary: 'All rewards of an account' })
   @Get('account/:accountId/reward')
   @Access('key')
   @ApiOkResponse({ type: [RewardResponse], description: 'Newest first' })

@@ -31,7 +31,6 @@ export class SubscriptionRequest {
   })
   @ApiProperty({
     enum: SUBSCRIPTION_STATUSES,
-    description: 'PAID needs the three other members too.',
   })
   status: SubscriptionStatus;
 
@@ -45,7 +44,6 @@ export class SubscriptionRequest {
     type: Number,
     minimum: 0,
     nullable: true,
-    description: 'The price of one interval; may have decimals.',
   })
   value?: number;
 
@@ -77,7 +75,7 @@ export class SyncAccountRequest {
       words: 'be a currency of ISO 4217 in upper case',
       test: isCurrency,
     },
-    { description: 'Kept when left out; USD for a new account.' },
+    {},
   )
   currency?: string;
 

@@ -7,13 +7,11 @@ export class DiscountRequest {
 
   @Id({
     required: true,
-    description: "The account's customer at the payment provider; can be set once.",
   })
   paymentProviderId: string;
 
   @Id({
     required: true,
-    description: 'A referral code; ignored when the account is referred already.',
   })
   couponCode: string;
 }

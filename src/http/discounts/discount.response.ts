@@ -3,13 +3,13 @@ import type { CodeDetailsResponse } from '../referral-codes/code-details.respons
 import { Integer, Text, TextOrNull, Time } from '../../presenting/answer-members.js';
 
 export class DiscountOfCodeResponse {
-  @Text({ description: "In the owner's spelling" })
+  @Text()
   couponCode: string;
 
-  @TextOrNull({ description: 'First name and initial', example: 'Ann L' })
+  @TextOrNull({ example: 'Ann L' })
   referrerName: string | null;
 
-  @Integer({ description: 'Of the referred side; 0 where its reward is no percentage' })
+  @Integer()
   discountPercentage: number;
 
   @Time()
@@ -20,19 +20,16 @@ export class DiscountOfAccountResponse {
   @Text()
   accountId: string;
 
-  @Integer({ description: 'The sum of the two' })
+  @Integer()
   discountPercentage: number;
 
-  @Integer({
-    description:
-      'Available percentages earned as the referred party; before the first user of a referred account what the referral will start with',
-  })
+  @Integer()
   referredDiscountPercent: number;
 
-  @Integer({ description: 'Available percentages earned as the referrer' })
+  @Integer()
   referrerDiscountPercent: number;
 
-  @TextOrNull({ description: 'Null: the account is not referred', example: 'Ann L' })
+  @TextOrNull({ example: 'Ann L' })
   referrerName: string | null;
 }
 

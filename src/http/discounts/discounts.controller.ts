@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query as Parameters } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -17,9 +17,6 @@ import {
   discountOfCodeJson,
   DiscountOfCodeResponse,
 } from './discount.response.js';
-
-/** Discounts are read from the referral and the rewards of an account; they have no state. */
-@ApiTags('Discount')
 @Controller(TENANT_PATH)
 export class DiscountsController {
   constructor(
@@ -28,8 +25,6 @@ export class DiscountsController {
     private readonly discounts: AccountDiscounts,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({ summary: 'The discount that a code gives the referred side' })
   @Get('discount/:code')
   @Access('key')
   @ApiOkResponse({ type: DiscountOfCodeResponse })
@@ -37,14 +32,9 @@ export class DiscountsController {
   async ofCode(@Call() call: Call, @Param('code') code: string) {
     return discountOfCodeJson(await this.codes.details(call, code));
   }
-
-  @ApiOperation({ summary: "An account's available discount" })
   @Get('account/:accountId/discount')
   @Access('key')
-  @ApiTextQuery('couponCode', {
-    description:
-      'The answer is what it would be with this code; a code that cannot be applied changes nothing.',
-  })
+  @ApiTextQuery('couponCode')
   @ApiOkResponse({ type: DiscountOfAccountResponse })
   @Fails('ACCOUNT_NOT_FOUND')
   async ofAccount(
@@ -60,11 +50,6 @@ export class DiscountsController {
     if (!discount) throw new ApiError('ACCOUNT_NOT_FOUND');
     return discount;
   }
-
-  @ApiOperation({
-    summary:
-      'Refer an account by a code and record its paymentProviderId; a repetition is harmless',
-  })
   @Post('discount')
   @HttpCode(200)
   @Access('key')

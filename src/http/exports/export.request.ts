@@ -67,14 +67,11 @@ const Params = (): PropertyDecorator =>
         createdOrUpdatedBefore: TIME,
         programId: { type: 'string', minLength: 1, maxLength: EXPORT_TEXT_LENGTH_MAX },
       },
-      description:
-        'Filters: `Since` is included, `Before` is not. One that does not apply to the type is ignored.',
     }),
   );
 
 const TIME = {
   oneOf: [{ type: 'integer' }, { type: 'string' }],
-  description: 'Epoch milliseconds or ISO 8601',
 };
 
 export class ExportRequest {
@@ -88,14 +85,14 @@ export class ExportRequest {
   @Optional(
     `be one of ${EXPORT_FORMATS.join(', ')}`,
     (value) => EXPORT_FORMATS.some((format) => format === value),
-    { enum: EXPORT_FORMATS, default: 'CSV', description: 'XLSX: a zip that holds one `.xlsx`' },
+    { enum: EXPORT_FORMATS, default: 'CSV' },
   )
   format?: ExportFormat;
 
-  @OptionalText(LINE, { description: 'Names the downloaded file' })
+  @OptionalText(LINE)
   name?: string;
 
-  @OptionalText(LINE, { description: 'Who asks; default `API`' })
+  @OptionalText(LINE)
   requester?: string;
 
   @Params()

@@ -25,7 +25,6 @@ export class ExportResponse implements ShownExport {
     type: 'object',
     nullable: true,
     additionalProperties: true,
-    description: 'As they were sent',
   })
   params: Readonly<Record<string, string | number>> | null;
   @Text({ enum: STATUSES })
@@ -40,8 +39,6 @@ export class ExportResponse implements ShownExport {
     type: 'object',
     nullable: true,
     additionalProperties: true,
-    description:
-      '`rowsDone` and `rowsTotal` while it is written; then `position`, `rows`, `bytes` and `sha256` of the file; `reason` when it was aborted',
   })
   stats: ExportStats | null;
 }

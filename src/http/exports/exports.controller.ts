@@ -9,14 +9,7 @@ import {
   Query as QueryParameters,
   Res,
 } from '@nestjs/common';
-import {
-  ApiCreatedResponse,
-  ApiHeader,
-  ApiOkResponse,
-  ApiOperation,
-  ApiResponse,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { ExportQueries } from '../../../projections/exports/queries.js';
 import { Exports } from '../../exports/exports.js';
@@ -38,9 +31,6 @@ import { attachmentNamed, fileNameOf } from './file-name.js';
 
 const READ_MODELS = ['exports'];
 const BINARY = { schema: { type: 'string', format: 'binary' } } as const;
-
-/** Files with the data of a tenant and mode. */
-@ApiTags('Export')
 @Controller(TENANT_PATH)
 export class ExportsController {
   constructor(
@@ -49,8 +39,6 @@ export class ExportsController {
     private readonly queries: ExportQueries,
     private readonly downloads: FileDownloads,
   ) {}
-
-  @ApiOperation({ summary: 'Ask for an export; it is written in the background' })
   @Post('export')
   @HttpCode(201)
   @Access('key')
@@ -66,8 +54,6 @@ export class ExportsController {
       return { status: 201, body: answer, position, triggersPolicy: false, replayed };
     });
   }
-
-  @ApiOperation({ summary: 'Exports, newest first' })
   @Get('export/history/list')
   @Access('key')
   @ApiPage()
@@ -84,8 +70,6 @@ export class ExportsController {
     );
     return { count: data.length, totalCount, data };
   }
-
-  @ApiOperation({ summary: 'An export: its status, and what it holds' })
   @Get('export/:exportId')
   @Access('key')
   @ApiOkResponse({ type: ExportResponse })
@@ -94,11 +78,9 @@ export class ExportsController {
     const { state, progress } = await this.known(call, exportId);
     return exportJson(shownExport(state, progress, timeNow()));
   }
-
-  @ApiOperation({ summary: 'The file of a completed export' })
   @Get('export/:exportId/download')
   @Access('key', { streams: true })
-  @ApiHeader({ name: 'Range', required: false, description: 'One range of bytes' })
+  @ApiHeader({ name: 'Range', required: false })
   @ApiHeader({ name: 'If-None-Match', required: false })
   @ApiOkResponse({
     description: 'The file',

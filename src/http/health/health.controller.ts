@@ -1,9 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import {
   ApiOkResponse,
-  ApiOperation,
   ApiServiceUnavailableResponse,
-  ApiTags,
   type ApiResponseOptions,
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -45,8 +43,6 @@ const readiness = (
     },
   },
 });
-
-@ApiTags('Operation')
 @Controller('health')
 export class HealthController {
   private readonly readiness: SharedReadiness;
@@ -54,9 +50,6 @@ export class HealthController {
   constructor(@Inject(READINESS_PROBE) probe: ReadinessProbe) {
     this.readiness = new SharedReadiness(probe);
   }
-
-  /** 200 as long as the process answers. */
-  @ApiOperation({ summary: 'Whether the process answers' })
   @ApiOkResponse({
     schema: {
       type: 'object',
@@ -69,9 +62,6 @@ export class HealthController {
   live() {
     return { status: 'live' };
   }
-
-  /** 200 while requests can be served, else 503; both with the state of every part. */
-  @ApiOperation({ summary: 'Whether requests can be served, and the state of every part' })
   @ApiOkResponse(
     readiness(
       'Requests can be served; `degraded`: read models, reactions or seals stand still for 10 s or more',

@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Access } from '../edge/access.js';
@@ -95,8 +95,6 @@ export class HttpMetrics {
     this.durations.observe({ method, route, status: String(status) }, seconds);
   }
 }
-
-@ApiTags('Operation')
 @Controller('metrics')
 export class MetricsController {
   private collecting: Promise<string> | undefined;
@@ -106,7 +104,6 @@ export class MetricsController {
   /** All metrics in the text format of Prometheus. */
   @Get()
   @Access('none', { listener: 'operations' })
-  @ApiOperation({ summary: 'Metrics for Prometheus' })
   @ApiOkResponse({
     description: 'Text format',
     content: { 'text/plain': { schema: { type: 'string' } } },

@@ -1,5 +1,5 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiBody, ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import { TenantDirectory } from '../../command-handling/tenant-directory.js';
 import { PaymentEvents, type Received } from '../../payments/incoming/payment-events.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
@@ -13,9 +13,6 @@ import { ReceivedResponse, receivedJson } from './payment-events.response.js';
 const SIGNATURE = 'stripe-signature';
 /** The provider repeats it for some days. */
 const FULL_S = 3_600;
-
-/** Events of payment providers: no credentials, a signature over the bytes. */
-@ApiTags('Integrations')
 @Controller(`integrations/stripe/:${TENANT_PARAMETER}`)
 export class PaymentEventsController {
   constructor(
@@ -23,10 +20,6 @@ export class PaymentEventsController {
     private readonly tenants: TenantDirectory,
     private readonly failures: FailedCredentials,
   ) {}
-
-  @ApiOperation({
-    summary: 'Receives an event of Stripe; the secret that signed it is of one mode',
-  })
   @ApiHeader({ name: 'Stripe-Signature', required: false })
   @ApiBody({ required: false, schema: { type: 'object' } })
   @ApiOkResponse({ type: ReceivedResponse })

@@ -1,5 +1,5 @@
 import { Controller, HttpCode, Param, Post, Query as Parameters } from '@nestjs/common';
-import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { PreviewedMail } from '../../mails/content/mail-preview.js';
 import { isMailAddress } from '../../mails/mail-address.js';
 import { MailPreviews } from '../../mails/mail-previews.js';
@@ -22,9 +22,6 @@ const RETRY_SECONDS = 30;
 const CSP =
   "default-src 'none'; style-src 'unsafe-inline'; img-src http: https:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; sandbox allow-popups";
-
-/** Mails as the tenant's theme makes them, with sample values. */
-@ApiTags('Theme')
 @Controller(TENANT_PATH)
 export class MailPreviewsController {
   constructor(
@@ -32,18 +29,11 @@ export class MailPreviewsController {
     private readonly previews: MailPreviews,
     private readonly limits: RateLimits,
   ) {}
-
-  @ApiOperation({
-    summary: 'Show a mail with sample values, or send it to one address',
-    description: 'Without `sendTo` it is a read: an `Idempotency-Key` changes nothing.',
-  })
   @Post('theme/email/:type/preview')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
-  @ApiTextQuery('locale', { description: 'Such as `fr` or `fr_CA`; default: the default theme' })
-  @ApiTextQuery('sendTo', {
-    description: 'An e-mail address; in test mode one of those that the tenant has listed',
-  })
+  @ApiTextQuery('locale')
+  @ApiTextQuery('sendTo')
   @ApiOkResponse({
     description: 'The mail; its title is the subject',
     content: { 'text/html': { schema: { type: 'string' } } },

@@ -1,5 +1,5 @@
 import { applyDecorators, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import { localeWithWords, mailWords, type MailWords } from '../../mails/content/mail-words.js';
 import { Unsubscribing, type MailRecipient } from '../../mails/unsubscribing.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
@@ -29,9 +29,6 @@ const AnswersPage = (): MethodDecorator =>
     }),
     Fails('NOT_FOUND'),
   );
-
-/** The links in mails that end them (RFC 8058). */
-@ApiTags('Mail')
 @Controller(`mail/unsubscribe/:${TENANT_PARAMETER}`)
 export class UnsubscribeController {
   private readonly unsubscribing: Unsubscribing;
@@ -42,8 +39,6 @@ export class UnsubscribeController {
   ) {
     this.unsubscribing = new Unsubscribing(names, () => '');
   }
-
-  @ApiOperation({ summary: 'A page with a button; changes nothing' })
   @Get(':token')
   @AnswersPage()
   ask(@Call() call: Call, @Param('token') token: string): string {
@@ -53,8 +48,6 @@ export class UnsubscribeController {
       body: `<form method="post"><button class="button" type="submit">${escapeHtml(button)}</button></form>`,
     }));
   }
-
-  @ApiOperation({ summary: 'Ends the mails to a person, also when it is repeated' })
   @ApiBody({ required: false, schema: { type: 'object' } })
   @Post(':token')
   @HttpCode(200)

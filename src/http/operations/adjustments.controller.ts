@@ -1,5 +1,5 @@
 import { Body, Controller, Headers, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import type { Operator } from '../../config/operators.js';
 import { personNamed } from '../../operations/audit.js';
 import { adjustOnRecord } from '../../operations/ledger/ledger-adjustment.js';
@@ -13,21 +13,12 @@ import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
 import { adjustmentRequest } from './adjustment.request.js';
-
-/** For finance: corrections of a user's credit. */
-@ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class AdjustmentsController {
   constructor(
     private readonly ledger: LedgerOperations,
     private readonly operations: OperationsCore,
   ) {}
-
-  @ApiOperation({
-    operationId: 'LedgerController_adjust',
-    summary:
-      'Appends a correction: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `approvedBy`, `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('adjustment')
   @ApiRequest(adjustmentRequest)

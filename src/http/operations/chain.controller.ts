@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { asDigestDocument } from '../../chain/digest-document.js';
 import { Access } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
@@ -10,17 +10,9 @@ import { LedgerOperations } from './ledger-operations.js';
 import { digestRun, verificationRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
 import { digestRequest, verificationRequest } from './chain.request.js';
-
-/** For finance: proof that the ledger was not tampered with. */
-@ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class ChainController {
   constructor(private readonly ledger: LedgerOperations) {}
-
-  @ApiOperation({
-    operationId: 'LedgerController_digest',
-    summary: "The digest of the tenant's chain, to keep elsewhere: `sign`, `mode`",
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('digest')
@@ -37,12 +29,6 @@ export class ChainController {
     const scope = await this.ledger.scopeOf(alias, scopeMode);
     return this.ledger.run(call, scope, digestRun(scope, sign));
   }
-
-  @ApiOperation({
-    operationId: 'LedgerController_verify',
-    summary:
-      'Recomputes the chain and compares it with its seals and with `digest`, an earlier answer of the digest operation; `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('verification')

@@ -10,7 +10,6 @@ type Schema = Extract<ApiResponseOptions, { schema: unknown }>['schema'];
 
 export const DOCUMENT = {
   type: 'object',
-  description: 'The document that the command of the same name prints with `--json`',
 } as const;
 export const DOCUMENTS = { type: 'array', items: { type: 'object' } } as const;
 
@@ -34,20 +33,14 @@ export const RUN = {
     id: { type: 'string' },
     operation: { type: 'string' },
     by: { type: 'string' },
-    tenant: { type: ['string', 'null'], description: 'Null: it is of no single tenant' },
+    tenant: { type: ['string', 'null'] },
     mode: { type: ['string', 'null'] },
-    parameters: { type: 'object', description: 'Its arguments, as long as they are kept' },
+    parameters: { type: 'object' },
     state: { type: 'string', enum: ['running', 'done', 'failed'] },
     startedAt: { type: 'string', format: 'date-time' },
     finishedAt: { type: ['string', 'null'], format: 'date-time' },
-    progress: {
-      type: ['object', 'null'],
-      description: '`phase`, `done`, `total` (null: not known)',
-    },
-    result: {
-      description:
-        'The result; null until it is done, in lists, and when it is no longer kept: `error` says why. With `cut`, its differences are not complete',
-    },
+    progress: { type: ['object', 'null'] },
+    result: {},
     error: { type: ['string', 'null'] },
   },
 } as unknown as Schema;

@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { OPERATOR } from '../../operations/audit.js';
 import { cancelOnRecord, listExports } from '../../operations/exports/export-commands.js';
@@ -12,17 +12,12 @@ import { LedgerOperations } from './ledger-operations.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
 import { parsed } from './operator-request.js';
-
-/** For support: the exports of a tenant. */
-@ApiTags('Operations: exports')
 @Controller('operations/exports/:tenant')
 export class OperatedExportsController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
-
-  @ApiOperation({ summary: 'The exports of a tenant, newest first' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support'] })
@@ -33,8 +28,6 @@ export class OperatedExportsController {
     const { core } = this.operations;
     return answered(listExports(core, scope, { projectors: accountProjectors, limit }));
   }
-
-  @ApiOperation({ summary: 'Cancels an export that is not over: it is `ABORTED`' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Delete(':exportId')
   @Access('operator', { roles: ['support'], emptyBody: true })

@@ -6,8 +6,6 @@ import { badRequest } from '../edge/api-error.js';
 export const OPERATOR_KEY_HEADER: ApiHeaderOptions = {
   name: 'Idempotency-Key',
   required: false,
-  description:
-    'The same key of an operator with the same correction returns the same answer and has no second effect, on the command line as well.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { parseBalances } from '../../operations/ledger/balance-file.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
@@ -10,18 +10,9 @@ import { reconciliationRun, replayRun } from './ledger-runs.js';
 import { parsed } from './operator-request.js';
 import { reconciliationRequest, replayRequest } from './ledger-checks.request.js';
 import { done } from './refusals.js';
-
-/** For finance: compares read models and outside books with the ledger. */
-@ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class LedgerChecksController {
   constructor(private readonly ledger: LedgerOperations) {}
-
-  @ApiOperation({
-    operationId: 'LedgerController_replay',
-    summary:
-      'Folds the log and compares it with the read models: `account`, `asOf` or `position`, `resumeFrom`, `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('replay')
@@ -39,12 +30,6 @@ export class LedgerChecksController {
     const request = { ...options, ...(accountId === undefined ? {} : { accountId }) };
     return this.ledger.run(call, scope, replayRun(scope, request));
   }
-
-  @ApiOperation({
-    operationId: 'LedgerController_reconcile',
-    summary:
-      'Roll-forward and trial balance of each unit: `period`, `against` (the text of a CSV file), `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')

@@ -7,7 +7,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { resendOneMail, showMails } from '../../operations/mails/mail-commands.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
@@ -18,17 +18,12 @@ import { mailsRequest, resendMailRequest } from './mails.request.js';
 import { OperationsCore } from './operations-core.js';
 import { answered } from './operator-answers.js';
 import { parsed } from './operator-request.js';
-
-/** For support: mails to the people of a tenant. Nobody is named. */
-@ApiTags('Operations: mails')
 @Controller('operations/mails/:tenant')
 export class OperatedMailsController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
-
-  @ApiOperation({ summary: 'Mails, newest first: of a `state`' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
   @Access('operator', { roles: ['support'] })
@@ -38,10 +33,6 @@ export class OperatedMailsController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showMails(this.operations.core, scope, filter));
   }
-
-  @ApiOperation({
-    summary: 'Sends a `delivery` again that has ended, with the same Message-ID',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('resend')
   @ApiRequest(resendMailRequest)

@@ -1,5 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { OPERATOR_ROLES, type Operator } from '../../config/operators.js';
 import { Access } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -8,33 +8,21 @@ import { Fails } from '../shapes/openapi.js';
 import { DOCUMENT, RUN, RUNS } from './described-documents.js';
 import { OperationRuns, type ShownRun } from './operation-runs.js';
 import { answerRun } from './operator-answers.js';
-
-/** The caller and the caller's runs. */
-@ApiTags('Operations')
 @Controller('operations')
 export class OperationsController {
   constructor(private readonly runs: OperationRuns) {}
-
-  @ApiOperation({ summary: 'The operator of this key, and their roles' })
   @ApiOkResponse({ schema: { ...DOCUMENT, required: ['name', 'roles'] } })
   @Get()
   @Access('operator', { roles: OPERATOR_ROLES })
   self(@OperatorCall() { operator: { name, roles } }: OperatorCall) {
     return { name, roles };
   }
-
-  @ApiOperation({
-    summary:
-      'Your operations that are running or ended lately, of any process, newest first; results are shown with the single one',
-  })
   @ApiOkResponse({ schema: RUNS })
   @Get('runs')
   @Access('operator', { roles: OPERATOR_ROLES })
   list(@OperatorCall() { operator }: OperatorCall) {
     return this.runs.list(operator.name);
   }
-
-  @ApiOperation({ summary: 'The progress or the result of an operation; 202 while it runs' })
   @ApiOkResponse({ schema: RUN })
   @ApiAcceptedResponse({ schema: RUN })
   @Get('runs/:runId')
@@ -43,8 +31,6 @@ export class OperationsController {
   async show(@OperatorCall() { operator, reply }: OperatorCall, @Param('runId') id: string) {
     return answerRun(reply, await this.own(id, operator));
   }
-
-  @ApiOperation({ summary: 'Stops an operation; the finished part of its work remains' })
   @ApiOkResponse({ schema: RUN })
   @Post('runs/:runId/cancel')
   @HttpCode(200)

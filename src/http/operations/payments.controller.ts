@@ -7,7 +7,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { OPERATOR } from '../../operations/audit.js';
 import { NotDone } from '../../operations/outcome.js';
 import {
@@ -32,9 +32,6 @@ import {
   shownPaymentsRequest,
   syncRequest,
 } from './payments.request.js';
-
-/** The payment provider of a tenant: settings and keys are support's. */
-@ApiTags('Operations: payments')
 @Controller('operations/payments/:tenant')
 export class PaymentsController {
   constructor(
@@ -42,10 +39,6 @@ export class PaymentsController {
     private readonly ledger: LedgerOperations,
     private readonly payments: OperatedPayments,
   ) {}
-
-  @ApiOperation({
-    summary: 'The connection, with masked secrets, or the customer of an `account`: `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @Access('operator', { roles: ['finance', 'support'] })
@@ -60,10 +53,6 @@ export class PaymentsController {
         : showPayer(core, scope, account),
     );
   }
-
-  @ApiOperation({
-    summary: 'Connects a tenant and mode, or replaces the connection; no secret is shown',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('connect')
   @ApiRequest(connectRequest)
@@ -84,8 +73,6 @@ export class PaymentsController {
       return { result, parameters: {}, completed: 'the payment provider is connected' };
     });
   }
-
-  @ApiOperation({ summary: 'Destroys the secrets; what was recorded stays' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('disconnect')
   @ApiRequest(scopeRequest)
@@ -104,10 +91,6 @@ export class PaymentsController {
       return { result, parameters: {}, completed: 'the payment provider is disconnected' };
     });
   }
-
-  @ApiOperation({
-    summary: 'Records what the provider has and no event told, `since` a time (default: 30 days)',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('sync')
@@ -124,10 +107,6 @@ export class PaymentsController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return this.ledger.run(call, scope, syncRun(this.payments, scope, since));
   }
-
-  @ApiOperation({
-    summary: 'Compares ledger and provider: credits, discounts and conversions of linked accounts',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('reconciliation')

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { changePeriodOnRecord } from '../../operations/ledger/ledger-periods.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
@@ -8,17 +8,9 @@ import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsed } from './operator-request.js';
 import { periodRequest } from './period.request.js';
-
-/** For finance: closed months. */
-@ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class PeriodsController {
   constructor(private readonly ledger: LedgerOperations) {}
-
-  @ApiOperation({
-    operationId: 'LedgerController_close',
-    summary: 'Closes a month: `period`, `comment`, `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('close')
   @ApiRequest(periodRequest)
@@ -28,11 +20,6 @@ export class PeriodsController {
   close(@OperatorCall() call: OperatorCall, @Param('tenant') alias: string, @Body() body: unknown) {
     return this.change(call, alias, 'ClosePeriod', body);
   }
-
-  @ApiOperation({
-    operationId: 'LedgerController_reopen',
-    summary: 'Reopens a closed month: `period`, `comment`, `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('reopen')
   @ApiRequest(periodRequest)

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Query as QueryParameters } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { showParked } from '../../operations/policies/policy-commands.js';
 import { Access } from '../edge/access.js';
 import { OperatorCall } from '../credentials/call.js';
@@ -10,19 +10,12 @@ import { answered, answerWithRun } from './operator-answers.js';
 import { limitRequest, parsed } from './operator-request.js';
 import { startPolicyRetry } from './policy-runs.js';
 import { retryRequest } from './policies.request.js';
-
-/** For support: parked reactions to events. */
-@ApiTags('Operations: policies')
 @Controller('operations/policies')
 export class PoliciesController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly runs: OperationRuns,
   ) {}
-
-  @ApiOperation({
-    summary: 'Reactions that failed for good, and streams that cannot be read; the oldest `limit`',
-  })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @Access('operator', { roles: ['support'] })
@@ -30,8 +23,6 @@ export class PoliciesController {
     const { limit } = parsed(limitRequest, query);
     return answered(showParked(this.operations.core, limit));
   }
-
-  @ApiOperation({ summary: 'Retries parked reactions: the one with this `id`, or all' })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry')

@@ -7,7 +7,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import {
   showHistory,
   showParkedStreams,
@@ -37,27 +37,18 @@ import {
   type ProjectionRun,
 } from './projection-runs.js';
 import { choiceRequest, rebuildRequest, retryRequest } from './projections.request.js';
-
-/** For support: status and rebuilds of the read models while the service runs. */
-@ApiTags('Operations: projections')
 @Controller('operations/projections')
 export class ProjectionsController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly runs: OperationRuns,
   ) {}
-
-  @ApiOperation({ summary: 'Position, lag and generation of each projection' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support', 'finance'] })
   status(@OperatorCall() call: OperatorCall) {
     return answered(this.operate(call, new AbortController().signal, showStatus));
   }
-
-  @ApiOperation({
-    summary: 'Streams that an event holds back from a read model, newest first; `limit` of them',
-  })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('parked')
   @Access('operator', { roles: ['support'] })
@@ -69,8 +60,6 @@ export class ProjectionsController {
       ),
     );
   }
-
-  @ApiOperation({ summary: 'The operations on projections, newest first; `limit` entries' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @Access('operator', { roles: ['support'] })
@@ -82,11 +71,6 @@ export class ProjectionsController {
       ),
     );
   }
-
-  @ApiOperation({
-    summary:
-      'Builds new generations beside the live ones (`projection` or `all`; `dryRun`, `resume`), or with `tenant` repairs a part in place',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('rebuild')
@@ -113,11 +97,6 @@ export class ProjectionsController {
     const part = { tenant, mode: scopeMode, ...(account === undefined ? {} : { account }) };
     return this.run(call, repairRun(choice, part));
   }
-
-  @ApiOperation({
-    summary:
-      'The rows in which the new generation differs from the live one, at one position; the first `limit` of them',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/diff')
@@ -132,11 +111,6 @@ export class ProjectionsController {
     const { limit } = parsed(limitRequest, body);
     return this.run(call, diffRun(name, limit));
   }
-
-  @ApiOperation({
-    summary:
-      'Makes the new generation live: of one `projection`, or of `all` that have one, at once',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('swap')
@@ -147,8 +121,6 @@ export class ProjectionsController {
     const { projection, all } = parsed(choiceRequest, body);
     return this.run(call, swapRun({ name: projection, all }));
   }
-
-  @ApiOperation({ summary: 'Makes the previous generation live again' })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post(':projection/rollback')
@@ -157,10 +129,6 @@ export class ProjectionsController {
   rollBack(@OperatorCall() call: OperatorCall, @Param('projection') name: string) {
     return this.run(call, rollBackRun(name));
   }
-
-  @ApiOperation({
-    summary: 'Retries parked accounts: of one `projection`, or of all',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @ApiAcceptedResponse({ schema: RUN })
   @Post('retry-parked')

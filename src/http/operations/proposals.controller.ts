@@ -8,7 +8,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiOkResponse } from '@nestjs/swagger';
 import {
   approveOnRecord,
   proposeOnRecord,
@@ -27,21 +27,12 @@ import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
 import { proposalRequest, proposalsQuery } from './proposal.request.js';
 import { done } from './refusals.js';
-
-/** For finance: corrections that one operator proposes and another one approves. */
-@ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant/proposals')
 export class ProposalsController {
   constructor(
     private readonly ledger: LedgerOperations,
     private readonly operations: OperationsCore,
   ) {}
-
-  @ApiOperation({
-    operationId: 'LedgerController_propose',
-    summary:
-      'Proposes a correction, for another operator to approve within seven days: `account`, `user`, `unit`, `amount` (+n or −n), `reason`, `mode`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post()
   @ApiRequest(proposalRequest)
@@ -70,11 +61,6 @@ export class ProposalsController {
       ),
     );
   }
-
-  @ApiOperation({
-    operationId: 'LedgerController_proposals',
-    summary: 'The corrections that wait for their approval, newest first',
-  })
   @ApiTextQuery('mode', { values: ['live', 'test'] })
   @ApiTextQuery('limit')
   @ApiOkResponse({ schema: DOCUMENTS })
@@ -93,11 +79,6 @@ export class ProposalsController {
       return { result, parameters: { limit } };
     });
   }
-
-  @ApiOperation({
-    operationId: 'LedgerController_approve',
-    summary: 'Appends a correction that another operator has proposed',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post(':proposal/approval')
   @HttpCode(200)

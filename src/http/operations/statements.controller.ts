@@ -1,5 +1,5 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { accountProjectors } from '../../../projections/account-projectors.js';
 import { statementOnRecord } from '../../operations/ledger/ledger-statement.js';
 import { tenantStatementOnRecord } from '../../operations/ledger/tenant-statement.js';
@@ -11,17 +11,9 @@ import { DOCUMENT } from './described-documents.js';
 import { LedgerOperations } from './ledger-operations.js';
 import { parsed } from './operator-request.js';
 import { statementQuery, tenantStatementQuery } from './statement.request.js';
-
-/** For finance: statements of accounts and tenants. */
-@ApiTags('Operations: ledger')
 @Controller('operations/ledger/:tenant')
 export class StatementsController {
   constructor(private readonly ledger: LedgerOperations) {}
-
-  @ApiOperation({
-    operationId: 'LedgerController_statement',
-    summary: 'The statement of an account: opening, lines and closing of each unit',
-  })
   @ApiTextQuery('account')
   @ApiTextQuery('mode', { values: ['live', 'test'] })
   @ApiTextQuery('asOf')
@@ -44,10 +36,6 @@ export class StatementsController {
       statementOnRecord(core, scope, { accountId, ...selection }),
     );
   }
-
-  @ApiOperation({
-    summary: 'The statement of all accounts: opening, a line a day and closing of each unit',
-  })
   @ApiTextQuery('mode', { values: ['live', 'test'] })
   @ApiTextQuery('from')
   @ApiTextQuery('to')

@@ -8,7 +8,7 @@ import {
   Put,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import {
   putTheme,
   rollBackTheme,
@@ -29,19 +29,12 @@ import {
   themeRequest,
   themeRollbackRequest,
 } from './themes.request.js';
-
-/** For support: the themes of a tenant, and their versions. */
-@ApiTags('Operations: themes')
 @Controller('operations/themes/:tenant')
 export class OperatedThemesController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
-
-  @ApiOperation({
-    summary: 'The theme of a `locale` as it is shown, or the own values of a `version`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Get()
   @Access('operator', { roles: ['support'] })
@@ -51,10 +44,6 @@ export class OperatedThemesController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showTheme(this.operations.core, scope, { locale, version }));
   }
-
-  @ApiOperation({
-    summary: 'Replaces the own values of a `locale`; `mode` and `locale` are in the query',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Put()
   @ApiBody({ schema: { type: 'object', additionalProperties: true } })
@@ -73,8 +62,6 @@ export class OperatedThemesController {
       putTheme(core, scope, { locale, values, by }),
     );
   }
-
-  @ApiOperation({ summary: 'The versions of a `locale`, newest first' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('history')
   @Access('operator', { roles: ['support'] })
@@ -84,8 +71,6 @@ export class OperatedThemesController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showThemeHistory(this.operations.core, scope, { locale, limit }));
   }
-
-  @ApiOperation({ summary: 'The values of a `version` are current again, as a new version' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('rollback')
   @ApiRequest(themeRollbackRequest)

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { durationMs } from '../../foundation/duration.js';
 import { rotateSigningKey } from '../../operations/webhooks/rotate-signing-key.js';
 import { Access } from '../edge/access.js';
@@ -8,16 +8,9 @@ import { ApiRequest, DOCUMENT } from './described-documents.js';
 import { OperationsCore } from './operations-core.js';
 import { parsed } from './operator-request.js';
 import { rotateSigningKeyRequest } from './webhooks.request.js';
-
-/** For support: the keys that sign the webhooks of all tenants. */
-@ApiTags('Operations: webhooks')
 @Controller('operations/webhooks')
 export class WebhookKeysController {
   constructor(private readonly operations: OperationsCore) {}
-
-  @ApiOperation({
-    summary: 'A new key for the JWS of all webhooks; the one before is served for `grace`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('rotate-signing-key')
   @ApiRequest(rotateSigningKeyRequest)

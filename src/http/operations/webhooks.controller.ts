@@ -7,7 +7,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { durationMs } from '../../foundation/duration.js';
 import { OPERATOR } from '../../operations/audit.js';
 import { NotDone } from '../../operations/outcome.js';
@@ -34,17 +34,12 @@ import {
   resendRequest,
   rotateSecretRequest,
 } from './webhooks.request.js';
-
-/** For support: endpoints of webhooks, and deliveries. */
-@ApiTags('Operations: webhooks')
 @Controller('operations/webhooks/:tenant')
 export class WebhooksController {
   constructor(
     private readonly operations: OperationsCore,
     private readonly ledger: LedgerOperations,
   ) {}
-
-  @ApiOperation({ summary: 'The endpoints of a tenant: state, waiting and dead deliveries' })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get()
   @Access('operator', { roles: ['support'] })
@@ -53,10 +48,6 @@ export class WebhooksController {
     const scope = await this.ledger.scopeOf(alias, parsed(endpointsRequest, query).mode);
     return answered(showEndpoints(this.operations.core, scope));
   }
-
-  @ApiOperation({
-    summary: 'Deliveries, newest first: of an `endpoint`, `state`, `type`, `since` a time',
-  })
   @ApiOkResponse({ schema: DOCUMENTS })
   @Get('deliveries')
   @Access('operator', { roles: ['support'] })
@@ -66,8 +57,6 @@ export class WebhooksController {
     const scope = await this.ledger.scopeOf(alias, mode);
     return answered(showDeliveries(this.operations.core, scope, selection));
   }
-
-  @ApiOperation({ summary: 'A delivery with its attempts' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Get('deliveries/:delivery')
   @Access('operator', { roles: ['support'] })
@@ -80,10 +69,6 @@ export class WebhooksController {
     const scope = await this.ledger.scopeOf(alias, parsed(endpointsRequest, query).mode);
     return answered(showDelivery(this.operations.core, scope, id));
   }
-
-  @ApiOperation({
-    summary: 'Sends a `delivery` again, or all of an `endpoint` `since` a time, with the same ids',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('resend')
   @ApiRequest(resendRequest)
@@ -102,8 +87,6 @@ export class WebhooksController {
       resendOnRecord(core, scope, which),
     );
   }
-
-  @ApiOperation({ summary: 'Deliveries to a disabled `endpoint` begin again' })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('enable')
   @ApiRequest(endpointRequest)
@@ -121,10 +104,6 @@ export class WebhooksController {
       enableOnRecord(core, scope, endpoint, OPERATOR),
     );
   }
-
-  @ApiOperation({
-    summary: 'A new secret of an `endpoint`, shown this once; the one before signs for `grace`',
-  })
   @ApiOkResponse({ schema: DOCUMENT })
   @Post('rotate-secret')
   @ApiRequest(rotateSecretRequest)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Controller, Delete, Get, HttpCode, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ReferralQueries, type ReferralPlace } from '../../../projections/referrals/queries.js';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries, type RewardPlace } from '../../../projections/rewards/queries.js';
@@ -21,9 +21,6 @@ import { personalRecordJson, PersonalRecordResponse } from './personal-record.re
 
 /** Referrals and rewards in memory at a time. */
 const PAGE = 200;
-
-/** Shows and erases the data of people. */
-@ApiTags('Personal data')
 @Controller(TENANT_PATH)
 export class PersonalDataController {
   constructor(
@@ -35,11 +32,6 @@ export class PersonalDataController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({
-    summary:
-      'The record of a user: profile, referrals, rewards; without the user events. Each access is recorded',
-  })
   @Get('account/:accountId/user/:userId/pii')
   @Access('key')
   @ApiOkResponse({ type: PersonalRecordResponse })
@@ -83,21 +75,14 @@ export class PersonalDataController {
     void call.reply.header('content-type', 'application/json; charset=utf-8');
     return Readable.from(recordText(record, lists));
   }
-
-  @ApiOperation({
-    summary:
-      "Forget a user: the person's data disappear from every read and cannot be decrypted any more",
-  })
   @Delete('open/account/:accountId/user/:userId')
   @HttpCode(204)
   @Access('key-open')
   @ApiBooleanQuery('doNotTrack', {
     fallback: false,
-    description: 'The user id can never be registered on this account again.',
   })
   @ApiBooleanQuery('preserveEmptyAccount', {
     fallback: true,
-    description: 'false: the account is deleted with its last user.',
   })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('USER_NOT_FOUND')
@@ -118,14 +103,11 @@ export class PersonalDataController {
       },
     );
   }
-
-  @ApiOperation({ summary: 'Forget an account with all its users' })
   @Delete('open/account/:accountId')
   @HttpCode(204)
   @Access('key-open')
   @ApiBooleanQuery('doNotTrack', {
     fallback: false,
-    description: 'None of its users can be registered on this account again.',
   })
   @ApiNoContentResponse({ description: 'Forgotten' })
   @Fails('ACCOUNT_NOT_FOUND')

@@ -17,7 +17,7 @@ class RewardsOfPersonResponse {
   @Integer()
   totalCount: number;
 
-  @ApiProperty({ type: [RewardResponse], description: 'All rewards, newest first' })
+  @ApiProperty({ type: [RewardResponse] })
   data: readonly RewardResponse[];
 }
 
@@ -27,7 +27,6 @@ class ReferralsOfPersonResponse {
 
   @ApiProperty({
     type: [ReferralResponse],
-    description: 'All referrals that the person started, newest first',
   })
   data: readonly ReferralResponse[];
 }
@@ -64,14 +63,12 @@ export class PersonalRecordResponse extends PickType(UserResponse, OF_USER) {
   @ApiProperty({
     type: LocationResponse,
     nullable: true,
-    description: 'Null: addresses are not geolocated',
   })
   firstSeenIPLocation: LocationResponse | null;
 
   @ApiProperty({
     type: LocationResponse,
     nullable: true,
-    description: 'Null: addresses are not geolocated',
   })
   lastSeenIPLocation: LocationResponse | null;
 

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { API_KEY_SCHEME, OPERATOR_SCHEME } from '../edge/access.js';
-import { API_ERRORS, isApiErrorCode } from '../edge/api-error.js';
+import { errorCodes, errorTable } from './error-table.js';
 import type { ErrorText } from './error-texts.js';
 import { addExamples } from './examples.js';
 import {
@@ -11,38 +11,15 @@ import {
   typeOf,
   type JsonSchema,
 } from './json-schema.js';
+import type { Content, Operation } from './openapi-operation.js';
 import type { ReferenceFiles } from './reference-files.js';
 import type { FieldTexts, OperationText, Reference } from './reference-texts.js';
-import { codeSamples, type CodeSample, type SampleKey } from './samples.js';
+import { codeSamples, type SampleKey } from './samples.js';
 
 export interface DescribedInterface {
   readonly document: OpenAPIObject;
   /** Operations, parameters and fields without a text, and texts about none. */
   readonly problems: readonly string[];
-}
-
-/** What the reference reads and writes of an operation. */
-export interface Operation {
-  operationId?: string;
-  tags?: string[];
-  summary?: string;
-  description?: string;
-  parameters?: Parameter[];
-  requestBody?: { content: Content };
-  responses: Record<string, { description: string; content?: Content }>;
-  security?: Record<string, string[]>[];
-  'x-codeSamples'?: readonly CodeSample[];
-}
-
-export type Content = Record<string, { schema?: JsonSchema; example?: unknown }>;
-
-export interface Parameter {
-  name: string;
-  in: string;
-  required?: boolean;
-  schema?: JsonSchema;
-  description?: string;
-  example?: unknown;
 }
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
@@ -108,6 +85,7 @@ function describeOperation(
     ...describeParameters(operation, text.parameters, reference.parameters),
     ...describeBody(operation.requestBody?.content, text.requestFields),
     ...describeBody(successOf(operation), text.responseFields),
+    ...describeRun(operation, reference),
     ...addExamples(operation, text),
     ...codes.filter((code) => !errors.has(code)).map((code) => `${code} is not in docs/errors.md`),
     ...unknown(text.errors, new Set(codes)),
@@ -165,6 +143,15 @@ function describeBody(content: Content | undefined, texts: FieldTexts): readonly
   return [...unknown(texts, used), ...schemas.flatMap(withoutDescription)];
 }
 
+/** The answer with 202 is a run, whatever the operation. */
+function describeRun({ responses }: Operation, { tags }: Reference): readonly string[] {
+  const run = tags.flatMap(({ operations }) => operations).find(({ id }) => id === 'getRun');
+  const content = responses['202']?.content;
+  return run === undefined || content === undefined
+    ? []
+    : describeBody(content, run.responseFields);
+}
+
 const successOf = ({ responses }: Operation): Content | undefined =>
   Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content;
 
@@ -214,47 +201,4 @@ function undescribed(
       .filter((id, index) => ids.indexOf(id) !== index)
       .map((id) => `${id} is the id of several operations`),
   ];
-}
-
-/** The codes that the generated answers name. */
-function errorCodes({ responses }: Operation): readonly string[] {
-  return Object.values(responses).flatMap(({ content }) =>
-    Object.values(content ?? {}).flatMap(({ schema }) =>
-      (schema?.allOf ?? []).flatMap((part) => {
-        const code: unknown = part.properties?.['apiErrorCode'];
-        return typeof code === 'object' && code !== null && 'enum' in code
-          ? (code.enum as readonly string[])
-          : [];
-      }),
-    ),
-  );
-}
-
-/** The errors of the operation alone, then those of any operation; both by status. */
-function errorTable(
-  codes: readonly string[],
-  own: FieldTexts,
-  errors: ReadonlyMap<string, ErrorText>,
-): string {
-  const isGeneral = (code: string): boolean =>
-    !own.has(code) && errors.get(code)?.isGeneral === true;
-  const rows = [...codes.filter((code) => !isGeneral(code)), ...codes.filter(isGeneral)].map(
-    (code) => {
-      const text = errors.get(code);
-      const cause = own.get(code)?.text ?? text?.cause ?? '';
-      const status = isApiErrorCode(code) ? String(API_ERRORS[code].status) : '';
-      return `| ${status} | [\`${code}\`](/docs/errors#${code}) | ${cause} | ${text?.cure ?? ''} |`;
-    },
-  );
-  if (rows.length === 0) return '';
-  return [
-    '<details>',
-    `<summary>Errors (${rows.length})</summary>`,
-    '',
-    '| Status | `apiErrorCode` | Cause | What to do |',
-    '|---|---|---|---|',
-    ...rows,
-    '',
-    '</details>',
-  ].join('\n');
 }

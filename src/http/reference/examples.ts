@@ -1,4 +1,4 @@
-import type { Content, Operation } from './described-interface.js';
+import type { Content, Operation } from './openapi-operation.js';
 import type { JsonSchema } from './json-schema.js';
 import type { HttpExample, OperationText } from './reference-texts.js';
 

@@ -11,24 +11,24 @@ class ProspectResponse {
   @TextOrNull()
   unit: string | null;
 
-  @ApiProperty({ type: 'integer', required: false, description: 'CREDIT' })
+  @ApiProperty({ type: 'integer', required: false })
   credit?: number;
 
-  @ApiProperty({ type: 'integer', required: false, description: 'PCT_DISCOUNT' })
+  @ApiProperty({ type: 'integer', required: false })
   discountPercent?: number;
 
-  @ApiProperty({ type: 'integer', required: false, description: 'PCT_DISCOUNT' })
+  @ApiProperty({ type: 'integer', required: false })
   monthsDiscountIsValid?: number;
 }
 
 export class CodeDetailsResponse {
-  @Text({ description: "In the owner's spelling" })
+  @Text()
   code: string;
 
   @Time()
   dateCreated: number;
 
-  @TextOrNull({ description: 'First name and initial', example: 'Ann L' })
+  @TextOrNull({ example: 'Ann L' })
   referrerName: string | null;
 
   @Text()
@@ -37,7 +37,6 @@ export class CodeDetailsResponse {
   @ApiProperty({
     type: ProspectResponse,
     nullable: true,
-    description: 'The reward of the referred side; null: none',
   })
   reward: ProspectResponse | null;
 }

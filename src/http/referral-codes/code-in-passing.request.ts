@@ -22,7 +22,6 @@ export class CodeInPassingRequest {
   @ApiPropertyOptional({
     type: String,
     nullable: true,
-    description: 'A code that cannot be used is ignored: the call succeeds.',
   })
   code?: string;
 }
@@ -30,6 +29,6 @@ export class CodeInPassingRequest {
 export class ReferredByRequest extends CodeInPassingRequest {
   @Member()
   @IsOptional()
-  @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Ignored.' })
+  @ApiPropertyOptional({ type: Boolean, nullable: true })
   isConverted?: unknown;
 }

@@ -1,5 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { CodeOwners } from '../../command-handling/needs/code-owners.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
@@ -11,8 +11,6 @@ import { CommandGateway, type Written } from '../writing/command-gateway.js';
 import { personalFieldsOfCode } from '../writing/personal-fields.js';
 import { AppliedCodeResponse, CodeDetailsResponse } from './code-details.response.js';
 import { CodeLookUps } from './code-look-ups.js';
-
-@ApiTags('Referral Code')
 @Controller(TENANT_PATH)
 export class ReferralCodesController {
   constructor(
@@ -22,8 +20,6 @@ export class ReferralCodesController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({ summary: 'The owner of a code and the reward of the referred side' })
   @Get('code/:code')
   @Access('key')
   @ApiOkResponse({ type: CodeDetailsResponse })
@@ -31,21 +27,15 @@ export class ReferralCodesController {
   details(@Call() call: Call, @Param('code') code: string) {
     return this.codes.details(call, code);
   }
-
-  @ApiOperation({ summary: 'The owner of a code and the reward of the referred side' })
   @Get('open/code/:code')
-  @ApiTags('Open Endpoint')
   @Access('public-open', { counted: 'code' })
   @ApiOkResponse({ type: CodeDetailsResponse })
   @Fails('REFERRAL_CODE_NOT_FOUND')
   openDetails(@Call() call: Call, @Param('code') code: string) {
     return this.codes.details(call, code);
   }
-
-  @ApiOperation({ summary: 'Apply a code: the account and user are referred by its owner' })
   @Post('open/code/:code/account/:accountId/user/:userId')
   @HttpCode(200)
-  @ApiTags('Open Endpoint')
   @Access('user-open', { token: 'write', counted: 'apply-code', emptyBody: true })
   @ApiOkResponse({
     type: AppliedCodeResponse,

@@ -8,7 +8,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { ReferralQueries, type ReferralFilter } from '../../../projections/referrals/queries.js';
 import type { SideStatus } from '../../domain/program.js';
 import type { Scope } from '../../domain/scope.js';
@@ -50,8 +50,6 @@ const ApiReferralFilter = (): MethodDecorator =>
     ApiDateQuery('dateReferralEnded'),
     ApiPage(),
   );
-
-@ApiTags('Referral')
 @Controller(TENANT_PATH)
 export class ReferralsController {
   constructor(
@@ -60,8 +58,6 @@ export class ReferralsController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({ summary: 'Referrals, newest start first' })
   @Get('referrals')
   @Access('key')
   @ApiReferralFilter()
@@ -69,10 +65,7 @@ export class ReferralsController {
   list(@Call() call: Call, @QueryParameters() query: Query) {
     return this.page(call, query);
   }
-
-  @ApiOperation({ summary: 'Referrals in which a user takes part, newest start first' })
   @Get('open/referrals')
-  @ApiTags('Open Endpoint')
   @Access('user-open', { token: 'read', about: 'referral-query', counted: 'list-referrals' })
   @ApiReferralFilter()
   @ApiOkResponse({ type: ReferralListResponse, description: 'Newest first' })
@@ -90,8 +83,6 @@ export class ReferralsController {
     }
     return this.page(call, query);
   }
-
-  @ApiOperation({ summary: 'A referral with its users and rewards' })
   @Get('referrals/:referralId')
   @Access('key')
   @ApiOkResponse({ type: ReferralResponse })
@@ -103,11 +94,6 @@ export class ReferralsController {
     if (!found) throw new ApiError('REFERRAL_NOT_FOUND');
     return (await this.presentation.referrals(call.scope, [found]))[0];
   }
-
-  @ApiOperation({
-    summary:
-      "Approve or deny sides of referrals, all or nothing; denying cancels the side's reward, approving restores it",
-  })
   @Post('referrals/moderate')
   @HttpCode(200)
   @Access('key')

@@ -36,12 +36,12 @@ function OfOtherType(): PropertyDecorator {
   );
 }
 
-function Instant(description: string): PropertyDecorator {
+function Instant(): PropertyDecorator {
   return applyDecorators(
     Member(nullAsMissing),
     IsOptional(),
     Must('be a time in epoch milliseconds, in the year 2000 or later', isInstant),
-    ApiPropertyOptional({ type: 'integer', minimum: INSTANT_MIN, nullable: true, description }),
+    ApiPropertyOptional({ type: 'integer', minimum: INSTANT_MIN, nullable: true }),
   );
 }
 
@@ -65,10 +65,10 @@ abstract class RewardRequest {
   @OptionalText()
   description?: string;
 
-  @Instant('Null: never. In the past, or before dateScheduledFor: 400.')
+  @Instant()
   dateExpires?: number;
 
-  @Instant('Null, or in the past: now.')
+  @Instant()
   dateScheduledFor?: number;
 
   @Member(nullAsMissing)
@@ -98,13 +98,7 @@ export class CreditRewardRequest extends RewardRequest {
   @ApiProperty({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   assignedCredit: number;
 
-  @OptionalText(
-    { words: 'be a currency of ISO 4217 in upper case', test: isCurrency },
-    {
-      description:
-        "The account's credit in a unit has one currency; left out: that one. Another one: 400.",
-    },
-  )
+  @OptionalText({ words: 'be a currency of ISO 4217 in upper case', test: isCurrency }, {})
   currency?: string;
 
   @OfOtherType()

@@ -19,7 +19,6 @@ export class RedeemRequest {
   @ApiProperty({
     type: String,
     example: 'CENTS',
-    description: 'Compared without case and without white space around it.',
   })
   unit: string;
 }

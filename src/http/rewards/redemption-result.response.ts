@@ -5,10 +5,10 @@ import { Integer, Text } from '../../presenting/answer-members.js';
 import type { Written } from '../writing/command-gateway.js';
 
 export class RedemptionResultResponse {
-  @Integer({ description: 'By this call' })
+  @Integer()
   creditRedeemed: number;
 
-  @Integer({ description: 'The remaining credit: of the reward, or in bulk of the unit' })
+  @Integer()
   creditAvailable: number;
 
   @Text()

@@ -8,7 +8,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { RewardBalanceQueries } from '../../../projections/reward-balances/queries.js';
 import { RewardQueries } from '../../../projections/rewards/queries.js';
 import { rewards, type RewardContent } from '../../../projections/rewards/table.js';
@@ -59,8 +59,6 @@ const ApiRewardFilter = (): MethodDecorator =>
     ApiTextQuery('userId'),
     ApiTextQuery('rewardTypeFilter', { values: REWARD_TYPES }),
   );
-
-@ApiTags('Reward')
 @Controller(TENANT_PATH)
 export class RewardsController {
   constructor(
@@ -69,8 +67,6 @@ export class RewardsController {
     private readonly balances: RewardBalanceQueries,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({ summary: 'The reward balances of an account' })
   @Get('reward/balance')
   @Access('key')
   @ApiRewardFilter()
@@ -80,8 +76,6 @@ export class RewardsController {
     await this.gateway.readable(call, ['reward-balances'], filter.accountRef);
     return (await this.balances.list(call.scope, { ...filter, now: Date.now() })).map(balanceJson);
   }
-
-  @ApiOperation({ summary: 'Rewards of an account' })
   @Get('reward')
   @Access('key')
   @ApiRewardFilter()
@@ -91,9 +85,6 @@ export class RewardsController {
     await this.gateway.readable(call, ['rewards'], filter.accountRef);
     return (await this.rewards.list(call.scope, filter)).map(rewardJson);
   }
-
-  /** 201, as the contract specifies. */
-  @ApiOperation({ summary: 'A reward; answers 201' })
   @Get('reward/:id')
   @HttpCode(201)
   @Access('key')
@@ -106,8 +97,6 @@ export class RewardsController {
     if (!found) throw new ApiError('REWARD_NOT_FOUND');
     return rewardJson(found);
   }
-
-  @ApiOperation({ summary: 'Grant a user a reward' })
   @Post('rewards/account/:accountId/user/:userId')
   @HttpCode(201)
   @Access('key')
@@ -139,8 +128,6 @@ export class RewardsController {
       personalFields: (written) => personalFieldsOfReward(written, granted(written.events)),
     });
   }
-
-  @ApiOperation({ summary: "Debit an account's credit, soonest expiry first, all or nothing" })
   @Post('credit/bulkredeem')
   @HttpCode(200)
   @Access('key')
@@ -156,8 +143,6 @@ export class RewardsController {
       personalFields: noPersonalFields,
     });
   }
-
-  @ApiOperation({ summary: 'Redeem credit of one reward' })
   @Post('credit/:id/redeem')
   @HttpCode(200)
   @Access('key')
@@ -172,8 +157,6 @@ export class RewardsController {
       personalFields: noPersonalFields,
     });
   }
-
-  @ApiOperation({ summary: 'Cancel a reward; a repetition changes nothing' })
   @Post('reward/:id/cancel')
   @HttpCode(200)
   @Access('key', { emptyBody: true })

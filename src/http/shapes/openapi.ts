@@ -135,8 +135,6 @@ function headerParameters(method: string): readonly Parameter[] {
           name: 'Ledger-Position-At-Least',
           in: 'header',
           required: false,
-          description:
-            'The `Ledger-Position` of an earlier answer: the request waits, bounded, until it is visible.',
           schema: { type: 'string' },
         },
       ]
@@ -145,8 +143,6 @@ function headerParameters(method: string): readonly Parameter[] {
           name: 'Idempotency-Key',
           in: 'header',
           required: false,
-          description:
-            'The same key with the same request returns the same answer and has no second effect. The API keys share one set of keys, each user with tokens has one, an anonymous token has none.',
           schema: { type: 'string', minLength: 1, maxLength: 255 },
         },
       ];

@@ -1,5 +1,5 @@
 import { Controller, Get, Param, Query as QueryParameters } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { UserQueries } from '../../../projections/users/queries.js';
 import type { UserFacts } from '../../domain/account/account.facts.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
@@ -22,9 +22,6 @@ interface UserPath {
   readonly accountId: string;
   readonly userId: string;
 }
-
-/** The links that a user shares, by where they are shared. */
-@ApiTags('User')
 @Controller(TENANT_PATH)
 export class ShareLinksController {
   constructor(
@@ -33,8 +30,6 @@ export class ShareLinksController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({ summary: "A user's links of the default program" })
   @Get('account/:accountId/user/:userId/sharelinks')
   @Access('key')
   @ApiOkResponse({ type: ShareLinksResponse })
@@ -42,8 +37,6 @@ export class ShareLinksController {
   async links(@Call() call: Call, @Param() path: UserPath) {
     return this.presentation.shareLinks(call.scope, await this.user(call, path));
   }
-
-  @ApiOperation({ summary: "A user's links by engagement and share medium" })
   @Get('account/:accountId/user/:userId/shareurls')
   @Access('key')
   @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
@@ -54,10 +47,7 @@ export class ShareLinksController {
   urls(@Call() call: Call, @Param() path: UserPath, @QueryParameters() query: Query) {
     return this.shareUrls(call, path, query);
   }
-
-  @ApiOperation({ summary: "A user's links by engagement and share medium" })
   @Get('open/account/:accountId/user/:userId/shareurls')
-  @ApiTags('Open Endpoint')
   @Access('user-open', { token: 'read' })
   @ApiTextQuery('engagementMedium', { values: ENGAGEMENT_MEDIA })
   @ApiTextQuery('shareMedium', { values: SHARE_MEDIA })

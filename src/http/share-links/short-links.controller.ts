@@ -6,7 +6,7 @@ import {
   Param,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiFoundResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiFoundResponse } from '@nestjs/swagger';
 import type { Mode } from '../../domain/scope.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { Call } from '../credentials/call.js';
@@ -21,32 +21,21 @@ const Redirects = (): MethodDecorator =>
   applyDecorators(
     HttpCode(302),
     Access('tenant', { counted: 'short-link' }),
-    ApiTextQuery('m', {
-      description: 'The medium where it was shared; an unknown one becomes UNKNOWN.',
-    }),
-    ApiTextQuery('e', {
-      description: 'The medium from which it was shared; an unknown one becomes UNKNOWN.',
-    }),
+    ApiTextQuery('m'),
+    ApiTextQuery('e'),
     ApiFoundResponse({
       description: 'The landing page, with `rsCode`, `rsShareMedium` and `rsEngagementMedium`',
     }),
     Fails('REFERRAL_CODE_NOT_FOUND'),
   );
-
-/** The short links: see `ShareLinks`. */
-@ApiTags('Share link')
 @Controller(`s/:${TENANT_PARAMETER}`)
 export class ShortLinksController {
   constructor(private readonly redirects: ShareLinkRedirects) {}
-
-  @ApiOperation({ summary: "Redirects to the landing page of the code's program" })
   @Get(':code')
   @Redirects()
   live(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {
     return this.lead(call, 'live', code, query);
   }
-
-  @ApiOperation({ summary: 'The same, for a code of the test mode' })
   @Get('test/:code')
   @Redirects()
   test(@Call() call: Call, @Param('code') code: string, @QueryParameters() query: Query) {

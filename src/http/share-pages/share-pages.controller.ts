@@ -1,5 +1,5 @@
 import { applyDecorators, Controller, Get, Param } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Mode, Scope } from '../../domain/scope.js';
 import { Access, TENANT_PARAMETER } from '../edge/access.js';
 import { ApiError } from '../edge/api-error.js';
@@ -20,24 +20,17 @@ const ShowsPage = (): MethodDecorator =>
     }),
     Fails('REFERRAL_CODE_NOT_FOUND'),
   );
-
-/** Where short links lead when the program has no landing page. */
-@ApiTags('Share link')
 @Controller(`r/:${TENANT_PARAMETER}`)
 export class SharePagesController {
   constructor(
     private readonly gateway: CommandGateway,
     private readonly pages: SharePages,
   ) {}
-
-  @ApiOperation({ summary: 'The page of a code, for the person who was invited' })
   @Get(':code')
   @ShowsPage()
   live(@Call() call: Call, @Param('code') code: string) {
     return this.show(call, 'live', code);
   }
-
-  @ApiOperation({ summary: 'The same, for a code of the test mode' })
   @Get('test/:code')
   @ShowsPage()
   test(@Call() call: Call, @Param('code') code: string) {

@@ -1,11 +1,5 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Put } from '@nestjs/common';
-import {
-  ApiBody,
-  ApiNoContentResponse,
-  ApiOkResponse,
-  ApiOperation,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiBody, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { ThemeOutcome } from '../../command-handling/commands.js';
 import type { CommandMeta } from '../../event-log/envelope.js';
 import { ThemeChanges } from '../../themes/theme-changes.js';
@@ -28,9 +22,6 @@ const DOCUMENT = {
   properties: Object.fromEntries(THEME_SCHEMA.required.map((name) => [name, INSTANCE])),
 };
 type Accepted = Exclude<ThemeOutcome, { readonly refused: unknown }>;
-
-/** Words and colours of widgets, mails and of the page behind a share link. */
-@ApiTags('Theme')
 @Controller(TENANT_PATH)
 export class ThemesController {
   constructor(
@@ -38,8 +29,6 @@ export class ThemesController {
     private readonly themes: Themes,
     private readonly changes: ThemeChanges,
   ) {}
-
-  @ApiOperation({ summary: 'The JSON Schema (2020-12) of theme variables' })
   @Get('theme/variables/schema')
   @Access('key')
   @Header('Content-Type', 'application/schema+json; charset=utf-8')
@@ -47,16 +36,12 @@ export class ThemesController {
   schema() {
     return THEME_SCHEMA;
   }
-
-  @ApiOperation({ summary: 'The default theme variables' })
   @Get('theme/variables/instance')
   @Access('key')
   @ApiOkResponse({ schema: INSTANCE })
   async default(@Call() call: Call) {
     return this.shown(call, null);
   }
-
-  @ApiOperation({ summary: 'Replace the default theme variables' })
   @Put('theme/variables/instance')
   @HttpCode(204)
   @Access('key')
@@ -66,8 +51,6 @@ export class ThemesController {
   replaceDefault(@Call() call: Call, @Body() body: unknown) {
     return this.put(call, null, body);
   }
-
-  @ApiOperation({ summary: 'Change members of the default theme variables' })
   @Patch('theme/variables/instance')
   @HttpCode(200)
   @Access('key')
@@ -77,19 +60,12 @@ export class ThemesController {
   changeDefault(@Call() call: Call, @Body() body: unknown) {
     return this.patch(call, null, body);
   }
-
-  @ApiOperation({
-    summary:
-      'The theme variables of a locale: each member is its own, or that of its language, or the default',
-  })
   @Get('theme/:locale/variables/instance')
   @Access('key')
   @ApiOkResponse({ schema: INSTANCE })
   async ofLocale(@Call() call: Call, @Param('locale') locale: string) {
     return this.shown(call, localeIn(locale));
   }
-
-  @ApiOperation({ summary: 'Replace the own theme variables of a locale' })
   @Put('theme/:locale/variables/instance')
   @HttpCode(204)
   @Access('key')
@@ -99,8 +75,6 @@ export class ThemesController {
   replace(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
     return this.put(call, localeIn(locale), body);
   }
-
-  @ApiOperation({ summary: 'Change members of the own theme variables of a locale' })
   @Patch('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')
@@ -110,8 +84,6 @@ export class ThemesController {
   change(@Call() call: Call, @Param('locale') locale: string, @Body() body: unknown) {
     return this.patch(call, localeIn(locale), body);
   }
-
-  @ApiOperation({ summary: 'Remove the own theme variables of a locale' })
   @Delete('theme/:locale/variables/instance')
   @HttpCode(200)
   @Access('key')

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
 import { badRequest } from '../edge/api-error.js';
@@ -10,19 +10,12 @@ import { CommandGateway } from '../writing/command-gateway.js';
 import { personalFieldsOfEvents } from '../writing/personal-fields.js';
 import { UserEventsRequest } from './user-events.request.js';
 import { userEventsJson, UserEventsResponse } from './user-events.response.js';
-
-@ApiTags('User Event')
 @Controller(TENANT_PATH)
 export class UserEventsController {
   constructor(
     private readonly gateway: CommandGateway,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({
-    summary:
-      'Record events of a user: they may convert the referral and earn rewards, by the rules of the programs',
-  })
   @Post('open/account/:accountId/user/:userId/events')
   @HttpCode(200)
   @Access('user-open', { token: 'read', counted: 'post-events' })

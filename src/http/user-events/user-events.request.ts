@@ -47,7 +47,6 @@ export class UserEventRequest {
   @ApiProperty({
     type: String,
     minLength: 1,
-    description: '`purchase` and `refund` have conventional fields; other keys are free.',
   })
   key: string;
 
@@ -65,19 +64,14 @@ export class UserEventRequest {
     additionalProperties: true,
     maxProperties: FIELDS_MAX,
     nullable: true,
-    description: `Free-form. Left out or null: \`{}\`. The event has at most ${EVENT_BYTES_MAX / 1024} KiB of JSON.`,
   })
   fields: Readonly<Record<string, EventField>>;
 
-  @Id({
-    description:
-      'Echoed; generated when left out. Counts once per user: a repeated one triggers nothing.',
-  })
+  @Id()
   id?: string;
 
   @Optional('be epoch milliseconds', isTime, {
     type: 'integer',
-    description: 'When it happened, epoch milliseconds. Echoed; now when left out.',
   })
   dateTriggered?: number;
 }
@@ -87,10 +81,10 @@ const eventOf = (event: unknown): unknown =>
 
 /** POST events of a user. */
 export class UserEventsRequest {
-  @Id({ required: true, description: 'As in the path.' })
+  @Id({ required: true })
   userId: string;
 
-  @Id({ required: true, description: 'As in the path.' })
+  @Id({ required: true })
   accountId: string;
 
   // Kept up to one more than the limit, to refuse the number before the rules of each are checked.
@@ -113,8 +107,6 @@ export class UserEventsRequest {
     {
       type: String,
       pattern: '^[A-Za-z0-9._-]{8,64}$',
-      description:
-        'Of this user, for at least a day: events sent again with it are refused with 409.',
     },
   )
   idempotencyKey?: string;

@@ -3,7 +3,7 @@ import type { AccountEvent } from '../../domain/account/account.events.js';
 import { Text, TextUntilForgotten, Time } from '../../presenting/answer-members.js';
 
 export class UserEventResponse {
-  @Text({ description: 'As sent, or generated' })
+  @Text()
   id: string;
 
   @Text()
@@ -12,13 +12,13 @@ export class UserEventResponse {
   @ApiProperty({ type: 'object', additionalProperties: true })
   fields: Readonly<Record<string, unknown>>;
 
-  @Time('As sent, or the time of receipt')
+  @Time()
   dateTriggered: number;
 
   @Time()
   dateReceived: number;
 
-  @Time('When the programs had processed it')
+  @Time()
   dateProcessed: number;
 }
 
@@ -32,8 +32,6 @@ export class UserEventsResponse {
   @ApiProperty({
     type: [UserEventResponse],
     nullable: true,
-    description:
-      'In the order of the request; null in an answer that is repeated after the user was forgotten',
   })
   events: readonly UserEventResponse[] | null;
 }

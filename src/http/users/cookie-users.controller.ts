@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Body, Controller, Put } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Scope } from '../../domain/scope.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
 import { Access, TENANT_PATH } from '../edge/access.js';
@@ -17,7 +17,6 @@ import { CookieUserRequest, userFieldsOf } from './user.request.js';
 import { WrittenUserResponse } from '../../presenting/user.response.js';
 
 /** Visitors known only by a cookie, with an account and a user of their own. */
-@ApiTags('Open Endpoint')
 @Controller(TENANT_PATH)
 export class CookieUsersController {
   constructor(
@@ -26,8 +25,6 @@ export class CookieUsersController {
     private readonly names: KeyedNames,
     private readonly limits: RateLimits,
   ) {}
-
-  @ApiOperation({ summary: 'The user of a cookie; created by the first call, with generated ids' })
   @Put('open/user/cookie_user')
   @Access('visitor-open', { counted: 'create-user' })
   @ApiOkResponse({ type: WrittenUserResponse })

@@ -8,7 +8,7 @@ import {
   Put,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import type { UserFields } from '../../domain/account/user-grant.js';
@@ -46,9 +46,6 @@ const UPSERT_FAILS = [
 ] as const;
 
 const USER_PATH = 'open/account/:accountId/user/:userId';
-
-/** Users, as client applications write and read them with a user's token or an API key. */
-@ApiTags('Open Endpoint')
 @Controller(TENANT_PATH)
 export class OpenUsersController {
   constructor(
@@ -58,11 +55,6 @@ export class OpenUsersController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({
-    summary:
-      'Create or update a user, and the account if it is missing; missing members keep the stored value, null clears it',
-  })
   @Put(USER_PATH)
   @Access('user-open', { token: 'write', counted: 'create-user' })
   @ApiFieldSelection()
@@ -76,8 +68,6 @@ export class OpenUsersController {
   ) {
     return this.write(call, path, { query, body, mustBeNew: false });
   }
-
-  @ApiOperation({ summary: 'Create a user, and the account if it is missing' })
   @Post(USER_PATH)
   @HttpCode(201)
   @Access('user-open', { token: 'write', counted: 'create-user' })
@@ -92,8 +82,6 @@ export class OpenUsersController {
   ) {
     return this.write(call, path, { query, body, mustBeNew: true });
   }
-
-  @ApiOperation({ summary: 'A user with share links' })
   @Get(USER_PATH)
   @Access('user-open', { token: 'read', counted: 'look-up-user' })
   @ApiFieldSelection()
@@ -112,11 +100,6 @@ export class OpenUsersController {
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.selectedUser(call.scope, facts, selection);
   }
-
-  @ApiOperation({
-    summary:
-      'The public view of the user who owns a code; a tenant may hide e-mail address and last name',
-  })
   @Get('open/user')
   @Access('public-open', { counted: 'user-by-code' })
   @ApiTextQuery('referralCode', { required: true })

@@ -89,7 +89,6 @@ abstract class UserMembers {
   @ApiPropertyOptional({
     type: Boolean,
     nullable: true,
-    description: 'Null: the default, true.',
   })
   referable?: boolean | null;
 
@@ -103,7 +102,6 @@ abstract class UserMembers {
         oneOf: [{ type: 'string', maxLength: 1024 }, { type: 'number' }, { type: 'boolean' }],
       },
       maxProperties: CUSTOM_FIELDS_MAX,
-      description: 'Merged into the stored fields; null removes a field.',
     },
   )
   customFields?: Readonly<Record<string, CustomFieldValue | null>>;
@@ -118,7 +116,6 @@ abstract class UserMembers {
   @ApiPropertyOptional({
     type: [String],
     nullable: true,
-    description: 'Operations in order: `key` adds, `~key` removes, `~*` clears.',
   })
   segments?: readonly string[];
 
@@ -129,7 +126,6 @@ abstract class UserMembers {
     type: String,
     pattern: '^[0-9A-Za-z]{1,15}$',
     nullable: true,
-    description: 'Generated when a new user has none.',
   })
   referralCode?: string;
 
@@ -172,20 +168,19 @@ abstract class UserMembers {
   @ApiPropertyOptional({
     type: [String],
     nullable: true,
-    description: 'The first one with an owner counts; the others are ignored.',
   })
   referredByCodes?: readonly string[];
 
-  @Id({ description: 'Of the account; can be set once.' })
+  @Id()
   paymentProviderId?: string;
 }
 
 /** The open routes, with the ids in the path. */
 export class UserRequest extends UserMembers {
-  @Id({ description: 'Equal to the id in the path.' })
+  @Id()
   id?: string;
 
-  @Id({ description: 'Equal to the id in the path.' })
+  @Id()
   accountId?: string;
 }
 
@@ -200,7 +195,7 @@ export class IdentifiedUserRequest extends UserMembers {
 
 /** A visitor known by a cookie; the service makes the ids. */
 export class CookieUserRequest extends UserMembers {
-  @Id({ description: 'From an earlier answer; generated when left out.' })
+  @Id()
   cookieId?: string;
 }
 

@@ -7,7 +7,7 @@ import {
   Post,
   Query as QueryParameters,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { ReferralCodeQueries } from '../../../projections/referral-codes/queries.js';
 import { UserQueries } from '../../../projections/users/queries.js';
 import { KeyedNames } from '../../privacy/keyed-names.js';
@@ -39,8 +39,6 @@ const UPSERT_FAILS = [
   ...(['ACCOUNT_NOT_FOUND', 'REFERRAL_CODE_TAKEN', 'TOO_MANY_USERS', 'DO_NOT_TRACK'] as const),
   ...(['PAYMENT_PROVIDER_ID_SET', 'PAYMENT_PROVIDER_ID_USED'] as const),
 ] as const;
-
-@ApiTags('User')
 @Controller(TENANT_PATH)
 export class UsersController {
   constructor(
@@ -50,11 +48,6 @@ export class UsersController {
     private readonly presentation: Presentation,
     private readonly names: KeyedNames,
   ) {}
-
-  @ApiOperation({
-    summary:
-      'Create or update a user of an existing account; missing members keep the stored value, null clears it',
-  })
   @Post('user')
   @HttpCode(200)
   @Access('key')
@@ -71,8 +64,6 @@ export class UsersController {
       personalFields: (written, user) => personalFieldsOfUser(written, userId, user),
     });
   }
-
-  @ApiOperation({ summary: 'The user who owns a code' })
   @Get('user')
   @Access('key')
   @ApiTextQuery('referralCode', { required: true })
@@ -88,8 +79,6 @@ export class UsersController {
     if (!owner) throw new ApiError('REFERRAL_CODE_NOT_FOUND');
     return this.presentation.user(call.scope, owner);
   }
-
-  @ApiOperation({ summary: 'A user, without rewards, balances or referrals' })
   @Get('account/:accountId/user/:userId')
   @Access('key')
   @ApiOkResponse({ type: UserResponse })
@@ -106,8 +95,6 @@ export class UsersController {
     if (!facts) throw new ApiError('USER_NOT_FOUND');
     return this.presentation.user(call.scope, facts);
   }
-
-  @ApiOperation({ summary: 'Block a user from making successful referrals' })
   @Post('account/:accountId/user/:userId/block')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -120,8 +107,6 @@ export class UsersController {
   ) {
     return this.setBlocked('BlockUser', call, accountId, userId);
   }
-
-  @ApiOperation({ summary: 'Unblock a user' })
   @Post('account/:accountId/user/:userId/unblock')
   @HttpCode(200)
   @Access('key', { emptyBody: true })
@@ -134,13 +119,9 @@ export class UsersController {
   ) {
     return this.setBlocked('UnblockUser', call, accountId, userId);
   }
-
-  @ApiOperation({ summary: 'Users, newest first' })
   @Get('users')
   @Access('key')
-  @ApiTextQuery('query', {
-    description: 'A part of the e-mail address, a name or the id, in any case.',
-  })
+  @ApiTextQuery('query')
   @ApiPage()
   @ApiOkResponse({ type: UserListResponse, description: 'Newest first' })
   async list(@Call() call: Call, @QueryParameters() query: Query) {

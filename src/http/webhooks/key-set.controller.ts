@@ -1,19 +1,14 @@
 import { Controller, Get, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { SigningKeys, type PublicKeySet } from '../../webhooks/signing/signing-keys.js';
 import { Access } from '../edge/access.js';
 import { KeySetResponse, keySetJson } from './key-set.response.js';
-
-@ApiTags('Webhook')
 @Controller('.well-known')
 export class KeySetController {
   private reading: Promise<PublicKeySet> | undefined;
 
   constructor(private readonly keys: SigningKeys) {}
-
-  /** The public keys that signatures of webhooks verify with. */
-  @ApiOperation({ summary: 'The keys that sign webhooks (X-Hook-JWS-RFC-7797), as a JWK set' })
   @ApiOkResponse({ type: KeySetResponse })
   @Get('jwks.json')
   @Access('none', { listener: 'public' })

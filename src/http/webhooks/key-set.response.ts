@@ -10,16 +10,16 @@ export class PublicKeyResponse implements PublicKey {
   use: 'sig';
   @Text({ enum: ['RS256'] })
   alg: 'RS256';
-  @Text({ description: 'Names the key in the header of a signature' })
+  @Text()
   kid: string;
-  @Text({ description: 'Modulus, base64url' })
+  @Text()
   n: string;
-  @Text({ description: 'Exponent, base64url' })
+  @Text()
   e: string;
 }
 
 export class KeySetResponse implements PublicKeySet {
-  @ApiProperty({ type: [PublicKeyResponse], description: 'The current key first' })
+  @ApiProperty({ type: [PublicKeyResponse] })
   keys: PublicKeyResponse[];
 }
 

@@ -15,7 +15,6 @@ export class WebhookSubscriptionRequest {
     type: String,
     format: 'uri',
     maxLength: ENDPOINT_URL_MAX,
-    description: 'http or https, without credentials and without a fragment',
   })
   endpointUrl: string;
 

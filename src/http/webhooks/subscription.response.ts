@@ -3,13 +3,13 @@ import type { Subscription } from '../../webhooks/subscriptions/webhook-subscrip
 import { Text } from '../../presenting/answer-members.js';
 
 export class NewWebhookSubscriptionResponse {
-  @Text({ description: 'As it was subscribed' })
+  @Text()
   endpointUrl: string;
 
   @ApiProperty({ type: String, nullable: true })
   name: string | null;
 
-  @Text({ description: 'Signs the deliveries (Standard Webhooks); shown here alone' })
+  @Text()
   secret: string;
 }
 

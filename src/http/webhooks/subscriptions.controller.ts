@@ -1,11 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
-import {
-  ApiCreatedResponse,
-  ApiNoContentResponse,
-  ApiOkResponse,
-  ApiOperation,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import { EndpointGuard } from '../../webhooks/sending/endpoint-guard.js';
 import { TestDeliveries } from '../../webhooks/deliveries/test-deliveries.js';
 import { WebhookSubscriptions } from '../../webhooks/subscriptions/webhook-subscriptions.js';
@@ -22,9 +16,6 @@ import {
   subscriptionJson,
   WebhookSubscriptionResponse,
 } from './subscription.response.js';
-
-/** Endpoints that are told what happens. */
-@ApiTags('Webhook')
 @Controller(TENANT_PATH)
 export class SubscriptionsController {
   constructor(
@@ -33,10 +24,6 @@ export class SubscriptionsController {
     private readonly tests: TestDeliveries,
     private readonly guard: EndpointGuard,
   ) {}
-
-  @ApiOperation({
-    summary: 'Subscribe an endpoint; the same URL again is the same subscription, and enables it',
-  })
   @Post('subscription')
   @HttpCode(201)
   @Access('key', { counted: 'change-webhooks' })
@@ -54,16 +41,12 @@ export class SubscriptionsController {
       return { status: 201, body, position, triggersPolicy: false, replayed };
     });
   }
-
-  @ApiOperation({ summary: 'All subscriptions, disabled ones included' })
   @Get('subscription')
   @Access('key')
   @ApiOkResponse({ type: [WebhookSubscriptionResponse], description: 'Oldest first' })
   async list(@Call() call: Call) {
     return (await this.subscriptions.list(call.scope)).map(subscriptionJson);
   }
-
-  @ApiOperation({ summary: 'End a subscription; what waits for it is not sent' })
   @Delete('subscription/:url')
   @HttpCode(204)
   @Access('key', { counted: 'change-webhooks' })
@@ -77,8 +60,6 @@ export class SubscriptionsController {
       return { status: 204, body: undefined, position, triggersPolicy: false, replayed };
     });
   }
-
-  @ApiOperation({ summary: 'Send a test event to one endpoint' })
   @Post('subscription/:url/test')
   @HttpCode(204)
   @Access('key', { emptyBody: true, counted: 'test-webhook' })

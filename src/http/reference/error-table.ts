@@ -1,0 +1,47 @@
+import { API_ERRORS, isApiErrorCode } from '../edge/api-error.js';
+import type { Operation } from './openapi-operation.js';
+import type { ErrorText } from './error-texts.js';
+import type { FieldTexts } from './reference-texts.js';
+
+/** The codes that the generated answers name. */
+export function errorCodes({ responses }: Operation): readonly string[] {
+  return Object.values(responses).flatMap(({ content }) =>
+    Object.values(content ?? {}).flatMap(({ schema }) =>
+      (schema?.allOf ?? []).flatMap((part) => {
+        const code: unknown = part.properties?.['apiErrorCode'];
+        return typeof code === 'object' && code !== null && 'enum' in code
+          ? (code.enum as readonly string[])
+          : [];
+      }),
+    ),
+  );
+}
+
+/** The errors of the operation alone, then those of any operation; both by status. */
+export function errorTable(
+  codes: readonly string[],
+  own: FieldTexts,
+  errors: ReadonlyMap<string, ErrorText>,
+): string {
+  const isGeneral = (code: string): boolean =>
+    !own.has(code) && errors.get(code)?.isGeneral === true;
+  const rows = [...codes.filter((code) => !isGeneral(code)), ...codes.filter(isGeneral)].map(
+    (code) => {
+      const text = errors.get(code);
+      const cause = own.get(code)?.text ?? text?.cause ?? '';
+      const status = isApiErrorCode(code) ? String(API_ERRORS[code].status) : '';
+      return `| ${status} | [\`${code}\`](/docs/errors#${code}) | ${cause} | ${text?.cure ?? ''} |`;
+    },
+  );
+  if (rows.length === 0) return '';
+  return [
+    '<details>',
+    `<summary>Errors (${rows.length})</summary>`,
+    '',
+    '| Status | `apiErrorCode` | Cause | What to do |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    '</details>',
+  ].join('\n');
+}
