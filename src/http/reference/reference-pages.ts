@@ -77,10 +77,11 @@ const STYLE = `body { margin: 0; font-family: system-ui, sans-serif; line-height
 details > summary { cursor: pointer; font-weight: 600; padding: .25rem 0; }
 table:has(th:nth-child(4)) { display: block !important; border: 0 !important; font-size: 14px; }
 table:has(th:nth-child(4)) thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-table:has(th:nth-child(4)) :is(tbody, tr) { display: block; }
-table:has(th:nth-child(4)) tr { padding: .6rem 0; border-top: 1px solid var(--scalar-border-color); }
-table:has(th:nth-child(4)) td { display: block; border: 0 !important; padding: 0 0 .15rem !important; }
-table:has(th:nth-child(4)) td:nth-child(-n+2) { display: inline-block; padding-right: .5rem !important; }
+table:has(th:nth-child(4)) tbody { display: block !important; }
+table:has(th:nth-child(4)) tr { display: block !important; padding: .6rem 0; border-bottom: 1px solid var(--scalar-border-color); }
+table:has(th:nth-child(4)) tr:last-child { border-bottom: 0; }
+table:has(th:nth-child(4)) td { display: block !important; width: auto !important; border: 0 !important; padding: 0 0 .15rem !important; }
+table:has(th:nth-child(4)) td:nth-child(-n+2) { display: inline-block !important; padding-right: .4rem !important; font-weight: 600; }
 table:has(th:nth-child(4)) td:nth-child(4)::before { content: 'What to do: '; font-weight: 600; }
 `;
 
