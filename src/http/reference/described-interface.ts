@@ -31,7 +31,10 @@ export function describedInterface(
 ): DescribedInterface {
   const document = JSON.parse(JSON.stringify(generated)) as OpenAPIObject;
   document.info.description = reference.introduction;
-  document.info.license = { name: 'Unlicensed', identifier: 'LicenseRef-Unlicensed' };
+  // The types of the library are those of OpenAPI 3.0.
+  Object.assign(document.info, {
+    license: { name: 'Unlicensed', identifier: 'LicenseRef-Unlicensed' },
+  });
   document.tags = reference.tags.map(({ name, description }) => ({ name, description }));
   const operations = operationsOf(document);
   const problems = [
