@@ -4,7 +4,6 @@ import {
 } from '../../src/command-handling/commands.js';
 import { deterministicId } from '../../src/command-handling/deterministic-id.js';
 import { pictureOf, type ProviderFact } from '../../src/domain/customer/customer.state.js';
-import { finishAbandonedErasures } from '../../src/policies/finish-abandoned-erasures.js';
 import { customerStreams } from '../../src/privacy/erasure-replay.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog } from './support/troubled-logs.js';
@@ -89,35 +88,6 @@ test('an erasure that is killed between key and tombstone is finished by another
   gate.open();
   accepted(await forgotten);
   expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
-});
-
-test('each erasure has a job that finishes it', () => {
-  const event = {
-    type: 'ErasureRequested',
-    at: 1,
-    erasureId: 'e',
-    persons: ['p'],
-    account: null,
-    suppressed: [],
-  } as const;
-  const seen = { event, eventId: 'i', stream: 's', revision: 0n, position: '1', recordedAt: 1_000 };
-  const reactions = finishAbandonedErasures.react({
-    ...seen,
-    tenant: 'demo',
-    mode: 'live',
-    accountRef: 'ref',
-    correlationId: 'c',
-    commandId: 'c',
-  });
-  expect(reactions).toStrictEqual([
-    {
-      kind: 'job',
-      task: 'finish-erasure',
-      runAt: 11_000,
-      key: 'finish-erasure/e',
-      payload: { tenant: 'demo', mode: 'live', account: 'ref', erasureId: 'e' },
-    },
-  ]);
 });
 
 test("a forgotten person's code is never given to another person, nor to the same one again", async () => {

@@ -52,38 +52,9 @@ describe('two processes', () => {
     // This process has never seen the second reward.
     accepted(await one.send('refusal', redeem(second, 5)));
   });
-
-  it('may find that there is nothing left to do', async () => {
-    const rewardId = await rewardOf('nothing', 10);
-    await other.account('nothing');
-    const cancelled = accepted(await one.send('nothing', { type: 'CancelReward', rewardId }));
-    const again = accepted(await other.send('nothing', { type: 'CancelReward', rewardId }));
-    expect(again).toMatchObject({ events: [], replayed: false, position: cancelled.position });
-  });
-
-  it('do not both open an account', async () => {
-    const outcomes = await Promise.all(
-      [one, other, one, other].map((process) => process.sync('opened once')),
-    );
-    expect(
-      outcomes.flatMap((outcome) => accepted(outcome).events.map(({ type }) => type)).sort(),
-    ).toEqual(['AccountOpened', 'SubscriptionChanged']);
-  });
 });
 
 describe('a repeated command', () => {
-  it('gets its events and the state right after them from the same process', async () => {
-    const rewardId = await rewardOf('again', 10);
-    const first = accepted(await one.send('again', redeem(rewardId, 3), aRequest('again-3')));
-    accepted(await one.send('again', redeem(rewardId, 7)));
-    const second = accepted(await one.send('again', redeem(rewardId, 3), aRequest('again-3')));
-    expect(second.replayed).toBe(true);
-    expect(second.events).toEqual(first.events);
-    expect(second.position).toBe(first.position);
-    expect(plain(second.state)).toEqual(plain(first.state));
-    expect(await one.rewardsOf('again')).toMatchObject([{ redeemed: 10 }]);
-  });
-
   it('gets the same from a process that has just started', async () => {
     const rewardId = await rewardOf('restart', 10);
     const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
@@ -98,27 +69,6 @@ describe('a repeated command', () => {
       position: first.position,
     });
     expect(plain(second.state)).toEqual(plain(first.state));
-  });
-
-  it('takes effect once when it reaches two processes at the same time', async () => {
-    const rewardId = await rewardOf('twice at once', 10);
-    await other.account('twice at once');
-    const outcomes = await Promise.all(
-      [one, other].map((process) =>
-        process.send('twice at once', redeem(rewardId, 4), aRequest('twice-4')),
-      ),
-    );
-    expect(outcomes.map((outcome) => accepted(outcome).replayed).sort()).toEqual([false, true]);
-    const [told, toldToo] = outcomes.map((outcome) => accepted(outcome).events);
-    expect(told).toEqual(toldToo);
-    expect(await one.rewardsOf('twice at once')).toMatchObject([{ redeemed: 4 }]);
-  });
-
-  it('is another command without a key: the same redemption may be intended twice', async () => {
-    const rewardId = await rewardOf('meant twice', 10);
-    accepted(await one.send('meant twice', redeem(rewardId, 4)));
-    accepted(await one.send('meant twice', redeem(rewardId, 4)));
-    expect(await one.rewardsOf('meant twice')).toMatchObject([{ redeemed: 8 }]);
   });
 
   it('is decided again when it had changed nothing', async () => {
@@ -181,6 +131,16 @@ describe('a key whose kept answer is gone', () => {
       credit(5),
       credit(600),
     ]);
+  });
+});
+
+it('a command whose events exceed the limit of one append is refused', async () => {
+  const text = 'x'.repeat(1024);
+  const fields = Array.from({ length: 1_000 }, (_, n) => [`field_${n}`, text] as const);
+  accepted(await one.sync('large'));
+  const customFields = Object.fromEntries(fields);
+  expect(await one.upsert('large', 'bob', { changes: { customFields } })).toMatchObject({
+    refused: 'RECORD_TOO_LARGE',
   });
 });
 

@@ -26,7 +26,7 @@ let sql: pg.Client;
 let one: TestProcess;
 let other: TestProcess;
 beforeAll(async () => {
-  ledger = await SharedLedger.open();
+  ledger = await SharedLedger.onPostgres();
   sql = new pg.Client(ledger.url);
   await sql.connect();
 });
@@ -136,41 +136,6 @@ it('a moderation whose outcome the log lost is decided again, and keeps its hold
   await Promise.all([fresh.close(), struck.close()]);
 });
 
-it('an outcome that a process saw before the log lost it releases no hold', async () => {
-  await one.userWithCode('seer', 'user', 'SEER');
-  await one.sync('held', 'TRIAL', ['SEER']);
-  await one.upsert('held', 'user');
-  const { referralId } = await one.referralOf('held');
-  const asked = { ...aRequest(), idempotency: { key: 'seen', fingerprint: 'deny' } };
-  let agreedAt = 0;
-  const first = await ledger.process({
-    around: (log) =>
-      new StruckLog(
-        log,
-        (events) => events.some(({ type }) => type === 'ModerationAgreed'),
-        async () => {
-          agreedAt = await headOf(one);
-        },
-      ),
-  });
-  await first.moderate({ [referralId]: 'DENIED' }, asked);
-  const moderationEvents = 3;
-  const late = await ledger.process({
-    around: (log) =>
-      // While the account is read, and the moderation was read before it.
-      new InterruptedLog(log, moderationEvents + 1, async () => {
-        await loseTail(sql, agreedAt - 1);
-        await log.checkNewestSeen();
-      }),
-  });
-  expect((await late.moderate({ [referralId]: 'DENIED' }, asked)).reasons).toEqual([]);
-  const fresh = await ledger.process();
-  const { referredStatus, referrerStatus } = await fresh.referralOf('held');
-  expect([referredStatus, referrerStatus]).toEqual(['DENIED', 'DENIED']);
-  expect((await fresh.factsOf('held')).map(({ type }) => type)).not.toContain('ModerationReleased');
-  await Promise.all([fresh.close(), first.close(), late.close()]);
-});
-
 it('what is decided on a new stream is decided again when the log went back before the append', async () => {
   await one.sync('lost behind', 'TRIAL');
   await other.sync('lost behind', 'PAID');
@@ -220,23 +185,6 @@ it('needs that were fetched before a loss are fetched again', async () => {
   expect(await isReserved()).toBe(false);
   await resolver.resolve([need]);
   expect(await isReserved()).toBe(true);
-});
-
-it('many commands at once on lost streams are decided again, each on its own stream', async () => {
-  const accounts = Array.from({ length: 20 }, (_, n) => `batch-${n}`);
-  for (const account of accounts) await one.userWithCode(account, 'user', account.replace('-', ''));
-  const kept = await headOf(one);
-  for (const account of accounts) await one.reward(account, 'user', credit(800));
-  await one.reward(accounts[0] ?? '', 'user', credit(5));
-  await loseTail(sql, kept);
-  for (const account of accounts) await fill(other, account, 1);
-  await other.reward(accounts[3] ?? '', 'user', credit(10));
-  const outcomes = await Promise.all(
-    accounts.map((account, n) => spend(one, account, n === 3 ? 10 : 800)),
-  );
-  expect(outcomes.map((kind, n) => (kind === 'accepted' ? n : -1)).filter((n) => n >= 0)).toEqual([
-    3,
-  ]);
 });
 
 it('a command whose effect was lost takes effect again', async () => {

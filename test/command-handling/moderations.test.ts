@@ -1,7 +1,6 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { moderationIdOf } from '../../src/command-handling/processes/moderation-process.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
-import { credit } from '../support/account-events.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { CountingLog, DyingLog } from './support/troubled-logs.js';
 
@@ -202,26 +201,6 @@ describe('a repeated moderation', () => {
       reasons: refused.reasons,
     });
     expect(await holdsIn('refused-0')).toEqual({});
-  });
-
-  it('with another action restores the cancelled rewards, except one that was cancelled by request', async () => {
-    await one.userWithCode('back-referrer', 'ann', 'BACKANN');
-    const [a = '', b = ''] = await referrals('back', 'BACKANN', 'back-referrer', 2);
-    const [pinned] = await one.rewardsOf('back-1');
-    await one.moderate({ [a]: 'DENIED', [b]: 'DENIED' });
-    accepted(await one.send('back-1', { type: 'CancelReward', rewardId: pinned?.rewardId ?? '' }));
-    expect(await other.moderate({ [a]: 'APPROVED', [b]: 'REFERRED_APPROVED' })).toMatchObject({
-      reasons: [],
-    });
-    expect([await statusesOf('back-0'), await statusesOf('back-1')]).toEqual([
-      ['APPROVED', 'APPROVED'],
-      ['APPROVED', 'DENIED'],
-    ]);
-    expect([
-      await cancelledIn('back-0'),
-      await cancelledIn('back-1'),
-      await cancelledIn('back-referrer'),
-    ]).toEqual([0, 1, 1]);
   });
 });
 
@@ -530,39 +509,6 @@ describe('moderations that share accounts', () => {
     for (const [[referred], cancelled] of balances)
       expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
   });
-
-  it('never cancel redeemed credit while redemptions continue', async () => {
-    await one.userWithCode('busy-referrer', 'ann', 'BUSYANN');
-    const ids = await referrals('busy', 'BUSYANN', 'busy-referrer', 4);
-    const [redeemed, moderated] = await Promise.all([
-      Promise.all(
-        Array.from({ length: 24 }, (_, index) =>
-          (index % 2 === 0 ? one : other).send('busy-referrer', {
-            type: 'RedeemAccountCredit',
-            amount: 25 + index,
-            unit: 'CENTS',
-          }),
-        ),
-      ),
-      Promise.all(
-        ids.map((id, index) =>
-          (index % 2 === 0 ? other : one).moderate({ [id]: 'REFERRER_DENIED' }),
-        ),
-      ),
-    ]);
-    const rewards = await one.rewardsOf('busy-referrer');
-    for (const { redeemed: spent, dateCancelled } of rewards)
-      expect(spent > 0 && dateCancelled !== null).toBe(false);
-    const spentInAll = redeemed.reduce(
-      (sum, outcome, index) => sum + (outcome.kind === 'accepted' ? 25 + index : 0),
-      0,
-    );
-    expect(rewards.reduce((sum, { redeemed: spent }) => sum + spent, 0)).toBe(spentInAll);
-    expect(await cancelledIn('busy-referrer')).toBe(
-      moderated.filter(({ reasons }) => reasons.length === 0).length,
-    );
-    expect(await holdsIn('busy-referrer')).toEqual({});
-  });
 });
 
 describe('a referral whose referred account was deleted', () => {
@@ -599,49 +545,4 @@ describe('a referral whose referred account was deleted', () => {
       [next, 'DENIED', 'DENIED'],
     ]);
   });
-
-  it('records the earned reward of the referrer, so that an approval still grants it', async () => {
-    const pending = await SharedLedger.open({ ...PROGRAM, moderation: { referrer: 'PENDING' } });
-    const process = await pending.process();
-    await process.userWithCode('owed-referrer', 'ann', 'OWEDANN');
-    const id = await process.convertedReferral('owed', 'OWEDANN');
-    accepted(await process.send('owed', DELETED));
-    expect(await process.moderate({ [id]: 'APPROVED' })).toMatchObject({ reasons: [] });
-    const { state } = await process.streams.accounts.load(
-      process.names.accountStream(scope, refOf('owed')),
-    );
-    const moderated = (await process.factsOf('owed')).find(
-      ({ type }) => type === 'ReferralModerated',
-    );
-    expect(state.status).toBe('absent');
-    expect(moderated).toMatchObject({
-      referrerStatus: 'APPROVED',
-      referrerReward: { value: { assignedCredit: 200 } },
-    });
-    // Nothing of the person who is gone, nor of the other one, stands in what is remembered.
-    expect(JSON.stringify(state)).not.toContain('OWEDANN');
-    expect(JSON.stringify(state)).not.toContain('owed-referrer');
-    await pending.close();
-  });
-});
-
-it('a manual reward is not held by a moderation: it is redeemed while the moderation is under way', async () => {
-  await one.userWithCode('byhand-referrer', 'ann', 'BYHANDANN');
-  const [id = ''] = await referrals('byhand', 'BYHANDANN', 'byhand-referrer', 1);
-  const rewardId = await one.reward('byhand-0', 'user', credit(7));
-  const { process: slow, gate } = await ledger.gated((_, events) =>
-    events.some(({ type }) => type === 'ModerationAgreed'),
-  );
-  const meta = aRequest('by hand');
-  const moderated = slow.moderate({ [id]: 'DENIED' }, meta);
-  await gate.reached;
-  accepted(
-    await other.send('byhand-0', { type: 'RedeemCredit', rewardId, amount: 7, unit: 'CENTS' }),
-  );
-  // A redemption that had waited would have completed the moderation.
-  expect(await holdsIn('byhand-0')).toEqual({ [id]: moderationIdOf(meta, 0) });
-  gate.open();
-  expect(await moderated).toMatchObject({ reasons: [] });
-  expect((await one.rewardsOf('byhand-0')).map(({ redeemed }) => redeemed).sort()).toEqual([0, 7]);
-  expect([await cancelledIn('byhand-0'), await holdsIn('byhand-0')]).toEqual([1, {}]);
 });

@@ -11,7 +11,7 @@ import { carryOutReactions, jobHandlers } from '../../src/policies/reactions.js'
 import { openPool } from '../../src/postgres/database.js';
 import { decodeAny } from '../../src/projecting/decode-events.js';
 import type { LedgerEvent } from '../../src/projecting/projector.js';
-import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
+import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 import { DyingLog } from './support/troubled-logs.js';
 
 /** The policies as they run, with the jobs that they add instead of a queue. */
@@ -22,7 +22,7 @@ let other: TestProcess;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  ledger = await SharedLedger.open();
+  ledger = await SharedLedger.onPostgres();
   one = await ledger.process();
   other = await ledger.process();
   pool = openPool({ url: ledger.url, max: 8, applicationName: 'policies' });
@@ -106,10 +106,6 @@ const commanded = (done: readonly CarriedOut[], accountId: string, by: string) =
       ? [event.event.type]
       : [],
   );
-const jobsFor = (done: readonly CarriedOut[], accountId: string) =>
-  done.flatMap(({ event, reaction }) =>
-    event.accountRef === refOf(accountId) && reaction.kind === 'job' ? [reaction] : [],
-  );
 const recordedIn = (accountId: string) =>
   one.recordedOf(one.names.accountStream(scope, refOf(accountId)));
 const granted = async (accountId: string) =>
@@ -143,103 +139,6 @@ describe('the referrer’s reward', () => {
       },
     ]);
   });
-
-  it('is granted once when several events earn it', async () => {
-    await one.userWithCode('referrer-2', 'ann', 'ANNTWO');
-    const referralId = await one.convertedReferral('referred-2', 'ANNTWO');
-    for (const action of ['REFERRER_APPROVED', 'APPROVED'] as const)
-      await one.moderate({ [referralId]: action });
-    const atOnce = await Promise.all([one, other].map((of) => react(of, alsoLeading())));
-    for (const done of atOnce)
-      expect(commanded(done, 'referred-2', GRANT)).toEqual([
-        'ReferralConverted',
-        'ReferralModerated',
-        'ReferralModerated',
-      ]);
-    expect(await granted('referrer-2')).toHaveLength(1);
-  });
-
-  it('denied before it was granted is granted by the approval', async () => {
-    await one.userWithCode('referrer-3', 'ann', 'ANNTHREE');
-    const referralId = await one.convertedReferral('referred-3', 'ANNTHREE');
-    await other.moderate({ [referralId]: 'REFERRER_DENIED' });
-    expect(commanded(await react(), 'referred-3', GRANT)).toEqual(['ReferralConverted']);
-    expect(await granted('referrer-3')).toEqual([]);
-    await other.moderate({ [referralId]: 'REFERRER_APPROVED' });
-    expect(commanded(await react(), 'referred-3', GRANT)).toEqual(['ReferralModerated']);
-    await fromTheStart();
-    expect(commanded(await react(), 'referred-3', GRANT)).toEqual([
-      'ReferralConverted',
-      'ReferralModerated',
-    ]);
-    expect(await granted('referrer-3')).toHaveLength(1);
-    // The approval is what gave it: its delay and its validity count from then.
-    const { dateModerated } = await one.referralOf('referred-3');
-    expect(await one.rewardsOf('referrer-3')).toMatchObject([
-      { dateGiven: dateModerated, dateCancelled: null },
-    ]);
-  });
-
-  it('is not granted to a side that was denied because of a block, until it is approved', async () => {
-    await one.userWithCode('referrer-4', 'ann', 'ANNFOUR');
-    accepted(await one.sync('referred-4', 'TRIAL', ['ANNFOUR']));
-    accepted(await one.upsert('referred-4', 'user'));
-    accepted(await other.send('referrer-4', { type: 'BlockUser', userId: 'ann' }));
-    accepted(await one.sync('referred-4', 'PAID'));
-    expect(await one.referralOf('referred-4')).toMatchObject({
-      referredStatus: 'APPROVED',
-      referrerStatus: 'DENIED',
-    });
-    expect(commanded(await react(), 'referred-4', GRANT)).toEqual([]);
-    expect(await one.rewardsOf('referred-4')).toMatchObject([
-      { source: 'REFERRED', dateCancelled: null },
-    ]);
-    const { referralId } = await one.referralOf('referred-4');
-    await one.moderate({ [referralId]: 'APPROVED' });
-    expect(commanded(await react(), 'referred-4', GRANT)).toEqual(['ReferralModerated']);
-    expect(await granted('referrer-4')).toHaveLength(1);
-  });
-});
-
-it('rewards with dates get a job for each date, each with one key', async () => {
-  await one.userWithCode('dated', 'ann', 'DATED');
-  const [at, until] = [Date.now() + 60_000, Date.now() + 120_000];
-  const value = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5, currency: null } as const;
-  const dates = { dateScheduledFor: at, dateExpires: until };
-  accepted(
-    await one.send('dated', {
-      type: 'CreateReward',
-      userId: 'ann',
-      value,
-      name: null,
-      description: null,
-      cancellable: true,
-      ...dates,
-    }),
-  );
-  const [reward] = await one.rewardsOf('dated');
-  const payload = {
-    tenant: scope.tenant,
-    mode: scope.mode,
-    account: refOf('dated'),
-    rewardId: reward?.rewardId,
-  };
-  expect(jobsFor(await react(), 'dated')).toEqual([
-    {
-      kind: 'job',
-      task: 'settle-reward',
-      payload,
-      runAt: at,
-      key: `settle-reward/${reward?.rewardId}/available`,
-    },
-    {
-      kind: 'job',
-      task: 'settle-reward',
-      payload,
-      runAt: until,
-      key: `settle-reward/${reward?.rewardId}/expired`,
-    },
-  ]);
 });
 
 it('a moderation whose process died is finished by the job that its request has', async () => {

@@ -107,7 +107,7 @@ it('either a redemption or a cancellation at the same time wins', async () => {
 });
 
 describe('redeeming from very many rewards', () => {
-  const MANY = 4_500;
+  const MANY = 2_500;
 
   /** As so many rewards of 2 each, put into the log directly. */
   async function richAccount(accountId: string): Promise<void> {

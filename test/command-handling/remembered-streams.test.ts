@@ -2,7 +2,6 @@ import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { HandledCommands } from '../../src/command-handling/handled-commands.js';
 import { openStreams } from '../../src/command-handling/streams.js';
 import {
-  bytesOf,
   RememberedStreams,
   StreamCache,
   type Folded,
@@ -92,39 +91,6 @@ it('accounts are cached within a number of bytes, and the least recently used on
   expect(await load('account-0')).toBe(0n);
 });
 
-it('ten thousand accounts of 110 KiB stay within the limit that all kinds of streams share', async () => {
-  const { data, metadata } = await stored(large());
-  expect(data.length).toBeGreaterThan(110 * 1024);
-  const remembered = new RememberedStreams(256 * MIB);
-  const folded = (revision: bigint): Folded<null> => ({
-    state: null,
-    revision,
-    position: 'm-1',
-    eventId: ID,
-    epoch: 0,
-    handled: new HandledCommands(),
-    bytes: bytesOf([{ data, metadata }]),
-  });
-  const [accounts, others] = [new StreamCache<null>(remembered), new StreamCache<null>(remembered)];
-  for (let n = 0; n < 5_000; n++) {
-    accounts.put(`account-${n}`, folded(0n), 0);
-    others.put(`other-${n}`, folded(0n), 0);
-    expect(remembered.bytes).toBeLessThanOrEqual(256 * MIB);
-  }
-  expect(remembered.bytes).toBeGreaterThan(200 * MIB);
-  expect([accounts.get('account-0'), others.get('other-4999')]).toMatchObject([
-    undefined,
-    { revision: 0n },
-  ]);
-
-  // Forgetting everybody of one kind leaves the other kind alone.
-  accounts.forgetSubjects();
-  expect([accounts.get('account-4999'), others.get('other-4999')]).toMatchObject([
-    undefined,
-    { revision: 0n },
-  ]);
-});
-
 describe('the cache of a stream', () => {
   const at = (revision: bigint): Folded<string> => ({
     state: `state ${revision}`,
@@ -156,21 +122,6 @@ describe('the cache of a stream', () => {
     cache.put('account', at(6n), cache.evictions);
     expect(cache.get('account')?.revision).toBe(6n);
   });
-});
-
-it('a stream that is larger than the whole cache is read each time', async () => {
-  const log = new AlikeStreams(await stored(large()));
-  const remembered = new RememberedStreams(MIB / 8);
-  const accounts = new CommandHandling<AccountState, AccountEvent>(
-    log,
-    codec,
-    { initialState: noAccount, evolve: evolveAccount },
-    remembered,
-  );
-  expect((await accounts.load('account')).revision).toBe(0n);
-  expect((await accounts.load('account')).revision).toBe(0n);
-  expect(log.readFrom).toEqual([0n, 0n]);
-  expect(remembered.size).toBe(0);
 });
 
 it('appended events count like those that are read', async () => {

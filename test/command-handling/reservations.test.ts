@@ -1,14 +1,7 @@
 import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { personal } from '../../src/domain/personal.js';
-import {
-  accepted,
-  aRequest,
-  arrayOf,
-  refOf,
-  SharedLedger,
-  type TestProcess,
-} from './support/processes.js';
+import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
 let ledger: SharedLedger;
 let one: TestProcess;
@@ -59,18 +52,6 @@ describe('a code that two people want', () => {
     expect(await ownerOf('Wanted')).toEqual(winner);
     const loser = winner.accountId === 'want-a' ? 'want-b' : 'want-a';
     expect((await one.account(loser)).users.size).toBe(0);
-  });
-
-  it('stays with its holder, in any spelling', async () => {
-    await one.userWithCode('holder', 'ann', 'Holder1');
-    await one.sync('asker');
-    expect(await other.upsert('asker', 'bob', { referralCode: 'HOLDER1' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    expect(await one.upsert('holder', 'cat', { referralCode: 'holder1' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    expect(await ownerOf('hOLDER1')).toEqual({ accountId: 'holder', userId: 'ann' });
   });
 
   it('of one person in two modes is two codes', async () => {
@@ -155,28 +136,6 @@ describe('a generated code', () => {
     await one.sync('nameless');
     accepted(await one.upsert('nameless', 'x', { changes: { firstName: '李', lastName: '！' } }));
     expect((await codesOf('nameless', 'x'))?.['default']).toMatch(/^[A-Z2-9]{10}$/);
-  });
-
-  it('differs for people of one name who are created at the same time in two processes', async () => {
-    await Promise.all(
-      ['race-a', 'race-b', 'race-c', 'race-d'].map((accountId) => one.sync(accountId)),
-    );
-    const name = { changes: { firstName: 'Racing' } };
-    await Promise.all(
-      ['race-a', 'race-b', 'race-c', 'race-d'].map(async (accountId, index) =>
-        accepted(await (index % 2 === 0 ? one : other).upsert(accountId, 'user', name)),
-      ),
-    );
-    const codes = await Promise.all(
-      ['race-a', 'race-b', 'race-c', 'race-d'].map(
-        async (accountId) => (await codesOf(accountId, 'user'))?.['default'] ?? '',
-      ),
-    );
-    expect(new Set(codes).size).toBe(4);
-    for (const code of codes) expect(code).toMatch(/^RACING[0-9]*$/);
-    expect(await Promise.all(codes.map(ownerOf))).toEqual(
-      ['race-a', 'race-b', 'race-c', 'race-d'].map((accountId) => ({ accountId, userId: 'user' })),
-    );
   });
 
   it('is made from the stored name at the next write, for a program that was added later', async () => {
@@ -339,45 +298,4 @@ describe('a payment provider id', () => {
       refused: 'PAYMENT_PROVIDER_ID_USED',
     });
   });
-});
-
-it('a wrong request for codes is refused with the reason: unknown programs, two codes for one program, a code of another program', async () => {
-  await one.tenantCommands.execute(scope.tenant, {
-    type: 'ApplyProgram',
-    program: { id: 'second' },
-    now: Date.now(),
-  });
-  await one.sync('programs');
-  accepted(
-    await one.upsert('programs', 'ann', {
-      referralCode: 'FIRSTPROG',
-      referralCodes: { second: 'SECONDPROG' },
-    }),
-  );
-  expect(await codesOf('programs', 'ann')).toMatchObject({
-    default: 'FIRSTPROG',
-    second: 'SECONDPROG',
-  });
-  expect(await one.upsert('programs', 'ann', { referralCodes: { third: 'X' } })).toMatchObject({
-    refused: 'PROGRAM_UNKNOWN',
-  });
-  expect(
-    await one.upsert('programs', 'ann', { referralCode: 'A', referralCodes: { default: 'B' } }),
-  ).toMatchObject({
-    refused: 'CODE_PROGRAM_CONFLICT',
-  });
-  expect(await one.upsert('programs', 'ann', { referralCode: 'SECONDPROG' })).toMatchObject({
-    refused: 'CODE_PROGRAM_CONFLICT',
-  });
-  accepted(
-    await one.upsert('programs', 'ann', {
-      referralCode: 'firstprog',
-      referralCodes: { default: 'firstprog' },
-    }),
-  );
-  expect(await codesOf('programs', 'ann')).toMatchObject({
-    default: 'firstprog',
-    second: 'SECONDPROG',
-  });
-  expect((await arrayOf(one.log.readStream(one.names.codeStream(scope, 'A')))).length).toBe(0);
 });

@@ -195,43 +195,6 @@ it('a code that lapses while its command is suspended goes to one reward: the co
   expect([ofOther, ofSlow]).toEqual(['TANK-1', 'POOL_EMPTY']);
 });
 
-it('a pool is not searched from its beginning for every reward', async () => {
-  const process = await processAt(0);
-  const directory = new TenantDirectory(process.streams.tenants, process.names);
-  const tenant = await directory.find('demo');
-  if (!tenant) throw new Error('there is no tenant');
-  let looks = 0;
-  const codes = new Proxy(
-    Array.from({ length: 1_000 }, (_, number) => `CODE-${number}`),
-    {
-      get: (array, member, receiver): unknown => {
-        if (typeof member === 'string' && /^\d+$/.test(member)) looks += 1;
-        return Reflect.get(array, member, receiver);
-      },
-    },
-  );
-  const document: ProgramDocument = {
-    id: 'default',
-    referredReward: { ...tank, fuelTankCodes: codes },
-  };
-  const withPool = {
-    ...tenant,
-    programs: { default: { ...tenant.programs['default'], document, version: 1, eventRules: [] } },
-  };
-  jest.spyOn(directory, 'find').mockResolvedValue(withPool as unknown as typeof tenant);
-  const pools = new TankCodes(
-    process.streams,
-    process.names,
-    directory,
-    new ProgramVersions(process.log, process.codec, process.names),
-  );
-  const given: (string | undefined)[] = [];
-  for (let number = 0; number < 60; number++)
-    given.push((await pools.reserve(aRequest(), refOf('a'), needOf(`reward ${number}`)))?.code);
-  expect(given).toEqual(codes.slice(0, 60));
-  expect(looks).toBeLessThan(60 * 4 + 60);
-});
-
 it('a reward earned under an earlier version has a code of its pool, read from the log when it is needed', async () => {
   const process = await processAt(0);
   await process.userWithCode('anns', 'ann', 'ANN');

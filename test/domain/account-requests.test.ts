@@ -137,13 +137,6 @@ describe('a user', () => {
       .needs(generated('default'), generated('partners'));
   });
 
-  it('gets the codes that were reserved', () => {
-    const decided = asked([here, bob], upsert({ referralCode: 'MINE' })).with(
-      reservedAs(code('MINE'), { code: 'MINE' }),
-    );
-    decided.then(referralCodeAssigned(ACME, 'bob', 'MINE', 1_700_000_000_000));
-  });
-
   it('keeps a code of its own without reserving it again', () => {
     const own = referralCodeAssigned(ACME, 'bob', 'MINE');
     asked([here, bob, own], upsert({ referralCode: 'mine' })).then(
@@ -215,19 +208,6 @@ describe('a user', () => {
     }
     const stored = upsert({ changes: { firstName: 'Bob' }, granted });
     asked([here, bob], { ...stored, type: 'CheckUserFields' }).then();
-  });
-
-  it('who was forgotten and is not to be tracked is not named again', () => {
-    const erased = asked([here, bob], {
-      type: 'ForgetUser',
-      userId: 'bob',
-      doNotTrack: true,
-      preserveEmptyAccount: true,
-    });
-    const { decision } = erased;
-    const events = 'events' in decision ? decision.events : [];
-    expect(events.map(({ type }) => type)).toContain('ErasureRequested');
-    asked([here, bob, ...events], upsert()).refused('DO_NOT_TRACK');
   });
 
   it('who was forgotten and comes back gets another name', () => {

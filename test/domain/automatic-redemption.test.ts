@@ -107,12 +107,6 @@ describe('an automatic redemption with a moderation under way', () => {
   };
   const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
 
-  it('waits for its outcome', () => {
-    given(...here, scheduled, held)
-      .when({ type: 'SettleReward', rewardId: 'reward', now: DUE })
-      .heldBy('m');
-  });
-
   it('does not happen when it denies: a reward that was held before its time is cancelled', () => {
     given(...here, scheduled, held)
       .when({

@@ -261,22 +261,6 @@ describe('a dispute', () => {
   });
 });
 
-describe('a refund', () => {
-  const first = told('a', 1, invoice(10), ids('in_1', 'pi_1'));
-  const second = told('b', 2, invoice(10), ids('in_2', 'pi_2'));
-
-  it.each([
-    ['of the first invoice, by its id', refund(10), ids('in_1'), 3],
-    ['of the first invoice, by its payment', refund(10), ids(null, 'ch_1', 'pi_1'), 3],
-    ['of another invoice', refund(10), ids('in_2', 'pi_2'), null],
-    ['of a part', refund(10, 9), ids('in_1'), null],
-    ['of one of several payments', refund(4), ids(null, 'pi_1'), null],
-    ['of nothing that is known', refund(10), ids(null), null],
-  ] as const)('%s', (_, fact, over, refundedAt) => {
-    expect(picture(second, told('c', 3, fact, over), first).refundedAt).toBe(refundedAt);
-  });
-});
-
 const anyFact: fc.Arbitrary<ProviderFact> = fc.oneof(
   fc.constantFrom(0, 5, 10).map(invoice),
   fc

@@ -14,7 +14,6 @@ import {
   referralStarted,
   rewardGranted,
   subscriptionChanged,
-  tankCode,
   userIdentified,
 } from '../support/account-events.js';
 import { ACME, ANN, annStands, BOB, fold, given, NOW, opened } from './support/account-scenario.js';
@@ -72,8 +71,6 @@ describe('forgetting a user', () => {
       .then(requested()));
   test('is refused for an unknown user', () =>
     given(accountOpened(ACME)).when(forgetBob()).refused('USER_NOT_FOUND'));
-  test('is refused for an unknown account', () =>
-    given().when(forgetBob()).refused('USER_NOT_FOUND'));
   test('is refused the second time', () =>
     given(...bobAndCat, requested())
       .when(forgetBob())
@@ -103,15 +100,6 @@ describe('forgetting a user', () => {
       .when(forgetBob({ customer: 'customer' }))
       .then(requested());
   });
-  test('waits for a moderation that holds something here', () =>
-    given(...bobAndCat, {
-      type: 'ModerationPrepared',
-      at: 1,
-      moderationId: 'moderation',
-      referralIds: ['r'],
-    })
-      .when(forgetBob())
-      .heldBy('moderation'));
 });
 
 describe('forgetting an account', () => {
@@ -164,10 +152,6 @@ describe('the tombstone', () => {
     given(...bobAndCat)
       .when(complete)
       .then());
-  test('of an account is written in its empty place', () =>
-    given(...bobAndCat, requested({ account }))
-      .when(complete)
-      .then({ ...completed, account }));
 });
 
 describe('an erasure that is repeated from a newer copy of the log', () => {
@@ -245,16 +229,6 @@ describe('an erasure', () => {
     expect(isReached(byRule, requested({ account }), accountOpened(ACME))).toBe(true);
   });
 
-  test('leaves the tank codes that the account had, so that they are not handed out again', () => {
-    const state = fold([
-      ...bobAndCat,
-      rewardGranted('tank', BOB, tankCode('TANK-1')),
-      granted,
-      requested({ account }),
-    ]);
-    expect(state.remains.tankCodes.toObject()).toStrictEqual({ tank: 'TANK-1' });
-  });
-
   test("leaves none of the person's events: the next person with the id starts from none", () => {
     const purchase = { id: 'order', key: 'purchase', fields: { total: 3 }, dateTriggered: NOW };
     const did: AccountEvent = {
@@ -324,22 +298,5 @@ describe('an erasure', () => {
     } as const;
     const after = given(...started, requested()).when({ ...sync, context: annStands() });
     expect(after.types()).toStrictEqual(['SubscriptionChanged', 'ReferralConverted']);
-  });
-
-  test('does not depend on whether the key was there when it was read', () => {
-    const withoutKey = history.map((event) =>
-      event.type === 'UserIdentified' && event.person === BOB.person
-        ? { ...event, profile: { ...event.profile, value: null } }
-        : event,
-    );
-    const [read, anonymous] = [
-      opened(fold([...history, requested()])),
-      opened(fold([...withoutKey, requested()])),
-    ];
-    expect(
-      anonymous.users.equals(read.users) || anonymous.users.keySeq().equals(read.users.keySeq()),
-    ).toBe(true);
-    expect(anonymous.personsByUserId.toObject()).toStrictEqual(read.personsByUserId.toObject());
-    expect(anonymous.persons.toArray()).toStrictEqual(read.persons.toArray());
   });
 });

@@ -105,17 +105,6 @@ it('granting the reward of an event does not withhold it a second time', () => {
     .then();
 });
 
-it('granting the reward of an event waits for the moderation that holds the referral', () => {
-  given(...here, {
-    type: 'ModerationPrepared',
-    at: 4_000,
-    moderationId: 'm',
-    referralIds: ['referral'],
-  })
-    .when(grant)
-    .heldBy('m');
-});
-
 it('granting the reward of an event does nothing without an account or user', () => {
   given().when(grant).then();
   given(accountOpened(ANNS)).when(grant).then();

@@ -98,25 +98,6 @@ it('granting the referrer’s reward does nothing without an account or user', (
     .then();
 });
 
-it('granting the referrer’s reward waits for the moderation that holds the referral', () => {
-  given(...here, {
-    type: 'ModerationPrepared',
-    at: 4_000,
-    moderationId: 'm',
-    referralIds: ['referral'],
-  })
-    .when(grant())
-    .heldBy('m');
-  given(...here, granted, {
-    type: 'ModerationPrepared',
-    at: 4_000,
-    moderationId: 'm',
-    referralIds: ['referral'],
-  })
-    .when(grant())
-    .then();
-});
-
 it('granting the referrer’s reward records why a reward could not be given', () => {
   const rich = rewardGranted('rich', ANN, credit(AMOUNT_MAX));
   given(...here, rich)

@@ -132,22 +132,10 @@ describe('preparing the referred account', () => {
       .then(held());
   });
 
-  it('holds it for a change of the other side too', () => {
-    given(...referred)
-      .when(prepare('referred', change({ referrer: 'DENIED' })))
-      .then(held());
-  });
-
   it('is done once', () => {
     given(...referred, held())
       .when(prepare('referred', change({ referred: 'DENIED' })))
       .then();
-  });
-
-  it('waits for another moderation of the same referral', () => {
-    given(...referred, held('other'))
-      .when(prepare('referred', change({ referred: 'DENIED' })))
-      .heldBy('other');
   });
 
   it('does not find an unknown referral', () => {
@@ -319,10 +307,6 @@ describe('applying in the referred account', () => {
     expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
   });
 
-  it('has the date of the start before any moderation', () => {
-    expect(opened(given(...referred).state).referral?.dateModerated).toBe(2_000);
-  });
-
   it("records the referrer's earned reward, under its recorded terms", () => {
     const converted = referralConverted('referral', ANN, {
       referrerStatus: 'PENDING',
@@ -395,12 +379,6 @@ describe('applying in the referred account', () => {
     given(...waiting, held())
       .when(apply('referred', change({ referred: 'DENIED' })))
       .then(moderated({ referredStatus: 'DENIED' }));
-  });
-
-  it('leaves the rewards alone when only the referrer’s side is concerned', () => {
-    given(...referred, ofReferral(BOB), held())
-      .when(apply('referred', change({ referrer: 'DENIED' })))
-      .then(moderated({ referrerStatus: 'DENIED' }));
   });
 
   it('records due dates: a reward that is restored after its time is expired', () => {
@@ -515,20 +493,6 @@ describe('releasing', () => {
   });
 });
 
-it('an account may be held as the referrer of one referral and the referred party of another', () => {
-  const own = referralStarted('own', BOB, ANN, {});
-  const events = [
-    accountOpened(ACME),
-    userIdentified(ACME, 'bob'),
-    own,
-    held('m', 'own'),
-    held('m', 'made'),
-  ];
-  given(...events)
-    .when(apply('referred', change({ referralId: 'own', referred: 'DENIED' })))
-    .then(referralModerated('own', ANN, { at: NOW, moderationId: 'm', referredStatus: 'DENIED' }));
-});
-
 describe('a referral from before the account was deleted', () => {
   const erased: AccountEvent = {
     type: 'ErasureRequested',
@@ -609,26 +573,5 @@ describe('a referral from before the account was deleted', () => {
     given(...referred, held(), erased)
       .when(apply('referred', change({ referrer: 'DENIED' })))
       .then(formerModerated({ referrerStatus: 'DENIED' }));
-  });
-
-  it('is distinct for each deletion, and is no signal before the start', () => {
-    const again = [
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      referralStarted('second', BOB, ANN, {}),
-      { ...erased, erasureId: 'e2' },
-    ];
-    const { state } = given(...gone, ...again);
-    expect([...state.remains.formerReferrals.keys()]).toEqual(['referral', 'second']);
-    given(...gone, ...again)
-      .when({ type: 'FlagReferral', referralId: 'second', now: NOW })
-      .then({
-        type: 'ReferralFlagged',
-        at: NOW,
-        referralId: 'second',
-        fraudSignals: {
-          rate: { message: 'The referrer made too many referrals in a short time', score: 50 },
-        },
-      });
   });
 });

@@ -1,12 +1,9 @@
-import { Map } from 'immutable';
-import { REFERRED_RULE, REFERRER_RULE, type Program } from '../../src/domain/program.js';
-import { nameEventRules, rulesAfter } from '../../src/domain/tenant/event-rules.js';
+import { type Program } from '../../src/domain/program.js';
+import { nameEventRules } from '../../src/domain/tenant/event-rules.js';
 import {
   DEFAULT_PROGRAM,
   programOf,
   programsOf,
-  tankCodesOf,
-  tankCodesOfToday,
   toProgram,
 } from '../../src/domain/tenant/program-document.js';
 import {
@@ -94,74 +91,6 @@ it('limits, conditions and values have what the document says, and null for the 
   ]);
 });
 
-describe('the codes of a tank', () => {
-  const tank = { type: 'FUELTANK', fuelTankType: 'CREDIT', amount: 5 } as const;
-  const promised = { ...tank, unit: null };
-  const tenantWith = (reward: object): OpenTenant => {
-    const document: ProgramDocument = { id: 'default', referrerReward: reward };
-    const events: readonly TenantEvent[] = [
-      { type: 'TenantCreated', at: 1, alias: 'a', programType: 'API_ONLY', openEndpoints: true },
-      { type: 'ProgramApplied', at: 1, version: 2, isDefault: true, document, eventRules: [] },
-    ];
-    return events.reduce(evolve, initialState) as OpenTenant;
-  };
-  const today = (reward: object, value = promised, programId = 'default') =>
-    tankCodesOfToday(tenantWith(reward), { programId, rule: REFERRER_RULE, value });
-
-  it('are those of today as long as their value is the same', () => {
-    expect(today({ ...tank, fuelTankCodes: ['a', 'b'] })).toEqual(['a', 'b']);
-    expect(today(tank)).toEqual([]);
-    for (const other of [
-      { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5 },
-      { ...tank, fuelTankType: 'DISCOUNT' },
-      { ...tank, amount: 6 },
-      { ...tank, unit: 'LITRES' },
-    ])
-      expect(today({ ...other, fuelTankCodes: ['a'] })).toBeUndefined();
-    expect(today({ ...tank, fuelTankCodes: ['a'] }, promised, 'another')).toBeUndefined();
-  });
-
-  it('of a version are those of its rule', () => {
-    const document: ProgramDocument = {
-      id: 'default',
-      referrerReward: { ...tank, fuelTankCodes: ['a'] },
-      referredReward: { ...tank, fuelTankCodes: ['b'] },
-      eventRewards: [{ key: 'buy', to: 'USER', reward: { ...tank, fuelTankCodes: ['c'] } }],
-    };
-    const version = { document, eventRules: nameEventRules(document, undefined) };
-    const [ofEvent = ''] = version.eventRules;
-    expect(
-      [REFERRER_RULE, REFERRED_RULE, ofEvent, 'another'].map((rule) => tankCodesOf(version, rule)),
-    ).toEqual([['a'], ['b'], ['c'], []]);
-  });
-});
-
-it('a rule keeps its name when members of its reward change places, and codes are refilled', () => {
-  const rules = (reward: object): ProgramDocument => ({
-    id: 'default',
-    eventRewards: [
-      { key: 'buy', to: 'USER', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1 } },
-      { key: 'buy', to: 'USER', firstTimeOnly: true, reward },
-    ],
-  });
-  const before = rules({ type: 'FUELTANK', amount: 5, name: 'n', fuelTankCodes: ['a'] });
-  const eventRules = nameEventRules(before, undefined);
-  expect(new Set(eventRules).size).toBe(2);
-  const knownRules = rulesAfter(Map(), before, eventRules);
-  const { eventRewards: [first, second] = [], ...after } = rules({
-    fuelTankCodes: ['b'],
-    name: 'n',
-    amount: 5,
-    type: 'FUELTANK',
-  }) as { id: string; eventRewards?: readonly object[] };
-  // In the other order, the second one for every time now: its reward tells which one it is.
-  const swapped = { ...after, eventRewards: [{ ...second, firstTimeOnly: false }, first] };
-  expect(nameEventRules(swapped as ProgramDocument, { eventRules, knownRules })).toEqual([
-    eventRules[1],
-    eventRules[0],
-  ]);
-});
-
 it('what the payment provider pays is not redeemed automatically', () => {
   const paid = { type: 'CREDIT', unit: 'CENTS', assignedCredit: 1, currency: 'USD' } as const;
   const program = (payTo: 'ledger' | 'provider') =>
@@ -242,13 +171,6 @@ it('a side that a file leaves out earns what the default program pays', () => {
   expect(parse({ id: 'plain' })).toMatchObject({ referredReward, referrerReward });
   expect(parse({ id: 'plain', referrerReward: null })).toMatchObject({
     referredReward,
-    referrerReward: null,
-  });
-});
-
-it('a side without a reward earns nothing', () => {
-  expect(parse({ id: 'none', referredReward: null, referrerReward: null })).toMatchObject({
-    referredReward: null,
     referrerReward: null,
   });
 });

@@ -1,4 +1,4 @@
-import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
+import type { AccountEventOf } from '../../src/domain/account/account.events.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import {
   aboutReward,
@@ -14,13 +14,6 @@ import {
 import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
-const held: AccountEvent = {
-  type: 'ModerationPrepared',
-  at: 3_000,
-  moderationId: 'm',
-  referralIds: ['referral'],
-};
-const released: AccountEvent = { type: 'ModerationReleased', at: 3_100, moderationId: 'm' };
 
 describe('redeeming one reward', () => {
   const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
@@ -119,22 +112,6 @@ describe('redeeming one reward', () => {
         .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
     }
   });
-
-  it('waits for the moderation that holds the reward, also where that may bring it back', () => {
-    const ofReferral = rewardGranted('reward', BOB, credit(500), { referralId: 'referral' });
-    given(...here, ofReferral, held)
-      .when(redeem(1))
-      .heldBy('m');
-    given(...here, ofReferral, rewardCancelled(ofReferral, 500, 2_900, 'MODERATION'), held)
-      .when(redeem(1))
-      .heldBy('m');
-    given(...here, ofReferral, held, released)
-      .when(redeem(1))
-      .then(creditRedeemed(ofReferral, 'redemption', 1, NOW));
-    given(...here, reward, held)
-      .when(redeem(1))
-      .then(creditRedeemed(reward, 'redemption', 1, NOW));
-  });
 });
 
 describe('redeeming of the account', () => {
@@ -218,26 +195,6 @@ describe('redeeming of the account', () => {
     given(...here, gone, due, later)
       .when(redeem(11))
       .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
-  });
-
-  it('waits for a moderation that may take some of it away', () => {
-    const ofReferral = of('a', 10, { referralId: 'referral' });
-    given(...here, ofReferral, of('b', 10), held)
-      .when(redeem(1))
-      .heldBy('m');
-    given(...here, ofReferral, of('b', 10), held)
-      .when(redeem(1, 'POINTS'))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
-    given(...here, ofReferral, rewardCancelled(ofReferral, 10, 2_900, 'REQUEST'), held, of('b', 10))
-      .when(redeem(1))
-      .then(creditRedeemed(of('b', 10), 'redemption-0', 1, NOW));
-  });
-
-  it('waits for a moderation that may bring some of it back', () => {
-    const ofReferral = of('a', 10, { referralId: 'referral' });
-    given(...here, ofReferral, rewardCancelled(ofReferral, 10, 2_900, 'MODERATION'), held)
-      .when(redeem(10))
-      .heldBy('m');
   });
 });
 

@@ -6,7 +6,6 @@ import type {
 } from '../../src/domain/account/account.events.js';
 import {
   duePushes,
-  shownPushes,
   type PushOutcome,
   type StartRewardPush,
 } from '../../src/domain/account/reward-push.js';
@@ -574,54 +573,4 @@ describe('a refund of the first invoice', () => {
       redeemed(),
     );
   });
-});
-
-describe('what is due', () => {
-  const idsOf = (events: readonly AccountEvent[], retriesParked = false): readonly string[] =>
-    duePushes(fold(events), { now: NOW, retriesParked }).rewards.map(({ rewardId }) => rewardId);
-
-  it('is what is available, and what is on its way, also of a forgotten person', () => {
-    expect(idsOf([...ACCOUNT, CREDIT])).toEqual([]);
-    expect(idsOf([...LINKED, CREDIT])).toEqual(['r']);
-    expect(idsOf([...LINKED, CREDIT, STARTED, erasureRequested([BOB.person])])).toEqual(['r']);
-    expect(idsOf([...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()])).toEqual([]);
-    expect(idsOf([...LINKED, reward(EUROS, { dateExpires: NOW })])).toEqual([]);
-  });
-
-  it('is a refused reward when it is asked for', () => {
-    const events = [...LINKED, CREDIT, STARTED, refused()];
-    expect(idsOf(events)).toEqual([]);
-    expect(idsOf(events, true)).toEqual(['r']);
-  });
-
-  it('is first what is under way: its call would replace the discounts behind it', () => {
-    const older = { ...TEN_OFF, rewardId: 'older', at: NOW - 9 };
-    const tried = [started(older, [tenOff('sub_1')]), refused(older)];
-    const events = [...LINKED, older, TEN_OFF, ...tried, started(TEN_OFF, [tenOff('sub_1')])];
-    expect(idsOf(events, true)).toEqual(['r', 'older']);
-    const unsure = { ...refused(TEN_OFF), mayBePaid: true } as const;
-    const newer = { ...TEN_OFF, rewardId: 'newer', at: NOW - 7 };
-    expect(idsOf([...events, unsure, newer])).toEqual([]);
-    expect(idsOf([...events, unsure, newer], true)).toEqual(['r', 'older', 'newer']);
-  });
-
-  it('comes at the date of a scheduled reward', () => {
-    const state = fold([...LINKED, reward(EUROS, { dateScheduledFor: NOW + 7 })]);
-    expect(duePushes(state, { now: NOW, retriesParked: false })).toEqual({
-      rewards: [],
-      nextAt: NOW + 7,
-    });
-    expect(duePushes(state, { now: NOW + 7, retriesParked: false }).rewards).toHaveLength(1);
-  });
-});
-
-it.each([
-  [[CREDIT], 'WAITING', null, null],
-  [[CREDIT, STARTED], 'WAITING', null, null],
-  [[CREDIT, STARTED, pushed(CREDIT), redeemed()], 'PUSHED', 'cbtxn_1', null],
-  [[CREDIT, STARTED, refused()], 'PARKED', null, 'the provider answered 404'],
-])('operators see how far a reward is, case %#', (events, state, externalReference, reason) => {
-  const account = fold([...LINKED, ...events]);
-  if (account.status === 'absent') throw new Error('the account is there');
-  expect(shownPushes(account)).toEqual([{ rewardId: 'r', state, externalReference, reason }]);
 });

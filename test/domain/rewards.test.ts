@@ -75,6 +75,12 @@ describe('a manual reward', () => {
       .refused('USER_NOT_FOUND');
   });
 
+  it('is refused under the id of another reward', () => {
+    given(...here, rewardGranted('reward', BOB, credit(1)))
+      .when(create())
+      .refused('REWARD_EXISTS');
+  });
+
   it('is refused for its dates before its user is checked', () => {
     const late = 'dateExpires must lie in the future';
     given()
@@ -215,22 +221,6 @@ describe('cancelling', () => {
         aboutReward('RewardExpired', due, 5, 4_000),
         rewardCancelled(due, 5, NOW),
       );
-  });
-
-  it('waits for the moderation that holds it', () => {
-    const held = rewardGranted('reward', BOB, credit(5), { referralId: 'referral' });
-    const prepared = {
-      type: 'ModerationPrepared',
-      at: 3_000,
-      moderationId: 'm',
-      referralIds: ['referral'],
-    } as const;
-    given(...here, held, prepared)
-      .when(cancel)
-      .heldBy('m');
-    given(...here, held, prepared, { type: 'ModerationReleased', at: 3_100, moderationId: 'm' })
-      .when(cancel)
-      .then(rewardCancelled(held, 5, NOW));
   });
 });
 

@@ -5,7 +5,6 @@ import type {
 } from '../../src/domain/account/account.events.js';
 import type { SyncAccount } from '../../src/domain/account/sync-account.js';
 import { Map } from 'immutable';
-import { NAMES_BYTES_MAX } from '../../src/domain/account/events-seen.js';
 import { receiveUserEvents, type ReceiveUserEvents } from '../../src/domain/account/user-events.js';
 import { personal } from '../../src/domain/personal.js';
 import { NOTHING_PROVIDED } from '../../src/domain/need.js';
@@ -31,7 +30,6 @@ import {
   fold,
   given,
   NOW,
-  opened,
   TEN_DOLLARS,
   terms,
 } from './support/account-scenario.js';
@@ -369,21 +367,6 @@ describe('what is remembered of the events of a user', () => {
     recalled: personal(BOB.person, [['total', greatest]]),
   });
 
-  it('is bounded, however many names there are', () => {
-    const state = opened(
-      fold([
-        ...here,
-        ...Array.from({ length: 100 }, (_, n) => earlier(content({ fields: numbers(n * 500) }))),
-        ...Array.from({ length: 1_000 }, (_, n) => earlier(content({ key: `key-${n}` }))),
-      ]),
-    );
-    const seen = state.eventsSeen.get(BOB.person);
-    const names = [...(seen?.greatest.entries() ?? [])].flatMap(([key, of]) => [key, ...of.keys()]);
-    expect(names.length).toBeGreaterThan(50);
-    expect(names.join('').length).toBeLessThan(NAMES_BYTES_MAX);
-    expect(seen).toMatchObject({ isComplete: false });
-  });
-
   it('is looked up once in the stream where a rule asks for what was left out, and kept from there on', () => {
     const conditions = [
       { kind: 'earlier-events', person: BOB.person, conditions: [first] },
@@ -439,21 +422,6 @@ describe('what is remembered of the events of a user', () => {
     given(...filled)
       .when(receive(aProgram({ eventRewards: [rule()] }), [large]))
       .then(received(0, large), fromEvent(0));
-  });
-
-  it('adds no name once one was left out: it may have come before', () => {
-    const state = opened(
-      fold([
-        ...filled,
-        earlier(content({ key: 'a' })),
-        earlier(content({ key: 'other', fields: numbers(0, 1) })),
-      ]),
-    );
-    const seen = state.eventsSeen.get(BOB.person);
-    expect([seen?.greatest.has('a'), seen?.greatest.get('other')?.get('junk-0')]).toEqual([
-      false,
-      0,
-    ]);
   });
 });
 

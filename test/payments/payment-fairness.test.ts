@@ -9,7 +9,6 @@ import type { OpenTenant } from '../../src/domain/tenant/tenant.decider.js';
 import { PostgresPaymentWork, WAITS_FOR } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import { ProviderFailure, type ProviderCalls } from '../../src/payments/payment-provider.js';
-import { after, enterWorld } from '../../src/foundation/world.js';
 import { openPool } from '../../src/postgres/database.js';
 import { ACME, BOB, fold } from '../domain/support/account-scenario.js';
 import { ErrorLines } from '../support/error-lines.js';
@@ -208,57 +207,6 @@ test('a provider that never answers holds two places, and every other tenant is 
   await until(() => others.every((other) => count(other) === 3));
   await until(() => underWay.get('b') === 2);
   expect([count('b'), most.get('b')]).toEqual([0, 2]);
-});
-
-test('many providers that never answer hold up nobody else', async () => {
-  // With two accounts of each, more than there are places.
-  const silent = Array.from({ length: 20 }, (_, n) => `b${n}`);
-  for (const tenant of silent) await accountsOf(tenant, 3);
-  start(silent);
-  await until(() => silent.every((tenant) => underWay.get(tenant) === 2));
-  await accountsOf('z', 3);
-  pusher.look();
-  await until(() => count('z') === 3);
-  expect(silent.map((tenant) => most.get(tenant))).toEqual(silent.map(() => 2));
-});
-
-/** Seconds pass in so many milliseconds. */
-const FAST = 20;
-
-test('128 providers that never answer leave a tenant of many accounts its places', async () => {
-  const silent = Array.from({ length: 128 }, (_, n) => `b${n}`);
-  for (const tenant of silent) await accountsOf(tenant, 20);
-  const calls = new Map<string, number>();
-  const leave = enterWorld({
-    now: () => Date.now(),
-    elapsed: () => performance.now() * FAST,
-    after: (ms, call) => {
-      const timer = setTimeout(call, ms / FAST);
-      return () => clearTimeout(timer);
-    },
-    uuid: () => crypto.randomUUID(),
-    bytes: (length) => Buffer.alloc(length),
-    below: () => 0,
-  });
-  try {
-    start(silent, async (tenant) => {
-      calls.set(tenant, (calls.get(tenant) ?? 0) + 1);
-      await new Promise<void>((resolve) => after(10_000, resolve));
-      underWay.set(tenant, (underWay.get(tenant) ?? 1) - 1);
-      throw new ProviderFailure('unavailable', 'no answer');
-    });
-    const sum = () => [...calls.values()].reduce((all, one) => all + one, 0);
-    await until(() => silent.every((tenant) => (calls.get(tenant) ?? 0) >= 4));
-    await accountsOf('z', 40);
-    const before = sum();
-    await until(() => count('z') === 40);
-    // In turn with all of them, two of its accounts would come with some 250 of theirs: 5 000. Some
-    // 200 of those that begin in 30 s are left; a busy machine has 700, since it pays more slowly.
-    expect(sum() - before).toBeLessThan(1_500);
-    await pusher.stop();
-  } finally {
-    leave();
-  }
 });
 
 test.each([

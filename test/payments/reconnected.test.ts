@@ -141,15 +141,6 @@ const wake = (id: string): Promise<void> => {
   return wakeWork(core.pool, { ...scope(), account });
 };
 
-it('what the former account has paid is not paid again, also when it is asked for', async () => {
-  const { ann } = await referral();
-  await link(ann);
-  await comesTo(ann, 'PUSHED');
-  await connect('present');
-  await tryAgain(ann);
-  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
-});
-
 it('a payment of the former account whose answer was lost is found there, and not repeated', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
@@ -239,24 +230,4 @@ it('behind a disconnection another account pays no open call before an operator 
   await tryAgain(ann);
   await comesTo(ann, 'PUSHED');
   expect(credits('present')).toHaveLength(1);
-});
-
-it('behind a disconnection the same key goes on with the open call', async () => {
-  const ann = await paidThenDisconnected();
-  await connect('former');
-  await wake(ann);
-  await comesTo(ann, 'PUSHED');
-  expect((await shown(ann))?.externalReference).toBe(credits('former')[0]?.id);
-  expect(credits('former')).toHaveLength(1);
-});
-
-it('what the disconnected account has paid is recorded once its key is connected again', async () => {
-  const ann = await paidThenDisconnected();
-  await connect('present');
-  await wake(ann);
-  await comesTo(ann, 'PARKED');
-  await connect('former');
-  await tryAgain(ann);
-  await comesTo(ann, 'PUSHED');
-  expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
 });

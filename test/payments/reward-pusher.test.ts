@@ -1,9 +1,7 @@
 import Stripe from 'stripe';
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
-import type { ProviderFact } from '../../src/domain/customer/customer.state.js';
 import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
-import { recorderOf } from '../../src/payments/incoming/payment-events.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import type { ProviderCalls } from '../../src/payments/payment-provider.js';
@@ -216,7 +214,7 @@ const isPaying =
     (body['metadata'] as Json | undefined)?.['rewardId'] === rewardId;
 
 describe('a process that dies', () => {
-  it.each<Step>(['intent', 'after the intent', 'call', 'answer', 'after the call', 'record'])(
+  it.each<Step>(['after the intent', 'answer', 'record'])(
     'at the step "%s" leaves one credit and one discount, as the ledger says',
     async (step) => {
       const { ann, bob, creditId, discountId } = await referral(apart);
@@ -267,98 +265,6 @@ describe('a process that dies', () => {
       });
     },
   );
-});
-
-describe('a refund of the first invoice while the provider is being called', () => {
-  const told = (customer: string, fact: ProviderFact): Promise<unknown> =>
-    recorderOf(service.service.core.commands, { hasRoomFor: () => Promise.resolve(true) })(
-      scopeOf(apart),
-      {
-        id: personal('evt'),
-        type: fact.kind,
-        created: Date.now(),
-        customer,
-        invoice: 'in_1',
-        payments: [],
-        subscription: null,
-        left: null,
-        fact,
-      },
-    );
-  const INVOICE = { amount: 1999, currency: 'USD' } as const;
-
-  it.each([
-    ['that refuses then', false],
-    ['that pays all the same', true],
-  ])('%s', async (_, pays) => {
-    const { ann, bob, creditId, discountId } = await referral(apart);
-    for (const id of [ann, bob]) await link(apart, id);
-    if (!pays) for (const id of [ann, bob]) double.customers.delete(`cus_${id}`);
-    const { amount, currency } = INVOICE;
-    await told(`cus_${bob}`, {
-      kind: 'INVOICE_PAID',
-      amountPaid: amount,
-      currency,
-      interval: null,
-    });
-    await reacted();
-    const called = new Set<string>();
-    let answer = (): void => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
-    const presence = new ProcessPresence(service.service.core.pool);
-    await presence.start();
-    const pusher = await aPusher(
-      () => ({
-        provider: () =>
-          Promise.resolve({
-            calls: (credentials) => {
-              const calls = provider.calls(credentials);
-              const pay: ProviderCalls['pay'] = async (call, rewardId) => {
-                called.add(rewardId);
-                await answered;
-                return calls.pay(call, rewardId);
-              };
-              return { ...calls, pay };
-            },
-          }),
-      }),
-      presence.id,
-    );
-    pusher.start();
-    await until(() => called.size === 2, WITHIN_MS);
-    await told(`cus_${bob}`, { kind: 'REFUNDED', amount, amountRefunded: amount, currency });
-    await reacted();
-    expect([...called].sort()).toEqual([creditId, discountId].sort());
-    const redeem = { amount: 1, unit: 'CENTS' };
-    const refused = await apart.live.post(`/credit/${creditId}/redeem`, redeem);
-    expect(refused).toMatchObject({ status: 400 });
-    answer();
-    const rewards = async (): Promise<readonly Json[]> => {
-      const lists = [];
-      for (const id of [ann, bob])
-        lists.push(
-          (
-            await apart.live.get<readonly Json[]>(`/reward?accountId=${id}`, {
-              headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
-            })
-          ).body,
-        );
-      return lists.flat();
-    };
-    const isOver = (one: Json, index: number): boolean =>
-      pays ? index === 1 || one['redeemedCredit'] === 1000 : one['dateCancelled'] !== null;
-    await until(async () => (await rewards()).every(isOver), WITHIN_MS);
-    if (pays) for (const id of [ann, bob]) await comesTo(apart, id, 'PUSHED');
-    await pusher.stop();
-    await presence.stop();
-    expect((await rewards()).map(({ dateCancelled }) => dateCancelled !== null)).toEqual([
-      !pays,
-      !pays,
-    ]);
-    expect([ann, bob].map((id) => creditsOf(id).map(({ amount: paid }) => paid))).toEqual(
-      pays ? [[-1000], [-199]] : [[], []],
-    );
-  });
 });
 
 describe('a connected tenant', () => {
@@ -432,72 +338,6 @@ describe('a connected tenant', () => {
     expect(creditsOf(ann)).toEqual(paid);
   });
 
-  /** As a log did that lost its end since. */
-  const paidBefore = (bob: string, rewardId: string, keeps: readonly string[], slot: number) =>
-    provider.calls({ secretKey: KEY, apiBase: double.url }).pay(
-      {
-        kind: 'DISCOUNT',
-        key: `reward:${rewardId}:sub_${bob}`,
-        subscription: `sub_${bob}`,
-        percent: 10,
-        months: 3,
-        keeps,
-        slot,
-      },
-      rewardId,
-    );
-
-  it.each(['active', 'canceled'])(
-    'finds the older discount of two that the log has lost, of a subscription that is %s',
-    async (status) => {
-      const { bob, discountId } = await referral(tenant);
-      double.subscription(`sub_${bob}`, `cus_${bob}`, status);
-      const older = await paidBefore(bob, discountId, [], 0);
-      await paidBefore(bob, `newer-${bob}`, [older], 1);
-      const before = double.subscriptions.get(`sub_${bob}`);
-      await link(tenant, bob);
-      await comesTo(tenant, bob, 'PUSHED');
-      expect((await shown(tenant, bob))[0]?.externalReference).toBe('ref_10_3');
-      expect(double.subscriptions.get(`sub_${bob}`)).toBe(before);
-      expect(creditsOf(bob)).toEqual([]);
-    },
-  );
-
-  it('finds the lost discount of a customer whose first invoice is known first', async () => {
-    const { bob, discountId } = await referral(tenant);
-    double.subscription(`sub_${bob}`, `cus_${bob}`);
-    await paidBefore(bob, discountId, [], 0);
-    await told('invoice.paid', {
-      id: `in_${bob}`,
-      customer: `cus_${bob}`,
-      amount_paid: 1999,
-      currency: 'usd',
-    });
-    await link(tenant, bob);
-    await comesTo(tenant, bob, 'PUSHED');
-    expect(creditsOf(bob)).toEqual([]);
-    expect(double.subscriptions.get(`sub_${bob}`)?.discounts).toHaveLength(1);
-  });
-
-  it('finds the lost credit of a discount whose invoice was lost with it', async () => {
-    const { bob, discountId } = await referral(tenant);
-    double.customer(`cus_${bob}`);
-    double.subscription(`sub_${bob}`, `cus_${bob}`);
-    const paid = {
-      id: `cbtxn_${bob}`,
-      customer: `cus_${bob}`,
-      amount: -199,
-      currency: 'usd',
-      metadata: { rewardId: discountId },
-    };
-    double.balanceTransactions.push(paid);
-    await link(tenant, bob);
-    await comesTo(tenant, bob, 'PUSHED');
-    expect((await shown(tenant, bob))[0]?.externalReference).toBe(paid.id);
-    expect(creditsOf(bob)).toEqual([paid]);
-    expect(double.subscriptions.get(`sub_${bob}`)?.discounts).toEqual([]);
-  });
-
   it('adds a discount to the subscription that it waits for, beside the others', async () => {
     const { bob, discountId } = await referral(tenant);
     await link(tenant, bob);
@@ -533,16 +373,6 @@ describe('a connected tenant', () => {
     });
   });
 
-  it('pays back what a discount would have taken off the first invoice', async () => {
-    const { bob } = await referral(tenant);
-    const invoice = { id: `in_${bob}`, customer: `cus_${bob}`, amount_paid: 1999, currency: 'usd' };
-    await told('invoice.paid', invoice);
-    await link(tenant, bob);
-    await comesTo(tenant, bob, 'PUSHED');
-    expect(creditsOf(bob)).toEqual([expect.objectContaining({ amount: -199, currency: 'usd' })]);
-    expect((await shown(tenant, bob))[0]?.externalReference).toBe(creditsOf(bob)[0]?.id);
-  });
-
   it.each([
     ['429', { kind: 'answer', status: 429 }, 1],
     ['500', { kind: 'answer', status: 500 }, 1],
@@ -557,16 +387,5 @@ describe('a connected tenant', () => {
     expect([...new Set(keysOf(new RegExp(`cus_${ann}/`)))]).toEqual(
       [`reward:${creditId}`, `reward:${creditId}:2`].slice(0, keys),
     );
-  });
-
-  it('of which one customer has no answer pays the others', async () => {
-    const { ann, creditId } = await referral(tenant);
-    const { ann: eve } = await referral(tenant);
-    double.fail({ kind: 'hang' }, isPaying(creditId));
-    await link(tenant, ann);
-    await until(() => double.callsTo('POST', new RegExp(`cus_${ann}/`)).length > 0, WITHIN_MS);
-    await link(tenant, eve);
-    await comesTo(tenant, eve, 'PUSHED');
-    expect(await stateOf(tenant, ann)).toBe('WAITING');
   });
 });

@@ -1,19 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { ErrorLines } from '../support/error-lines.js';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
-import { EventCodec } from '../../src/event-log/codec.js';
 import { UnreadableEvent } from '../../src/event-log/event-schemas.js';
 import { PostgresEventLog } from '../../src/event-log/postgres/postgres-event-log.js';
 import { ALL_POLICIES } from '../../src/policies/parked-reactions.js';
-import { PostgresParkedReactions } from '../../src/policies/postgres-parked-reactions.js';
-import { writePolicyCheckpoint } from '../../src/policies/policy-checkpoint.js';
-import { retryStream } from '../../src/policies/retry-stream.js';
 import { openPool } from '../../src/postgres/database.js';
-import { decodeAny } from '../../src/projecting/decode-events.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { eventually } from '../support/embedded.js';
-import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import {
   NEW_FACT,
   OLD_FACT,
@@ -49,14 +41,6 @@ const rows = async () =>
       'select policy, stream from ledger.parked_reactions order by policy',
     )
   ).rows;
-
-const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-};
-
-const A_JOB = { kind: 'job', task: 'settle-reward', payload: {}, runAt: 0, key: 'k' } as const;
 
 const databaseError = (code: string): Error =>
   Object.assign(new Error('as Postgres says'), { code });
@@ -117,16 +101,6 @@ it('after a parked reaction only those of its policy and stream wait', async () 
   expect(releases.done.slice(3).map(({ policy, revision }) => `${policy} ${revision}`)).toEqual(
     [0, 1, 2].map((at) => `to-old-facts ${at}`),
   );
-});
-
-it('a failure of one account that looks like an outage delays no other account', async () => {
-  releases.failure = ({ stream }) =>
-    stream === streamOf('a') ? databaseError('57014') : undefined;
-  const runner = releases.newer({ isUnavailable: () => true, outageMs: 100 });
-  await releases.happened('a', OLD_FACT);
-  expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
-  expect((await rows()).map(({ stream }) => stream)).toEqual([streamOf('a'), streamOf('a')]);
-  expect(runner.lastError).toBeNull();
 });
 
 it('a reaction that takes long delays its stream and the checkpoint, and no other account', async () => {
@@ -220,61 +194,9 @@ describe('a reaction that cannot be parked', () => {
       }
     },
   );
-
-  it('is retried after an outage without further events', async () => {
-    const runner = releases.newer();
-    expect(await runner.waitFor(await releases.happened('a', OLD_FACT), 20_000)).toBe(true);
-    const away = jest.spyOn(log, 'head').mockRejectedValue(new Error('away'));
-    // The lock is gone with its connection: the next turn begins with an error.
-    await pool.query(
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
-    );
-    await eventually(() => Promise.resolve(runner.lastError !== null));
-    away.mockRestore();
-    await eventually(() => Promise.resolve(runner.lastError === null && runner.role === 'leader'));
-  });
-});
-
-it('streams over the limit of parked ones are not skipped', async () => {
-  releases.failure = ({ stream }) =>
-    stream === streamOf('fine') ? undefined : new Error('not yet');
-  const runner = releases.newer({ parkedStreamsMax: 2 });
-  for (const account of ['a', 'b', 'c', 'd']) await releases.happened(account, OLD_FACT);
-  const head = await releases.happened('fine', OLD_FACT);
-  await eventually(() => Promise.resolve(runner.lastError === 'TooManyParked'));
-  expect(new Set((await rows()).map(({ stream }) => stream)).size).toBe(2);
-  releases.failure = () => undefined;
-  expect(await runner.waitFor(head, 20_000)).toBe(true);
-  await eventually(async () => (await rows()).length === 0);
-  expect(TestReleases.perPolicy(releases.reactions())).toEqual(
-    TestReleases.perPolicy(await releases.expected()),
-  );
 });
 
 describe('a row', () => {
-  it('of the previous release is processed, and one whose event is lost is deleted', async () => {
-    await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
-    const events = await all(log.readStream(streamOf('a')));
-    const last = events.at(-1);
-    // As that release left it: the reactions of one event missing, its checkpoint behind all of
-    // them.
-    await writePolicyCheckpoint(pool, last?.position ?? '');
-    const park = (eventId: string | undefined) =>
-      pool.query(
-        `insert into ledger.parked_reactions (event_id, policy, stream, position, reason) values ($1, 'to-both', $2, 'p', 'r')`,
-        [eventId, streamOf('a')],
-      );
-    await park(events[2]?.id);
-    await park(events[1]?.id);
-    await park(randomUUID());
-    releases.newer();
-    await eventually(async () => (await rows()).length === 0);
-    expect(releases.done.map(({ policy, revision }) => `${policy} ${revision}`)).toEqual([
-      'to-both 1',
-      'to-both 2',
-    ]);
-  });
-
   it('of a policy that this release does not have stays', async () => {
     await releases.happened('a', NEW_FACT);
     const newer = releases.newer();
@@ -397,77 +319,5 @@ describe('an event of a type that this release does not know', () => {
     await eventually(async () => (await rows()).length === 0);
     expect(older.role).toBe('leader');
     expect(releases.reactions()).toEqual(await releases.expected());
-  });
-
-  it('is not taken for done by a process that read the row before another one changed it', async () => {
-    await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
-    const stream = streamOf('a');
-    const [first, unknown, third] = await all(log.readStream(stream));
-    if (!first || !unknown || !third) throw new Error('all were appended');
-    const policy = 'to-old-facts';
-    const parked = new PostgresParkedReactions(pool);
-    await parked.park({ policy, event: first, reason: 'not now' });
-    await parked.park({ policy: ALL_POLICIES, event: unknown, reason: 'unknown' });
-    let goOn: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (goOn = resolve));
-    const logger = new ErrorLines();
-    const parts = {
-      parked,
-      log,
-      decode: decodeAny(new EventCodec(new InMemorySubjectKeys())),
-      policies: [{ name: policy, handles: new Set([OLD_FACT] as const), react: () => [A_JOB] }],
-      logger,
-    };
-    const { signal } = new AbortController();
-    const [older] = await new Promise<[Promise<void>]>((resolve) => {
-      const taking = retryStream(
-        {
-          ...parts,
-          unreadableReason: ({ type }) => (type === NEW_FACT ? 'unknown' : undefined),
-          carryOut: () => {
-            resolve([taking]);
-            return gate;
-          },
-        },
-        stream,
-        signal,
-      );
-    });
-    const newer = {
-      ...parts,
-      carryOut: ({ revision }: { readonly revision: bigint }) =>
-        revision === 2n ? Promise.reject(new Error('not now')) : Promise.resolve(),
-    };
-    await retryStream(newer, stream, signal);
-    // The retry went on from the first event, and parked the third one.
-    expect(logger.lines).toMatchObject([{ policy, position: third.position, error: 'Error' }]);
-    goOn();
-    await older;
-    expect(await parked.ofStream(stream)).toMatchObject([{ policy, revision: 1n }]);
-    await retryStream({ ...parts, carryOut: () => Promise.resolve() }, stream, signal);
-    expect(await parked.ofStream(stream)).toEqual([]);
-  });
-
-  it('is not lost while one process skips it and another processes it', async () => {
-    const older = releases.older();
-    const newer = [releases.newer(), releases.newer()];
-    await eventually(() =>
-      Promise.resolve([older, ...newer].some(({ role }) => role === 'leader')),
-    );
-    for (let round = 0; round < 60; round++) {
-      await releases.happened(`a${round % 3}`, round % 4 === 0 ? NEW_FACT : OLD_FACT);
-      if (round === 20)
-        releases.failure = ({ revision }) =>
-          revision % 5n === 0n ? new Error('not now') : undefined;
-      if (round === 40) releases.failure = () => undefined;
-    }
-    const head = await releases.happened('end', OLD_FACT);
-    for (const runner of newer) expect(await runner.waitFor(head, 20_000)).toBe(true);
-    // While it leads, what a newer one has parked for a policy of its own waits.
-    await releases.stop(older);
-    await eventually(async () => (await rows()).length === 0);
-    expect(TestReleases.perPolicy(releases.reactions())).toEqual(
-      TestReleases.perPolicy(await releases.expected()),
-    );
   });
 });

@@ -305,25 +305,6 @@ test('the rest of a process that ends in the middle is cleaned by the next one, 
   await expectNobodySeesAnn();
 });
 
-test('an event during the last piece is applied, even without a later event', async () => {
-  const { watch, pool } = watched(projected.openPool());
-  const runner = projected.startRunner({ pool, pieceRowsMax: PIECE });
-  await annWithManyReferrals();
-  expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
-  const other = anAccount('other', { tenant: 'elsewhere' });
-  let isOver = false;
-  watch.onNothingLeft = async (projection) => {
-    if (projection !== 'referrals' || isOver) return;
-    isOver = true;
-    const position = await projected.ledger.happened(other, accountOpened(other));
-    expect(await runner.waitFor(position, ['accounts', 'users'], WITHIN_MS)).toBe(true);
-  };
-  await projected.ledger.happened(ann, REQUESTED);
-  await until(() => isOver, WITHIN_MS);
-  await until(async () => (await unfinished()) === 0, WITHIN_MS);
-  expect(await runner.waitFor((await projected.log.head()) ?? '', ALL, WITHIN_MS)).toBe(true);
-});
-
 describe('any history in which people are forgotten', () => {
   /** What a log holds of people behind their tombstones: nothing can be read. */
   const unreadable = (event: AccountEvent, gone: ReadonlySet<string>): AccountEvent =>

@@ -3,12 +3,8 @@ import { accountProjectors } from '../../projections/account-projectors.js';
 import { rewardsProjector } from '../../projections/rewards/projector.js';
 import { usersProjector } from '../../projections/users/projector.js';
 import { liveCheckpoints, type Checkpoint } from '../../src/projecting/checkpoints.js';
-import {
-  createGeneration,
-  ensureLiveGenerations,
-} from '../../src/projecting/generations/generations.js';
+import { ensureLiveGenerations } from '../../src/projecting/generations/generations.js';
 import { LiveGenerations } from '../../src/projecting/generations/live-generations.js';
-import type { EventLog } from '../../src/event-log/event-log.js';
 import { decodePage } from '../../src/projecting/page.js';
 import { postgresRowsOf } from '../../src/projecting/following/projection-stores.js';
 import { ProjectionTrack } from '../../src/projecting/following/projection-track.js';
@@ -25,7 +21,6 @@ import {
   userIdentified,
   type TestAccount,
 } from '../support/account-events.js';
-import { END_SESSIONS } from '../support/ended-sessions.js';
 import { ErrorLines } from '../support/error-lines.js';
 import { ProjectedLedger, until } from '../support/projected-ledger.js';
 
@@ -102,22 +97,6 @@ describe('rows and checkpoint', () => {
     },
   );
 
-  test('survive repeated cuts of every connection', async () => {
-    const runner = projected.startRunner({ pageSize: 7 });
-    const cutter = projected.openPool(1);
-    const admin = () => cutter.query(END_SESSIONS);
-    let position = await projected.ledger.happened(acme, accountOpened(acme));
-    for (let round = 0; round < 5; round++) {
-      position = await projected.ledger.happened(
-        acme,
-        ...manyUsers(acme, round * 40, round * 40 + 40),
-      );
-      await admin();
-    }
-    expect(await runner.waitFor(position, ALL, 20_000)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([200, 200]);
-  });
-
   test('are not written by a writer that lost the race (fencing)', async () => {
     await ensureLiveGenerations(projected.pool, accountProjectors);
     await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
@@ -179,26 +158,6 @@ describe('rows and checkpoint', () => {
     );
     expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
   });
-
-  test('continue from a checkpoint that another writer moved', async () => {
-    const runner = projected.startRunner();
-    expect(
-      await runner.waitFor(
-        await projected.ledger.happened(acme, ...manyUsers(acme, 0, 2)),
-        ALL,
-        WITHIN_MS,
-      ),
-    ).toBe(true);
-    await projected.pool.query(`update ledger.projection_checkpoints set version = version + 5`);
-    expect(
-      await runner.waitFor(
-        await projected.ledger.happened(acme, ...manyUsers(acme, 2, 4)),
-        ALL,
-        WITHIN_MS,
-      ),
-    ).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([4, 4]);
-  });
 });
 
 describe('leading', () => {
@@ -218,30 +177,6 @@ describe('leading', () => {
     expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
   });
 
-  test('is known to a standby as far as it has looked, in this generation and log', async () => {
-    const first = projected.startRunner({ pool: projected.openPool() });
-    await until(() => ALL.every((name) => first.leads(name)));
-    let [epoch, generation] = [projected.log.epoch, 1];
-    const log: EventLog = Object.create(projected.log, { epoch: { get: () => epoch } });
-    const generations = {
-      refresh: () => projected.generations.refresh(),
-      generationOf: () => generation,
-    };
-    const standby = projected.startRunner({ pool: projected.openPool(), log, generations });
-    const early = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 2));
-    expect(standby.have(early, ALL)).toBe(false);
-    expect(await standby.waitFor(early, ALL, WITHIN_MS)).toBe(true);
-    expect(standby.have(early, ALL)).toBe(true);
-    const late = await projected.ledger.happened(acme, ...manyUsers(acme, 2, 4));
-    expect(await first.waitFor(late, ALL, WITHIN_MS)).toBe(true);
-    expect(standby.have(late, ALL)).toBe(false);
-    generation = 2;
-    expect(standby.have(early, ALL)).toBe(false);
-    generation = 1;
-    epoch += 1;
-    expect(standby.have(early, ALL)).toBe(false);
-  });
-
   test('is lost with the connection that holds the locks, and taken again', async () => {
     const runners = [
       projected.startRunner({ pool: projected.openPool() }),
@@ -258,18 +193,6 @@ describe('leading', () => {
       await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS))),
     ).toEqual([true, true]);
     expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
-  });
-
-  test('processes that start at once create each generation once', async () => {
-    await Promise.all(
-      [1, 2, 3, 4].map(() => ensureLiveGenerations(projected.pool, accountProjectors)),
-    );
-    const { rows } = await projected.pool.query(
-      'select projection, generation, state from ledger.projection_generations order by projection',
-    );
-    expect(rows).toEqual(
-      [...ALL].sort().map((projection) => ({ projection, generation: 1, state: 'live' })),
-    );
   });
 
   test('a refresh of the live generations sees what was committed before it, whatever read is in flight', async () => {
@@ -295,35 +218,6 @@ describe('leading', () => {
     answer();
     await Promise.all([earlier, later]);
     expect(generations.areShown).toBe(false);
-  });
-
-  test('another generation that becomes live is followed by runner and reads', async () => {
-    const runner = projected.startRunner();
-    expect(
-      await runner.waitFor(
-        await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3)),
-        ALL,
-        WITHIN_MS,
-      ),
-    ).toBe(true);
-    const client = await projected.pool.connect();
-    await client.query('begin');
-    await client.query(
-      `update ledger.projection_generations set state = 'retired' where projection = 'users'`,
-    );
-    await createGeneration(client, usersProjector, 2, 'live');
-    await client.query('commit');
-    client.release();
-    await projected.generations.refresh();
-    expect(await projected.generations.liveGeneration('users')).toStrictEqual({
-      schema: 'rm_users_2',
-      generation: 2,
-    });
-    await until(async () => (await usersCounted()) === 3);
-    expect((await runner.status()).find(({ projection }) => projection === 'users')).toMatchObject({
-      generation: 2,
-      lagEvents: 0,
-    });
   });
 });
 
@@ -554,27 +448,5 @@ describe('following', () => {
       ).toBe(true);
       expect(projected.ledger.decodings - decodings).toBe(1);
     }
-  });
-
-  test('answers a reached position at once, and gives up on others after the given time', async () => {
-    const runner = projected.startRunner();
-    const position = await projected.ledger.happened(acme, accountOpened(acme));
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    // The checkpoint may be read before the leader learns that its commit succeeded.
-    await until(() => runner.waitFor(position, ALL, 0));
-    expect(await runner.waitFor('m-9', ['rewards'], 10)).toBe(false);
-    expect(await runner.waitFor('m-9', [], 10)).toBe(true);
-    expect(await runner.status()).toMatchObject(
-      ALL.map((projection) => ({
-        projection,
-        position,
-        head: position,
-        lagEvents: 0,
-        lagSeconds: 0,
-        generation: 1,
-        parkedStreams: 0,
-        role: 'leader',
-      })),
-    );
   });
 });

@@ -510,31 +510,4 @@ describe('a rebuild that ends in the middle', () => {
       },
     ]);
   });
-
-  test('parks values that Postgres refuses as live projections do', async () => {
-    const runner = projected.startRunner();
-    const bad = anAccount('bad');
-    await given(anAccount('a'), 1);
-    await projected.ledger.happened(
-      bad,
-      accountOpened(bad),
-      userIdentified(bad, 'u', { firstName: 'N\u0000' }),
-      userIdentified(bad, 'v'),
-    );
-    const half = anAccount('half');
-    await reached(
-      runner,
-      await projected.ledger.happened(
-        half,
-        accountOpened(half),
-        userIdentified(half, 'u', { lastName: '\ud800' }),
-      ),
-    );
-    await reached(runner, await given(anAccount('z'), 1));
-    const built = await rebuilding.rebuild(ALL);
-    expect(built.map(({ differences }) => differences)).toEqual(ALL.map(() => 0));
-    expect(await rebuilding.parkedOf('users', 1)).not.toHaveLength(0);
-    for (const name of ALL)
-      expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
-  });
 });

@@ -83,21 +83,6 @@ describe('a release with other tables', () => {
     );
   });
 
-  test('that ends and starts again goes on with what it has built, and so does the older one', async () => {
-    const opened = await projected.ledger.happened(acme, accountOpened(acme));
-    const first = startRelease(accountProjectors);
-    const second = startRelease(newer);
-    await reach(opened, first, second);
-    await first.stop();
-    const alone = await projected.ledger.happened(acme, userIdentified(acme, 'u1'));
-    await reach(alone, second);
-    expect([await usersOf(1), await usersOf(2)]).toEqual([0, 1]);
-    await second.stop();
-    await reach(alone, startRelease(accountProjectors), startRelease(newer));
-    expect([await usersOf(1), await usersOf(2)]).toEqual([1, 1]);
-    expect(await statesOf('users')).toBe('1 live, 2 beside');
-  });
-
   test('shows nothing before it has caught up, while the older one is read, and then only what is its own', async () => {
     expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: ALL, renewed: [] });
     expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: [], renewed: [] });
@@ -133,23 +118,6 @@ describe('a release with other tables', () => {
     await swap(parts, client, users, { signal });
     client.release();
     expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
-  });
-
-  test('makes its own anew when its tables are dropped, and the live ones stay', async () => {
-    const opened = await projected.ledger.happened(acme, accountOpened(acme));
-    const second = startRelease(newer);
-    await reach(opened, startRelease(accountProjectors), second);
-    await pool.query(`drop schema rm_users_2 cascade`);
-    await pool.query(
-      `delete from ledger.projection_generations where projection = 'users' and generation = 2`,
-    );
-    await until(async () => (await statesOf('users')) === '1 live, 2 beside', WITHIN_MS);
-    await reach(await projected.ledger.happened(acme, userIdentified(acme, 'u1')), second);
-    expect(await usersOf(2)).toBe(1);
-    const { rows } = await pool.query(
-      `select complete from ledger.projection_generations where projection = 'users' and generation = 2`,
-    );
-    expect(rows).toEqual([{ complete: false }]);
   });
 });
 

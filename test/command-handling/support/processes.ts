@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import type { AccountRequest } from '../../../src/domain/account/requests/account-request.js';
 import type { CodeOwners } from '../../../src/command-handling/needs/code-owners.js';
 import { openCommandHandling } from '../../../src/command-handling/open-command-handling.js';
@@ -38,28 +37,71 @@ import { openPool } from '../../../src/postgres/database.js';
 import { KeyedNames } from '../../../src/privacy/keyed-names.js';
 import { PostgresKeyRows } from '../../../src/privacy/key-rows.js';
 import { FixedSealer } from '../../../src/privacy/sealed-bytes.js';
-import { WrappedKeys, type SubjectKeys } from '../../../src/privacy/subject-keys.js';
+import {
+  WrappedKeys,
+  type KeyRow,
+  type KeyRows,
+  type SubjectKeys,
+} from '../../../src/privacy/subject-keys.js';
 import { createTestDatabase } from '../../support/database.js';
+import { InMemoryEventLog } from '../../support/in-memory-event-log.js';
 import { GatedLog } from './troubled-logs.js';
 
 const SCOPE = { tenant: 'demo', mode: 'live' } as const;
 const NAMES = new KeyedNames(Buffer.alloc(32, 1));
 const WRAPPING_KEY = Buffer.alloc(32, 2);
 
+/** The rows of keys that the processes of one ledger in memory share. */
+class KeyRowsInMemory implements KeyRows {
+  private readonly wrapped = new Map<string, Buffer | null>();
+
+  find(subjects: readonly string[]): Promise<readonly KeyRow[]> {
+    const rows = subjects.map((subject) => ({ subject, wrapped: this.wrapped.get(subject) }));
+    return Promise.resolve(rows.filter((row): row is KeyRow => row.wrapped !== undefined));
+  }
+
+  create(rows: Parameters<KeyRows['create']>[0]): Promise<void> {
+    for (const { subject, wrapped } of rows)
+      if (!this.wrapped.has(subject)) this.wrapped.set(subject, wrapped);
+    return Promise.resolve();
+  }
+
+  destroy(subjects: readonly string[]): Promise<void> {
+    for (const subject of subjects) this.wrapped.set(subject, null);
+    return Promise.resolve();
+  }
+}
+
 /**
- * One database with the tenant `demo`, and as many processes on it as a test wants. Nothing but the
- * database is shared between them.
+ * One log with the tenant `demo`, and as many processes on it as a test needs. Nothing but the log
+ * and the rows of keys is shared between them: in memory, or in a database of their own.
  */
 export class SharedLedger {
   private readonly closing: (() => Promise<unknown>)[] = [];
+  private readonly log = new InMemoryEventLog();
+  private readonly keyRows = new KeyRowsInMemory();
 
-  private constructor(readonly url: string) {}
+  private constructor(private readonly databaseUrl?: string) {}
 
-  static async open(program: ProgramDocument = DEFAULT_PROGRAM): Promise<SharedLedger> {
+  static async open(program?: ProgramDocument): Promise<SharedLedger> {
+    return new SharedLedger().withTenant(program);
+  }
+
+  static async onPostgres(program?: ProgramDocument): Promise<SharedLedger> {
     const database = await createTestDatabase();
     const ledger = new SharedLedger(database.url);
     ledger.closing.push(() => database.drop());
-    const { tenantCommands } = await ledger.process();
+    return ledger.withTenant(program);
+  }
+
+  /** Of the database, if it has one. */
+  get url(): string {
+    if (this.databaseUrl === undefined) throw new Error('the ledger is in memory');
+    return this.databaseUrl;
+  }
+
+  private async withTenant(program: ProgramDocument = DEFAULT_PROGRAM): Promise<SharedLedger> {
+    const { tenantCommands } = await this.process();
     const made = await tenantCommands.create({
       alias: SCOPE.tenant,
       programType: 'API_ONLY',
@@ -67,7 +109,7 @@ export class SharedLedger {
       program,
     });
     if ('refused' in made) throw new Error(`the tenant was refused: ${made.refused}`);
-    return ledger;
+    return this;
   }
 
   /** @param around wraps the process's log, e.g. to let it fail. */
@@ -75,12 +117,14 @@ export class SharedLedger {
     around = (log: EventLog) => log,
     clock,
   }: { around?: (log: EventLog) => EventLog; clock?: () => number } = {}): Promise<TestProcess> {
+    if (this.databaseUrl === undefined)
+      return new TestProcess(around(this.log), this.keyRows, clock, () => Promise.resolve());
     const log = await PostgresEventLog.open({ url: this.url });
     const pool = openPool({ url: this.url, max: 3, applicationName: 'test' });
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => (closed ??= log.close().then(() => pool.end()));
     this.closing.unshift(close);
-    return new TestProcess(around(log), pool, clock, close);
+    return new TestProcess(around(log), new PostgresKeyRows(pool), clock, close);
   }
 
   /** A process whose appends of one kind wait at a gate. */
@@ -126,12 +170,12 @@ export class TestProcess {
 
   constructor(
     readonly log: EventLog,
-    pool: pg.Pool,
+    rows: KeyRows,
     clock: () => number = Date.now,
     /** Gives its connections back before the end of the test file. */
     readonly close: () => Promise<void>,
   ) {
-    const keys = new WrappedKeys(new PostgresKeyRows(pool), new FixedSealer(WRAPPING_KEY));
+    const keys = new WrappedKeys(rows, new FixedSealer(WRAPPING_KEY));
     this.keys = keys;
     this.codec = new EventCodec(keys);
     this.streams = openStreams(log, this.codec);
