@@ -1,9 +1,7 @@
 import type { Pool } from 'pg';
 import { ChainSealer } from '../../src/chain/chain-sealer.js';
-import { ChainSealing } from '../../src/chain/chain-sealing.js';
 import { sealsIn } from '../../src/chain/chain-seals.js';
 import { AdvisoryLocks } from '../../src/postgres/leadership.js';
-import { beginLogSeal } from '../../src/chain/log-seal.js';
 import { EventStoreDbEventLog } from '../../src/event-log/eventstoredb/eventstoredb-event-log.js';
 import type { EventLog } from '../../src/event-log/event-log.js';
 import { ACME, ChainedLedger } from '../support/chained-ledger.js';
@@ -46,20 +44,6 @@ afterEach(async () => {
   for (const ledger of opened.splice(0)) await ledger.close();
 });
 afterAll(() => store.stop());
-
-test('a chain does not depend on where its seals are', async () => {
-  const ledger = await (await open({ batchMax: 3 })).filled();
-  const [digest, events] = [await ledger.digest(), await ledger.eventsOf(ACME)];
-  expect((await ledger.verify()).seals).toBeGreaterThan(4);
-  const { pool, log, chains, chainSigner: signer } = ledger;
-  await pool.query('truncate ledger.chain_seals, ledger.chain_checkpoints, ledger.log_seals');
-  await beginLogSeal(pool, await log.id(), signer);
-  await new ChainSealing({ seals: sealsIn(pool), log, chains, signer }).sealToHead();
-  expect(await ledger.verify()).toMatchObject({ ok: true, seals: 1, events: events.length });
-  expect(await ledger.digest()).toEqual(digest);
-  // Said again it is the same, to the byte.
-  expect(JSON.stringify(await ledger.digest())).toBe(JSON.stringify(digest));
-});
 
 test('several sealers at the same time make one chain', async () => {
   const ledger = await open({ batchMax: 2 });
@@ -107,12 +91,6 @@ test('a log in EventStoreDB is sealed and verified as it grows', async () => {
   // Without its newest seals the checkpoint says that somebody was here.
   await ledger.pool.query('delete from ledger.chain_seals where events > 3');
   expect(await ledger.verify()).toMatchObject({ ok: false, firstBroken: { reason: 'inserted' } });
-});
-
-test('a tenant without events has a chain without events', async () => {
-  const ledger = await open();
-  expect(await ledger.verify()).toMatchObject({ ok: true, events: 0, position: null, seals: 0 });
-  await expect(ledger.digest()).rejects.toMatchObject({ code: 'CHAIN_EMPTY' });
 });
 
 test('a stopped verification ends, and says how far it was', async () => {

@@ -118,139 +118,96 @@ describe('a refused command', () => {
   });
 });
 
-describe('a command that was suspended between its reservation and its record', () => {
-  it('keeps the code that it records just before its reservation would lapse', async () => {
-    await one.userWithCode('just', 'u', 'JUSTFIRST');
-    const { process: slow, gate } = await gatedProcess('just');
-    const waits = slow.upsert('just', 'u', { referralCode: 'JUSTCODE' });
-    await gate.reached;
-    pass(TWO_MINUTES + 1_000);
-    await one.sync('too-late');
-    const load = one.streams.accounts.load.bind(one.streams.accounts);
-    let looks = 0;
-    jest.spyOn(one.streams.accounts, 'load').mockImplementation(async (stream) => {
-      const found = await load(stream);
-      if (stream.includes(refOf('just')) && ++looks === 1) {
-        gate.open();
-        accepted(await waits);
-      }
-      return found;
-    });
-    expect(await one.upsert('too-late', 'bob', { referralCode: 'JUSTCODE' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    expect(looks).toBeGreaterThan(0);
-    expect(await ownerOf('JUSTCODE')).toEqual({ accountId: 'just', userId: 'u' });
-  });
-
-  it('loses the code to the user who took it over, and records nothing of it', async () => {
-    await one.userWithCode('still', 'u', 'STILLFIRST');
-    const { process: slow, gate } = await gatedProcess('still');
-    const waits = slow.upsert('still', 'u', { referralCode: 'STILLCODE' });
-    await gate.reached;
-    pass(TWO_MINUTES + 1_000);
-    await one.sync('takes-over');
-    accepted(await one.upsert('takes-over', 'bob', { referralCode: 'STILLCODE' }));
-    gate.open();
-    expect(await waits).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
-    expect(await ownerOf('STILLCODE')).toEqual({ accountId: 'takes-over', userId: 'bob' });
-    const still = await one.account('still');
-    expect(still.users.get(still.personsByUserId.get('u') ?? '')?.primaryCodes.get('default')).toBe(
-      'STILLFIRST',
-    );
-  });
-
-  it('loses them too when it opens the account, and with a payment provider id', async () => {
-    const { process: slow, gate } = await gatedProcess('still new');
-    const waits = slow.upsert('still new', 'u', {
-      openAccount: 'still new',
-      referralCode: 'STILLNEW',
-      paymentProviderId: 'cus_still',
-    });
-    await gate.reached;
-    pass(TWO_MINUTES + 1_000);
-    await one.sync('takes-both');
-    accepted(await one.upsert('takes-both', 'bob', { paymentProviderId: 'cus_still' }));
-    gate.open();
-    expect(await waits).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
-    // What it had reserved beside that is free again.
-    accepted(await one.upsert('takes-both', 'bob', { referralCode: 'STILLNEW' }));
-    expect(await ownerOf('STILLNEW')).toEqual({ accountId: 'takes-both', userId: 'bob' });
-  });
-
-  it('keeps the code that was not taken over', async () => {
-    await one.userWithCode('slow', 'u', 'SLOWFIRST');
-    const { process: slow, gate } = await gatedProcess('slow');
-    const waits = slow.upsert('slow', 'u', { referralCode: 'SLOWCODE' });
-    await gate.reached;
-    pass(TWO_MINUTES + 1_000);
-    gate.open();
-    accepted(await waits);
-    await one.sync('slow thief');
-    expect(await other.upsert('slow thief', 'bob', { referralCode: 'SLOWCODE' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    expect(await ownerOf('SLOWCODE')).toEqual({ accountId: 'slow', userId: 'u' });
-  });
+it('a command that was suspended between its reservation and its record loses the code to the user who took it over, and records nothing of it', async () => {
+  await one.userWithCode('still', 'u', 'STILLFIRST');
+  const { process: slow, gate } = await gatedProcess('still');
+  const waits = slow.upsert('still', 'u', { referralCode: 'STILLCODE' });
+  await gate.reached;
+  pass(TWO_MINUTES + 1_000);
+  await one.sync('takes-over');
+  accepted(await one.upsert('takes-over', 'bob', { referralCode: 'STILLCODE' }));
+  gate.open();
+  expect(await waits).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
+  expect(await ownerOf('STILLCODE')).toEqual({ accountId: 'takes-over', userId: 'bob' });
+  const still = await one.account('still');
+  expect(still.users.get(still.personsByUserId.get('u') ?? '')?.primaryCodes.get('default')).toBe(
+    'STILLFIRST',
+  );
 });
 
-describe('a new user sent twice', () => {
-  it('is created once and updated once when two processes send it at the same time', async () => {
-    for (let round = 0; round < 10; round++) {
-      const [accountId, code] = [`double ${round}`, `DOUBLE${round}`];
-      const user = {
-        openAccount: accountId,
-        referralCode: code,
-        paymentProviderId: `cus_double_${round}`,
-        changes: { firstName: 'Ann' },
-      };
-      const outcomes = await Promise.all([
-        one.upsert(accountId, 'u', user),
-        other.upsert(accountId, 'u', user),
-      ]);
-      for (const outcome of outcomes) accepted(outcome);
-      expect((await one.account(accountId)).users.size).toBe(1);
-      expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
-      expect(await reservedBy(code)).toMatchObject({ status: 'held' });
-    }
+it('a command that was suspended between its reservation and its record loses them too when it opens the account, and with a payment provider id', async () => {
+  const { process: slow, gate } = await gatedProcess('still new');
+  const waits = slow.upsert('still new', 'u', {
+    openAccount: 'still new',
+    referralCode: 'STILLNEW',
+    paymentProviderId: 'cus_still',
   });
+  await gate.reached;
+  pass(TWO_MINUTES + 1_000);
+  await one.sync('takes-both');
+  accepted(await one.upsert('takes-both', 'bob', { paymentProviderId: 'cus_still' }));
+  gate.open();
+  expect(await waits).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
+  // What it had reserved beside that is free again.
+  accepted(await one.upsert('takes-both', 'bob', { referralCode: 'STILLNEW' }));
+  expect(await ownerOf('STILLNEW')).toEqual({ accountId: 'takes-both', userId: 'bob' });
+});
 
-  it('gets its code at once after a process died with the reservation, in another command', async () => {
-    for (const openAccount of [undefined, 'died new']) {
-      const accountId = openAccount ?? 'died';
-      if (openAccount === undefined) await one.sync(accountId);
-      const code = openAccount === undefined ? 'DIEDCODE' : 'DIEDNEWCODE';
-      const over = { referralCode: code, ...(openAccount === undefined ? {} : { openAccount }) };
-      const dying = await dyingProcess(1);
-      await expect(dying.upsert(accountId, 'u', over)).rejects.toThrow(EventLogUnavailable);
-      expect(await reservedBy(code)).toMatchObject({
-        status: 'held',
-        holder: { account: refOf(accountId) },
-      });
-      accepted(await other.upsert(accountId, 'u', over));
-      expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
-    }
+it('a new user sent twice is created once and updated once when two processes send it at the same time', async () => {
+  for (let round = 0; round < 10; round++) {
+    const [accountId, code] = [`double ${round}`, `DOUBLE${round}`];
+    const user = {
+      openAccount: accountId,
+      referralCode: code,
+      paymentProviderId: `cus_double_${round}`,
+      changes: { firstName: 'Ann' },
+    };
+    const outcomes = await Promise.all([
+      one.upsert(accountId, 'u', user),
+      other.upsert(accountId, 'u', user),
+    ]);
+    for (const outcome of outcomes) accepted(outcome);
+    expect((await one.account(accountId)).users.size).toBe(1);
+    expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
+    expect(await reservedBy(code)).toMatchObject({ status: 'held' });
+  }
+});
+
+it('a new user sent twice gets its code at once after a process died with the reservation, in another command', async () => {
+  for (const openAccount of [undefined, 'died new']) {
+    const accountId = openAccount ?? 'died';
+    if (openAccount === undefined) await one.sync(accountId);
+    const code = openAccount === undefined ? 'DIEDCODE' : 'DIEDNEWCODE';
+    const over = { referralCode: code, ...(openAccount === undefined ? {} : { openAccount }) };
+    const dying = await dyingProcess(1);
+    await expect(dying.upsert(accountId, 'u', over)).rejects.toThrow(EventLogUnavailable);
+    expect(await reservedBy(code)).toMatchObject({
+      status: 'held',
+      holder: { account: refOf(accountId) },
+    });
+    accepted(await other.upsert(accountId, 'u', over));
+    expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
+  }
+});
+
+it('a new user sent twice is another person when forgotten in between, without the codes of the first', async () => {
+  await one.userWithCode('reborn', 'u', 'REBORN');
+  const first = (await one.account('reborn')).personsByUserId.get('u');
+  accepted(
+    await one.send('reborn', {
+      type: 'ForgetUser',
+      userId: 'u',
+      doNotTrack: false,
+      preserveEmptyAccount: true,
+    }),
+  );
+  expect(await other.upsert('reborn', 'u', { referralCode: 'REBORN' })).toMatchObject({
+    refused: 'REFERRAL_CODE_TAKEN',
   });
-
-  it('is another person when forgotten in between, without the codes of the first', async () => {
-    await one.userWithCode('reborn', 'u', 'REBORN');
-    const first = (await one.account('reborn')).personsByUserId.get('u');
-    accepted(
-      await one.send('reborn', {
-        type: 'ForgetUser',
-        userId: 'u',
-        doNotTrack: false,
-        preserveEmptyAccount: true,
-      }),
-    );
-    expect(await other.upsert('reborn', 'u', { referralCode: 'REBORN' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    accepted(await other.upsert('reborn', 'u', { changes: { firstName: 'Ann' } }));
-    const second = await one.account('reborn');
-    expect(second.personsByUserId.get('u')).not.toBe(first);
-    expect(second.users.get(second.personsByUserId.get('u') ?? '')?.profile).toMatchObject({
-      firstName: 'Ann',
-    });
+  accepted(await other.upsert('reborn', 'u', { changes: { firstName: 'Ann' } }));
+  const second = await one.account('reborn');
+  expect(second.personsByUserId.get('u')).not.toBe(first);
+  expect(second.users.get(second.personsByUserId.get('u') ?? '')?.profile).toMatchObject({
+    firstName: 'Ann',
   });
 });

@@ -30,108 +30,102 @@ async function rewardOf(accountId: string, amount: number): Promise<string> {
   return one.reward(accountId, 'user', credit(amount));
 }
 
-describe('two processes', () => {
-  it('meet at one stream: the second decides again on the events of the first', async () => {
-    const rewardId = await rewardOf('conflict', 10);
-    await other.account('conflict');
-    accepted(await one.send('conflict', redeem(rewardId, 6)));
-    expect(await other.send('conflict', redeem(rewardId, 6))).toMatchObject({
-      kind: 'refused',
-      refused: 'REDEMPTION_NOT_POSSIBLE',
-    });
-    accepted(await other.send('conflict', redeem(rewardId, 4)));
-    expect(await one.rewardsOf('conflict')).toMatchObject([{ redeemed: 10 }]);
+it('two processes meet at one stream: the second decides again on the events of the first', async () => {
+  const rewardId = await rewardOf('conflict', 10);
+  await other.account('conflict');
+  accepted(await one.send('conflict', redeem(rewardId, 6)));
+  expect(await other.send('conflict', redeem(rewardId, 6))).toMatchObject({
+    kind: 'refused',
+    refused: 'REDEMPTION_NOT_POSSIBLE',
   });
+  accepted(await other.send('conflict', redeem(rewardId, 4)));
+  expect(await one.rewardsOf('conflict')).toMatchObject([{ redeemed: 10 }]);
+});
 
-  it('refuse on the newest state only: a command that a cached state refuses may be possible by now', async () => {
-    const rewardId = await rewardOf('refusal', 10);
-    await other.account('refusal');
-    accepted(await one.send('refusal', redeem(rewardId, 10)));
-    expect(await one.send('refusal', redeem(rewardId, 1))).toMatchObject({ kind: 'refused' });
-    const second = await other.reward('refusal', 'user', credit(5));
-    // This process has never seen the second reward.
-    accepted(await one.send('refusal', redeem(second, 5)));
+it('two processes refuse on the newest state only: a command that a cached state refuses may be possible by now', async () => {
+  const rewardId = await rewardOf('refusal', 10);
+  await other.account('refusal');
+  accepted(await one.send('refusal', redeem(rewardId, 10)));
+  expect(await one.send('refusal', redeem(rewardId, 1))).toMatchObject({ kind: 'refused' });
+  const second = await other.reward('refusal', 'user', credit(5));
+  // This process has never seen the second reward.
+  accepted(await one.send('refusal', redeem(second, 5)));
+});
+
+it('a repeated command gets the same from a process that has just started', async () => {
+  const rewardId = await rewardOf('restart', 10);
+  const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
+  accepted(await other.send('restart', redeem(rewardId, 7)));
+  const restarted = await ledger.process();
+  const second = accepted(
+    await restarted.send('restart', redeem(rewardId, 3), aRequest('restart-3')),
+  );
+  expect(second).toMatchObject({
+    replayed: true,
+    events: first.events,
+    position: first.position,
+  });
+  expect(plain(second.state)).toEqual(plain(first.state));
+});
+
+it('a repeated command is decided again when it had changed nothing', async () => {
+  const rewardId = await rewardOf('anew', 10);
+  const meta = aRequest('anew-11');
+  expect(await one.send('anew', redeem(rewardId, 11), meta)).toMatchObject({ kind: 'refused' });
+  expect(await one.send('anew', redeem(rewardId, 10), meta)).toMatchObject({
+    kind: 'accepted',
+    replayed: false,
   });
 });
 
-describe('a repeated command', () => {
-  it('gets the same from a process that has just started', async () => {
-    const rewardId = await rewardOf('restart', 10);
-    const first = accepted(await one.send('restart', redeem(rewardId, 3), aRequest('restart-3')));
-    accepted(await other.send('restart', redeem(rewardId, 7)));
-    const restarted = await ledger.process();
-    const second = accepted(
-      await restarted.send('restart', redeem(rewardId, 3), aRequest('restart-3')),
-    );
-    expect(second).toMatchObject({
-      replayed: true,
-      events: first.events,
-      position: first.position,
-    });
-    expect(plain(second.state)).toEqual(plain(first.state));
-  });
-
-  it('is decided again when it had changed nothing', async () => {
-    const rewardId = await rewardOf('anew', 10);
-    const meta = aRequest('anew-11');
-    expect(await one.send('anew', redeem(rewardId, 11), meta)).toMatchObject({ kind: 'refused' });
-    expect(await one.send('anew', redeem(rewardId, 10), meta)).toMatchObject({
-      kind: 'accepted',
-      replayed: false,
-    });
-  });
+const DAY_MS = 24 * 60 * 60 * 1000;
+const rewardOfKey = {
+  name: null,
+  description: null,
+  cancellable: true,
+  dateScheduledFor: null,
+  dateExpires: null,
+};
+const give = (amount: number) =>
+  ({ type: 'CreateReward', userId: 'user', value: credit(amount), ...rewardOfKey }) as const;
+/** A request with the key, as it comes so many days from now: under a command id of its own. */
+const comes = (key: string, days: number, fingerprint = 'the same') => ({
+  ...aRequest(),
+  idempotency: { key: `hash of ${key}`, fingerprint },
+  askedAt: Date.now() + days * DAY_MS,
 });
 
-describe('a key whose kept answer is gone', () => {
-  const DAY_MS = 24 * 60 * 60 * 1000;
-  const rewardOfKey = {
-    name: null,
-    description: null,
-    cancellable: true,
-    dateScheduledFor: null,
-    dateExpires: null,
-  };
-  const give = (amount: number) =>
-    ({ type: 'CreateReward', userId: 'user', value: credit(amount), ...rewardOfKey }) as const;
-  /** A request with the key, as it comes so many days from now: under a command id of its own. */
-  const comes = (key: string, days: number, fingerprint = 'the same') => ({
-    ...aRequest(),
-    idempotency: { key: `hash of ${key}`, fingerprint },
-    askedAt: Date.now() + days * DAY_MS,
-  });
-
-  it('is answered with its effect for seven days, and no other request gets the key meanwhile', async () => {
-    await one.sync('aged');
-    await one.upsert('aged', 'user');
-    const first = accepted(await one.send('aged', give(600), comes('aged', 0)));
-    const restarted = await ledger.process();
-    for (const process of [one, other, restarted]) {
-      for (const days of [0, 6.9])
-        expect(accepted(await process.send('aged', give(600), comes('aged', days)))).toMatchObject({
-          replayed: true,
-          events: first.events,
-        });
-      expect(await process.send('aged', give(5), comes('aged', 6.9, 'another'))).toMatchObject({
-        refused: 'IDEMPOTENCY_KEY_REUSED',
+it('a key whose kept answer is gone is answered with its effect for seven days, and no other request gets the key meanwhile', async () => {
+  await one.sync('aged');
+  await one.upsert('aged', 'user');
+  const first = accepted(await one.send('aged', give(600), comes('aged', 0)));
+  const restarted = await ledger.process();
+  for (const process of [one, other, restarted]) {
+    for (const days of [0, 6.9])
+      expect(accepted(await process.send('aged', give(600), comes('aged', days)))).toMatchObject({
+        replayed: true,
+        events: first.events,
       });
-    }
-    expect(await one.rewardsOf('aged')).toHaveLength(1);
-  });
+    expect(await process.send('aged', give(5), comes('aged', 6.9, 'another'))).toMatchObject({
+      refused: 'IDEMPOTENCY_KEY_REUSED',
+    });
+  }
+  expect(await one.rewardsOf('aged')).toHaveLength(1);
+});
 
-  it('is decided again after that, with new ids, for the same request and for another one', async () => {
-    await one.sync('older');
-    await one.upsert('older', 'user');
-    accepted(await one.send('older', give(600), comes('older', 0)));
-    const second = accepted(await other.send('older', give(5), comes('older', 7.1, 'another')));
-    expect(second.replayed).toBe(false);
-    const third = accepted(await one.send('older', give(600), comes('older', 14.2)));
-    expect(third.replayed).toBe(false);
-    expect((await one.rewardsOf('older')).map(({ value }) => value)).toEqual([
-      credit(600),
-      credit(5),
-      credit(600),
-    ]);
-  });
+it('a key whose kept answer is gone is decided again after that, with new ids, for the same request and for another one', async () => {
+  await one.sync('older');
+  await one.upsert('older', 'user');
+  accepted(await one.send('older', give(600), comes('older', 0)));
+  const second = accepted(await other.send('older', give(5), comes('older', 7.1, 'another')));
+  expect(second.replayed).toBe(false);
+  const third = accepted(await one.send('older', give(600), comes('older', 14.2)));
+  expect(third.replayed).toBe(false);
+  expect((await one.rewardsOf('older')).map(({ value }) => value)).toEqual([
+    credit(600),
+    credit(5),
+    credit(600),
+  ]);
 });
 
 it('a command whose events exceed the limit of one append is refused', async () => {
@@ -144,34 +138,32 @@ it('a command whose events exceed the limit of one append is refused', async () 
   });
 });
 
-describe('an answer that is lost on its way', () => {
-  it('is found in the log when the command is repeated: as recorded, not as it would be decided now', async () => {
-    let now = Date.now();
-    const forgetful: ForgetfulLog[] = [];
-    const process = await ledger.process({
-      around: (log) => {
-        const around = new ForgetfulLog(log);
-        forgetful.push(around);
-        return around;
-      },
-      clock: () => now,
-    });
-    const rewardId = await rewardOf('lost', 10);
-    await process.account('lost');
-    forgetful[0]?.loseNextAnswer();
-    const meta = aRequest('lost-3');
-    await expect(process.send('lost', redeem(rewardId, 3), meta)).rejects.toThrow(
-      EventLogUnavailable,
-    );
-    now += 60_000;
-    const again = accepted(await process.send('lost', redeem(rewardId, 3), meta));
-    const [stored] = (await process.factsOf('lost')).slice(-1);
-    expect(again).toMatchObject({ replayed: true, events: [stored] });
-    // The cache of this process equals the log.
-    const restarted = await ledger.process();
-    expect(plain(await process.account('lost'))).toEqual(plain(await restarted.account('lost')));
-    expect(await restarted.rewardsOf('lost')).toMatchObject([{ redeemed: 3 }]);
+it('an answer that is lost on its way is found in the log when the command is repeated: as recorded, not as it would be decided now', async () => {
+  let now = Date.now();
+  const forgetful: ForgetfulLog[] = [];
+  const process = await ledger.process({
+    around: (log) => {
+      const around = new ForgetfulLog(log);
+      forgetful.push(around);
+      return around;
+    },
+    clock: () => now,
   });
+  const rewardId = await rewardOf('lost', 10);
+  await process.account('lost');
+  forgetful[0]?.loseNextAnswer();
+  const meta = aRequest('lost-3');
+  await expect(process.send('lost', redeem(rewardId, 3), meta)).rejects.toThrow(
+    EventLogUnavailable,
+  );
+  now += 60_000;
+  const again = accepted(await process.send('lost', redeem(rewardId, 3), meta));
+  const [stored] = (await process.factsOf('lost')).slice(-1);
+  expect(again).toMatchObject({ replayed: true, events: [stored] });
+  // The cache of this process equals the log.
+  const restarted = await ledger.process();
+  expect(plain(await process.account('lost'))).toEqual(plain(await restarted.account('lost')));
+  expect(await restarted.rewardsOf('lost')).toMatchObject([{ redeemed: 3 }]);
 });
 
 it('a command whose stream another process writes to again and again gives up, and changes nothing', async () => {

@@ -169,174 +169,171 @@ it('the referrer’s side is moderated before the referral, whose event makes a 
   );
 });
 
-describe('a repeated moderation', () => {
-  it('gets the same outcome and changes nothing', async () => {
-    await one.userWithCode('again-referrer', 'ann', 'AGAINANN');
-    const [id = ''] = await referrals('again', 'AGAINANN', 'again-referrer', 1);
-    const first = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'));
-    const before = await one.log.head();
-    for (const process of [one, other, await ledger.process()]) {
-      expect(
-        (await process.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'))).reasons,
-      ).toEqual(first.reasons);
-    }
-    expect(await one.log.head()).toBe(before);
-  });
+it('a repeated moderation gets the same outcome and changes nothing', async () => {
+  await one.userWithCode('again-referrer', 'ann', 'AGAINANN');
+  const [id = ''] = await referrals('again', 'AGAINANN', 'again-referrer', 1);
+  const first = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'));
+  const before = await one.log.head();
+  for (const process of [one, other, await ledger.process()]) {
+    expect((await process.moderate({ [id]: 'DENIED' }, aRequest('moderate-once'))).reasons).toEqual(
+      first.reasons,
+    );
+  }
+  expect(await one.log.head()).toBe(before);
+});
 
-  it('is refused for the same reasons as the first time, even if it is possible by now', async () => {
-    await one.userWithCode('refused-referrer', 'ann', 'REFUSEDANN');
-    const [id = ''] = await referrals('refused', 'REFUSEDANN', 'refused-referrer', 1);
-    const [reward] = await one.rewardsOf('refused-0');
+it('a repeated moderation is refused for the same reasons as the first time, even if it is possible by now', async () => {
+  await one.userWithCode('refused-referrer', 'ann', 'REFUSEDANN');
+  const [id = ''] = await referrals('refused', 'REFUSEDANN', 'refused-referrer', 1);
+  const [reward] = await one.rewardsOf('refused-0');
+  accepted(
+    await one.send('refused-0', {
+      type: 'RedeemCredit',
+      rewardId: reward?.rewardId ?? '',
+      amount: 1,
+      unit: 'CENTS',
+    }),
+  );
+  const refused = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'));
+  expect(refused.reasons).toEqual([`${id}: the referred side's reward has been redeemed`]);
+  expect(await other.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'))).toMatchObject({
+    reasons: refused.reasons,
+  });
+  expect(await holdsIn('refused-0')).toEqual({});
+});
+
+// Requested, prepared ×3, agreed, applied ×3, completed: nine appends for two referred accounts
+// and their referrer.
+const APPENDS = 9;
+
+async function dieAfter(
+  appends: number,
+  name: string,
+  action: 'DENIED' | 'REFERRER_DENIED',
+  spend: boolean,
+) {
+  const code = `D${appends}${name.replace(/[^a-z]/g, '')}`.toUpperCase();
+  const referrer = `${name}-referrer-${appends}`;
+  await one.userWithCode(referrer, 'ann', code);
+  const ids = await referrals(`${name}-${appends}`, code, referrer, 2);
+  if (spend) {
+    const [reward] = await one.rewardsOf(`${name}-${appends}-1`);
     accepted(
-      await one.send('refused-0', {
+      await one.send(`${name}-${appends}-1`, {
         type: 'RedeemCredit',
         rewardId: reward?.rewardId ?? '',
         amount: 1,
         unit: 'CENTS',
       }),
     );
-    const refused = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'));
-    expect(refused.reasons).toEqual([`${id}: the referred side's reward has been redeemed`]);
-    expect(await other.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'))).toMatchObject({
-      reasons: refused.reasons,
-    });
-    expect(await holdsIn('refused-0')).toEqual({});
-  });
-});
-
-describe('a process that dies in the middle', () => {
-  // Requested, prepared ×3, agreed, applied ×3, completed: nine appends for two referred accounts
-  // and their referrer.
-  const APPENDS = 9;
-
-  async function dieAfter(
-    appends: number,
-    name: string,
-    action: 'DENIED' | 'REFERRER_DENIED',
-    spend: boolean,
-  ) {
-    const code = `D${appends}${name.replace(/[^a-z]/g, '')}`.toUpperCase();
-    const referrer = `${name}-referrer-${appends}`;
-    await one.userWithCode(referrer, 'ann', code);
-    const ids = await referrals(`${name}-${appends}`, code, referrer, 2);
-    if (spend) {
-      const [reward] = await one.rewardsOf(`${name}-${appends}-1`);
-      accepted(
-        await one.send(`${name}-${appends}-1`, {
-          type: 'RedeemCredit',
-          rewardId: reward?.rewardId ?? '',
-          amount: 1,
-          unit: 'CENTS',
-        }),
-      );
-    }
-    const meta = aRequest(`dies-${name}-${appends}`);
-    const logs: DyingLog[] = [];
-    const dying = await ledger.process({
-      around: (log) => {
-        const around = new DyingLog(log, appends);
-        logs.push(around);
-        return around;
-      },
-    });
-    const died = await dying.moderate(all(ids, action), meta).then(
-      () => false,
-      () => true,
-    );
-    expect([died, logs[0]?.appends]).toEqual([true, appends]);
-    await dying.close();
-    return {
-      ids,
-      referrer,
-      accounts: [0, 1].map((index) => `${name}-${appends}-${index}`),
-      meta,
-      moderationId: moderationIdOf(meta, 0),
-    };
   }
-
-  it.each(Array.from({ length: APPENDS }, (_, index) => index + 1))(
-    'after append %i is finished by the next reader: everything is applied, once',
-    async (appends) => {
-      const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
-        appends,
-        'dead',
-        'DENIED',
-        false,
-      );
-      const finishing = await ledger.process();
-      expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({
-        reasons: [],
-      });
-      await finishing.close();
-      for (const accountId of accounts) {
-        expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
-        expect(await cancelledIn(accountId)).toBe(1);
-        expect(await holdsIn(accountId)).toEqual({});
-        expect(
-          typesOf(
-            await one.factsOf(accountId),
-            'ModerationPrepared',
-            'ReferralModerated',
-            'RewardCancelled',
-          ),
-        ).toEqual(['ModerationPrepared', 'ReferralModerated', 'RewardCancelled']);
-      }
-      expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([2, {}]);
-      const before = await one.log.head();
-      await other.moderations.drive(scope, moderationId, cause);
-      expect(await other.moderate(all(ids, 'DENIED'), meta)).toMatchObject({ reasons: [] });
-      expect(await one.log.head()).toBe(before);
+  const meta = aRequest(`dies-${name}-${appends}`);
+  const logs: DyingLog[] = [];
+  const dying = await ledger.process({
+    around: (log) => {
+      const around = new DyingLog(log, appends);
+      logs.push(around);
+      return around;
     },
-  );
-
-  // Requested, prepared ×2 (the third account refuses), refused, released ×2.
-  it.each([1, 2, 3, 4, 5, 6])(
-    'after append %i of one that is refused leaves nothing held or changed',
-    async (appends) => {
-      const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
-        appends,
-        'deadrefused',
-        'DENIED',
-        true,
-      );
-      const finishing = await ledger.process();
-      const reasons = [`${ids[1]}: the referred side's reward has been redeemed`];
-      expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({
-        reasons,
-      });
-      await finishing.close();
-      for (const accountId of accounts) {
-        expect(await statusesOf(accountId)).toEqual(['APPROVED', 'APPROVED']);
-        expect([await cancelledIn(accountId), await holdsIn(accountId)]).toEqual([0, {}]);
-      }
-      expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([0, {}]);
-      expect(await other.moderate(all(ids, 'DENIED'), meta)).toMatchObject({ reasons });
-    },
-  );
-
-  it('does not leave a redemption waiting: it finishes the moderation itself, and sees the outcome', async () => {
-    const { referrer, accounts } = await dieAfter(3, 'waiting', 'DENIED', false);
-    const held = [];
-    for (const accountId of [referrer, ...accounts])
-      if (Object.keys(await holdsIn(accountId)).length > 0) held.push(accountId);
-    expect(held).toHaveLength(2);
-    const outcome = await other.send(held[0] ?? '', {
-      type: 'RedeemAccountCredit',
-      amount: 1,
-      unit: 'CENTS',
-    });
-    expect(outcome).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
-    for (const accountId of accounts)
-      expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
-    for (const accountId of [referrer, ...accounts]) expect(await holdsIn(accountId)).toEqual({});
   });
+  const died = await dying.moderate(all(ids, action), meta).then(
+    () => false,
+    () => true,
+  );
+  expect([died, logs[0]?.appends]).toEqual([true, appends]);
+  await dying.close();
+  return {
+    ids,
+    referrer,
+    accounts: [0, 1].map((index) => `${name}-${appends}-${index}`),
+    meta,
+    moderationId: moderationIdOf(meta, 0),
+  };
+}
+
+it.each(Array.from({ length: APPENDS }, (_, index) => index + 1))(
+  'a process that dies in the middle after append %i is finished by the next reader: everything is applied, once',
+  async (appends) => {
+    const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
+      appends,
+      'dead',
+      'DENIED',
+      false,
+    );
+    const finishing = await ledger.process();
+    expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({
+      reasons: [],
+    });
+    await finishing.close();
+    for (const accountId of accounts) {
+      expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
+      expect(await cancelledIn(accountId)).toBe(1);
+      expect(await holdsIn(accountId)).toEqual({});
+      expect(
+        typesOf(
+          await one.factsOf(accountId),
+          'ModerationPrepared',
+          'ReferralModerated',
+          'RewardCancelled',
+        ),
+      ).toEqual(['ModerationPrepared', 'ReferralModerated', 'RewardCancelled']);
+    }
+    expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([2, {}]);
+    const before = await one.log.head();
+    await other.moderations.drive(scope, moderationId, cause);
+    expect(await other.moderate(all(ids, 'DENIED'), meta)).toMatchObject({ reasons: [] });
+    expect(await one.log.head()).toBe(before);
+  },
+);
+
+// Requested, prepared ×2 (the third account refuses), refused, released ×2.
+it.each([1, 2, 3, 4, 5, 6])(
+  'a process that dies in the middle after append %i of one that is refused leaves nothing held or changed',
+  async (appends) => {
+    const { referrer, accounts, meta, ids, moderationId } = await dieAfter(
+      appends,
+      'deadrefused',
+      'DENIED',
+      true,
+    );
+    const finishing = await ledger.process();
+    const reasons = [`${ids[1]}: the referred side's reward has been redeemed`];
+    expect(await finishing.moderations.drive(scope, moderationId, cause)).toMatchObject({
+      reasons,
+    });
+    await finishing.close();
+    for (const accountId of accounts) {
+      expect(await statusesOf(accountId)).toEqual(['APPROVED', 'APPROVED']);
+      expect([await cancelledIn(accountId), await holdsIn(accountId)]).toEqual([0, {}]);
+    }
+    expect([await cancelledIn(referrer), await holdsIn(referrer)]).toEqual([0, {}]);
+    expect(await other.moderate(all(ids, 'DENIED'), meta)).toMatchObject({ reasons });
+  },
+);
+
+it('a process that dies in the middle does not leave a redemption waiting: it finishes the moderation itself, and sees the outcome', async () => {
+  const { referrer, accounts } = await dieAfter(3, 'waiting', 'DENIED', false);
+  const held = [];
+  for (const accountId of [referrer, ...accounts])
+    if (Object.keys(await holdsIn(accountId)).length > 0) held.push(accountId);
+  expect(held).toHaveLength(2);
+  const outcome = await other.send(held[0] ?? '', {
+    type: 'RedeemAccountCredit',
+    amount: 1,
+    unit: 'CENTS',
+  });
+  expect(outcome).toMatchObject({ kind: 'refused', refused: 'REDEMPTION_NOT_POSSIBLE' });
+  for (const accountId of accounts)
+    expect(await statusesOf(accountId)).toEqual(['DENIED', 'DENIED']);
+  for (const accountId of [referrer, ...accounts]) expect(await holdsIn(accountId)).toEqual({});
 });
 
-describe('a redemption that meets a moderation under way', () => {
-  it.each([
-    ['DENIED', 'refused', ['ReferralModerated', 'RewardCancelled']],
-    ['APPROVED', 'accepted', ['ReferralModerated', 'CreditRedeemed']],
-  ] as const)('waits for its outcome: %s', async (action, kind, facts) => {
+it.each([
+  ['DENIED', 'refused', ['ReferralModerated', 'RewardCancelled']],
+  ['APPROVED', 'accepted', ['ReferralModerated', 'CreditRedeemed']],
+] as const)(
+  'a redemption that meets a moderation under way waits for its outcome: %s',
+  async (action, kind, facts) => {
     const name = `meets-${action.toLowerCase()}`;
     await one.userWithCode(`${name}-referrer`, 'ann', `MEETS${action}`);
     const [id = ''] = await referrals(name, `MEETS${action}`, `${name}-referrer`, 1);
@@ -364,185 +361,175 @@ describe('a redemption that meets a moderation under way', () => {
         'RewardCancelled',
       ),
     ).toEqual(facts);
+  },
+);
+
+const WAITERS = 50;
+const REFERRALS = 20;
+
+it('a herd behind a held account shares one drive of the moderation: each waiter reads its own account only', async () => {
+  await one.userWithCode('herd-referrer', 'ann', 'HERDANN');
+  const ids = await referrals('herd', 'HERDANN', 'herd-referrer', REFERRALS);
+  // Requested, then every account prepared: the referrer is held when the process dies.
+  const dying = await ledger.process({ around: (log) => new DyingLog(log, 1 + REFERRALS + 1) });
+  await expect(dying.moderate(all(ids, 'REFERRER_DENIED'))).rejects.toThrow();
+  await dying.close();
+  expect(Object.keys(await holdsIn('herd-referrer'))).toHaveLength(REFERRALS);
+  const logs: CountingLog[] = [];
+  const waiting = await ledger.process({
+    around: (log) => {
+      const counting = new CountingLog(log);
+      logs.push(counting);
+      return counting;
+    },
   });
+  const redemption = { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' } as const;
+  const outcomes = await Promise.all(
+    Array.from({ length: WAITERS }, () => waiting.send('herd-referrer', redemption)),
+  );
+  expect(outcomes.map((outcome) => outcome.kind === 'refused' && outcome.refused)).toEqual(
+    Array.from({ length: WAITERS }, () => 'REDEMPTION_NOT_POSSIBLE'),
+  );
+  // A drive reads each account a few times; a waiter reads its own when it is held and when it is
+  // decided.
+  expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
 });
 
-describe('a herd behind a held account', () => {
-  const WAITERS = 50;
-  const REFERRALS = 20;
-
-  it('shares one drive of the moderation: each waiter reads its own account only', async () => {
-    await one.userWithCode('herd-referrer', 'ann', 'HERDANN');
-    const ids = await referrals('herd', 'HERDANN', 'herd-referrer', REFERRALS);
-    // Requested, then every account prepared: the referrer is held when the process dies.
-    const dying = await ledger.process({ around: (log) => new DyingLog(log, 1 + REFERRALS + 1) });
-    await expect(dying.moderate(all(ids, 'REFERRER_DENIED'))).rejects.toThrow();
-    await dying.close();
-    expect(Object.keys(await holdsIn('herd-referrer'))).toHaveLength(REFERRALS);
-    const logs: CountingLog[] = [];
-    const waiting = await ledger.process({
-      around: (log) => {
-        const counting = new CountingLog(log);
-        logs.push(counting);
-        return counting;
-      },
-    });
-    const redemption = { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' } as const;
-    const outcomes = await Promise.all(
-      Array.from({ length: WAITERS }, () => waiting.send('herd-referrer', redemption)),
-    );
-    expect(outcomes.map((outcome) => outcome.kind === 'refused' && outcome.refused)).toEqual(
-      Array.from({ length: WAITERS }, () => 'REDEMPTION_NOT_POSSIBLE'),
-    );
-    // A drive reads each account a few times; a waiter reads its own when it is held and when it is
-    // decided.
-    expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
-  });
-
-  it('finds a moderation that was recorded while an earlier drive looked for it in vain', async () => {
-    await one.userWithCode('late-referrer', 'ann', 'LATEANN');
-    const [id = ''] = await referrals('late', 'LATEANN', 'late-referrer', 1);
-    const meta = aRequest('recorded late');
-    const early = one.moderations.drive(scope, moderationIdOf(meta, 0), cause);
-    expect(await one.moderate({ [id]: 'DENIED' }, meta)).toMatchObject({ reasons: [] });
-    await early;
-    expect(await statusesOf('late-0')).toEqual(['DENIED', 'DENIED']);
-  });
+it('a herd behind a held account finds a moderation that was recorded while an earlier drive looked for it in vain', async () => {
+  await one.userWithCode('late-referrer', 'ann', 'LATEANN');
+  const [id = ''] = await referrals('late', 'LATEANN', 'late-referrer', 1);
+  const meta = aRequest('recorded late');
+  const early = one.moderations.drive(scope, moderationIdOf(meta, 0), cause);
+  expect(await one.moderate({ [id]: 'DENIED' }, meta)).toMatchObject({ reasons: [] });
+  await early;
+  expect(await statusesOf('late-0')).toEqual(['DENIED', 'DENIED']);
 });
 
-describe('two drivers of one moderation', () => {
-  it('apply it once, even if one of them prepares an account after the other one has applied it', async () => {
-    await one.userWithCode('drivers-referrer', 'ann', 'DRIVERSANN');
-    const ids = await referrals('drivers', 'DRIVERSANN', 'drivers-referrer', 2);
-    const meta = aRequest('two drivers');
-    const moderationId = moderationIdOf(meta, 0);
-    const requesting = await ledger.process({ around: (log) => new DyingLog(log, 1) });
-    await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(
-      EventLogUnavailable,
-    );
-    const { process: late, gate: lateGate } = await ledger.gated((_, events) =>
-      events.some(({ type }) => type === 'ModerationPrepared'),
-    );
-    const { process: quick, gate } = await ledger.gated((_, events) =>
-      events.some(({ type }) => type === 'ModerationCompleted'),
-    );
-    const byLate = late.moderations.drive(scope, moderationId, cause);
-    await lateGate.reached;
-    const byQuick = quick.moderations.drive(scope, moderationId, cause);
-    await gate.reached;
-    // Everything is applied, the process is not completed: now somebody approves one of them again.
-    const approved = await one.moderate({ [ids[0] ?? '']: 'APPROVED' });
-    expect(approved.reasons).toEqual([]);
-    lateGate.open();
-    await byLate;
-    gate.open();
-    await byQuick;
-    expect(await statusesOf('drivers-0')).toEqual(['APPROVED', 'APPROVED']);
-    expect(await statusesOf('drivers-1')).toEqual(['DENIED', 'DENIED']);
-    expect(typesOf(await one.factsOf('drivers-0'), 'ReferralModerated')).toHaveLength(2);
-    expect(typesOf(await one.factsOf('drivers-1'), 'ReferralModerated')).toHaveLength(1);
-    for (const accountId of ['drivers-0', 'drivers-1', 'drivers-referrer'])
-      expect(await holdsIn(accountId)).toEqual({});
-  });
+it('two drivers of one moderation apply it once, even if one of them prepares an account after the other one has applied it', async () => {
+  await one.userWithCode('drivers-referrer', 'ann', 'DRIVERSANN');
+  const ids = await referrals('drivers', 'DRIVERSANN', 'drivers-referrer', 2);
+  const meta = aRequest('two drivers');
+  const moderationId = moderationIdOf(meta, 0);
+  const requesting = await ledger.process({ around: (log) => new DyingLog(log, 1) });
+  await expect(requesting.moderate(all(ids, 'DENIED'), meta)).rejects.toThrow(EventLogUnavailable);
+  const { process: late, gate: lateGate } = await ledger.gated((_, events) =>
+    events.some(({ type }) => type === 'ModerationPrepared'),
+  );
+  const { process: quick, gate } = await ledger.gated((_, events) =>
+    events.some(({ type }) => type === 'ModerationCompleted'),
+  );
+  const byLate = late.moderations.drive(scope, moderationId, cause);
+  await lateGate.reached;
+  const byQuick = quick.moderations.drive(scope, moderationId, cause);
+  await gate.reached;
+  // Everything is applied, the process is not completed: now somebody approves one of them again.
+  const approved = await one.moderate({ [ids[0] ?? '']: 'APPROVED' });
+  expect(approved.reasons).toEqual([]);
+  lateGate.open();
+  await byLate;
+  gate.open();
+  await byQuick;
+  expect(await statusesOf('drivers-0')).toEqual(['APPROVED', 'APPROVED']);
+  expect(await statusesOf('drivers-1')).toEqual(['DENIED', 'DENIED']);
+  expect(typesOf(await one.factsOf('drivers-0'), 'ReferralModerated')).toHaveLength(2);
+  expect(typesOf(await one.factsOf('drivers-1'), 'ReferralModerated')).toHaveLength(1);
+  for (const accountId of ['drivers-0', 'drivers-1', 'drivers-referrer'])
+    expect(await holdsIn(accountId)).toEqual({});
 });
 
-describe('moderations that share accounts', () => {
-  it('do not wait for each other when one has no hold on the first account: the other gives way', async () => {
-    // The referrer's account comes first in the order of preparing, and is absent then.
-    const names = Array.from({ length: 64 }, (_, index) => `circle-${index}`);
-    const refOf = (accountId: string) => one.names.accountRef(scope, accountId);
-    const referrer = names.find((name) => refOf(name) < refOf('circled-0'))!;
-    await one.userWithCode(referrer, 'ann', 'CIRCLE');
-    const ids = await referrals('circled', 'CIRCLE', referrer, 1);
-    accepted(await one.send(referrer, { type: 'ForgetAccount', doNotTrack: false }));
-    // Requested, nothing to hold, the friend's account prepared.
-    const dying = await ledger.process({ around: (log) => new DyingLog(log, 2) });
-    const first = aRequest('circle-first');
-    await expect(dying.moderate(all(ids, 'DENIED'), first)).rejects.toThrow();
-    await dying.close();
-    expect(Object.values(await holdsIn('circled-0'))).toEqual([moderationIdOf(first, 0)]);
-    await one.userWithCode(referrer, 'ann', 'CIRCLE2');
-    const second = await one.moderate(all(ids, 'DENIED'), aRequest('circle-second'));
-    const again = await one.moderate(all(ids, 'DENIED'), first);
-    const gaveWay = [`${ids[0]}: another moderation of it is under way`];
-    expect([second.reasons, again.reasons].sort()).toEqual([[], gaveWay]);
-    expect([await holdsIn(referrer), await holdsIn('circled-0')]).toEqual([{}, {}]);
-    expect(await statusesOf('circled-0')).toEqual(['DENIED', 'DENIED']);
-  });
+it('moderations that share accounts do not wait for each other when one has no hold on the first account: the other gives way', async () => {
+  // The referrer's account comes first in the order of preparing, and is absent then.
+  const names = Array.from({ length: 64 }, (_, index) => `circle-${index}`);
+  const refOf = (accountId: string) => one.names.accountRef(scope, accountId);
+  const referrer = names.find((name) => refOf(name) < refOf('circled-0'))!;
+  await one.userWithCode(referrer, 'ann', 'CIRCLE');
+  const ids = await referrals('circled', 'CIRCLE', referrer, 1);
+  accepted(await one.send(referrer, { type: 'ForgetAccount', doNotTrack: false }));
+  // Requested, nothing to hold, the friend's account prepared.
+  const dying = await ledger.process({ around: (log) => new DyingLog(log, 2) });
+  const first = aRequest('circle-first');
+  await expect(dying.moderate(all(ids, 'DENIED'), first)).rejects.toThrow();
+  await dying.close();
+  expect(Object.values(await holdsIn('circled-0'))).toEqual([moderationIdOf(first, 0)]);
+  await one.userWithCode(referrer, 'ann', 'CIRCLE2');
+  const second = await one.moderate(all(ids, 'DENIED'), aRequest('circle-second'));
+  const again = await one.moderate(all(ids, 'DENIED'), first);
+  const gaveWay = [`${ids[0]}: another moderation of it is under way`];
+  expect([second.reasons, again.reasons].sort()).toEqual([[], gaveWay]);
+  expect([await holdsIn(referrer), await holdsIn('circled-0')]).toEqual([{}, {}]);
+  expect(await statusesOf('circled-0')).toEqual(['DENIED', 'DENIED']);
+});
 
-  it('in opposite order and in two processes all complete, one after the other in every account', async () => {
-    await one.userWithCode('shared-a', 'ann', 'SHAREDANN');
-    await one.userWithCode('shared-b', 'eve', 'SHAREDEVE');
-    const ids = [
-      ...(await referrals('shared-x', 'SHAREDANN', 'shared-a', 6)),
-      ...(await referrals('shared-y', 'SHAREDEVE', 'shared-b', 6)),
-    ];
-    const outcomes = await Promise.all([
-      one.moderate(all(ids, 'DENIED')),
-      other.moderate(all([...ids].reverse(), 'APPROVED')),
-      one.moderate(all([...ids.slice(6), ...ids.slice(0, 6)], 'REFERRER_DENIED')),
-      other.moderate(all(ids.slice(3, 9), 'REFERRED_DENIED')),
-    ]);
-    expect(outcomes.map(({ reasons }) => reasons)).toEqual([[], [], [], []]);
-    const accounts = ['shared-x', 'shared-y'].flatMap((name) =>
-      Array.from({ length: 6 }, (_, index) => `${name}-${index}`),
-    );
-    // All or nothing, so all accounts that took part in the same moderations have seen them in the
-    // same order.
-    const orders = await Promise.all(
-      accounts.map(async (accountId) =>
-        (await one.factsOf(accountId)).flatMap((event) =>
-          event.type === 'ReferralModerated' ? [event.moderationId] : [],
-        ),
+it('moderations that share accounts in opposite order and in two processes all complete, one after the other in every account', async () => {
+  await one.userWithCode('shared-a', 'ann', 'SHAREDANN');
+  await one.userWithCode('shared-b', 'eve', 'SHAREDEVE');
+  const ids = [
+    ...(await referrals('shared-x', 'SHAREDANN', 'shared-a', 6)),
+    ...(await referrals('shared-y', 'SHAREDEVE', 'shared-b', 6)),
+  ];
+  const outcomes = await Promise.all([
+    one.moderate(all(ids, 'DENIED')),
+    other.moderate(all([...ids].reverse(), 'APPROVED')),
+    one.moderate(all([...ids.slice(6), ...ids.slice(0, 6)], 'REFERRER_DENIED')),
+    other.moderate(all(ids.slice(3, 9), 'REFERRED_DENIED')),
+  ]);
+  expect(outcomes.map(({ reasons }) => reasons)).toEqual([[], [], [], []]);
+  const accounts = ['shared-x', 'shared-y'].flatMap((name) =>
+    Array.from({ length: 6 }, (_, index) => `${name}-${index}`),
+  );
+  // All or nothing, so all accounts that took part in the same moderations have seen them in the
+  // same order.
+  const orders = await Promise.all(
+    accounts.map(async (accountId) =>
+      (await one.factsOf(accountId)).flatMap((event) =>
+        event.type === 'ReferralModerated' ? [event.moderationId] : [],
       ),
-    );
-    const ofAll = new Set(orders[0]);
-    for (const order of orders)
-      expect(order.filter((moderationId) => ofAll.has(moderationId))).toEqual(orders[0]);
-    for (const accountId of ['shared-a', 'shared-b', ...accounts])
-      expect(await holdsIn(accountId)).toEqual({});
-    const balances = await Promise.all(
-      accounts.map(
-        async (accountId) => [await statusesOf(accountId), await cancelledIn(accountId)] as const,
-      ),
-    );
-    for (const [[referred], cancelled] of balances)
-      expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
-  });
+    ),
+  );
+  const ofAll = new Set(orders[0]);
+  for (const order of orders)
+    expect(order.filter((moderationId) => ofAll.has(moderationId))).toEqual(orders[0]);
+  for (const accountId of ['shared-a', 'shared-b', ...accounts])
+    expect(await holdsIn(accountId)).toEqual({});
+  const balances = await Promise.all(
+    accounts.map(
+      async (accountId) => [await statusesOf(accountId), await cancelledIn(accountId)] as const,
+    ),
+  );
+  for (const [[referred], cancelled] of balances)
+    expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
 });
 
-describe('a referral whose referred account was deleted', () => {
-  const DELETED = { type: 'ForgetAccount', doNotTrack: false } as const;
+const DELETED = { type: 'ForgetAccount', doNotTrack: false } as const;
 
-  it('is moderated for the referrer, once, also after the account was opened and referred again', async () => {
-    await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
-    const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-    accepted(await one.send('gone-0', DELETED));
-    expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
-    expect(await cancelledIn('gone-referrer')).toBe(1);
-    const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-    expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({
-      reasons: [],
-    });
-    expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
-    expect(
-      (await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [
-        referralId,
-        cancelledBy,
-      ]),
-    ).toEqual([
-      [id, null],
-      [next, 'MODERATION'],
-    ]);
-    const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
-      event.type === 'ReferralModerated'
-        ? [[event.referralId, event.referredStatus, event.referrerStatus]]
-        : [],
-    );
-    expect(moderated).toEqual([
-      [id, 'DENIED', 'DENIED'],
-      [id, 'DENIED', 'APPROVED'],
-      [next, 'DENIED', 'DENIED'],
-    ]);
+it('a referral whose referred account was deleted is moderated for the referrer, once, also after the account was opened and referred again', async () => {
+  await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
+  const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
+  accepted(await one.send('gone-0', DELETED));
+  expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
+  expect(await cancelledIn('gone-referrer')).toBe(1);
+  const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
+  expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({
+    reasons: [],
   });
+  expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
+  expect(
+    (await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [
+      referralId,
+      cancelledBy,
+    ]),
+  ).toEqual([
+    [id, null],
+    [next, 'MODERATION'],
+  ]);
+  const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
+    event.type === 'ReferralModerated'
+      ? [[event.referralId, event.referredStatus, event.referrerStatus]]
+      : [],
+  );
+  expect(moderated).toEqual([
+    [id, 'DENIED', 'DENIED'],
+    [id, 'DENIED', 'APPROVED'],
+    [next, 'DENIED', 'DENIED'],
+  ]);
 });

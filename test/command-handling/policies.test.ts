@@ -111,34 +111,32 @@ const recordedIn = (accountId: string) =>
 const granted = async (accountId: string) =>
   (await recordedIn(accountId)).filter(({ event }) => event.type === 'RewardGranted');
 
-describe('the referrer’s reward', () => {
-  it('is granted once, however often and wherever its reaction is carried out', async () => {
-    await one.userWithCode('referrer', 'ann', 'ANN');
-    const referralId = await one.convertedReferral('referred', 'ANN');
-    const third = await ledger.process();
-    const atOnce = await Promise.all([one, other, third].map((of) => react(of, alsoLeading())));
-    for (const done of atOnce)
-      expect(commanded(done, 'referred', GRANT)).toEqual(['ReferralConverted']);
-    await fromTheStart();
-    expect(commanded(await react(await ledger.process()), 'referred', GRANT)).toEqual([
-      'ReferralConverted',
-    ]);
-    const earning = (await recordedIn('referred')).find(
-      ({ event }) => event.type === 'ReferralConverted',
-    );
-    const eventId = earning?.recorded.id ?? '';
-    expect(await granted('referrer')).toMatchObject([
-      {
-        event: { referralId, source: 'FRIEND_SIGNUP' },
-        envelope: {
-          commandId: deterministicId(eventId, GRANT),
-          causationId: eventId,
-          correlationId: earning?.envelope.correlationId,
-          actor: { kind: 'policy', id: GRANT },
-        },
+it('the referrer’s reward is granted once, however often and wherever its reaction is carried out', async () => {
+  await one.userWithCode('referrer', 'ann', 'ANN');
+  const referralId = await one.convertedReferral('referred', 'ANN');
+  const third = await ledger.process();
+  const atOnce = await Promise.all([one, other, third].map((of) => react(of, alsoLeading())));
+  for (const done of atOnce)
+    expect(commanded(done, 'referred', GRANT)).toEqual(['ReferralConverted']);
+  await fromTheStart();
+  expect(commanded(await react(await ledger.process()), 'referred', GRANT)).toEqual([
+    'ReferralConverted',
+  ]);
+  const earning = (await recordedIn('referred')).find(
+    ({ event }) => event.type === 'ReferralConverted',
+  );
+  const eventId = earning?.recorded.id ?? '';
+  expect(await granted('referrer')).toMatchObject([
+    {
+      event: { referralId, source: 'FRIEND_SIGNUP' },
+      envelope: {
+        commandId: deterministicId(eventId, GRANT),
+        causationId: eventId,
+        correlationId: earning?.envelope.correlationId,
+        actor: { kind: 'policy', id: GRANT },
       },
-    ]);
-  });
+    },
+  ]);
 });
 
 it('a moderation whose process died is finished by the job that its request has', async () => {

@@ -106,128 +106,123 @@ it('either a redemption or a cancellation at the same time wins', async () => {
   }
 });
 
-describe('redeeming from very many rewards', () => {
-  const MANY = 2_500;
+const MANY = 2_500;
 
-  /** As so many rewards of 2 each, put into the log directly. */
-  async function richAccount(accountId: string): Promise<void> {
-    const [one] = processes;
-    await one.userWithCode(accountId, 'ann', accountId.toUpperCase());
-    const account = await one.account(accountId);
-    const person = account.persons.first() ?? '';
-    const stream = one.names.accountStream(aRequest().scope, refOf(accountId));
-    const { scope: envelopeScope, ...envelope } = aRequest();
-    for (let from = 0; from < MANY; from += 500) {
-      const events = Array.from({ length: 500 }, (_, index): AccountEvent => ({
-        type: 'RewardGranted',
-        at: from + index,
-        rewardId: idWithin(refOf(accountId), `${from + index}`),
-        person,
+/** As so many rewards of 2 each, put into the log directly. */
+async function richAccount(accountId: string): Promise<void> {
+  const [one] = processes;
+  await one.userWithCode(accountId, 'ann', accountId.toUpperCase());
+  const account = await one.account(accountId);
+  const person = account.persons.first() ?? '';
+  const stream = one.names.accountStream(aRequest().scope, refOf(accountId));
+  const { scope: envelopeScope, ...envelope } = aRequest();
+  for (let from = 0; from < MANY; from += 500) {
+    const events = Array.from({ length: 500 }, (_, index): AccountEvent => ({
+      type: 'RewardGranted',
+      at: from + index,
+      rewardId: idWithin(refOf(accountId), `${from + index}`),
+      person,
 
-        owner: { subject: person, value: { accountId, userId: 'ann' } },
-        source: 'MANUAL',
-        value: credit(2),
+      owner: { subject: person, value: { accountId, userId: 'ann' } },
+      source: 'MANUAL',
+      value: credit(2),
 
-        texts: { subject: person, value: null },
-        cancellable: true,
-        dateScheduledFor: null,
-        dateExpires: null,
+      texts: { subject: person, value: null },
+      cancellable: true,
+      dateScheduledFor: null,
+      dateExpires: null,
 
-        referralId: null,
-        programId: null,
-        programVersion: null,
-        rule: null,
-        redeemsAutomatically: false,
-      }));
-      const ids = events.map(() => randomUUID());
-      const { revision } = await one.streams.accounts.load(stream);
-      const encoded = await one.codec.encode(events, { ...envelope, ...envelopeScope }, ids);
-      expect((await one.log.append(stream, revision, encoded)).kind).toBe('appended');
-    }
+      referralId: null,
+      programId: null,
+      programVersion: null,
+      rule: null,
+      redeemsAutomatically: false,
+    }));
+    const ids = events.map(() => randomUUID());
+    const { revision } = await one.streams.accounts.load(stream);
+    const encoded = await one.codec.encode(events, { ...envelope, ...envelopeScope }, ids);
+    expect((await one.log.append(stream, revision, encoded)).kind).toBe('appended');
   }
+}
 
-  const all = { type: 'RedeemAccountCredit', amount: MANY * 2, unit: 'CENTS' } as const;
-  const linesOf = (facts: readonly AccountEvent[]) =>
-    facts.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.lines : []));
+const all = { type: 'RedeemAccountCredit', amount: MANY * 2, unit: 'CENTS' } as const;
+const linesOf = (facts: readonly AccountEvent[]) =>
+  facts.flatMap((event) => (event.type === 'RedeemedRewardsListed' ? event.lines : []));
 
-  it('takes the whole amount, lists all rewards before the answer, and returns the same answer again', async () => {
-    await richAccount('rich');
+it('redeeming from very many rewards takes the whole amount, lists all rewards before the answer, and returns the same answer again', async () => {
+  await richAccount('rich');
+  const [one, other] = processes;
+  const outcome = accepted(await one.send('rich', all, aRequest('rich once')));
+  expect(outcome.events[0]).toMatchObject({
+    type: 'AccountCreditRedeemed',
+    amount: MANY * 2,
+    rewards: MANY,
+  });
+  expect(outcome.position).toBe(await one.log.head());
+  expect(linesOf(await one.factsOf('rich'))).toHaveLength(MANY);
+  expect(availableCredit(await other.account('rich'), 'CENTS', Date.now())).toBe(0);
+  const again = accepted(await other.send('rich', all, aRequest('rich once')));
+  expect(again).toMatchObject({
+    replayed: true,
+    events: outcome.events,
+    position: outcome.position,
+  });
+  expect(await one.log.head()).toBe(outcome.position);
+  expect((await one.rewardsOf('rich')).every(({ redeemed }) => redeemed === 2)).toBe(true);
+});
+
+it.each([1, 2])(
+  'redeeming from very many rewards that dies after append %i has taken the whole amount, and the next command of the account lists the rest, once',
+  async (appends) => {
+    const accountId = `rich${appends}`;
+    await richAccount(accountId);
+    const dying = await ledger.process({ around: (log) => new DyingLog(log, appends) });
+    await dying
+      .send(accountId, all, aRequest(accountId))
+      .catch((error: unknown) => expect(error).toBeInstanceOf(EventLogUnavailable));
+    await dying.close();
     const [one, other] = processes;
-    const outcome = accepted(await one.send('rich', all, aRequest('rich once')));
-    expect(outcome.events[0]).toMatchObject({
-      type: 'AccountCreditRedeemed',
-      amount: MANY * 2,
-      rewards: MANY,
-    });
-    expect(outcome.position).toBe(await one.log.head());
-    expect(linesOf(await one.factsOf('rich'))).toHaveLength(MANY);
-    expect(availableCredit(await other.account('rich'), 'CENTS', Date.now())).toBe(0);
-    const again = accepted(await other.send('rich', all, aRequest('rich once')));
-    expect(again).toMatchObject({
-      replayed: true,
-      events: outcome.events,
-      position: outcome.position,
-    });
-    expect(await one.log.head()).toBe(outcome.position);
-    expect((await one.rewardsOf('rich')).every(({ redeemed }) => redeemed === 2)).toBe(true);
-  });
-
-  it.each([1, 2])(
-    'that dies after append %i has taken the whole amount, and the next command of the account lists the rest, once',
-    async (appends) => {
-      const accountId = `rich${appends}`;
-      await richAccount(accountId);
-      const dying = await ledger.process({ around: (log) => new DyingLog(log, appends) });
-      await dying
-        .send(accountId, all, aRequest(accountId))
-        .catch((error: unknown) => expect(error).toBeInstanceOf(EventLogUnavailable));
-      await dying.close();
-      const [one, other] = processes;
-      expect(
-        await one.send(accountId, { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' }),
-      ).toMatchObject({ kind: 'refused' });
-      await Promise.all(
-        processes
-          .map((process) => process.send(accountId, { type: 'ListRedeemedRewards' }))
-          .concat(other.send(accountId, all, aRequest(accountId))),
-      );
-      const lines = linesOf(await one.factsOf(accountId));
-      expect([lines.length, new Set(lines.map(([rewardId]) => rewardId)).size]).toEqual([
-        MANY,
-        MANY,
-      ]);
-      expect((await one.account(accountId)).remains.unlisted.size).toBe(0);
-    },
-  );
-
-  it('is answered although the list cannot be written yet, so that no client repeats it as failed', async () => {
-    await richAccount('told');
-    let log: PartlyAwayLog | undefined;
-    const troubled = await ledger.process({
-      around: (inner) =>
-        (log = new PartlyAwayLog(inner, ([first]) => first?.type === 'RedeemedRewardsListed')),
-    });
-    expect(await troubled.send('told', { ...all, amount: MANY * 2 - 1 })).toMatchObject({
-      kind: 'accepted',
-    });
-    const staff = { approvedBy: personal(randomUUID(), 'eve'), by: personal(randomUUID(), 'dan') };
-    const adjust = {
-      type: 'AdjustCredit',
-      userId: 'ann',
-      unit: 'CENTS',
-      amount: 5,
-      reason: 'r',
-      ...staff,
-    } as const;
-    // Whoever meets the unfinished list of another command is not told of its trouble, either.
-    expect(await troubled.send('told', adjust)).toMatchObject({ kind: 'accepted' });
-    expect(availableCredit(await troubled.account('told'), 'CENTS', Date.now())).toBe(6);
-    // The reaction whose work it is fails, so that it is tried again.
-    await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(
-      EventLogUnavailable,
+    expect(
+      await one.send(accountId, { type: 'RedeemAccountCredit', amount: 1, unit: 'CENTS' }),
+    ).toMatchObject({ kind: 'refused' });
+    await Promise.all(
+      processes
+        .map((process) => process.send(accountId, { type: 'ListRedeemedRewards' }))
+        .concat(other.send(accountId, all, aRequest(accountId))),
     );
-    if (log) log.away = false;
-    await troubled.send('told', { type: 'ListRedeemedRewards' });
-    expect(linesOf(await troubled.factsOf('told'))).toHaveLength(MANY);
+    const lines = linesOf(await one.factsOf(accountId));
+    expect([lines.length, new Set(lines.map(([rewardId]) => rewardId)).size]).toEqual([MANY, MANY]);
+    expect((await one.account(accountId)).remains.unlisted.size).toBe(0);
+  },
+);
+
+it('redeeming from very many rewards is answered although the list cannot be written yet, so that no client repeats it as failed', async () => {
+  await richAccount('told');
+  let log: PartlyAwayLog | undefined;
+  const troubled = await ledger.process({
+    around: (inner) =>
+      (log = new PartlyAwayLog(inner, ([first]) => first?.type === 'RedeemedRewardsListed')),
   });
+  expect(await troubled.send('told', { ...all, amount: MANY * 2 - 1 })).toMatchObject({
+    kind: 'accepted',
+  });
+  const staff = { approvedBy: personal(randomUUID(), 'eve'), by: personal(randomUUID(), 'dan') };
+  const adjust = {
+    type: 'AdjustCredit',
+    userId: 'ann',
+    unit: 'CENTS',
+    amount: 5,
+    reason: 'r',
+    ...staff,
+  } as const;
+  // Whoever meets the unfinished list of another command is not told of its trouble, either.
+  expect(await troubled.send('told', adjust)).toMatchObject({ kind: 'accepted' });
+  expect(availableCredit(await troubled.account('told'), 'CENTS', Date.now())).toBe(6);
+  // The reaction whose work it is fails, so that it is tried again.
+  await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(
+    EventLogUnavailable,
+  );
+  if (log) log.away = false;
+  await troubled.send('told', { type: 'ListRedeemedRewards' });
+  expect(linesOf(await troubled.factsOf('told'))).toHaveLength(MANY);
 });

@@ -91,37 +91,35 @@ it('accounts are cached within a number of bytes, and the least recently used on
   expect(await load('account-0')).toBe(0n);
 });
 
-describe('the cache of a stream', () => {
-  const at = (revision: bigint): Folded<string> => ({
-    state: `state ${revision}`,
-    revision,
-    position: `m-${revision}`,
-    eventId: ID,
-    epoch: 0,
-    handled: new HandledCommands(),
-    bytes: 100,
-  });
+const at = (revision: bigint): Folded<string> => ({
+  state: `state ${revision}`,
+  revision,
+  position: `m-${revision}`,
+  eventId: ID,
+  epoch: 0,
+  handled: new HandledCommands(),
+  bytes: 100,
+});
 
-  it('keeps the newest state, whichever read ends last', () => {
-    const cache = new StreamCache<string>(new RememberedStreams());
-    cache.put('account', at(6n), 0);
-    cache.put('account', at(5n), 0);
-    expect(cache.get('account')?.revision).toBe(6n);
-    cache.put('account', at(7n), 0);
-    expect(cache.get('account')?.revision).toBe(7n);
-  });
+it('the cache of a stream keeps the newest state, whichever read ends last', () => {
+  const cache = new StreamCache<string>(new RememberedStreams());
+  cache.put('account', at(6n), 0);
+  cache.put('account', at(5n), 0);
+  expect(cache.get('account')?.revision).toBe(6n);
+  cache.put('account', at(7n), 0);
+  expect(cache.get('account')?.revision).toBe(7n);
+});
 
-  it('keeps no state that was decoded before an erasure and arrives after it', () => {
-    const cache = new StreamCache<string>(new RememberedStreams(), () => ['ann']);
-    const { evictions } = cache;
-    cache.put('account', at(5n), evictions);
-    cache.forgetSubjects(new Set(['ann']));
-    expect(cache.get('account')).toBeUndefined();
-    expect(cache.put('account', at(6n), evictions).revision).toBe(6n);
-    expect(cache.get('account')).toBeUndefined();
-    cache.put('account', at(6n), cache.evictions);
-    expect(cache.get('account')?.revision).toBe(6n);
-  });
+it('the cache of a stream keeps no state that was decoded before an erasure and arrives after it', () => {
+  const cache = new StreamCache<string>(new RememberedStreams(), () => ['ann']);
+  const { evictions } = cache;
+  cache.put('account', at(5n), evictions);
+  cache.forgetSubjects(new Set(['ann']));
+  expect(cache.get('account')).toBeUndefined();
+  expect(cache.put('account', at(6n), evictions).revision).toBe(6n);
+  expect(cache.get('account')).toBeUndefined();
+  cache.put('account', at(6n), cache.evictions);
+  expect(cache.get('account')?.revision).toBe(6n);
 });
 
 it('appended events count like those that are read', async () => {
@@ -175,56 +173,57 @@ it('endpoints that come and go leave nothing behind in the memory of a tenant', 
   expect(remembered.bytes).toBe(subscribed);
 });
 
-describe('a state that an erasure overtakes is used once and not cached', () => {
-  const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
-  const entered = (alias: string): TenantRegisterEvent => ({
-    type: 'TenantAliasEntered',
-    at: 1,
-    alias,
-  });
+const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
+const entered = (alias: string): TenantRegisterEvent => ({
+  type: 'TenantAliasEntered',
+  at: 1,
+  alias,
+});
 
-  /** Somebody is forgotten once a page was decoded, with the keys from before. */
-  class OvertakenCodec extends EventCodec {
-    erase: () => void = () => undefined;
-    override async decodeAll(recorded: readonly RecordedEvent[]) {
-      const decoded = await super.decodeAll(recorded);
-      this.erase();
-      return decoded;
-    }
+/** Somebody is forgotten once a page was decoded, with the keys from before. */
+class OvertakenCodec extends EventCodec {
+  erase: () => void = () => undefined;
+  override async decodeAll(recorded: readonly RecordedEvent[]) {
+    const decoded = await super.decodeAll(recorded);
+    this.erase();
+    return decoded;
   }
+}
 
-  const open = (log: InMemoryEventLog) => {
-    const remembered = new RememberedStreams();
-    const overtaken = new OvertakenCodec(new InMemorySubjectKeys());
-    const streams = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(
-      log,
-      overtaken,
-      { initialState, evolve },
-      remembered,
-    );
-    return { remembered, overtaken, streams };
-  };
-  const written = async (...aliases: readonly string[]) => {
-    const log = new InMemoryEventLog();
-    await open(log).streams.handle('register', meta, () => ({ events: aliases.map(entered) }));
-    return log;
-  };
+const open = (log: InMemoryEventLog) => {
+  const remembered = new RememberedStreams();
+  const overtaken = new OvertakenCodec(new InMemorySubjectKeys());
+  const streams = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(
+    log,
+    overtaken,
+    { initialState, evolve },
+    remembered,
+  );
+  return { remembered, overtaken, streams };
+};
+const written = async (...aliases: readonly string[]) => {
+  const log = new InMemoryEventLog();
+  await open(log).streams.handle('register', meta, () => ({ events: aliases.map(entered) }));
+  return log;
+};
 
-  it('while it is loaded', async () => {
-    const { remembered, overtaken, streams } = open(await written('one'));
-    overtaken.erase = () => streams.forgetSubjects(new Set(['somebody']));
-    expect((await streams.load('register')).revision).toBe(0n);
-    expect(remembered.get('register')).toBeUndefined();
-    overtaken.erase = () => undefined;
-    expect((await streams.load('register')).revision).toBe(0n);
-    expect(remembered.get('register')?.revision).toBe(0n);
-  });
+it('a state that an erasure overtakes is used once and not cached while it is loaded', async () => {
+  const { remembered, overtaken, streams } = open(await written('one'));
+  overtaken.erase = () => streams.forgetSubjects(new Set(['somebody']));
+  expect((await streams.load('register')).revision).toBe(0n);
+  expect(remembered.get('register')).toBeUndefined();
+  overtaken.erase = () => undefined;
+  expect((await streams.load('register')).revision).toBe(0n);
+  expect(remembered.get('register')?.revision).toBe(0n);
+});
 
-  it.each([
-    ['decides on it, cached before', true, 'decision'],
-    ['decides on it, loaded before', false, 'decision'],
-    ['loads it', false, 'load'],
-  ])('while a command %s', async (_, isCached, during) => {
+it.each([
+  ['decides on it, cached before', true, 'decision'],
+  ['decides on it, loaded before', false, 'decision'],
+  ['loads it', false, 'load'],
+])(
+  'a state that an erasure overtakes is used once and not cached while a command %s',
+  async (_, isCached, during) => {
     const { remembered, overtaken, streams } = open(await written('one'));
     if (isCached) await streams.load('register');
     const erase = () => streams.forgetSubjects(new Set(['somebody']));
@@ -238,5 +237,5 @@ describe('a state that an erasure overtakes is used once and not cached', () => 
     overtaken.erase = () => undefined;
     expect((await streams.load('register')).revision).toBe(1n);
     expect(remembered.get('register')?.revision).toBe(1n);
-  });
-});
+  },
+);

@@ -36,53 +36,51 @@ function pass(ms: number): void {
 }
 const TWO_MINUTES = 120_000;
 
-describe('a code that two people want', () => {
-  it('goes to one of them; the other is refused, and gets nothing', async () => {
-    await Promise.all([one.sync('want-a'), one.sync('want-b')]);
-    const outcomes = await Promise.all([
-      one.upsert('want-a', 'ann', { referralCode: 'WANTED' }),
-      other.upsert('want-b', 'bob', { referralCode: 'wanted' }),
-    ]);
-    const losers = outcomes.filter((outcome) => outcome.kind === 'refused');
-    expect(losers).toMatchObject([{ refused: 'REFERRAL_CODE_TAKEN' }]);
-    const winner =
-      outcomes[0]?.kind === 'accepted'
-        ? { accountId: 'want-a', userId: 'ann' }
-        : { accountId: 'want-b', userId: 'bob' };
-    expect(await ownerOf('Wanted')).toEqual(winner);
-    const loser = winner.accountId === 'want-a' ? 'want-b' : 'want-a';
-    expect((await one.account(loser)).users.size).toBe(0);
-  });
+it('a code that two people want goes to one of them; the other is refused, and gets nothing', async () => {
+  await Promise.all([one.sync('want-a'), one.sync('want-b')]);
+  const outcomes = await Promise.all([
+    one.upsert('want-a', 'ann', { referralCode: 'WANTED' }),
+    other.upsert('want-b', 'bob', { referralCode: 'wanted' }),
+  ]);
+  const losers = outcomes.filter((outcome) => outcome.kind === 'refused');
+  expect(losers).toMatchObject([{ refused: 'REFERRAL_CODE_TAKEN' }]);
+  const winner =
+    outcomes[0]?.kind === 'accepted'
+      ? { accountId: 'want-a', userId: 'ann' }
+      : { accountId: 'want-b', userId: 'bob' };
+  expect(await ownerOf('Wanted')).toEqual(winner);
+  const loser = winner.accountId === 'want-a' ? 'want-b' : 'want-a';
+  expect((await one.account(loser)).users.size).toBe(0);
+});
 
-  it('of one person in two modes is two codes', async () => {
-    await one.userWithCode('modes', 'ann', 'BOTHMODES');
-    const test = { ...aRequest(), scope: { ...scope, mode: 'test' as const } };
-    const subscription = { status: 'TRIAL' } as const;
-    const account = one.names.accountRef(test.scope, 'modes');
-    accepted(
-      await one.commands.execute(
-        new AccountCommandEnvelope(test, account, {
-          type: 'SyncAccount',
-          accountId: 'modes',
-          subscription,
-          currency: undefined,
-          codes: [],
-        }),
-      ),
-    );
-    const upsert = {
-      type: 'UpsertUser',
-      userId: 'bob',
-      changes: {},
-      referralCode: 'BOTHMODES',
-      referralCodes: {},
-      codes: [],
-    } as const;
-    const meta = { ...aRequest(), scope: test.scope };
-    const command = { ...upsert, paymentProviderId: undefined };
-    accepted(await one.commands.execute(new AccountCommandEnvelope(meta, account, command)));
-    expect(await ownerOf('BOTHMODES')).toEqual({ accountId: 'modes', userId: 'ann' });
-  });
+it('a code that two people want of one person in two modes is two codes', async () => {
+  await one.userWithCode('modes', 'ann', 'BOTHMODES');
+  const test = { ...aRequest(), scope: { ...scope, mode: 'test' as const } };
+  const subscription = { status: 'TRIAL' } as const;
+  const account = one.names.accountRef(test.scope, 'modes');
+  accepted(
+    await one.commands.execute(
+      new AccountCommandEnvelope(test, account, {
+        type: 'SyncAccount',
+        accountId: 'modes',
+        subscription,
+        currency: undefined,
+        codes: [],
+      }),
+    ),
+  );
+  const upsert = {
+    type: 'UpsertUser',
+    userId: 'bob',
+    changes: {},
+    referralCode: 'BOTHMODES',
+    referralCodes: {},
+    codes: [],
+  } as const;
+  const meta = { ...aRequest(), scope: test.scope };
+  const command = { ...upsert, paymentProviderId: undefined };
+  accepted(await one.commands.execute(new AccountCommandEnvelope(meta, account, command)));
+  expect(await ownerOf('BOTHMODES')).toEqual({ accountId: 'modes', userId: 'ann' });
 });
 
 it('a code is free again at once when the account that wanted it stays too busy', async () => {
@@ -102,200 +100,192 @@ it('a code is free again at once when the account that wanted it stays too busy'
   expect(await ownerOf('BUSY')).toEqual({ accountId: 'busy-b', userId: 'bob' });
 });
 
-describe('a generated code', () => {
-  it('is made of the name and gets digits when it is taken', async () => {
-    await one.sync('lees');
-    const name = { changes: { firstName: 'Ann-Marie', lastName: 'O’Lee' } };
-    const users = Array.from({ length: 12 }, (_, index) => `ann-${index}`);
-    for (const user of users) accepted(await one.upsert('lees', user, name));
-    const codes = await Promise.all(
-      users.map(async (user) => (await codesOf('lees', user))?.['default'] ?? ''),
-    );
-    expect(new Set(codes).size).toBe(12);
-    expect(codes.slice(0, 4)).toEqual([
-      'ANNMARIEOLEE',
-      'ANNMARIEOLEE2',
-      'ANNMARIEOLEE3',
-      'ANNMARIEOLEE4',
-    ]);
-    for (const code of codes) expect(code).toMatch(/^ANNMARIEOLEE[0-9]{0,3}$/);
-  });
+it('a generated code is made of the name and gets digits when it is taken', async () => {
+  await one.sync('lees');
+  const name = { changes: { firstName: 'Ann-Marie', lastName: 'O’Lee' } };
+  const users = Array.from({ length: 12 }, (_, index) => `ann-${index}`);
+  for (const user of users) accepted(await one.upsert('lees', user, name));
+  const codes = await Promise.all(
+    users.map(async (user) => (await codesOf('lees', user))?.['default'] ?? ''),
+  );
+  expect(new Set(codes).size).toBe(12);
+  expect(codes.slice(0, 4)).toEqual([
+    'ANNMARIEOLEE',
+    'ANNMARIEOLEE2',
+    'ANNMARIEOLEE3',
+    'ANNMARIEOLEE4',
+  ]);
+  for (const code of codes) expect(code).toMatch(/^ANNMARIEOLEE[0-9]{0,3}$/);
+});
 
-  it('stays within fifteen characters, digits included', async () => {
-    await one.sync('long');
-    const name = { changes: { firstName: 'Bartholomew', lastName: 'Featherstone' } };
-    accepted(await one.upsert('long', 'first', name));
-    accepted(await one.upsert('long', 'second', name));
-    expect([await codesOf('long', 'first'), await codesOf('long', 'second')]).toEqual([
-      { default: 'BARTHOLOMEWFEAT' },
-      { default: 'BARTHOLOMEWFEA2' },
-    ]);
-  });
+it('a generated code stays within fifteen characters, digits included', async () => {
+  await one.sync('long');
+  const name = { changes: { firstName: 'Bartholomew', lastName: 'Featherstone' } };
+  accepted(await one.upsert('long', 'first', name));
+  accepted(await one.upsert('long', 'second', name));
+  expect([await codesOf('long', 'first'), await codesOf('long', 'second')]).toEqual([
+    { default: 'BARTHOLOMEWFEAT' },
+    { default: 'BARTHOLOMEWFEA2' },
+  ]);
+});
 
-  it('is random without a usable name', async () => {
-    await one.sync('nameless');
-    accepted(await one.upsert('nameless', 'x', { changes: { firstName: '李', lastName: '！' } }));
-    expect((await codesOf('nameless', 'x'))?.['default']).toMatch(/^[A-Z2-9]{10}$/);
-  });
+it('a generated code is random without a usable name', async () => {
+  await one.sync('nameless');
+  accepted(await one.upsert('nameless', 'x', { changes: { firstName: '李', lastName: '！' } }));
+  expect((await codesOf('nameless', 'x'))?.['default']).toMatch(/^[A-Z2-9]{10}$/);
+});
 
-  it('is made from the stored name at the next write, for a program that was added later', async () => {
-    await one.sync('later');
-    accepted(
-      await one.upsert('later', 'ann', { changes: { firstName: 'Later', lastName: 'Ann' } }),
-    );
-    await one.tenantCommands.execute(scope.tenant, {
-      type: 'ApplyProgram',
-      program: { id: 'partners' },
-      now: Date.now(),
+it('a generated code is made from the stored name at the next write, for a program that was added later', async () => {
+  await one.sync('later');
+  accepted(await one.upsert('later', 'ann', { changes: { firstName: 'Later', lastName: 'Ann' } }));
+  await one.tenantCommands.execute(scope.tenant, {
+    type: 'ApplyProgram',
+    program: { id: 'partners' },
+    now: Date.now(),
+  });
+  // Members that a request leaves out come as undefined.
+  accepted(
+    await one.upsert('later', 'ann', {
+      changes: { email: 'ann@example.com', firstName: undefined, lastName: undefined },
+    }),
+  );
+  expect(await codesOf('later', 'ann')).toEqual({ default: 'LATERANN', partners: 'LATERANN2' });
+});
+
+const reservedBy = async (code: string) =>
+  (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
+
+it('a reservation is released when the account refuses', async () => {
+  await one.sync('refuses');
+  accepted(
+    await one.upsert('refuses', 'ann', {
+      referralCode: 'REFUSES',
+      paymentProviderId: 'cus_refuses',
+    }),
+  );
+  expect(
+    await one.upsert('refuses', 'bob', {
+      referralCode: 'GIVENBACK',
+      paymentProviderId: 'cus_other',
+    }),
+  ).toMatchObject({
+    refused: 'PAYMENT_PROVIDER_ID_SET',
+  });
+  expect(await reservedBy('GIVENBACK')).toEqual({ status: 'free' });
+  await one.userWithCode('takes', 'cat', 'GIVENBACK');
+});
+
+it('a reservation that was never confirmed is taken over, but only after its time', async () => {
+  const account = refOf('crashed');
+  const person = '0e000000-0000-4000-8000-000000000001';
+  const made = {
+    type: 'Reserve',
+    kind: 'referral-code',
+    key: personal(person, 'LAPSED'),
+    holder: { account, person },
+    programId: 'default',
+    claim: 'of a crashed command',
+  } as const;
+  const { decide } = await import('../../src/domain/reservation/reservation.decider.js');
+  await one.streams.reservations.handle(
+    one.names.codeStream(scope, 'LAPSED'),
+    aRequest(),
+    (state) => decide(state, { ...made, takeOver: false, now: Date.now() }),
+  );
+  await one.sync('patient');
+  expect(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' })).toMatchObject({
+    refused: 'REFERRAL_CODE_TAKEN',
+  });
+  pass(TWO_MINUTES + 1_000);
+  accepted(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' }));
+  expect(await ownerOf('LAPSED')).toEqual({ accountId: 'patient', userId: 'bob' });
+});
+
+it('a reservation that was confirmed is never taken over', async () => {
+  await one.userWithCode('confirmed', 'ann', 'CONFIRMED');
+  accepted(await one.upsert('confirmed', 'ann', { referralCode: 'NEWER' }));
+  await one.sync('greedy');
+  pass(10 * TWO_MINUTES);
+  // An old code keeps working and keeps its owner.
+  for (const code of ['CONFIRMED', 'NEWER']) {
+    expect(await other.upsert('greedy', 'bob', { referralCode: code })).toMatchObject({
+      refused: 'REFERRAL_CODE_TAKEN',
     });
-    // Members that a request leaves out come as undefined.
-    accepted(
-      await one.upsert('later', 'ann', {
-        changes: { email: 'ann@example.com', firstName: undefined, lastName: undefined },
-      }),
-    );
-    expect(await codesOf('later', 'ann')).toEqual({ default: 'LATERANN', partners: 'LATERANN2' });
+    expect(await ownerOf(code)).toEqual({ accountId: 'confirmed', userId: 'ann' });
+  }
+});
+
+it('a reservation for a code that the same person recorded meanwhile elsewhere is not released', async () => {
+  await one.userWithCode('same', 'ann', 'SAMEOLD');
+  const { process: slow, gate } = await ledger.gated((stream) => stream.includes(refOf('same')));
+  const late = slow.upsert('same', 'ann', { referralCode: 'SAMENEW' });
+  await gate.reached;
+  accepted(await other.upsert('same', 'ann', { referralCode: 'SAMENEW' }));
+  gate.open();
+  accepted(await late);
+  expect(await reservedBy('SAMENEW')).toMatchObject({
+    status: 'held',
+    holder: { account: refOf('same') },
+  });
+  expect(await ownerOf('SAMENEW')).toEqual({ accountId: 'same', userId: 'ann' });
+  await one.sync('thief');
+  expect(await one.upsert('thief', 'bob', { referralCode: 'SAMENEW' })).toMatchObject({
+    refused: 'REFERRAL_CODE_TAKEN',
   });
 });
 
-describe('a reservation', () => {
-  const reservedBy = async (code: string) =>
-    (await one.streams.reservations.load(one.names.codeStream(scope, code))).state;
+it('a reservation stores the code or payment provider id encrypted in the log', async () => {
+  await one.sync('secrets');
+  accepted(
+    await one.upsert('secrets', 'ann', {
+      referralCode: 'SECRETCODE',
+      paymentProviderId: 'cus_secret_number',
+    }),
+  );
+  const page = await one.log.readAll(undefined, 10_000);
+  expect(page.length).toBeGreaterThan(10);
+  for (const { stream, data, metadata } of page)
+    expect(`${stream} ${data} ${metadata}`).not.toMatch(/SECRETCODE|cus_secret_number/i);
+});
 
-  it('is released when the account refuses', async () => {
-    await one.sync('refuses');
-    accepted(
-      await one.upsert('refuses', 'ann', {
-        referralCode: 'REFUSES',
-        paymentProviderId: 'cus_refuses',
-      }),
-    );
-    expect(
-      await one.upsert('refuses', 'bob', {
-        referralCode: 'GIVENBACK',
-        paymentProviderId: 'cus_other',
-      }),
-    ).toMatchObject({
-      refused: 'PAYMENT_PROVIDER_ID_SET',
-    });
-    expect(await reservedBy('GIVENBACK')).toEqual({ status: 'free' });
-    await one.userWithCode('takes', 'cat', 'GIVENBACK');
-  });
-
-  it('that was never confirmed is taken over, but only after its time', async () => {
-    const account = refOf('crashed');
-    const person = '0e000000-0000-4000-8000-000000000001';
-    const made = {
-      type: 'Reserve',
-      kind: 'referral-code',
-      key: personal(person, 'LAPSED'),
-      holder: { account, person },
-      programId: 'default',
-      claim: 'of a crashed command',
-    } as const;
-    const { decide } = await import('../../src/domain/reservation/reservation.decider.js');
-    await one.streams.reservations.handle(
-      one.names.codeStream(scope, 'LAPSED'),
-      aRequest(),
-      (state) => decide(state, { ...made, takeOver: false, now: Date.now() }),
-    );
-    await one.sync('patient');
-    expect(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    pass(TWO_MINUTES + 1_000);
-    accepted(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' }));
-    expect(await ownerOf('LAPSED')).toEqual({ accountId: 'patient', userId: 'bob' });
-  });
-
-  it('that was confirmed is never taken over', async () => {
-    await one.userWithCode('confirmed', 'ann', 'CONFIRMED');
-    accepted(await one.upsert('confirmed', 'ann', { referralCode: 'NEWER' }));
-    await one.sync('greedy');
-    pass(10 * TWO_MINUTES);
-    // An old code keeps working and keeps its owner.
-    for (const code of ['CONFIRMED', 'NEWER']) {
-      expect(await other.upsert('greedy', 'bob', { referralCode: code })).toMatchObject({
-        refused: 'REFERRAL_CODE_TAKEN',
-      });
-      expect(await ownerOf(code)).toEqual({ accountId: 'confirmed', userId: 'ann' });
-    }
-  });
-
-  it('for a code that the same person recorded meanwhile elsewhere is not released', async () => {
-    await one.userWithCode('same', 'ann', 'SAMEOLD');
-    const { process: slow, gate } = await ledger.gated((stream) => stream.includes(refOf('same')));
-    const late = slow.upsert('same', 'ann', { referralCode: 'SAMENEW' });
-    await gate.reached;
-    accepted(await other.upsert('same', 'ann', { referralCode: 'SAMENEW' }));
-    gate.open();
-    accepted(await late);
-    expect(await reservedBy('SAMENEW')).toMatchObject({
-      status: 'held',
-      holder: { account: refOf('same') },
-    });
-    expect(await ownerOf('SAMENEW')).toEqual({ accountId: 'same', userId: 'ann' });
-    await one.sync('thief');
-    expect(await one.upsert('thief', 'bob', { referralCode: 'SAMENEW' })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-  });
-
-  it('stores the code or payment provider id encrypted in the log', async () => {
-    await one.sync('secrets');
-    accepted(
-      await one.upsert('secrets', 'ann', {
-        referralCode: 'SECRETCODE',
-        paymentProviderId: 'cus_secret_number',
-      }),
-    );
-    const page = await one.log.readAll(undefined, 10_000);
-    expect(page.length).toBeGreaterThan(10);
-    for (const { stream, data, metadata } of page)
-      expect(`${stream} ${data} ${metadata}`).not.toMatch(/SECRETCODE|cus_secret_number/i);
+it('a payment provider id belongs to the first account that uses it', async () => {
+  for (const accountId of ['pay-a', 'pay-b']) await one.sync(accountId);
+  const outcomes = await Promise.all([
+    one.upsert('pay-a', 'ann', { paymentProviderId: 'cus_1' }),
+    other.upsert('pay-b', 'bob', { paymentProviderId: 'cus_1' }),
+  ]);
+  expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
+  expect(outcomes.find(({ kind }) => kind === 'refused')).toMatchObject({
+    refused: 'PAYMENT_PROVIDER_ID_USED',
   });
 });
 
-describe('a payment provider id', () => {
-  it('belongs to the first account that uses it', async () => {
-    for (const accountId of ['pay-a', 'pay-b']) await one.sync(accountId);
-    const outcomes = await Promise.all([
-      one.upsert('pay-a', 'ann', { paymentProviderId: 'cus_1' }),
-      other.upsert('pay-b', 'bob', { paymentProviderId: 'cus_1' }),
-    ]);
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['accepted', 'refused']);
-    expect(outcomes.find(({ kind }) => kind === 'refused')).toMatchObject({
-      refused: 'PAYMENT_PROVIDER_ID_USED',
-    });
+it('a payment provider id changes nothing when sent again, and is not released by that', async () => {
+  await one.sync('pay-again');
+  accepted(await one.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' }));
+  expect(
+    accepted(await other.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' })).events,
+  ).toEqual([]);
+  await one.sync('pay-thief');
+  expect(await one.upsert('pay-thief', 'bob', { paymentProviderId: 'cus_again' })).toMatchObject({
+    refused: 'PAYMENT_PROVIDER_ID_USED',
   });
+});
 
-  it('changes nothing when sent again, and is not released by that', async () => {
-    await one.sync('pay-again');
-    accepted(await one.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' }));
-    expect(
-      accepted(await other.upsert('pay-again', 'ann', { paymentProviderId: 'cus_again' })).events,
-    ).toEqual([]);
-    await one.sync('pay-thief');
-    expect(await one.upsert('pay-thief', 'bob', { paymentProviderId: 'cus_again' })).toMatchObject({
-      refused: 'PAYMENT_PROVIDER_ID_USED',
-    });
-  });
-
-  it('that another process recorded for the same account meanwhile is not released', async () => {
-    await one.userWithCode('pay-same', 'ann', 'PAYSAME');
-    const { process: slow, gate } = await ledger.gated((stream) =>
-      stream.includes(refOf('pay-same')),
-    );
-    const late = slow.upsert('pay-same', 'ann', { paymentProviderId: 'cus_same' });
-    await gate.reached;
-    accepted(await other.upsert('pay-same', 'ann', { paymentProviderId: 'cus_same' }));
-    gate.open();
-    accepted(await late);
-    await one.sync('pay-same-thief');
-    expect(
-      await one.upsert('pay-same-thief', 'bob', { paymentProviderId: 'cus_same' }),
-    ).toMatchObject({
-      refused: 'PAYMENT_PROVIDER_ID_USED',
-    });
+it('a payment provider id that another process recorded for the same account meanwhile is not released', async () => {
+  await one.userWithCode('pay-same', 'ann', 'PAYSAME');
+  const { process: slow, gate } = await ledger.gated((stream) =>
+    stream.includes(refOf('pay-same')),
+  );
+  const late = slow.upsert('pay-same', 'ann', { paymentProviderId: 'cus_same' });
+  await gate.reached;
+  accepted(await other.upsert('pay-same', 'ann', { paymentProviderId: 'cus_same' }));
+  gate.open();
+  accepted(await late);
+  await one.sync('pay-same-thief');
+  expect(
+    await one.upsert('pay-same-thief', 'bob', { paymentProviderId: 'cus_same' }),
+  ).toMatchObject({
+    refused: 'PAYMENT_PROVIDER_ID_USED',
   });
 });

@@ -180,16 +180,6 @@ describe('while the log is away', () => {
     });
   });
 
-  it('all requests that wait for one read find the known tenant, not only the first', async () => {
-    const waiting = [directory.find('shop'), directory.find('shop'), directory.find('shop')];
-    for (const reading of tenants.readings.splice(0)) reading(new EventLogUnavailable('away'));
-    expect(await Promise.all(waiting)).toMatchObject([
-      { openEndpoints: true },
-      { openEndpoints: true },
-      { openEndpoints: true },
-    ]);
-  });
-
   it('a tenant is unknown after an announced change, after any other failure, and when it was never read', async () => {
     await expect(answer(directory.find('other'), new EventLogUnavailable('away'))).rejects.toThrow(
       'away',

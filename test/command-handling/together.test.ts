@@ -257,31 +257,29 @@ async function appendsOf(log: FaultyLog, wishes: readonly Wish[]): Promise<numbe
   return log.appends;
 }
 
-describe('commands that wait while one is recorded', () => {
-  const giving = (): Wish => ({ ...taking(1), what: 'give twice' });
-  const many = Array.from({ length: 20 }, giving);
+const giving = (): Wish => ({ ...taking(1), what: 'give twice' });
+const many = Array.from({ length: 20 }, giving);
 
-  it('share the next append, in which each has its own events', async () => {
-    const log = new FaultyLog([]);
-    expect(await appendsOf(log, many)).toBe(2);
-    expect(await log.readAll(undefined, 100)).toHaveLength(40);
-  });
+it('commands that wait while one is recorded share the next append, in which each has its own events', async () => {
+  const log = new FaultyLog([]);
+  expect(await appendsOf(log, many)).toBe(2);
+  expect(await log.readAll(undefined, 100)).toHaveLength(40);
+});
 
-  it('are recorded one by one where the store says only where an append ends', async () => {
-    const log = Object.assign(new FaultyLog([]), { positionBefore: undefined });
-    expect(await appendsOf(log, many)).toBe(20);
-  });
+it('commands that wait while one is recorded are recorded one by one where the store says only where an append ends', async () => {
+  const log = Object.assign(new FaultyLog([]), { positionBefore: undefined });
+  expect(await appendsOf(log, many)).toBe(20);
+});
 
-  it('are recorded without the one that looks something up, which is alone', async () => {
-    const lookingUp: Wish = { ...taking(1), what: 'look up' };
-    const wishes = [giving(), giving(), lookingUp, giving(), giving()];
-    expect(await appendsOf(new FaultyLog([]), wishes)).toBe(4);
-  });
+it('commands that wait while one is recorded are recorded without the one that looks something up, which is alone', async () => {
+  const lookingUp: Wish = { ...taking(1), what: 'look up' };
+  const wishes = [giving(), giving(), lookingUp, giving(), giving()];
+  expect(await appendsOf(new FaultyLog([]), wishes)).toBe(4);
+});
 
-  it('are recorded without those that may not share', async () => {
-    const wishes = [giving(), giving(), { ...giving(), together: false }, giving(), giving()];
-    expect(await appendsOf(new FaultyLog([]), wishes)).toBe(4);
-  });
+it('commands that wait while one is recorded are recorded without those that may not share', async () => {
+  const wishes = [giving(), giving(), { ...giving(), together: false }, giving(), giving()];
+  expect(await appendsOf(new FaultyLog([]), wishes)).toBe(4);
 });
 
 it('the line of a stream counts those who wait and those who are served, also those who wait again', async () => {

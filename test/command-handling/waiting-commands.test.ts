@@ -79,89 +79,72 @@ const forgetAnn = async () =>
     }),
   );
 
-describe('while a command waits for its account', () => {
-  it('a referrer who is blocked earns nothing', async () => {
-    await one.userWithCode('anns', 'ann', 'ANN');
-    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
-    accepted(await one.upsert('friend', 'user'));
-    const paid = await whileItWaits('friend', () => one.sync('friend', 'PAID'), blockAnn);
-    const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
-    expect(converted).toMatchObject({ referrerStatus: 'DENIED' });
-  });
-
-  it('a code whose owner is forgotten no longer counts, and a later code does', async () => {
-    await one.userWithCode('anns', 'ann', 'ANN');
-    await one.userWithCode('bobs', 'bob', 'BOB');
-    accepted(await one.sync('friend'));
-    await whileItWaits('friend', () => one.sync('friend', 'TRIAL', ['ANN']), forgetAnn);
-    expect((await one.account('friend')).attribution).toBeNull();
-    accepted(await one.upsert('friend', 'user'));
-    accepted(await one.send('friend', { type: 'ApplyCode', userId: 'user', code: 'BOB' }));
-  });
-
-  it('the changed program decides the reward', async () => {
-    await one.userWithCode('anns', 'ann', 'ANN');
-    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
-    accepted(await one.upsert('friend', 'user'));
-    const program: ProgramDocument = { ...DEFAULT_PROGRAM, referrerReward: null };
-    const paid = await whileItWaits(
-      'friend',
-      () => one.sync('friend', 'PAID'),
-      () => one.tenantCommands.execute('demo', { type: 'ApplyProgram', program, now: Date.now() }),
-    );
-    const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
-    expect(converted).toMatchObject({ referrerReward: null, programVersion: 2 });
-  });
+it('while a command waits for its account a referrer who is blocked earns nothing', async () => {
+  await one.userWithCode('anns', 'ann', 'ANN');
+  accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+  accepted(await one.upsert('friend', 'user'));
+  const paid = await whileItWaits('friend', () => one.sync('friend', 'PAID'), blockAnn);
+  const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
+  expect(converted).toMatchObject({ referrerStatus: 'DENIED' });
 });
 
-describe('a command with a lookup', () => {
-  it('is recorded before any other command of its account: a block after it comes later in the log', async () => {
-    await one.userWithCode('anns', 'ann', 'ANN');
-    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
-    accepted(await one.upsert('friend', 'user'));
-    let before: readonly string[] = [];
-    const paid = await onceItLookedUp(
-      'friend',
-      { send: () => one.sync('friend', 'PAID'), looksUp: 'referrer' },
-      async () => {
-        before = await typesOf('friend');
-        await blockAnn();
-      },
-    );
-    expect(before).toContain('ReferralConverted');
-    const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
-    expect(converted).toMatchObject({ referrerStatus: 'APPROVED' });
-  });
+it('while a command waits for its account a code whose owner is forgotten no longer counts, and a later code does', async () => {
+  await one.userWithCode('anns', 'ann', 'ANN');
+  await one.userWithCode('bobs', 'bob', 'BOB');
+  accepted(await one.sync('friend'));
+  await whileItWaits('friend', () => one.sync('friend', 'TRIAL', ['ANN']), forgetAnn);
+  expect((await one.account('friend')).attribution).toBeNull();
+  accepted(await one.upsert('friend', 'user'));
+  accepted(await one.send('friend', { type: 'ApplyCode', userId: 'user', code: 'BOB' }));
+});
 
-  it('looks it up again for its next try: a referrer who is blocked in between earns nothing', async () => {
-    await one.userWithCode('anns', 'ann', 'ANN');
-    accepted(await one.sync('friend', 'TRIAL', ['ANN']));
-    const referrer = one.owners.referrer.bind(one.owners);
-    let blocked: Promise<unknown> | undefined;
-    jest.spyOn(one.owners, 'referrer').mockImplementation(async (...asked) => {
-      const found = await referrer(...asked);
-      await (blocked ??= blockAnn());
-      return found;
-    });
-    // The first try finds that it needs a code and an announcement.
-    const { events } = accepted(await one.upsert('friend', 'user'));
-    expect(blocked).toBeDefined();
-    expect(events.find(({ type }) => type === 'ReferralStarted')).toMatchObject({
-      referredStatus: 'DENIED',
-      referrerStatus: 'DENIED',
-    });
-  });
+it('while a command waits for its account the changed program decides the reward', async () => {
+  await one.userWithCode('anns', 'ann', 'ANN');
+  accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+  accepted(await one.upsert('friend', 'user'));
+  const program: ProgramDocument = { ...DEFAULT_PROGRAM, referrerReward: null };
+  const paid = await whileItWaits(
+    'friend',
+    () => one.sync('friend', 'PAID'),
+    () => one.tenantCommands.execute('demo', { type: 'ApplyProgram', program, now: Date.now() }),
+  );
+  const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
+  expect(converted).toMatchObject({ referrerReward: null, programVersion: 2 });
+});
 
-  it('keeps no plain value in memory of a person who is forgotten before it is recorded', async () => {
-    await one.userWithCode('anns', 'ann', 'ANN');
-    accepted(await one.sync('friend'));
-    const firstOf = one.owners.firstOf.bind(one.owners);
-    jest.spyOn(one.owners, 'firstOf').mockImplementation(async (...asked) => {
-      const found = await firstOf(...asked);
-      await forgetAnn();
-      return found;
-    });
-    await one.sync('friend', 'TRIAL', ['ANN']);
-    expect((await one.account('friend')).attribution?.code ?? null).toBeNull();
+it('a command with a lookup is recorded before any other command of its account: a block after it comes later in the log', async () => {
+  await one.userWithCode('anns', 'ann', 'ANN');
+  accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+  accepted(await one.upsert('friend', 'user'));
+  let before: readonly string[] = [];
+  const paid = await onceItLookedUp(
+    'friend',
+    { send: () => one.sync('friend', 'PAID'), looksUp: 'referrer' },
+    async () => {
+      before = await typesOf('friend');
+      await blockAnn();
+    },
+  );
+  expect(before).toContain('ReferralConverted');
+  const converted = accepted(paid).events.find(({ type }) => type === 'ReferralConverted');
+  expect(converted).toMatchObject({ referrerStatus: 'APPROVED' });
+});
+
+it('a command with a lookup looks it up again for its next try: a referrer who is blocked in between earns nothing', async () => {
+  await one.userWithCode('anns', 'ann', 'ANN');
+  accepted(await one.sync('friend', 'TRIAL', ['ANN']));
+  const referrer = one.owners.referrer.bind(one.owners);
+  let blocked: Promise<unknown> | undefined;
+  jest.spyOn(one.owners, 'referrer').mockImplementation(async (...asked) => {
+    const found = await referrer(...asked);
+    await (blocked ??= blockAnn());
+    return found;
+  });
+  // The first try finds that it needs a code and an announcement.
+  const { events } = accepted(await one.upsert('friend', 'user'));
+  expect(blocked).toBeDefined();
+  expect(events.find(({ type }) => type === 'ReferralStarted')).toMatchObject({
+    referredStatus: 'DENIED',
+    referrerStatus: 'DENIED',
   });
 });

@@ -30,72 +30,68 @@ const REFERRED = [
   referralStarted('referral', BOB, ANN, { at: 50 }),
 ];
 
-describe('an account', () => {
-  it('has its id, its currency, and a trial until a subscription is said', () => {
-    expect(accountFacts(stateOf())).toStrictEqual({
-      accountId: 'acme',
-      currency: 'USD',
-      subscription: { status: 'TRIAL' },
-      referralCode: null,
-    });
-    expect(accountFacts(stateOf(subscriptionChanged({ status: 'FREE' })))).toMatchObject({
-      subscription: { status: 'FREE' },
-    });
+it('an account has its id, its currency, and a trial until a subscription is said', () => {
+  expect(accountFacts(stateOf())).toStrictEqual({
+    accountId: 'acme',
+    currency: 'USD',
+    subscription: { status: 'TRIAL' },
+    referralCode: null,
   });
-
-  it('names the code that referred it', () => {
-    expect(accountFacts(stateOf(...REFERRED))).toMatchObject({ referralCode: 'ANNLEE' });
+  expect(accountFacts(stateOf(subscriptionChanged({ status: 'FREE' })))).toMatchObject({
+    subscription: { status: 'FREE' },
   });
 });
 
-describe('a user', () => {
-  const factsOf = (...events: readonly AccountEvent[]) =>
-    userFacts(stateOf(...events), ACME.accountRef, BOB.person);
+it('an account names the code that referred it', () => {
+  expect(accountFacts(stateOf(...REFERRED))).toMatchObject({ referralCode: 'ANNLEE' });
+});
 
-  it.each(['constructor', '__proto__'])('has its code of the program %s', (programId) => {
-    const code = referralCodeAssigned(ACME, 'bob', 'BOB', 60, programId);
-    expect(JSON.stringify(factsOf(code)?.referralCodes)).toBe(`{"${programId}":"BOB"}`);
-  });
+const factsOf = (...events: readonly AccountEvent[]) =>
+  userFacts(stateOf(...events), ACME.accountRef, BOB.person);
 
-  it('has its profile, its codes, and the provider’s id of its account', () => {
-    expect(
-      factsOf(referralCodeAssigned(ACME, 'bob', 'BOB'), {
-        type: 'PaymentProviderIdSet',
-        at: 60,
-        paymentProviderId: personal(ACME.accountRef, 'cus_1'),
-      }),
-    ).toMatchObject({
-      accountRef: ACME.accountRef,
-      person: BOB.person,
-      accountId: 'acme',
-      userId: 'bob',
-      firstName: 'Bob',
-      email: 'bob@example.com',
-      dateCreated: 40,
-      dateBlocked: null,
-      referralCodes: { default: 'BOB' },
-      paymentProviderId: 'cus_1',
-      referredBy: null,
-    });
-    expect(factsOf()).not.toHaveProperty('id');
-  });
+it.each(['constructor', '__proto__'])('a user has its code of the program %s', (programId) => {
+  const code = referralCodeAssigned(ACME, 'bob', 'BOB', 60, programId);
+  expect(JSON.stringify(factsOf(code)?.referralCodes)).toBe(`{"${programId}":"BOB"}`);
+});
 
-  it('who was referred says by which code, and whether it was converted', () => {
-    expect(factsOf(...REFERRED)).toMatchObject({
-      referredBy: { code: 'ANNLEE', isConverted: false },
-    });
-    expect(factsOf(...REFERRED, referralConverted('referral', ANN))).toMatchObject({
-      referredBy: { code: 'ANNLEE', isConverted: true },
-    });
-    const other = [...REFERRED, userIdentified(ACME, 'eve')];
-    const eve = personOf(ACME, 'eve');
-    expect(userFacts(stateOf(...other), ACME.accountRef, eve)).toMatchObject({ referredBy: null });
+it('a user has its profile, its codes, and the provider’s id of its account', () => {
+  expect(
+    factsOf(referralCodeAssigned(ACME, 'bob', 'BOB'), {
+      type: 'PaymentProviderIdSet',
+      at: 60,
+      paymentProviderId: personal(ACME.accountRef, 'cus_1'),
+    }),
+  ).toMatchObject({
+    accountRef: ACME.accountRef,
+    person: BOB.person,
+    accountId: 'acme',
+    userId: 'bob',
+    firstName: 'Bob',
+    email: 'bob@example.com',
+    dateCreated: 40,
+    dateBlocked: null,
+    referralCodes: { default: 'BOB' },
+    paymentProviderId: 'cus_1',
+    referredBy: null,
   });
+  expect(factsOf()).not.toHaveProperty('id');
+});
 
-  it('is none who is no user of the account, or was forgotten', () => {
-    expect(userFacts(stateOf(), ACME.accountRef, 'nobody')).toBeUndefined();
-    expect(factsOf(erasureRequested([BOB.person]), erasureCompleted([BOB.person]))).toBeUndefined();
+it('a user who was referred says by which code, and whether it was converted', () => {
+  expect(factsOf(...REFERRED)).toMatchObject({
+    referredBy: { code: 'ANNLEE', isConverted: false },
   });
+  expect(factsOf(...REFERRED, referralConverted('referral', ANN))).toMatchObject({
+    referredBy: { code: 'ANNLEE', isConverted: true },
+  });
+  const other = [...REFERRED, userIdentified(ACME, 'eve')];
+  const eve = personOf(ACME, 'eve');
+  expect(userFacts(stateOf(...other), ACME.accountRef, eve)).toMatchObject({ referredBy: null });
+});
+
+it('a user is none who is no user of the account, or was forgotten', () => {
+  expect(userFacts(stateOf(), ACME.accountRef, 'nobody')).toBeUndefined();
+  expect(factsOf(erasureRequested([BOB.person]), erasureCompleted([BOB.person]))).toBeUndefined();
 });
 
 describe('a reward', () => {

@@ -78,55 +78,51 @@ it('a reward that stays in the ledger names nobody who pays it', () => {
   expect([...toPush]).toEqual(['w2']);
 });
 
-describe('what was withheld', () => {
-  const key = (rewardId: string, referralId: string | null, rule: string) =>
-    withheldKey({ rewardId, referralId, rule });
+const key = (rewardId: string, referralId: string | null, rule: string) =>
+  withheldKey({ rewardId, referralId, rule });
 
-  it('of a side of a referral is so under any id of the reward', () => {
-    expect(key('w1', 'r', REFERRED_RULE)).toBe(key('w2', 'r', REFERRED_RULE));
-    expect(key('w1', 'r', REFERRER_RULE)).toBe(key('w2', 'r', REFERRER_RULE));
-    const keys = [
-      key('w1', 'r', REFERRED_RULE),
-      key('w1', 'r', REFERRER_RULE),
-      key('w1', 'other', REFERRED_RULE),
-      key('w1', 'r', 'eventRewards/USER/buy'),
-      key('w2', 'r', 'eventRewards/USER/buy'),
-      key('w3', null, REFERRED_RULE),
-      key('w4', null, REFERRED_RULE),
-    ];
-    expect(new Set(keys).size).toBe(keys.length);
-  });
+it('what was withheld of a side of a referral is so under any id of the reward', () => {
+  expect(key('w1', 'r', REFERRED_RULE)).toBe(key('w2', 'r', REFERRED_RULE));
+  expect(key('w1', 'r', REFERRER_RULE)).toBe(key('w2', 'r', REFERRER_RULE));
+  const keys = [
+    key('w1', 'r', REFERRED_RULE),
+    key('w1', 'r', REFERRER_RULE),
+    key('w1', 'other', REFERRED_RULE),
+    key('w1', 'r', 'eventRewards/USER/buy'),
+    key('w2', 'r', 'eventRewards/USER/buy'),
+    key('w3', null, REFERRED_RULE),
+    key('w4', null, REFERRED_RULE),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
 });
 
-describe('a referral that is flagged', () => {
-  const flag = { type: 'FlagReferral', referralId: 'referral', now: NOW } as const;
-  const flagged: AccountEvent = {
-    type: 'ReferralFlagged',
-    at: 7,
-    referralId: 'referral',
-    fraudSignals: { rate: { message: 'm', score: 1 } },
-  };
-  const types = (...events: readonly AccountEvent[]) =>
-    given(...events)
-      .when(flag)
-      .types();
+const flag = { type: 'FlagReferral', referralId: 'referral', now: NOW } as const;
+const flagged: AccountEvent = {
+  type: 'ReferralFlagged',
+  at: 7,
+  referralId: 'referral',
+  fraudSignals: { rate: { message: 'm', score: 1 } },
+};
+const types = (...events: readonly AccountEvent[]) =>
+  given(...events)
+    .when(flag)
+    .types();
 
-  it('is so once, also before it starts', () => {
-    expect(types(...HERE)).toEqual(['ReferralFlagged']);
-    expect(types(...HERE, flagged)).toEqual([]);
-    const started = referralStarted('referral', BOB, ANN);
-    expect(types(...HERE, started)).toEqual(['ReferralFlagged']);
-    expect(types(...HERE, started, flagged)).toEqual([]);
-  });
+it('a referral that is flagged is so once, also before it starts', () => {
+  expect(types(...HERE)).toEqual(['ReferralFlagged']);
+  expect(types(...HERE, flagged)).toEqual([]);
+  const started = referralStarted('referral', BOB, ANN);
+  expect(types(...HERE, started)).toEqual(['ReferralFlagged']);
+  expect(types(...HERE, started, flagged)).toEqual([]);
+});
 
-  it('is not, where neither it nor the account is there', () => {
-    expect(types()).toEqual([]);
-    expect(types(...HERE, ...DELETED)).toEqual([]);
-  });
+it('a referral that is flagged is not, where neither it nor the account is there', () => {
+  expect(types()).toEqual([]);
+  expect(types(...HERE, ...DELETED)).toEqual([]);
+});
 
-  it('is so in a deleted account that has had it, once', () => {
-    const started = referralStarted('referral', BOB, ANN);
-    expect(types(...HERE, started, ...DELETED)).toEqual(['ReferralFlagged']);
-    expect(types(...HERE, started, ...DELETED, flagged)).toEqual([]);
-  });
+it('a referral that is flagged is so in a deleted account that has had it, once', () => {
+  const started = referralStarted('referral', BOB, ANN);
+  expect(types(...HERE, started, ...DELETED)).toEqual(['ReferralFlagged']);
+  expect(types(...HERE, started, ...DELETED, flagged)).toEqual([]);
 });

@@ -55,75 +55,69 @@ const generated = (programId: string, name = 'BobRay') =>
 const code = (word: string, programId = 'default') =>
   reservation({ kind: 'code', code: word, person: BOB_ID, programId });
 
-describe('an account that is about to be opened', () => {
-  const cause = `${ACME.accountRef}/account`;
+const cause = `${ACME.accountRef}/account`;
 
-  it('needs a name, and is opened under the name that was found', () => {
-    asked([], sync()).needs({ kind: 'subject', cause, from: 0 });
-    expect(asked([], sync()).with(named(cause, 'the-account')).types()).toStrictEqual([
-      'AccountOpened',
-      'SubscriptionChanged',
-    ]);
-  });
+it('an account that is about to be opened needs a name, and is opened under the name that was found', () => {
+  asked([], sync()).needs({ kind: 'subject', cause, from: 0 });
+  expect(asked([], sync()).with(named(cause, 'the-account')).types()).toStrictEqual([
+    'AccountOpened',
+    'SubscriptionChanged',
+  ]);
+});
 
-  it('needs no name once it is open', () => {
-    expect(asked([here], sync()).types()).toStrictEqual(['SubscriptionChanged']);
+it('an account that is about to be opened needs no name once it is open', () => {
+  expect(asked([here], sync()).types()).toStrictEqual(['SubscriptionChanged']);
+});
+
+it('codes in the body of another request are looked up in their order, all at once', () => {
+  asked([here], sync(['ONE', 'TWO'])).needs({ kind: 'code-owner', codes: ['ONE', 'TWO'] });
+});
+
+it('codes in the body of another request attribute the account to the owner that was found', () => {
+  expect(
+    asked([here], sync(['ANNLEE']))
+      .with(ownedByAnn('ANNLEE'))
+      .types(),
+  ).toStrictEqual(['AccountAttributed', 'SubscriptionChanged']);
+});
+
+it('codes in the body of another request are ignored when they have no owner', () => {
+  expect(
+    asked([here], sync(['NONE']))
+      .with(ownedByNobody('NONE'))
+      .types(),
+  ).toStrictEqual(['SubscriptionChanged']);
+});
+
+it('codes in the body of another request are not looked up when the account is attributed: its referrer is', () => {
+  asked([here, accountAttributed('ANNLEE', ANN)], sync(['OTHER'])).needs({
+    kind: 'referrer',
+    party: ANN,
   });
 });
 
-describe('codes in the body of another request', () => {
-  it('are looked up in their order, all at once', () => {
-    asked([here], sync(['ONE', 'TWO'])).needs({ kind: 'code-owner', codes: ['ONE', 'TWO'] });
-  });
-
-  it('attribute the account to the owner that was found', () => {
-    expect(
-      asked([here], sync(['ANNLEE']))
-        .with(ownedByAnn('ANNLEE'))
-        .types(),
-    ).toStrictEqual(['AccountAttributed', 'SubscriptionChanged']);
-  });
-
-  it('are ignored when they have no owner', () => {
-    expect(
-      asked([here], sync(['NONE']))
-        .with(ownedByNobody('NONE'))
-        .types(),
-    ).toStrictEqual(['SubscriptionChanged']);
-  });
-
-  it('are not looked up when the account is attributed: its referrer is', () => {
-    asked([here, accountAttributed('ANNLEE', ANN)], sync(['OTHER'])).needs({
-      kind: 'referrer',
-      party: ANN,
-    });
-  });
-
-  it('leave the referrer to be looked up until the referral is converted', () => {
-    const referred = [
-      here,
-      accountAttributed('ANNLEE', ANN),
-      bob,
-      referralStarted('referral', BOB, ANN),
-    ];
-    asked(referred, sync()).needs({ kind: 'referrer', party: ANN });
-    expect(
-      asked([...referred, referralConverted('referral', ANN)], sync(['OTHER'])).types(),
-    ).toStrictEqual(['SubscriptionChanged']);
-  });
+it('codes in the body of another request leave the referrer to be looked up until the referral is converted', () => {
+  const referred = [
+    here,
+    accountAttributed('ANNLEE', ANN),
+    bob,
+    referralStarted('referral', BOB, ANN),
+  ];
+  asked(referred, sync()).needs({ kind: 'referrer', party: ANN });
+  expect(
+    asked([...referred, referralConverted('referral', ANN)], sync(['OTHER'])).types(),
+  ).toStrictEqual(['SubscriptionChanged']);
 });
 
-describe('a code that is applied by name', () => {
-  const apply: AccountRequest = { type: 'ApplyCode', userId: 'bob', code: 'ANNLEE' };
+const apply: AccountRequest = { type: 'ApplyCode', userId: 'bob', code: 'ANNLEE' };
 
-  it('is looked up, and refused when it has no owner', () => {
-    asked([here, bob], apply).needs({ kind: 'code-owner', codes: ['ANNLEE'] });
-    asked([here, bob], apply).with(ownedByNobody('ANNLEE')).refused('REFERRAL_CODE_NOT_FOUND');
-  });
+it('a code that is applied by name is looked up, and refused when it has no owner', () => {
+  asked([here, bob], apply).needs({ kind: 'code-owner', codes: ['ANNLEE'] });
+  asked([here, bob], apply).with(ownedByNobody('ANNLEE')).refused('REFERRAL_CODE_NOT_FOUND');
+});
 
-  it('is about a user of the account', () => {
-    asked([here], apply).with(ownedByAnn('ANNLEE')).refused('USER_NOT_FOUND');
-  });
+it('a code that is applied by name is about a user of the account', () => {
+  asked([here], apply).with(ownedByAnn('ANNLEE')).refused('USER_NOT_FOUND');
 });
 
 describe('a user', () => {
@@ -225,55 +219,53 @@ describe('a user', () => {
   });
 });
 
-describe('events of a user', () => {
-  const events: AccountRequest = {
+const events: AccountRequest = {
+  type: 'ReceiveUserEvents',
+  userId: 'bob',
+  events: [{ id: undefined, key: 'purchase', fields: {}, dateTriggered: undefined }],
+  idempotencyKey: 'once',
+};
+const referred = [
+  here,
+  bob,
+  accountAttributed('ANNLEE', ANN),
+  referralStarted('referral', BOB, ANN),
+];
+
+it('events of a user are taken without the referrer when no program depends on one', () => {
+  asked(referred, events).then({
+    type: 'UserEventReceived',
+    at: 1_700_000_000_000,
+    userEventId: 'command/event 0',
+    person: BOB_ID,
+    batch: 'batch of bob once',
+    content: {
+      subject: BOB_ID,
+      value: {
+        id: 'command/event 0',
+        key: 'purchase',
+        fields: {},
+        dateTriggered: 1_700_000_000_000,
+      },
+    },
+  });
+});
+
+it('events of a user carry a keyed hash of the id that the client gave', () => {
+  const event = { id: 'order-1', key: 'purchase', fields: {}, dateTriggered: undefined };
+  const { decision } = asked(referred, {
     type: 'ReceiveUserEvents',
     userId: 'bob',
-    events: [{ id: undefined, key: 'purchase', fields: {}, dateTriggered: undefined }],
-    idempotencyKey: 'once',
-  };
-  const referred = [
-    here,
-    bob,
-    accountAttributed('ANNLEE', ANN),
-    referralStarted('referral', BOB, ANN),
-  ];
-
-  it('are taken without the referrer when no program depends on one', () => {
-    asked(referred, events).then({
-      type: 'UserEventReceived',
-      at: 1_700_000_000_000,
-      userEventId: 'command/event 0',
-      person: BOB_ID,
-      batch: 'batch of bob once',
-      content: {
-        subject: BOB_ID,
-        value: {
-          id: 'command/event 0',
-          key: 'purchase',
-          fields: {},
-          dateTriggered: 1_700_000_000_000,
-        },
-      },
-    });
+    events: [event],
+    idempotencyKey: undefined,
   });
+  expect(decision).toMatchObject({ events: [{ idRef: 'event of bob order-1' }] });
+});
 
-  it('carry a keyed hash of the id that the client gave', () => {
-    const event = { id: 'order-1', key: 'purchase', fields: {}, dateTriggered: undefined };
-    const { decision } = asked(referred, {
-      type: 'ReceiveUserEvents',
-      userId: 'bob',
-      events: [event],
-      idempotencyKey: undefined,
-    });
-    expect(decision).toMatchObject({ events: [{ idRef: 'event of bob order-1' }] });
+it('events of a user need the referrer when a program converts on an event', () => {
+  const converting = aTenant({
+    ...DEFAULT_PROGRAM,
+    conversion: { on: 'EVENT', key: 'purchase' },
   });
-
-  it('need the referrer when a program converts on an event', () => {
-    const converting = aTenant({
-      ...DEFAULT_PROGRAM,
-      conversion: { on: 'EVENT', key: 'purchase' },
-    });
-    asked(referred, events, converting).needs({ kind: 'referrer', party: ANN });
-  });
+  asked(referred, events, converting).needs({ kind: 'referrer', party: ANN });
 });

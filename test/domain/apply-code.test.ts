@@ -124,85 +124,80 @@ it('applying a code treats a code of another user of the same account as an own 
     .refused('SELF_REFERRAL');
 });
 
-describe('a code of an account that this account has referred', () => {
-  const bobReferredAnn = annsCode({ codeOwner: aCode('ANNLEE', ANN, { referredBy: BOB }) });
-  const forgetting = (account: string | null): AccountEvent => ({
-    type: 'ErasureRequested',
-    at: 2_000,
-    erasureId: 'erasure',
-    persons: [BOB.person],
-    account,
-    suppressed: [],
-  });
-  const announcing = (over: Partial<AccountEventOf<'ReferralAnnounced'>> = {}): AccountEvent => ({
-    type: 'ReferralAnnounced',
-    at: NOW - 119_999,
-    referralId: 'of ann',
-    account: ANN.account,
-    person: BOB.person,
-    ...over,
-  });
+const bobReferredAnn = annsCode({ codeOwner: aCode('ANNLEE', ANN, { referredBy: BOB }) });
+const forgetting = (account: string | null): AccountEvent => ({
+  type: 'ErasureRequested',
+  at: 2_000,
+  erasureId: 'erasure',
+  persons: [BOB.person],
+  account,
+  suppressed: [],
+});
+const announcing = (over: Partial<AccountEventOf<'ReferralAnnounced'>> = {}): AccountEvent => ({
+  type: 'ReferralAnnounced',
+  at: NOW - 119_999,
+  referralId: 'of ann',
+  account: ANN.account,
+  person: BOB.person,
+  ...over,
+});
 
-  it('is refused, also when the person who referred it was forgotten', () => {
-    given(...here)
-      .when(apply(bobReferredAnn))
-      .refused('SELF_REFERRAL');
-    given(...here, userIdentified(ACME, 'cat'), forgetting(null))
-      .when(apply(bobReferredAnn, 'cat'))
-      .refused('SELF_REFERRAL');
-  });
+it('a code of an account that this account has referred is refused, also when the person who referred it was forgotten', () => {
+  given(...here)
+    .when(apply(bobReferredAnn))
+    .refused('SELF_REFERRAL');
+  given(...here, userIdentified(ACME, 'cat'), forgetting(null))
+    .when(apply(bobReferredAnn, 'cat'))
+    .refused('SELF_REFERRAL');
+});
 
-  it('counts for an account that was deleted and made again', () => {
-    const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;
-    const { decision } = given(
-      ...here,
-      forgetting(ACME.accountRef),
-      accountOpened(ACME),
-      again,
-    ).when(apply(bobReferredAnn));
-    expect(decision).toHaveProperty('events');
-  });
+it('a code of an account that this account has referred counts for an account that was deleted and made again', () => {
+  const again = { ...userIdentified(ACME, 'bob'), person: 'another' } as AccountEvent;
+  const { decision } = given(...here, forgetting(ACME.accountRef), accountOpened(ACME), again).when(
+    apply(bobReferredAnn),
+  );
+  expect(decision).toHaveProperty('events');
+});
 
-  it('is refused while that referral is only announced here, for two minutes', () => {
-    given(...here, announcing())
-      .when(apply(annsCode({ provided: NOTHING_PROVIDED })))
-      .refused('SELF_REFERRAL');
-    const settled = [
-      announcing({ at: NOW - 120_000 }),
-      announcing({ account: 'e'.repeat(32) }),
-    ] as const;
-    for (const event of settled)
-      expect(given(...here, event).when(apply(annsCode())).decision).toHaveProperty('events');
-    const deletedSince = aCode('ANNLEE', ANN, { formerReferrals: ['of ann'] });
-    const context = annsCode({ codeOwner: deletedSince, provided: NOTHING_PROVIDED });
-    expect(given(...here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
-  });
+it('a code of an account that this account has referred is refused while that referral is only announced here, for two minutes', () => {
+  given(...here, announcing())
+    .when(apply(annsCode({ provided: NOTHING_PROVIDED })))
+    .refused('SELF_REFERRAL');
+  const settled = [
+    announcing({ at: NOW - 120_000 }),
+    announcing({ account: 'e'.repeat(32) }),
+  ] as const;
+  for (const event of settled)
+    expect(given(...here, event).when(apply(annsCode())).decision).toHaveProperty('events');
+  const deletedSince = aCode('ANNLEE', ANN, { formerReferrals: ['of ann'] });
+  const context = annsCode({ codeOwner: deletedSince, provided: NOTHING_PROVIDED });
+  expect(given(...here, announcing()).when(apply(context)).decision).toHaveProperty('needs');
+});
 
-  it('is not refused for that by the one of two accounts that goes first', () => {
-    const { announced: made } = announced();
-    const asOwner = (accountRef: string) => aCode('EVE', partyOf({ ...ACME, accountRef }, 'eve'));
-    const bothAnnounced = (accountRef: string) =>
-      given(...here, announcing({ account: accountRef })).when(
-        apply(
-          annsCode({
-            codeOwner: asOwner(accountRef),
-            provided: { ...announced(), announced: made },
-          }),
-        ),
-      );
-    bothAnnounced('f'.repeat(32)).refused('SELF_REFERRAL');
-    expect(bothAnnounced('0'.repeat(32)).decision).toHaveProperty('events');
-  });
+it('a code of an account that this account has referred is not refused for that by the one of two accounts that goes first', () => {
+  const { announced: made } = announced();
+  const asOwner = (accountRef: string) => aCode('EVE', partyOf({ ...ACME, accountRef }, 'eve'));
+  const bothAnnounced = (accountRef: string) =>
+    given(...here, announcing({ account: accountRef })).when(
+      apply(
+        annsCode({
+          codeOwner: asOwner(accountRef),
+          provided: { ...announced(), announced: made },
+        }),
+      ),
+    );
+  bothAnnounced('f'.repeat(32)).refused('SELF_REFERRAL');
+  expect(bothAnnounced('0'.repeat(32)).decision).toHaveProperty('events');
+});
 
-  it('is refused when the announcement of this referral finds that account referred', () => {
-    const { announced: made } = announced();
-    const own = made['referral'];
-    if (!own) throw new Error('it was announced');
-    const provided = { ...announced(), announced: { referral: { ...own, referredBy: BOB } } };
-    given(...here)
-      .when(apply(annsCode({ provided })))
-      .refused('SELF_REFERRAL');
-  });
+it('a code of an account that this account has referred is refused when the announcement of this referral finds that account referred', () => {
+  const { announced: made } = announced();
+  const own = made['referral'];
+  if (!own) throw new Error('it was announced');
+  const provided = { ...announced(), announced: { referral: { ...own, referredBy: BOB } } };
+  given(...here)
+    .when(apply(annsCode({ provided })))
+    .refused('SELF_REFERRAL');
 });
 
 it('applying a code is refused the second time, with the same code too', () => {

@@ -150,49 +150,50 @@ it('where a program converts on an event, a paid invoice does not convert', () =
     .then(euros, subscriptionChanged(PAID_SUBSCRIPTION, NOW));
 });
 
-describe('a first invoice that was refunded in full', () => {
-  const ten = rewardGranted('ten', BOB, discount(10), { referralId: 'referral' });
-  const converted = [
-    ...REFERRED,
-    ten,
-    euros,
-    subscriptionChanged(PAID_SUBSCRIPTION),
-    referralConverted('referral', ANN),
-  ];
-  const refunded = { ...PAID, refundedAt: INVOICE.created + 30 * DAY_MS };
-  const within = (refundDays: number | null) => annStands({ program: aProgram({ refundDays }) });
-  const taken: AccountEvent[] = [
-    { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN },
-    { type: 'ReferralEnded', at: NOW, referralId: 'referral' },
-  ];
+const ten = rewardGranted('ten', BOB, discount(10), { referralId: 'referral' });
+const converted = [
+  ...REFERRED,
+  ten,
+  euros,
+  subscriptionChanged(PAID_SUBSCRIPTION),
+  referralConverted('referral', ANN),
+];
+const refunded = { ...PAID, refundedAt: INVOICE.created + 30 * DAY_MS };
+const within = (refundDays: number | null) => annStands({ program: aProgram({ refundDays }) });
+const taken: AccountEvent[] = [
+  { type: 'ReferralRefunded', at: NOW, referralId: 'referral', referrer: ANN },
+  { type: 'ReferralEnded', at: NOW, referralId: 'referral' },
+];
 
-  it('ends the referral within the days of the program, and cancels what is not redeemed', () => {
-    given(...converted)
-      .when(apply(refunded, within(30)))
-      .then(...taken, rewardCancelled(ten, 0, NOW));
-  });
+it('a first invoice that was refunded in full ends the referral within the days of the program, and cancels what is not redeemed', () => {
+  given(...converted)
+    .when(apply(refunded, within(30)))
+    .then(...taken, rewardCancelled(ten, 0, NOW));
+});
 
-  it('once', () => {
-    given(...converted, ...taken, rewardCancelled(ten, 0, NOW))
-      .when(apply(refunded, within(30)))
-      .then();
-  });
+it('a first invoice that was refunded in full once', () => {
+  given(...converted, ...taken, rewardCancelled(ten, 0, NOW))
+    .when(apply(refunded, within(30)))
+    .then();
+});
 
-  it('of a program that converts on an event: its conversion earns nothing any more', () => {
-    const program = aProgram({ refundDays: 30 });
-    const before = [...REFERRED, ...taken, userIdentified(ACME, 'cat')];
-    given(...before)
-      .when(apply(PAID, annStands({ program })))
-      .then(
-        euros,
-        subscriptionChanged(PAID_SUBSCRIPTION, NOW),
-        referralConverted('referral', ANN, { at: NOW }),
-      );
-  });
+it('a first invoice that was refunded in full of a program that converts on an event: its conversion earns nothing any more', () => {
+  const program = aProgram({ refundDays: 30 });
+  const before = [...REFERRED, ...taken, userIdentified(ACME, 'cat')];
+  given(...before)
+    .when(apply(PAID, annStands({ program })))
+    .then(
+      euros,
+      subscriptionChanged(PAID_SUBSCRIPTION, NOW),
+      referralConverted('referral', ANN, { at: NOW }),
+    );
+});
 
-  it.each([29, null])('changes nothing with days of %p', (days) => {
+it.each([29, null])(
+  'a first invoice that was refunded in full changes nothing with days of %p',
+  (days) => {
     given(...converted)
       .when(apply(refunded, within(days)))
       .then();
-  });
-});
+  },
+);

@@ -69,96 +69,90 @@ const tenPercent = rewardGranted('within command/started', BOB, discount(10), {
   programVersion: 1,
 });
 
-describe('a discount for an account that is not referred', () => {
-  it('needs the owner of the code first, then reservation and announcement', () => {
-    asked(here, request).needs({ kind: 'code-owner', codes: ['annlee'] });
-    asked(here, request).with(found).needs(reservation, announcement);
-  });
+it('a discount for an account that is not referred needs the owner of the code first, then reservation and announcement', () => {
+  asked(here, request).needs({ kind: 'code-owner', codes: ['annlee'] });
+  asked(here, request).with(found).needs(reservation, announcement);
+});
 
-  it('records the customer and refers its first user, all at once', () => {
-    asked(here, request)
-      .with(found, reserved, wasAnnounced)
-      .then(providerIdSet('cus_1'), accountAttributed('ANNLEE', ANN, NOW), started, tenPercent);
-  });
+it('a discount for an account that is not referred records the customer and refers its first user, all at once', () => {
+  asked(here, request)
+    .with(found, reserved, wasAnnounced)
+    .then(providerIdSet('cus_1'), accountAttributed('ANNLEE', ANN, NOW), started, tenPercent);
+});
 
-  it('attributes an account without users, whose referral starts with the first one', () => {
-    asked([opened], request)
-      .with(found, reserved)
-      .then(providerIdSet('cus_1'), accountAttributed('ANNLEE', ANN, NOW));
-  });
+it('a discount for an account that is not referred attributes an account without users, whose referral starts with the first one', () => {
+  asked([opened], request)
+    .with(found, reserved)
+    .then(providerIdSet('cus_1'), accountAttributed('ANNLEE', ANN, NOW));
+});
 
-  it('passes a user over who is not referable, for the next one', () => {
-    const cat = partyOf(ACME, 'cat');
-    const decided = asked(
-      [opened, userIdentified(ACME, 'bob', { referable: false }), userIdentified(ACME, 'cat')],
-      request,
-    ).with(found, reserved, wasAnnounced);
-    expect('events' in decided.decision && decided.decision.events[2]).toMatchObject({
-      type: 'ReferralStarted',
-      referred: cat,
-    });
-  });
-
-  it('needs no reservation when the account has this customer already', () => {
-    asked([opened, providerIdSet('cus_1', 1)], request)
-      .with(found)
-      .then(accountAttributed('ANNLEE', ANN, NOW));
+it('a discount for an account that is not referred passes a user over who is not referable, for the next one', () => {
+  const cat = partyOf(ACME, 'cat');
+  const decided = asked(
+    [opened, userIdentified(ACME, 'bob', { referable: false }), userIdentified(ACME, 'cat')],
+    request,
+  ).with(found, reserved, wasAnnounced);
+  expect('events' in decided.decision && decided.decision.events[2]).toMatchObject({
+    type: 'ReferralStarted',
+    referred: cat,
   });
 });
 
-describe('a discount for an account that is referred', () => {
-  const eve = partyOf(anAccount('eves'), 'eve');
-  const referred = [...here, accountAttributed('EVE', eve)];
-
-  it('keeps the referral, looks no code up, and records the customer', () => {
-    asked(referred, { ...request, code: 'nobodys' }).needs(reservation);
-    asked(referred, { ...request, code: 'nobodys' })
-      .with(reserved)
-      .then(providerIdSet('cus_1'));
-  });
-
-  it('changes nothing the second time', () => {
-    asked([...referred, providerIdSet('cus_1', 1)], request).then();
-  });
-
-  it('is refused with another customer', () => {
-    asked([...referred, providerIdSet('cus_2', 1)], request).refused('PAYMENT_PROVIDER_ID_SET');
-  });
+it('a discount for an account that is not referred needs no reservation when the account has this customer already', () => {
+  asked([opened, providerIdSet('cus_1', 1)], request)
+    .with(found)
+    .then(accountAttributed('ANNLEE', ANN, NOW));
 });
 
-describe('a discount is refused', () => {
-  it('for a code without owner, or whose owner is blocked; before a missing account', () => {
-    const ofBlocked = {
-      codeOwners: { [codesKey(['annlee'])]: { owner: ANNS_CODE, referrer: BLOCKED } },
-    };
-    for (const events of [here, []]) {
-      asked(events, request).with(ownedByNobody('annlee')).refused('REFERRAL_CODE_NOT_FOUND');
-      asked(events, request).with(ofBlocked).refused('REFERRAL_CODE_NOT_FOUND');
-    }
-    asked([], request).with(found).refused('ACCOUNT_NOT_FOUND');
-  });
+const eve = partyOf(anAccount('eves'), 'eve');
+const referred = [...here, accountAttributed('EVE', eve)];
 
-  // Every account below also fails all checks that come later.
-  it('for the first of several reasons, in this order', () => {
-    const colleague = {
-      codeOwners: {
-        [codesKey(['annlee'])]: {
-          owner: { ...ANNS_CODE, party: BOB },
-          referrer: { ...BLOCKED, blocked: false },
-        },
+it('a discount for an account that is referred keeps the referral, looks no code up, and records the customer', () => {
+  asked(referred, { ...request, code: 'nobodys' }).needs(reservation);
+  asked(referred, { ...request, code: 'nobodys' })
+    .with(reserved)
+    .then(providerIdSet('cus_1'));
+});
+
+it('a discount for an account that is referred changes nothing the second time', () => {
+  asked([...referred, providerIdSet('cus_1', 1)], request).then();
+});
+
+it('a discount for an account that is referred is refused with another customer', () => {
+  asked([...referred, providerIdSet('cus_2', 1)], request).refused('PAYMENT_PROVIDER_ID_SET');
+});
+
+it('a discount is refused for a code without owner, or whose owner is blocked; before a missing account', () => {
+  const ofBlocked = {
+    codeOwners: { [codesKey(['annlee'])]: { owner: ANNS_CODE, referrer: BLOCKED } },
+  };
+  for (const events of [here, []]) {
+    asked(events, request).with(ownedByNobody('annlee')).refused('REFERRAL_CODE_NOT_FOUND');
+    asked(events, request).with(ofBlocked).refused('REFERRAL_CODE_NOT_FOUND');
+  }
+  asked([], request).with(found).refused('ACCOUNT_NOT_FOUND');
+});
+
+// Every account below also fails all checks that come later.
+it('a discount is refused for the first of several reasons, in this order', () => {
+  const colleague = {
+    codeOwners: {
+      [codesKey(['annlee'])]: {
+        owner: { ...ANNS_CODE, party: BOB },
+        referrer: { ...BLOCKED, blocked: false },
       },
-    };
-    const alone = [opened, userIdentified(ACME, 'bob', { referable: false })];
-    const paidToo = [...alone, paid];
-    const taken = reservedAs(reservation, { refused: 'RESERVED_BY_ANOTHER' });
-    asked([...paidToo, providerIdSet('cus_2', 1)], request)
-      .with(colleague, taken)
-      .refused('PAYMENT_PROVIDER_ID_SET');
-    asked(paidToo, request).with(colleague, taken).refused('SELF_REFERRAL');
-    asked(paidToo, request).with(found, taken).refused('NOT_ATTRIBUTABLE');
-    asked(alone, request).with(found, taken).refused('NOT_REFERABLE');
-    asked(here, request).with(found, taken).refused('PAYMENT_PROVIDER_ID_USED');
-  });
+    },
+  };
+  const alone = [opened, userIdentified(ACME, 'bob', { referable: false })];
+  const paidToo = [...alone, paid];
+  const taken = reservedAs(reservation, { refused: 'RESERVED_BY_ANOTHER' });
+  asked([...paidToo, providerIdSet('cus_2', 1)], request)
+    .with(colleague, taken)
+    .refused('PAYMENT_PROVIDER_ID_SET');
+  asked(paidToo, request).with(colleague, taken).refused('SELF_REFERRAL');
+  asked(paidToo, request).with(found, taken).refused('NOT_ATTRIBUTABLE');
+  asked(alone, request).with(found, taken).refused('NOT_REFERABLE');
+  asked(here, request).with(found, taken).refused('PAYMENT_PROVIDER_ID_USED');
 });
 
 function never(): never {

@@ -98,42 +98,40 @@ it('an automatic redemption leaves other credit of the account redeemable', () =
     .then(creditRedeemed(other, 'r-0', 20, DUE));
 });
 
-describe('an automatic redemption with a moderation under way', () => {
-  const held: AccountEvent = {
-    type: 'ModerationPrepared',
-    at: NOW,
-    moderationId: 'm',
-    referralIds: ['referral'],
-  };
-  const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
+const held: AccountEvent = {
+  type: 'ModerationPrepared',
+  at: NOW,
+  moderationId: 'm',
+  referralIds: ['referral'],
+};
+const changes = [{ referralId: 'referral', referred: undefined, referrer: 'DENIED' as const }];
 
-  it('does not happen when it denies: a reward that was held before its time is cancelled', () => {
-    given(...here, scheduled, held)
-      .when({
-        type: 'ApplyModeration',
+it('an automatic redemption with a moderation under way does not happen when it denies: a reward that was held before its time is cancelled', () => {
+  given(...here, scheduled, held)
+    .when({
+      type: 'ApplyModeration',
+      moderationId: 'm',
+      side: 'referrer',
+      changes,
+      rewardIds: {},
+      now: DUE,
+      provided: NOTHING_PROVIDED,
+    })
+    .then(
+      {
+        type: 'ReferrerSideModerated',
+        at: DUE,
         moderationId: 'm',
-        side: 'referrer',
-        changes,
-        rewardIds: {},
-        now: DUE,
-        provided: NOTHING_PROVIDED,
-      })
-      .then(
-        {
-          type: 'ReferrerSideModerated',
-          at: DUE,
-          moderationId: 'm',
-          referralId: 'referral',
-          status: 'DENIED',
-        },
-        available,
-        rewardCancelled(scheduled, 500, DUE, 'MODERATION'),
-      );
-  });
+        referralId: 'referral',
+        status: 'DENIED',
+      },
+      available,
+      rewardCancelled(scheduled, 500, DUE, 'MODERATION'),
+    );
+});
 
-  it('has happened, by the clock, before one that is prepared later', () => {
-    given(...here, scheduled)
-      .when({ type: 'PrepareModeration', moderationId: 'm', side: 'referrer', changes, now: DUE })
-      .refused('MODERATION_NOT_POSSIBLE', "referral: the referrer side's reward has been redeemed");
-  });
+it('an automatic redemption with a moderation under way has happened, by the clock, before one that is prepared later', () => {
+  given(...here, scheduled)
+    .when({ type: 'PrepareModeration', moderationId: 'm', side: 'referrer', changes, now: DUE })
+    .refused('MODERATION_NOT_POSSIBLE', "referral: the referrer side's reward has been redeemed");
 });

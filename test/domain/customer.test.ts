@@ -95,38 +95,36 @@ it('in one second a payment counts most, then the end of the subscription, then 
   expect(picture(ended, trial).status).toBe('CANCELLED');
 });
 
-describe('an event of more than a day ahead of its recording', () => {
-  const DAY = 24 * 3_600_000;
-  const NOON = Math.ceil(LINKED_AT / DAY) * DAY + DAY / 2;
-  const ahead = (name: string, created: number, fact: ProviderFact) =>
-    told(name, created, fact, { at: NOON });
+const DAY = 24 * 3_600_000;
+const NOON = Math.ceil(LINKED_AT / DAY) * DAY + DAY / 2;
+const ahead = (name: string, created: number, fact: ProviderFact) =>
+  told(name, created, fact, { at: NOON });
 
-  it('counts until the end of the day of its recording', () => {
-    const far = ahead('a', NOON + 10_000 * DAY, invoice(10));
-    const newer = (at: number) => told('b', at, { kind: 'CANCELLED' }, { at });
-    expect(picture(far, newer(NOON + DAY / 4)).status).toBe('PAID');
-    expect(picture(far, newer(NOON + DAY)).status).toBe('CANCELLED');
-    expect(picture(newer(NOON + DAY), far)).toMatchObject({
-      status: 'CANCELLED',
-      firstPaid: { created: NOON + 10_000 * DAY },
-    });
+it('an event of more than a day ahead of its recording counts until the end of the day of its recording', () => {
+  const far = ahead('a', NOON + 10_000 * DAY, invoice(10));
+  const newer = (at: number) => told('b', at, { kind: 'CANCELLED' }, { at });
+  expect(picture(far, newer(NOON + DAY / 4)).status).toBe('PAID');
+  expect(picture(far, newer(NOON + DAY)).status).toBe('CANCELLED');
+  expect(picture(newer(NOON + DAY), far)).toMatchObject({
+    status: 'CANCELLED',
+    firstPaid: { created: NOON + 10_000 * DAY },
   });
+});
 
-  it('is ordered by the time of the provider among those of its day', () => {
-    const [trial, paid, ended] = [
-      ahead('c', NOON + 30 * DAY, { kind: 'TRIAL' }),
-      ahead('b', NOON + 60 * DAY, invoice(10)),
-      ahead('a', NOON + 90 * DAY, { kind: 'CANCELLED' }),
-    ];
-    expect(picture(ended, paid, trial).status).toBe('CANCELLED');
-    expect(picture(paid, trial).status).toBe('PAID');
-  });
+it('an event of more than a day ahead of its recording is ordered by the time of the provider among those of its day', () => {
+  const [trial, paid, ended] = [
+    ahead('c', NOON + 30 * DAY, { kind: 'TRIAL' }),
+    ahead('b', NOON + 60 * DAY, invoice(10)),
+    ahead('a', NOON + 90 * DAY, { kind: 'CANCELLED' }),
+  ];
+  expect(picture(ended, paid, trial).status).toBe('CANCELLED');
+  expect(picture(paid, trial).status).toBe('PAID');
+});
 
-  it('that is at most a day ahead keeps its time', () => {
-    const paid = ahead('a', NOON + DAY, invoice(10));
-    const ended = told('b', NOON + DAY - 1, { kind: 'CANCELLED' }, { at: NOON + DAY });
-    expect(picture(paid, ended).status).toBe('PAID');
-  });
+it('an event of more than a day ahead of its recording that is at most a day ahead keeps its time', () => {
+  const paid = ahead('a', NOON + DAY, invoice(10));
+  const ended = told('b', NOON + DAY - 1, { kind: 'CANCELLED' }, { at: NOON + DAY });
+  expect(picture(paid, ended).status).toBe('PAID');
 });
 
 it('an invoice of nothing is a trial, unless one was paid', () => {
@@ -144,91 +142,87 @@ const of = (subscription: string, ...left: readonly string[]) => ({
   refs: { invoice: null, subscription, left },
 });
 
-describe('the end of a subscription', () => {
-  const paid = told('p', 1, invoice(10));
-  const active = told('a', 2, { kind: 'ACTIVE' }, of('other'));
-  const end = (name: string, created: number, ...left: readonly string[]) =>
-    told(`end of ${name}`, created, { kind: 'CANCELLED' }, of(name, ...left));
+const paid = told('p', 1, invoice(10));
+const active = told('a', 2, { kind: 'ACTIVE' }, of('other'));
+const end = (name: string, created: number, ...left: readonly string[]) =>
+  told(`end of ${name}`, created, { kind: 'CANCELLED' }, of(name, ...left));
 
-  it.each([
-    ['while no other one is known', [paid, end('one', 3)], 'CANCELLED'],
-    ['while another one is active', [paid, active, end('one', 3)], 'PAID'],
-    [
-      'while another one is on trial',
-      [paid, told('t', 2, { kind: 'TRIAL' }, of('other')), end('one', 3)],
-      'TRIAL',
-    ],
-    [
-      'while another one is past due',
-      [paid, active, told('d', 3, { kind: 'INACTIVE' }, of('other')), end('one', 4)],
-      'CANCELLED',
-    ],
-    ['while the provider lists another one', [paid, end('one', 3, 'other')], 'PAID'],
-    [
-      'while the listed one has ended by an event',
-      [paid, end('other', 2, 'one'), end('one', 3, 'other')],
-      'CANCELLED',
-    ],
-    ['of the last one of two', [paid, active, end('one', 3), end('other', 4)], 'CANCELLED'],
-    [
-      'before another one begins, which has paid nothing',
-      [paid, end('one', 3), told('n', 4, { kind: 'ACTIVE' }, of('new'))],
-      'CANCELLED',
-    ],
-  ] as const)('%s', (_, events, status) => {
-    expect(picture(...events).status).toBe(status);
-    expect(picture(...events.toReversed()).status).toBe(status);
+it.each([
+  ['while no other one is known', [paid, end('one', 3)], 'CANCELLED'],
+  ['while another one is active', [paid, active, end('one', 3)], 'PAID'],
+  [
+    'while another one is on trial',
+    [paid, told('t', 2, { kind: 'TRIAL' }, of('other')), end('one', 3)],
+    'TRIAL',
+  ],
+  [
+    'while another one is past due',
+    [paid, active, told('d', 3, { kind: 'INACTIVE' }, of('other')), end('one', 4)],
+    'CANCELLED',
+  ],
+  ['while the provider lists another one', [paid, end('one', 3, 'other')], 'PAID'],
+  [
+    'while the listed one has ended by an event',
+    [paid, end('other', 2, 'one'), end('one', 3, 'other')],
+    'CANCELLED',
+  ],
+  ['of the last one of two', [paid, active, end('one', 3), end('other', 4)], 'CANCELLED'],
+  [
+    'before another one begins, which has paid nothing',
+    [paid, end('one', 3), told('n', 4, { kind: 'ACTIVE' }, of('new'))],
+    'CANCELLED',
+  ],
+] as const)('the end of a subscription %s', (_, events, status) => {
+  expect(picture(...events).status).toBe(status);
+  expect(picture(...events.toReversed()).status).toBe(status);
+});
+
+const had = told('a', 1, invoice(10), {
+  ...ids('in_1'),
+  refs: { invoice: 'ref_1', subscription: null, left: [] },
+});
+const released: CustomerEvent = { type: 'CustomerReleased', at: LINKED_AT, account: 'former' };
+const nothing = { firstPaid: null, newestPaid: null, status: null, refundedAt: null };
+
+it('a customer that another account gets has nothing of what the account before had', () => {
+  expect(picture(had, released)).toMatchObject(nothing);
+  expect(pictureOf(after(had, released), { account: 'former', since: LINKED_AT }).status).toBe(
+    'PAID',
+  );
+});
+
+it('a customer that another account gets has what came since, also a refund of an invoice that it did not have', () => {
+  const refunded = told('r', 2, refund(10), ids('in_1'));
+  expect(picture(had, released, refunded)).toMatchObject(nothing);
+  expect(picture(had, released, refunded, told('b', 3, invoice(7)))).toMatchObject({
+    firstPaid: { created: 3, amountPaid: 7 },
+    refundedAt: null,
   });
 });
 
-describe('a customer that another account gets', () => {
-  const had = told('a', 1, invoice(10), {
-    ...ids('in_1'),
-    refs: { invoice: 'ref_1', subscription: null, left: [] },
-  });
-  const released: CustomerEvent = { type: 'CustomerReleased', at: LINKED_AT, account: 'former' };
-  const nothing = { firstPaid: null, newestPaid: null, status: null, refundedAt: null };
+it('a customer that another account gets has no invoice of the account before, by whatever event it is reported again', () => {
+  const again = { ...had, eventRef: 'sync', ids: { subject: 'other', value: null } };
+  expect(picture(had, released, again)).toMatchObject(nothing);
+});
 
-  it('has nothing of what the account before had', () => {
-    expect(picture(had, released)).toMatchObject(nothing);
-    expect(pictureOf(after(had, released), { account: 'former', since: LINKED_AT }).status).toBe(
-      'PAID',
-    );
-  });
+it('a customer that another account gets has no subscription that ended while the account before had it', () => {
+  const ended = told('e', 3, { kind: 'CANCELLED' }, of('one'));
+  const late = told('late', 2, { kind: 'ACTIVE' }, of('one'));
+  const own = [told('p', 4, invoice(10)), told('own', 5, { kind: 'CANCELLED' }, of('two'))];
+  expect(picture(ended, released, late, ...own).status).toBe('CANCELLED');
+});
 
-  it('has what came since, also a refund of an invoice that it did not have', () => {
-    const refunded = told('r', 2, refund(10), ids('in_1'));
-    expect(picture(had, released, refunded)).toMatchObject(nothing);
-    expect(picture(had, released, refunded, told('b', 3, invoice(7)))).toMatchObject({
-      firstPaid: { created: 3, amountPaid: 7 },
-      refundedAt: null,
-    });
-  });
+it('a customer that another account gets has nothing of what an older release left behind, whose ids are erased', () => {
+  const older = { ...had, refs: null, ids: { subject: 'customer', value: null } };
+  expect(picture(older)).toMatchObject(nothing);
+  expect(picture({ ...had, refs: null }).status).toBe('PAID');
+});
 
-  it('has no invoice of the account before, by whatever event it is reported again', () => {
-    const again = { ...had, eventRef: 'sync', ids: { subject: 'other', value: null } };
-    expect(picture(had, released, again)).toMatchObject(nothing);
-  });
-
-  it('has no subscription that ended while the account before had it', () => {
-    const ended = told('e', 3, { kind: 'CANCELLED' }, of('one'));
-    const late = told('late', 2, { kind: 'ACTIVE' }, of('one'));
-    const own = [told('p', 4, invoice(10)), told('own', 5, { kind: 'CANCELLED' }, of('two'))];
-    expect(picture(ended, released, late, ...own).status).toBe('CANCELLED');
-  });
-
-  it('has nothing of what an older release left behind, whose ids are erased', () => {
-    const older = { ...had, refs: null, ids: { subject: 'customer', value: null } };
-    expect(picture(older)).toMatchObject(nothing);
-    expect(picture({ ...had, refs: null }).status).toBe('PAID');
-  });
-
-  it('is released once for what is recorded', () => {
-    const command = { account: 'former', now: LINKED_AT };
-    expect(release(after(had), command)).toEqual({ events: [released] });
-    expect(release(after(had, released), command)).toEqual({ events: [] });
-    expect(release(initialState, command)).toEqual({ events: [] });
-  });
+it('a customer that another account gets is released once for what is recorded', () => {
+  const command = { account: 'former', now: LINKED_AT };
+  expect(release(after(had), command)).toEqual({ events: [released] });
+  expect(release(after(had, released), command)).toEqual({ events: [] });
+  expect(release(initialState, command)).toEqual({ events: [] });
 });
 
 describe('a dispute', () => {

@@ -38,129 +38,123 @@ const condition = (key: string, field?: string, value = 0): EventCondition => ({
 });
 const plain = (numbers: NamedNumbers | undefined) => numbers?.toJS();
 
-describe('of all events', () => {
-  it('the greatest number of each field of each key is kept', () => {
-    const of = seen(
-      event('buy', { amount: 5, items: 9 }),
-      event('buy', { amount: 7, items: 2, note: 'x' }),
-      event('visit'),
-    ).get('bob');
-    expect(plain(of?.greatest)).toEqual({ buy: { amount: 7, items: 9 }, visit: {} });
-    expect(hasFittedBefore(condition('buy', 'amount', 7), of)).toBe(true);
-    expect(hasFittedBefore(condition('buy', 'amount', 8), of)).toBe(false);
-    expect(hasFittedBefore(condition('buy', 'other', 0), of)).toBe(false);
-    expect(hasFittedBefore(condition('visit'), of)).toBe(true);
-    expect(hasFittedBefore(condition('sell'), of)).toBe(false);
-    expect(hasFittedBefore(condition('sell'))).toBe(false);
-  });
+it('of all events the greatest number of each field of each key is kept', () => {
+  const of = seen(
+    event('buy', { amount: 5, items: 9 }),
+    event('buy', { amount: 7, items: 2, note: 'x' }),
+    event('visit'),
+  ).get('bob');
+  expect(plain(of?.greatest)).toEqual({ buy: { amount: 7, items: 9 }, visit: {} });
+  expect(hasFittedBefore(condition('buy', 'amount', 7), of)).toBe(true);
+  expect(hasFittedBefore(condition('buy', 'amount', 8), of)).toBe(false);
+  expect(hasFittedBefore(condition('buy', 'other', 0), of)).toBe(false);
+  expect(hasFittedBefore(condition('visit'), of)).toBe(true);
+  expect(hasFittedBefore(condition('sell'), of)).toBe(false);
+  expect(hasFittedBefore(condition('sell'))).toBe(false);
+});
 
-  it('nothing is kept of an event whose content is erased', () => {
-    const before = seen(event('buy'));
-    expect(noteEvent(before, ofBob(null))).toBe(before);
-  });
+it('of all events nothing is kept of an event whose content is erased', () => {
+  const before = seen(event('buy'));
+  expect(noteEvent(before, ofBob(null))).toBe(before);
+});
 
-  it('names are kept up to their bytes: of what was left out nothing is known', () => {
-    const long = (letter: string, bytes: number) => letter.repeat((bytes - 64) / 2);
-    const first = event(long('a', NAMES_BYTES_MAX - 128));
-    const exactly = seen(first, event(long('b', 128))).get('bob');
-    expect([exactly?.isComplete, exactly?.bytes]).toEqual([true, NAMES_BYTES_MAX]);
-    const more = seen(first, event(long('b', 130))).get('bob');
-    expect(more?.isComplete).toBe(false);
-    expect(hasFittedBefore(condition(long('b', 130)), more)).toBeUndefined();
-    expect(hasFittedBefore(condition(first.key), more)).toBe(true);
-    // A shorter name does not come in behind one that was left out.
-    const later = seen(first, event(long('b', 130)), event('c')).get('bob');
-    expect(hasFittedBefore(condition('c'), later)).toBeUndefined();
-    // What is kept goes on.
-    const field = seen(
-      event('buy', { amount: 1 }),
-      first,
-      event(long('b', 130)),
-      event('buy', { amount: 9, more: 1 }),
-    );
-    expect(plain(field.get('bob')?.greatest.filter((_, key) => key === 'buy'))).toEqual({
-      buy: { amount: 9 },
-    });
-  });
-
-  it('what a rule had to look up is kept from then on', () => {
-    const before = seen(event('buy', { amount: 5 }));
-    const recalled = noteEvent(
-      before,
-      ofBob(event('buy', { amount: 2 }), {
-        recalled: personal('bob', [
-          ['amount', 3],
-          ['items', 4],
-          ['price', null],
-        ]),
-      }),
-    );
-    expect(plain(recalled.get('bob')?.greatest)).toEqual({
-      buy: { amount: 5, items: 4, price: -Infinity },
-    });
+it('of all events names are kept up to their bytes: of what was left out nothing is known', () => {
+  const long = (letter: string, bytes: number) => letter.repeat((bytes - 64) / 2);
+  const first = event(long('a', NAMES_BYTES_MAX - 128));
+  const exactly = seen(first, event(long('b', 128))).get('bob');
+  expect([exactly?.isComplete, exactly?.bytes]).toEqual([true, NAMES_BYTES_MAX]);
+  const more = seen(first, event(long('b', 130))).get('bob');
+  expect(more?.isComplete).toBe(false);
+  expect(hasFittedBefore(condition(long('b', 130)), more)).toBeUndefined();
+  expect(hasFittedBefore(condition(first.key), more)).toBe(true);
+  // A shorter name does not come in behind one that was left out.
+  const later = seen(first, event(long('b', 130)), event('c')).get('bob');
+  expect(hasFittedBefore(condition('c'), later)).toBeUndefined();
+  // What is kept goes on.
+  const field = seen(
+    event('buy', { amount: 1 }),
+    first,
+    event(long('b', 130)),
+    event('buy', { amount: 9, more: 1 }),
+  );
+  expect(plain(field.get('bob')?.greatest.filter((_, key) => key === 'buy'))).toEqual({
+    buy: { amount: 9 },
   });
 });
 
-describe('of the ids of events', () => {
-  const withIds = (...idRefs: readonly string[]) =>
-    idRefs
-      .reduce((all, idRef) => noteEvent(all, ofBob(event('visit'), { idRef })), NOBODY)
-      .get('bob');
-  const ids = (first: number, count: number) =>
-    Array.from({ length: count }, (_, n) => `id-${first + n}`);
-
-  it('the last 1,000 at least are known, and twice as many at most', () => {
-    const of = withIds(...ids(0, 3_500));
-    expect(ids(2_500, 1_000).every((id) => hasId(of, id))).toBe(true);
-    expect(ids(0, 3_500).filter((id) => hasId(of, id)).length).toBeLessThanOrEqual(2_000);
-  });
-
-  it('a repeated one stays among the newest', () => {
-    const of = withIds('first', ...ids(0, 999), ...ids(1_000, 1), 'first', ...ids(2_000, 999));
-    expect(hasId(of, 'first')).toBe(true);
-  });
-
-  it('a repeated event leaves the numbers of the first', () => {
-    const before = seen(event('buy', { amount: 5 }));
-    const again = ofBob(event('buy', { amount: 9 }), { idRef: 'id', repeated: true });
-    expect(plain(noteEvent(before, again).get('bob')?.greatest)).toEqual({ buy: { amount: 5 } });
+it('of all events what a rule had to look up is kept from then on', () => {
+  const before = seen(event('buy', { amount: 5 }));
+  const recalled = noteEvent(
+    before,
+    ofBob(event('buy', { amount: 2 }), {
+      recalled: personal('bob', [
+        ['amount', 3],
+        ['items', 4],
+        ['price', null],
+      ]),
+    }),
+  );
+  expect(plain(recalled.get('bob')?.greatest)).toEqual({
+    buy: { amount: 5, items: 4, price: -Infinity },
   });
 });
 
-describe('of the events that conditions name', () => {
-  const NONE: NamedNumbers = Map();
-  const CONDITIONS = [condition('buy', 'amount'), condition('buy', 'items'), condition('visit')];
-  const noted = (...events: readonly Content[]) =>
-    events.reduce((numbers, one) => noteNamed(numbers, one, CONDITIONS), NONE);
+const withIds = (...idRefs: readonly string[]) =>
+  idRefs
+    .reduce((all, idRef) => noteEvent(all, ofBob(event('visit'), { idRef })), NOBODY)
+    .get('bob');
+const ids = (first: number, count: number) =>
+  Array.from({ length: count }, (_, n) => `id-${first + n}`);
 
-  it('the greatest of the named numbers are kept, and no other', () => {
-    expect(
-      plain(
-        noted(
-          event('buy', { amount: 5, price: 9 }),
-          event('buy', { amount: 3, items: 2 }),
-          event('buy', { amount: 'many' }),
-          event('visit', { amount: 8 }),
-        ),
+it('of the ids of events the last 1,000 at least are known, and twice as many at most', () => {
+  const of = withIds(...ids(0, 3_500));
+  expect(ids(2_500, 1_000).every((id) => hasId(of, id))).toBe(true);
+  expect(ids(0, 3_500).filter((id) => hasId(of, id)).length).toBeLessThanOrEqual(2_000);
+});
+
+it('of the ids of events a repeated one stays among the newest', () => {
+  const of = withIds('first', ...ids(0, 999), ...ids(1_000, 1), 'first', ...ids(2_000, 999));
+  expect(hasId(of, 'first')).toBe(true);
+});
+
+it('of the ids of events a repeated event leaves the numbers of the first', () => {
+  const before = seen(event('buy', { amount: 5 }));
+  const again = ofBob(event('buy', { amount: 9 }), { idRef: 'id', repeated: true });
+  expect(plain(noteEvent(before, again).get('bob')?.greatest)).toEqual({ buy: { amount: 5 } });
+});
+
+const NONE: NamedNumbers = Map();
+const CONDITIONS = [condition('buy', 'amount'), condition('buy', 'items'), condition('visit')];
+const noted = (...events: readonly Content[]) =>
+  events.reduce((numbers, one) => noteNamed(numbers, one, CONDITIONS), NONE);
+
+it('of the events that conditions name the greatest of the named numbers are kept, and no other', () => {
+  expect(
+    plain(
+      noted(
+        event('buy', { amount: 5, price: 9 }),
+        event('buy', { amount: 3, items: 2 }),
+        event('buy', { amount: 'many' }),
+        event('visit', { amount: 8 }),
       ),
-    ).toEqual({ buy: { amount: 5, items: 2 }, visit: {} });
-  });
+    ),
+  ).toEqual({ buy: { amount: 5, items: 2 }, visit: {} });
+});
 
-  it('an event that nobody names changes nothing', () => {
-    expect(noted(event('sell', { amount: 5 }))).toBe(NONE);
-    expect(plain(noted(event('buy', Object.create({ amount: 5 }) as Content['fields'])))).toEqual({
-      buy: {},
-    });
+it('of the events that conditions name an event that nobody names changes nothing', () => {
+  expect(noted(event('sell', { amount: 5 }))).toBe(NONE);
+  expect(plain(noted(event('buy', Object.create({ amount: 5 }) as Content['fields'])))).toEqual({
+    buy: {},
   });
+});
 
-  it('a condition fits from its minimum on', () => {
-    const numbers = noted(event('buy', { amount: 5 }), event('buy', { amount: -3 }));
-    expect(hasFitted(condition('buy'), numbers)).toBe(true);
-    expect(hasFitted(condition('visit'), numbers)).toBe(false);
-    expect(hasFitted(condition('buy', 'amount', 5), numbers)).toBe(true);
-    expect(hasFitted(condition('buy', 'amount', 6), numbers)).toBe(false);
-    expect(hasFitted(condition('buy', 'items', -9e9), numbers)).toBe(false);
-  });
+it('of the events that conditions name a condition fits from its minimum on', () => {
+  const numbers = noted(event('buy', { amount: 5 }), event('buy', { amount: -3 }));
+  expect(hasFitted(condition('buy'), numbers)).toBe(true);
+  expect(hasFitted(condition('visit'), numbers)).toBe(false);
+  expect(hasFitted(condition('buy', 'amount', 5), numbers)).toBe(true);
+  expect(hasFitted(condition('buy', 'amount', 6), numbers)).toBe(false);
+  expect(hasFitted(condition('buy', 'items', -9e9), numbers)).toBe(false);
 });
 
 it('keys of batches are remembered for seven days, and the oldest go first', () => {

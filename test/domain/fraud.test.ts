@@ -33,42 +33,42 @@ const NOBODY: Likeness = {
 const signalsOf = (a: Partial<Likeness>, b: Partial<Likeness>): readonly string[] =>
   Object.keys(likenesses({ ...NOBODY, ...a }, { ...NOBODY, ...b }));
 
-describe('the signal', () => {
-  const name = (firstName: string | null, lastName: string | null) => ({ firstName, lastName });
-  it.each([
-    [name('Ann', 'Lee'), name('Ann', 'Lee'), true],
-    [name('Ann', 'Lee'), name(' ANN', 'lee '), true],
-    [name('Ann', 'Lee'), name('Lee', 'Ann'), true],
-    [name('Ann', 'Lee'), name('Ann', 'Li'), false],
-    [name('Ann', null), name('Ann', null), false],
-    [name('Ann', ''), name('Ann', ''), false],
-    [name(null, null), name(null, null), false],
-  ])('name of %j and %j: %j', (a, b, found) =>
-    expect(signalsOf(a, b)).toEqual(found ? ['name'] : []),
-  );
+const name = (firstName: string | null, lastName: string | null) => ({ firstName, lastName });
+it.each([
+  [name('Ann', 'Lee'), name('Ann', 'Lee'), true],
+  [name('Ann', 'Lee'), name(' ANN', 'lee '), true],
+  [name('Ann', 'Lee'), name('Lee', 'Ann'), true],
+  [name('Ann', 'Lee'), name('Ann', 'Li'), false],
+  [name('Ann', null), name('Ann', null), false],
+  [name('Ann', ''), name('Ann', ''), false],
+  [name(null, null), name(null, null), false],
+])('the signal name of %j and %j: %j', (a, b, found) =>
+  expect(signalsOf(a, b)).toEqual(found ? ['name'] : []),
+);
 
-  it.each([
-    ['ann@one.com', 'ann@two.com', true],
-    ['Ann@one.com', 'aNN@two.com', true],
-    ['ann@one.com', 'ann@one.com', true],
-    ['ann+shop@one.com', 'ann@one.com', true],
-    ['a.n.n@one.com', 'ann+x@one.com', true],
-    ['ann+shop@one.com', 'ann@two.com', false],
-    ['ann@one.com', 'anne@one.com', false],
-    [null, null, false],
-    ['ann@one.com', null, false],
-  ])('email of %j and %j: %j', (a, b, found) =>
-    expect(signalsOf({ email: a }, { email: b })).toEqual(found ? ['email'] : []),
-  );
+it.each([
+  ['ann@one.com', 'ann@two.com', true],
+  ['Ann@one.com', 'aNN@two.com', true],
+  ['ann@one.com', 'ann@one.com', true],
+  ['ann+shop@one.com', 'ann@one.com', true],
+  ['a.n.n@one.com', 'ann+x@one.com', true],
+  ['ann+shop@one.com', 'ann@two.com', false],
+  ['ann@one.com', 'anne@one.com', false],
+  [null, null, false],
+  ['ann@one.com', null, false],
+])('the signal email of %j and %j: %j', (a, b, found) =>
+  expect(signalsOf({ email: a }, { email: b })).toEqual(found ? ['email'] : []),
+);
 
-  it.each([
-    [{ firstSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.1' }, true],
-    [{ lastSeenIP: '192.0.2.1' }, { lastSeenIP: '192.0.2.1' }, true],
-    [{ lastSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.1' }, true],
-    [{ firstSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.2' }, false],
-    [{}, {}, false],
-  ])('ip of %j and %j: %j', (a, b, found) => expect(signalsOf(a, b)).toEqual(found ? ['ip'] : []));
-});
+it.each([
+  [{ firstSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.1' }, true],
+  [{ lastSeenIP: '192.0.2.1' }, { lastSeenIP: '192.0.2.1' }, true],
+  [{ lastSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.1' }, true],
+  [{ firstSeenIP: '192.0.2.1' }, { firstSeenIP: '192.0.2.2' }, false],
+  [{}, {}, false],
+])('the signal ip of %j and %j: %j', (a, b, found) =>
+  expect(signalsOf(a, b)).toEqual(found ? ['ip'] : []),
+);
 
 const here = [accountOpened(ACME), accountAttributed('ANNLEE', ANN)];
 const bob = (profile: Partial<Profile>): AccountEvent => userIdentified(ACME, 'bob', profile);
@@ -102,212 +102,206 @@ const statuses = ({
   referrerStatus: SideStatus;
 }) => [referredStatus, referrerStatus];
 
-describe('a start', () => {
-  it('records each signal with a message and a score, and ignores it unless the program says otherwise', () => {
-    const started = start(aProgram(), {
-      likeness: { ...LEE, email: 'x@one.com' },
-      profile: { ...LEE, email: 'x@two.com' },
-    });
-    const found = { message: expect.stringMatching(/\S/) as unknown, score: 50 };
-    expect(started.fraudSignals).toEqual({ name: found, email: found });
-    expect(statuses(started)).toEqual(['APPROVED', 'APPROVED']);
-    expect(JSON.stringify(started.fraudSignals)).not.toMatch(/one\.com|Lee/);
+it('a start records each signal with a message and a score, and ignores it unless the program says otherwise', () => {
+  const started = start(aProgram(), {
+    likeness: { ...LEE, email: 'x@one.com' },
+    profile: { ...LEE, email: 'x@two.com' },
   });
-
-  it.each<[Partial<Record<'name' | 'email', FraudHandling>>, SideStatus, SideStatus]>([
-    [{ name: 'pending' }, 'APPROVED', 'PENDING'],
-    [{ name: 'deny' }, 'APPROVED', 'DENIED'],
-    [{ name: 'pending', email: 'deny' }, 'APPROVED', 'PENDING'],
-    [{ name: 'ignore' }, 'PENDING', 'PENDING'],
-    [{ name: 'pending' }, 'PENDING', 'PENDING'],
-  ])('handled as %j goes down from %s to %s', (handling, byDefault, after) => {
-    const program = aProgram({
-      fraud: fraud(handling),
-      moderation: { referred: byDefault, referrer: byDefault },
-    });
-    expect(statuses(start(program, { likeness: LEE, profile: LEE }))).toEqual([after, after]);
-    expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
-  });
-
-  it('is denied when one of several signals denies, whatever the others say', () => {
-    const program = aProgram({ fraud: fraud({ name: 'pending', email: 'deny' }) });
-    const alike = { ...LEE, email: 'ann@one.com' };
-    expect(statuses(start(program, { likeness: alike, profile: alike }))).toEqual([
-      'DENIED',
-      'DENIED',
-    ]);
-  });
-
-  it('gives each side the status that the program says for it', () => {
-    const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'APPROVED' } });
-    expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
-  });
-
-  it('never improves a status: a blocked referrer’s sides are denied', () => {
-    const program = aProgram({ fraud: fraud({ name: 'pending' }) });
-    expect(
-      statuses(start(program, { likeness: LEE, profile: LEE, over: { blocked: BLOCKED.blocked } })),
-    ).toEqual(['DENIED', 'DENIED']);
-  });
-
-  it('gives no reward to a side that is held', () => {
-    const held = given(...here, bob(LEE)).when({
-      type: 'UpsertUser',
-      userId: 'bob',
-      newPerson: BOB.person,
-      changes: {},
-      codes: [],
-      paymentProviderId: undefined,
-      context: annStands({
-        program: aProgram({ fraud: fraud({ name: 'pending' }) }),
-        referrer: { ...A_FRIEND, likeness: { ...NOBODY, ...LEE } },
-      }),
-    });
-    expect(held.types()).toEqual(['ReferralStarted']);
-  });
+  const found = { message: expect.stringMatching(/\S/) as unknown, score: 50 };
+  expect(started.fraudSignals).toEqual({ name: found, email: found });
+  expect(statuses(started)).toEqual(['APPROVED', 'APPROVED']);
+  expect(JSON.stringify(started.fraudSignals)).not.toMatch(/one\.com|Lee/);
 });
 
-describe('the rate', () => {
-  const MINUTE = 60_000;
-  const made = (number: number, minutesAgo = 1, over = {}) => ({
-    referralId: `made-${number}`,
-    account: `account-${number}`,
-    person: ANN.person,
-    at: NOW - minutesAgo * MINUTE,
-    ...over,
+it.each<[Partial<Record<'name' | 'email', FraudHandling>>, SideStatus, SideStatus]>([
+  [{ name: 'pending' }, 'APPROVED', 'PENDING'],
+  [{ name: 'deny' }, 'APPROVED', 'DENIED'],
+  [{ name: 'pending', email: 'deny' }, 'APPROVED', 'PENDING'],
+  [{ name: 'ignore' }, 'PENDING', 'PENDING'],
+  [{ name: 'pending' }, 'PENDING', 'PENDING'],
+])('a start handled as %j goes down from %s to %s', (handling, byDefault, after) => {
+  const program = aProgram({
+    fraud: fraud(handling),
+    moderation: { referred: byDefault, referrer: byDefault },
   });
-  const rate = (...earlier: readonly ReturnType<typeof made>[]) =>
-    start(aProgram({ fraud: fraud({ rate: 'pending' }) }), { provided: announced(...earlier) });
+  expect(statuses(start(program, { likeness: LEE, profile: LEE }))).toEqual([after, after]);
+  expect(statuses(start(program, { likeness: LEE }))).toEqual([byDefault, byDefault]);
+});
 
-  it('is too high with the fourth referral in half an hour, which names the other three', () => {
-    expect(rate(made(1), made(2)).fraudSignals).toEqual({});
-    const fourth = rate(made(1, 29), made(2), made(3));
-    expect(Object.keys(fourth.fraudSignals)).toEqual(['rate']);
-    expect(statuses(fourth)).toEqual(['PENDING', 'PENDING']);
-    expect(fourth.tooManyWith).toEqual(
-      [1, 2, 3].map((number) => ({ referralId: `made-${number}`, account: `account-${number}` })),
-    );
+it('a start is denied when one of several signals denies, whatever the others say', () => {
+  const program = aProgram({ fraud: fraud({ name: 'pending', email: 'deny' }) });
+  const alike = { ...LEE, email: 'ann@one.com' };
+  expect(statuses(start(program, { likeness: alike, profile: alike }))).toEqual([
+    'DENIED',
+    'DENIED',
+  ]);
+});
+
+it('a start gives each side the status that the program says for it', () => {
+  const program = aProgram({ moderation: { referred: 'PENDING', referrer: 'APPROVED' } });
+  expect(statuses(start(program))).toEqual(['PENDING', 'APPROVED']);
+});
+
+it('a start never improves a status: a blocked referrer’s sides are denied', () => {
+  const program = aProgram({ fraud: fraud({ name: 'pending' }) });
+  expect(
+    statuses(start(program, { likeness: LEE, profile: LEE, over: { blocked: BLOCKED.blocked } })),
+  ).toEqual(['DENIED', 'DENIED']);
+});
+
+it('a start gives no reward to a side that is held', () => {
+  const held = given(...here, bob(LEE)).when({
+    type: 'UpsertUser',
+    userId: 'bob',
+    newPerson: BOB.person,
+    changes: {},
+    codes: [],
+    paymentProviderId: undefined,
+    context: annStands({
+      program: aProgram({ fraud: fraud({ name: 'pending' }) }),
+      referrer: { ...A_FRIEND, likeness: { ...NOBODY, ...LEE } },
+    }),
   });
+  expect(held.types()).toEqual(['ReferralStarted']);
+});
 
-  it('counts no older referral, none of another referrer, and no account twice', () => {
-    expect(rate(made(1, 30), made(2), made(3)).fraudSignals).toEqual({});
-    expect(rate(made(1, 1, { person: 'dan' }), made(2), made(3)).fraudSignals).toEqual({});
-    expect(rate(made(1), made(2), made(3, 1, { account: 'account-2' })).fraudSignals).toEqual({});
-    expect(rate(made(1), made(2), made(3, 1, { account: ACME.accountRef })).fraudSignals).toEqual(
-      {},
-    );
-  });
+const MINUTE = 60_000;
+const made = (number: number, minutesAgo = 1, over = {}) => ({
+  referralId: `made-${number}`,
+  account: `account-${number}`,
+  person: ANN.person,
+  at: NOW - minutesAgo * MINUTE,
+  ...over,
+});
+const rate = (...earlier: readonly ReturnType<typeof made>[]) =>
+  start(aProgram({ fraud: fraud({ rate: 'pending' }) }), { provided: announced(...earlier) });
 
-  it('follows the program', () => {
-    const strict = aProgram({ rateLimit: { referrals: 1, minutes: 5 } });
-    expect(Object.keys(start(strict, { provided: announced(made(1, 4)) }).fraudSignals)).toEqual([
-      'rate',
-    ]);
-    expect(start(strict, { provided: announced(made(1, 5)) }).fraudSignals).toEqual({});
-  });
+it('the rate is too high with the fourth referral in half an hour, which names the other three', () => {
+  expect(rate(made(1), made(2)).fraudSignals).toEqual({});
+  const fourth = rate(made(1, 29), made(2), made(3));
+  expect(Object.keys(fourth.fraudSignals)).toEqual(['rate']);
+  expect(statuses(fourth)).toEqual(['PENDING', 'PENDING']);
+  expect(fourth.tooManyWith).toEqual(
+    [1, 2, 3].map((number) => ({ referralId: `made-${number}`, account: `account-${number}` })),
+  );
+});
 
-  it('does not look at referrals that were announced after this one', () => {
-    const provided = announced();
-    const own = provided.announced['referral'];
-    if (!own) throw new Error('it was announced');
-    const after = own.announced.push(made(1), made(2), made(3));
-    const later = { ...provided, announced: { referral: { ...own, announced: after } } };
-    expect(start(aProgram(), { provided: later }).fraudSignals).toEqual({});
-  });
+it('the rate counts no older referral, none of another referrer, and no account twice', () => {
+  expect(rate(made(1, 30), made(2), made(3)).fraudSignals).toEqual({});
+  expect(rate(made(1, 1, { person: 'dan' }), made(2), made(3)).fraudSignals).toEqual({});
+  expect(rate(made(1), made(2), made(3, 1, { account: 'account-2' })).fraudSignals).toEqual({});
+  expect(rate(made(1), made(2), made(3, 1, { account: ACME.accountRef })).fraudSignals).toEqual({});
+});
 
-  it('needs the referrer’s account to know of the referral before it starts', () => {
-    given(...here, bob({}))
-      .when({
-        type: 'UpsertUser',
-        userId: 'bob',
-        newPerson: BOB.person,
-        changes: {},
-        codes: [],
-        paymentProviderId: undefined,
-        context: annStands({ provided: NOTHING_PROVIDED }),
-      })
-      .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
-  });
+it('the rate follows the program', () => {
+  const strict = aProgram({ rateLimit: { referrals: 1, minutes: 5 } });
+  expect(Object.keys(start(strict, { provided: announced(made(1, 4)) }).fraudSignals)).toEqual([
+    'rate',
+  ]);
+  expect(start(strict, { provided: announced(made(1, 5)) }).fraudSignals).toEqual({});
+});
 
-  it('is counted in the referrer’s account: a referral is announced there once, and withdrawn if it does not start', () => {
-    const announce = {
-      type: 'AnnounceReferral',
-      referralId: 'made-1',
-      account: 'account-1',
-      person: ANN.person,
-      now: NOW,
-    } as const;
-    const known: AccountEvent = {
-      type: 'ReferralAnnounced',
-      at: NOW,
-      referralId: 'made-1',
-      account: 'account-1',
-      person: ANN.person,
-    };
-    const withdraw = { type: 'WithdrawReferral', referralId: 'made-1', now: NOW } as const;
-    const anns = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
-    given(...anns)
-      .when(announce)
-      .then(known);
-    given(...anns, known)
-      .when(announce)
-      .then();
-    given(...anns, known)
-      .when(withdraw)
-      .then({ type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' });
-    given(...anns)
-      .when(withdraw)
-      .then();
-    expect(
-      opened(
-        given(...anns, known, { type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' }).state,
-      ).announced.size,
-    ).toBe(0);
-  });
+it('the rate does not look at referrals that were announced after this one', () => {
+  const provided = announced();
+  const own = provided.announced['referral'];
+  if (!own) throw new Error('it was announced');
+  const after = own.announced.push(made(1), made(2), made(3));
+  const later = { ...provided, announced: { referral: { ...own, announced: after } } };
+  expect(start(aProgram(), { provided: later }).fraudSignals).toEqual({});
+});
 
-  it('flags an earlier referral without touching its sides, once', () => {
-    const flag = { type: 'FlagReferral', referralId: 'referral', now: NOW } as const;
-    const referred = [accountOpened(ACME), bob({}), referralStarted('referral', BOB, ANN)];
-    const { decision } = given(...referred).when(flag);
-    expect(decision).toEqual({
-      events: [
-        {
-          type: 'ReferralFlagged',
-          at: NOW,
-          referralId: 'referral',
-          fraudSignals: { rate: expect.anything() as unknown },
-        },
-      ],
-    });
-    const flagged = 'events' in decision ? decision.events : [];
-    given(...referred, ...flagged)
-      .when(flag)
-      .then();
-    const { referral } = opened(given(...referred, ...flagged).state);
-    expect(referral?.fraudSignals).toHaveProperty('rate');
-    expect(referral && statuses(referral)).toEqual(['APPROVED', 'APPROVED']);
-  });
-
-  it('flags an announced referral, which starts with the signal and its own statuses', () => {
-    const flagged: AccountEvent = {
-      type: 'ReferralFlagged',
-      at: 1,
-      referralId: 'referral',
-      fraudSignals: { rate: { message: 'many', score: 50 } },
-    };
-    const { decision } = given(...here, bob({}), flagged).when({
+it('the rate needs the referrer’s account to know of the referral before it starts', () => {
+  given(...here, bob({}))
+    .when({
       type: 'UpsertUser',
       userId: 'bob',
       newPerson: BOB.person,
       changes: {},
       codes: [],
       paymentProviderId: undefined,
-      context: annStands({ program: aProgram({ fraud: fraud({ rate: 'deny' }) }) }),
-    });
-    expect('events' in decision && decision.events[0]).toMatchObject({
-      fraudSignals: { rate: {} },
-      referredStatus: 'APPROVED',
-      tooManyWith: [],
-    });
+      context: annStands({ provided: NOTHING_PROVIDED }),
+    })
+    .needs({ kind: 'announcement', referralId: 'referral', referrer: ANN });
+});
+
+it('the rate is counted in the referrer’s account: a referral is announced there once, and withdrawn if it does not start', () => {
+  const announce = {
+    type: 'AnnounceReferral',
+    referralId: 'made-1',
+    account: 'account-1',
+    person: ANN.person,
+    now: NOW,
+  } as const;
+  const known: AccountEvent = {
+    type: 'ReferralAnnounced',
+    at: NOW,
+    referralId: 'made-1',
+    account: 'account-1',
+    person: ANN.person,
+  };
+  const withdraw = { type: 'WithdrawReferral', referralId: 'made-1', now: NOW } as const;
+  const anns = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
+  given(...anns)
+    .when(announce)
+    .then(known);
+  given(...anns, known)
+    .when(announce)
+    .then();
+  given(...anns, known)
+    .when(withdraw)
+    .then({ type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' });
+  given(...anns)
+    .when(withdraw)
+    .then();
+  expect(
+    opened(
+      given(...anns, known, { type: 'ReferralWithdrawn', at: NOW, referralId: 'made-1' }).state,
+    ).announced.size,
+  ).toBe(0);
+});
+
+it('the rate flags an earlier referral without touching its sides, once', () => {
+  const flag = { type: 'FlagReferral', referralId: 'referral', now: NOW } as const;
+  const referred = [accountOpened(ACME), bob({}), referralStarted('referral', BOB, ANN)];
+  const { decision } = given(...referred).when(flag);
+  expect(decision).toEqual({
+    events: [
+      {
+        type: 'ReferralFlagged',
+        at: NOW,
+        referralId: 'referral',
+        fraudSignals: { rate: expect.anything() as unknown },
+      },
+    ],
+  });
+  const flagged = 'events' in decision ? decision.events : [];
+  given(...referred, ...flagged)
+    .when(flag)
+    .then();
+  const { referral } = opened(given(...referred, ...flagged).state);
+  expect(referral?.fraudSignals).toHaveProperty('rate');
+  expect(referral && statuses(referral)).toEqual(['APPROVED', 'APPROVED']);
+});
+
+it('the rate flags an announced referral, which starts with the signal and its own statuses', () => {
+  const flagged: AccountEvent = {
+    type: 'ReferralFlagged',
+    at: 1,
+    referralId: 'referral',
+    fraudSignals: { rate: { message: 'many', score: 50 } },
+  };
+  const { decision } = given(...here, bob({}), flagged).when({
+    type: 'UpsertUser',
+    userId: 'bob',
+    newPerson: BOB.person,
+    changes: {},
+    codes: [],
+    paymentProviderId: undefined,
+    context: annStands({ program: aProgram({ fraud: fraud({ rate: 'deny' }) }) }),
+  });
+  expect('events' in decision && decision.events[0]).toMatchObject({
+    fraudSignals: { rate: {} },
+    referredStatus: 'APPROVED',
+    tooManyWith: [],
   });
 });

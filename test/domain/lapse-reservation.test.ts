@@ -30,36 +30,34 @@ const forgotten = (account: string | null): AccountEvent => ({
   suppressed: [],
 });
 
-describe('the reservation of a code', () => {
-  const bobs = referralCodeAssigned(ACME, 'bob', 'LUCKY');
+const bobs = referralCodeAssigned(ACME, 'bob', 'LUCKY');
 
-  it('lapses unless its own person has the code, in any spelling', () => {
-    given(...bobAndCat)
-      .when(code('LUCKY', BOB.person))
-      .then(lapsed('referral-code', BOB.person));
-    given(...bobAndCat, bobs)
-      .when(code('lucky', BOB.person))
-      .then();
-    given(...bobAndCat, bobs)
-      .when(code('LUCKY', CAT))
-      .then(lapsed('referral-code', CAT));
-  });
+it('the reservation of a code lapses unless its own person has the code, in any spelling', () => {
+  given(...bobAndCat)
+    .when(code('LUCKY', BOB.person))
+    .then(lapsed('referral-code', BOB.person));
+  given(...bobAndCat, bobs)
+    .when(code('lucky', BOB.person))
+    .then();
+  given(...bobAndCat, bobs)
+    .when(code('LUCKY', CAT))
+    .then(lapsed('referral-code', CAT));
+});
 
-  it('of a forgotten person never lapses', () => {
-    given(...bobAndCat, forgotten(null))
-      .when(code('LUCKY', BOB.person))
-      .then();
-    given(...bobAndCat, forgotten(ACME.accountRef))
-      .when(code('LUCKY', BOB.person))
-      .then();
-  });
+it('the reservation of a code of a forgotten person never lapses', () => {
+  given(...bobAndCat, forgotten(null))
+    .when(code('LUCKY', BOB.person))
+    .then();
+  given(...bobAndCat, forgotten(ACME.accountRef))
+    .when(code('LUCKY', BOB.person))
+    .then();
+});
 
-  it('lapses where there is no such account or person', () => {
-    given().when(code('LUCKY', BOB.person)).then(lapsed('referral-code', BOB.person));
-    given(accountOpened(ACME))
-      .when(code('LUCKY', BOB.person))
-      .then(lapsed('referral-code', BOB.person));
-  });
+it('the reservation of a code lapses where there is no such account or person', () => {
+  given().when(code('LUCKY', BOB.person)).then(lapsed('referral-code', BOB.person));
+  given(accountOpened(ACME))
+    .when(code('LUCKY', BOB.person))
+    .then(lapsed('referral-code', BOB.person));
 });
 
 it('the reservation of a payment provider id lapses unless the account has that id', () => {

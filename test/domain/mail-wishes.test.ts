@@ -35,31 +35,29 @@ it('a person who is forgotten unsubscribes from nothing', () => {
   given(accountOpened(ACME), nameless).when(unsubscribe).then();
 });
 
-describe('the settings of mails', () => {
-  const testTo = { sealed: 's', digest: 'd' };
-  const after = (settings: MailSettings, now: number, change: object): MailSettings =>
-    changeMailSettings(settings, { type: 'ChangeMailSettings', now, ...change }).reduce(
-      mailSettingsAfter,
-      settings,
-    );
+const testTo = { sealed: 's', digest: 'd' };
+const after = (settings: MailSettings, now: number, change: object): MailSettings =>
+  changeMailSettings(settings, { type: 'ChangeMailSettings', now, ...change }).reduce(
+    mailSettingsAfter,
+    settings,
+  );
 
-  it('know since when a type is on', () => {
-    const first = after(NO_MAILS, 5, { types: ['WELCOME', 'WELCOME'] });
-    expect(first).toEqual({ types: { WELCOME: 5 }, testTo: null });
-    const second = after(first, 9, { types: ['REWARD_EARNED', 'WELCOME'], testTo });
-    expect(second).toEqual({ types: { WELCOME: 5, REWARD_EARNED: 9 }, testTo });
-    const off = after(second, 11, { types: [] });
-    expect(off).toEqual({ types: {}, testTo });
-    expect(after(off, 12, { types: ['WELCOME'], testTo: null })).toEqual({
-      types: { WELCOME: 12 },
-      testTo: null,
-    });
+it('the settings of mails know since when a type is on', () => {
+  const first = after(NO_MAILS, 5, { types: ['WELCOME', 'WELCOME'] });
+  expect(first).toEqual({ types: { WELCOME: 5 }, testTo: null });
+  const second = after(first, 9, { types: ['REWARD_EARNED', 'WELCOME'], testTo });
+  expect(second).toEqual({ types: { WELCOME: 5, REWARD_EARNED: 9 }, testTo });
+  const off = after(second, 11, { types: [] });
+  expect(off).toEqual({ types: {}, testTo });
+  expect(after(off, 12, { types: ['WELCOME'], testTo: null })).toEqual({
+    types: { WELCOME: 12 },
+    testTo: null,
   });
+});
 
-  it('record only changes', () => {
-    const set = after(NO_MAILS, 5, { types: ['WELCOME'], testTo });
-    const same = { types: ['WELCOME'], testTo: { sealed: 'other bytes', digest: 'd' } };
-    expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6, ...same })).toEqual([]);
-    expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6 })).toEqual([]);
-  });
+it('the settings of mails record only changes', () => {
+  const set = after(NO_MAILS, 5, { types: ['WELCOME'], testTo });
+  const same = { types: ['WELCOME'], testTo: { sealed: 'other bytes', digest: 'd' } };
+  expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6, ...same })).toEqual([]);
+  expect(changeMailSettings(set, { type: 'ChangeMailSettings', now: 6 })).toEqual([]);
 });

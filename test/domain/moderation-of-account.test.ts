@@ -93,24 +93,25 @@ const referred = [
 ];
 const referrer = [accountOpened(ANNS), userIdentified(ANNS, 'ann')];
 
-describe('approving a side of a referral that was refunded', () => {
-  const refunded: AccountEvent = {
-    type: 'ReferralRefunded',
-    at: NOW,
-    referralId: 'referral',
-    referrer: ANN,
-  };
+const refunded: AccountEvent = {
+  type: 'ReferralRefunded',
+  at: NOW,
+  referralId: 'referral',
+  referrer: ANN,
+};
 
-  it('grants neither side its reward', () => {
-    given(...referred.slice(0, -1), started({ referrerReward: TEN_DOLLARS }), refunded, held())
-      .when(apply('referred', change({ referred: 'APPROVED', referrer: 'APPROVED' })))
-      .then(moderated({ referrerReward: null }));
-  });
+it('approving a side of a referral that was refunded grants neither side its reward', () => {
+  given(...referred.slice(0, -1), started({ referrerReward: TEN_DOLLARS }), refunded, held())
+    .when(apply('referred', change({ referred: 'APPROVED', referrer: 'APPROVED' })))
+    .then(moderated({ referrerReward: null }));
+});
 
-  it.each([
-    ['referred', referred, BOB],
-    ['referrer', referrer, ANN],
-  ] as const)('leaves cancelled what a moderation cancelled: %s', (side, account, owner) => {
+it.each([
+  ['referred', referred, BOB],
+  ['referrer', referrer, ANN],
+] as const)(
+  'approving a side of a referral that was refunded leaves cancelled what a moderation cancelled: %s',
+  (side, account, owner) => {
     const granted = ofReferral(owner);
     const cancelled = rewardCancelled(granted, 500, NOW, 'MODERATION');
     const history = [...account, granted, cancelled, ...(side === 'referred' ? [refunded] : [])];
@@ -122,413 +123,391 @@ describe('approving a side of a referral that was refunded', () => {
           ? moderated({})
           : { ...sideIs, referralId: 'referral', status: 'APPROVED' },
       );
-  });
+  },
+);
+
+it('preparing the referred account holds the referral', () => {
+  given(...referred, ofReferral(BOB))
+    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .then(held());
 });
 
-describe('preparing the referred account', () => {
-  it('holds the referral', () => {
-    given(...referred, ofReferral(BOB))
-      .when(prepare('referred', change({ referred: 'DENIED' })))
-      .then(held());
-  });
-
-  it('is done once', () => {
-    given(...referred, held())
-      .when(prepare('referred', change({ referred: 'DENIED' })))
-      .then();
-  });
-
-  it('does not find an unknown referral', () => {
-    const reason = 'elsewhere: there is no such referral';
-    given()
-      .when(prepare('referred', change({ referralId: 'elsewhere' })))
-      .refused('MODERATION_NOT_POSSIBLE', reason);
-    given(...referred)
-      .when(prepare('referred', change({ referralId: 'elsewhere' })))
-      .refused('MODERATION_NOT_POSSIBLE', reason);
-  });
-
-  it('is refused for a reward that is not cancellable', () => {
-    given(...referred, ofReferral(BOB, discount(10), { cancellable: false }))
-      .when(prepare('referred', change({ referred: 'DENIED' })))
-      .refused(
-        'MODERATION_NOT_POSSIBLE',
-        "referral: the referred side's reward is not cancellable",
-      );
-  });
-
-  it('refuses to deny a partly redeemed reward, and approves it', () => {
-    const reward = ofReferral(BOB);
-    const events = [...referred, reward, creditRedeemed(reward, 'r', 1, 3_000)];
-    given(...events)
-      .when(prepare('referred', change({ referred: 'DENIED' })))
-      .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward has been redeemed");
-    given(...events)
-      .when(prepare('referred', change({ referred: 'APPROVED' })))
-      .then(held());
-  });
-
-  it('is refused when somebody decided since it was looked at', () => {
-    const seen = { referred: 'PENDING', referrer: 'PENDING' } as const;
-    const decided = { referredStatus: 'DENIED', referrerStatus: 'PENDING' } as const;
-    given(...referred.slice(0, -1), started({ ...decided }))
-      .when(prepare('referred', change({ referred: 'APPROVED', seen })))
-      .refused(
-        'MODERATION_NOT_POSSIBLE',
-        "referral: somebody decided meanwhile: the referred side is DENIED, the referrer's PENDING",
-      );
-    given(...referred.slice(0, -1), started({ ...decided }))
-      .when(
-        prepare(
-          'referred',
-          change({ referred: 'APPROVED', seen: { ...seen, referred: 'DENIED' } }),
-        ),
-      )
-      .then(held());
-  });
-
-  it('checks its own side only', () => {
-    const reward = ofReferral(BOB, credit(5), { cancellable: false });
-    given(...referred, reward)
-      .when(prepare('referred', change({ referrer: 'DENIED' })))
-      .then(held());
-  });
-
-  it('may deny a side whose reward was cancelled by request', () => {
-    const reward = ofReferral(BOB);
-    given(...referred, reward, rewardCancelled(reward, 500, 3_000))
-      .when(prepare('referred', change({ referred: 'DENIED' })))
-      .then(held());
-  });
+it('preparing the referred account is done once', () => {
+  given(...referred, held())
+    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .then();
 });
 
-describe('preparing the referrer’s account', () => {
-  const deny = (referralId: string) => change({ referralId, referrer: 'DENIED' });
-
-  it('holds all its referrals of the moderation at once, and only what is not held yet', () => {
-    given(...referrer)
-      .when(prepare('referrer', deny('a'), deny('b')))
-      .then(held('m', 'a', 'b'));
-    given(...referrer, held('m', 'a'))
-      .when(prepare('referrer', deny('a'), deny('b')))
-      .then(held('m', 'b'));
-  });
-
-  it('names every reason', () => {
-    const redeemed = ofReferral(ANN, credit(5), { rewardId: 'ra', referralId: 'a' });
-    const kept = ofReferral(ANN, credit(5), {
-      rewardId: 'rb',
-      referralId: 'b',
-      cancellable: false,
-    });
-    given(...referrer, redeemed, kept, creditRedeemed(redeemed, 'r', 5, 3_000))
-      .when(prepare('referrer', deny('a'), deny('b'), deny('c')))
-      .refused(
-        'MODERATION_NOT_POSSIBLE',
-        "a: the referrer side's reward has been redeemed",
-        "b: the referrer side's reward is not cancellable",
-      );
-  });
-
-  it('has nothing to hold when the account is gone', () => {
-    given()
-      .when(prepare('referrer', deny('a')))
-      .then();
-  });
+it('preparing the referred account does not find an unknown referral', () => {
+  const reason = 'elsewhere: there is no such referral';
+  given()
+    .when(prepare('referred', change({ referralId: 'elsewhere' })))
+    .refused('MODERATION_NOT_POSSIBLE', reason);
+  given(...referred)
+    .when(prepare('referred', change({ referralId: 'elsewhere' })))
+    .refused('MODERATION_NOT_POSSIBLE', reason);
 });
 
-describe('applying in the referred account', () => {
-  it('needs the hold: without it the moderation was applied before', () => {
-    given(...referred, ofReferral(BOB))
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then();
-    given(...referred, ofReferral(BOB), held('other'))
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then();
-    given()
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then();
-  });
+it('preparing the referred account is refused for a reward that is not cancellable', () => {
+  given(...referred, ofReferral(BOB, discount(10), { cancellable: false }))
+    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward is not cancellable");
+});
 
-  it('denying cancels the reward', () => {
-    const reward = ofReferral(BOB);
-    given(...referred, reward, held())
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then(
-        moderated({ referredStatus: 'DENIED' }),
-        rewardCancelled(reward, 500, NOW, 'MODERATION'),
-      );
-  });
+it('preparing the referred account refuses to deny a partly redeemed reward, and approves it', () => {
+  const reward = ofReferral(BOB);
+  const events = [...referred, reward, creditRedeemed(reward, 'r', 1, 3_000)];
+  given(...events)
+    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .refused('MODERATION_NOT_POSSIBLE', "referral: the referred side's reward has been redeemed");
+  given(...events)
+    .when(prepare('referred', change({ referred: 'APPROVED' })))
+    .then(held());
+});
 
-  it('restores a reward that a moderation cancelled, on approval', () => {
-    const reward = ofReferral(BOB);
-    given(
-      ...referred,
-      reward,
-      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
-      moderated({ at: 3_000, referredStatus: 'DENIED' }),
-      held(),
-    )
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}), aboutReward('RewardRestored', reward, 500, NOW));
-  });
-
-  it('leaves a reward that was cancelled by request cancelled', () => {
-    const reward = ofReferral(BOB);
-    const cancelled = [reward, rewardCancelled(reward, 500, 3_000)];
-    given(...referred, ...cancelled, held())
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then(moderated({ referredStatus: 'DENIED' }));
-    given(...referred, ...cancelled, held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}));
-    const pinned = [
-      reward,
-      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
-      rewardCancelled(reward, 0, 3_100),
-    ];
-    given(...referred, ...pinned, held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}));
-  });
-
-  it('a denial that changes nothing is recorded all the same: it has a date', () => {
-    const reward = ofReferral(BOB);
-    const denied = [
-      reward,
-      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
-      moderated({ at: 3_000, referredStatus: 'DENIED' }),
-    ];
-    const scenario = given(...referred, ...denied, held());
-    scenario
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then(moderated({ referredStatus: 'DENIED' }));
-    const after = given(...referred, ...denied, held(), moderated({ referredStatus: 'DENIED' }));
-    expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
-  });
-
-  it("records the referrer's earned reward, under its recorded terms", () => {
-    const converted = referralConverted('referral', ANN, {
-      referrerStatus: 'PENDING',
-      referrerReward: TEN_DOLLARS,
-    });
-    given(
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      started({ referrerStatus: 'PENDING' }),
-      converted,
-      held(),
-    )
-      .when(apply('referred', change({ referrer: 'APPROVED' })))
-      .then(moderated({ referrerReward: TEN_DOLLARS }));
-    given(
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      started({ referrerStatus: 'PENDING' }),
-      held(),
-    )
-      .when(apply('referred', change({ referrer: 'APPROVED' })))
-      .then(moderated({ referrerReward: null }));
-  });
-
-  const granted = (value = discount(10), over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
-    ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
-
-  it('approving later grants what the start earned, once', () => {
-    const waiting = [
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      started({ referredStatus: 'PENDING' }),
-    ];
-    given(...waiting, held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}), granted());
-    given(...waiting, held(), moderated({}), granted(), held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}));
-  });
-
-  it('approving later grants what the conversion earned meanwhile', () => {
-    const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
-    const waiting = [
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      started({ referredStatus: 'PENDING', referredReward: null }),
-    ];
-    given(...waiting, held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(moderated({}));
-    const converted = referralConverted('referral', ANN, {
-      referredStatus: 'PENDING',
-      referredReward: reward,
-    });
-    given(...waiting, converted, held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(
-        moderated({}),
-        granted(credit(700), { cancellable: false, dateExpires: NOW + 86_400_000 }),
-      );
-  });
-
-  it('denying a side that waits grants nothing', () => {
-    const waiting = [
-      accountOpened(ACME),
-      userIdentified(ACME, 'bob'),
-      started({ referredStatus: 'PENDING' }),
-    ];
-    given(...waiting, held())
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then(moderated({ referredStatus: 'DENIED' }));
-  });
-
-  it('records due dates: a reward that is restored after its time is expired', () => {
-    const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
-    given(...referred, reward, held())
-      .when(apply('referred', change({ referred: 'DENIED' })))
-      .then(
-        moderated({ referredStatus: 'DENIED' }),
-        aboutReward('RewardBecameAvailable', reward, 500, 3_000),
-        aboutReward('RewardExpired', reward, 500, 4_000),
-        rewardCancelled(reward, 500, NOW, 'MODERATION'),
-      );
-    given(...referred, reward, rewardCancelled(reward, 500, 2_900, 'MODERATION'), held())
-      .when(apply('referred', change({ referred: 'APPROVED' })))
-      .then(
-        moderated({}),
-        aboutReward('RewardRestored', reward, 500, NOW),
-        aboutReward('RewardBecameAvailable', reward, 500, 3_000),
-        aboutReward('RewardExpired', reward, 500, 4_000),
-      );
-  });
-
-  it('ends the hold', () => {
-    const { decision } = given(...referred, held()).when(
-      apply('referred', change({ referred: 'DENIED' })),
+it('preparing the referred account is refused when somebody decided since it was looked at', () => {
+  const seen = { referred: 'PENDING', referrer: 'PENDING' } as const;
+  const decided = { referredStatus: 'DENIED', referrerStatus: 'PENDING' } as const;
+  given(...referred.slice(0, -1), started({ ...decided }))
+    .when(prepare('referred', change({ referred: 'APPROVED', seen })))
+    .refused(
+      'MODERATION_NOT_POSSIBLE',
+      "referral: somebody decided meanwhile: the referred side is DENIED, the referrer's PENDING",
     );
-    const after = given(...referred, held(), ...('events' in decision ? decision.events : []));
-    expect(opened(after.state).holds.size).toBe(0);
-    after.when(apply('referred', change({ referred: 'DENIED' }))).then();
-  });
+  given(...referred.slice(0, -1), started({ ...decided }))
+    .when(
+      prepare('referred', change({ referred: 'APPROVED', seen: { ...seen, referred: 'DENIED' } })),
+    )
+    .then(held());
 });
 
-describe('applying in the referrer’s account', () => {
-  const side = (
-    status: 'APPROVED' | 'DENIED',
-    referralId = 'referral',
-    at = NOW,
-  ): AccountEvent => ({
-    type: 'ReferrerSideModerated',
-    at,
-    moderationId: 'm',
-    referralId,
-    status,
-  });
+it('preparing the referred account checks its own side only', () => {
+  const reward = ofReferral(BOB, credit(5), { cancellable: false });
+  given(...referred, reward)
+    .when(prepare('referred', change({ referrer: 'DENIED' })))
+    .then(held());
+});
 
-  it('denying cancels, approving brings back, each for its referral', () => {
-    const [a, b] = ['a', 'b'].map((referralId) =>
-      ofReferral(ANN, credit(5), {
-        rewardId: `reward-${referralId}`,
-        referralId,
-        source: 'FRIEND_SIGNUP',
-      }),
+it('preparing the referred account may deny a side whose reward was cancelled by request', () => {
+  const reward = ofReferral(BOB);
+  given(...referred, reward, rewardCancelled(reward, 500, 3_000))
+    .when(prepare('referred', change({ referred: 'DENIED' })))
+    .then(held());
+});
+
+const deny = (referralId: string) => change({ referralId, referrer: 'DENIED' });
+
+it('preparing the referrer’s account holds all its referrals of the moderation at once, and only what is not held yet', () => {
+  given(...referrer)
+    .when(prepare('referrer', deny('a'), deny('b')))
+    .then(held('m', 'a', 'b'));
+  given(...referrer, held('m', 'a'))
+    .when(prepare('referrer', deny('a'), deny('b')))
+    .then(held('m', 'b'));
+});
+
+it('preparing the referrer’s account names every reason', () => {
+  const redeemed = ofReferral(ANN, credit(5), { rewardId: 'ra', referralId: 'a' });
+  const kept = ofReferral(ANN, credit(5), {
+    rewardId: 'rb',
+    referralId: 'b',
+    cancellable: false,
+  });
+  given(...referrer, redeemed, kept, creditRedeemed(redeemed, 'r', 5, 3_000))
+    .when(prepare('referrer', deny('a'), deny('b'), deny('c')))
+    .refused(
+      'MODERATION_NOT_POSSIBLE',
+      "a: the referrer side's reward has been redeemed",
+      "b: the referrer side's reward is not cancellable",
     );
-    if (!a || !b) throw new Error('both rewards are needed');
-    given(...referrer, a, b, rewardCancelled(b, 5, 3_000, 'MODERATION'), held('m', 'a', 'b'))
-      .when(
-        apply(
-          'referrer',
-          change({ referralId: 'a', referrer: 'DENIED' }),
-          change({ referralId: 'b', referrer: 'APPROVED' }),
-        ),
-      )
-      .then(
-        side('DENIED', 'a'),
-        rewardCancelled(a, 5, NOW, 'MODERATION'),
-        side('APPROVED', 'b'),
-        aboutReward('RewardRestored', b, 5, NOW),
-      );
-  });
-
-  it('remembers the outcome before there is a reward', () => {
-    const { state } = given(...referrer, held(), side('DENIED'));
-    expect(opened(state).referrerSides.toObject()).toEqual({ referral: 'DENIED' });
-    expect(opened(state).holds.size).toBe(0);
-  });
-
-  it('applies what is held and passes over the rest', () => {
-    given(...referrer, held('m', 'b'))
-      .when(
-        apply(
-          'referrer',
-          change({ referralId: 'a', referrer: 'DENIED' }),
-          change({ referralId: 'b', referrer: 'DENIED' }),
-        ),
-      )
-      .then(side('DENIED', 'b'));
-  });
 });
 
-describe('releasing', () => {
-  const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };
-
-  it('ends every hold of this moderation, and no other', () => {
-    given(...referrer, held('m', 'a', 'b'), held('other', 'c'))
-      .when(release)
-      .then(released);
-    expect(
-      opened(
-        given(...referrer, held('m', 'a', 'b'), held('other', 'c'), released).state,
-      ).holds.toObject(),
-    ).toEqual({ c: 'other' });
-  });
-
-  it('changes nothing the second time, or without a hold', () => {
-    given(...referrer, held(), released)
-      .when(release)
-      .then();
-    given(...referrer)
-      .when(release)
-      .then();
-    given().when(release).then();
-  });
+it('preparing the referrer’s account has nothing to hold when the account is gone', () => {
+  given()
+    .when(prepare('referrer', deny('a')))
+    .then();
 });
 
-describe('a referral from before the account was deleted', () => {
-  const erased: AccountEvent = {
-    type: 'ErasureRequested',
-    at: 3_000,
-    erasureId: 'e',
-    persons: [BOB.person],
-    account: ACME.accountRef,
-    suppressed: [],
-  };
-  const nameless = (party: Party): Party => ({
-    ...party,
-    ids: { subject: party.ids.subject, value: null },
-  });
-  const formerModerated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
-    moderated({ referrer: nameless(ANN), ...over });
-  const reward = ofReferral(BOB, discount(10), { cancellable: false });
-  const gone = [
+it('applying in the referred account needs the hold: without it the moderation was applied before', () => {
+  given(...referred, ofReferral(BOB))
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then();
+  given(...referred, ofReferral(BOB), held('other'))
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then();
+  given()
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then();
+});
+
+it('applying in the referred account denying cancels the reward', () => {
+  const reward = ofReferral(BOB);
+  given(...referred, reward, held())
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then(moderated({ referredStatus: 'DENIED' }), rewardCancelled(reward, 500, NOW, 'MODERATION'));
+});
+
+it('applying in the referred account restores a reward that a moderation cancelled, on approval', () => {
+  const reward = ofReferral(BOB);
+  given(
     ...referred,
     reward,
-    referralConverted('referral', ANN, { referrerReward: TEN_DOLLARS }),
-    erased,
-  ];
+    rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+    moderated({ at: 3_000, referredStatus: 'DENIED' }),
+    held(),
+  )
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(moderated({}), aboutReward('RewardRestored', reward, 500, NOW));
+});
 
-  it.each([
-    ['absent', gone],
-    ['opened anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob')]],
+it('applying in the referred account leaves a reward that was cancelled by request cancelled', () => {
+  const reward = ofReferral(BOB);
+  const cancelled = [reward, rewardCancelled(reward, 500, 3_000)];
+  given(...referred, ...cancelled, held())
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then(moderated({ referredStatus: 'DENIED' }));
+  given(...referred, ...cancelled, held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(moderated({}));
+  const pinned = [
+    reward,
+    rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+    rewardCancelled(reward, 0, 3_100),
+  ];
+  given(...referred, ...pinned, held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(moderated({}));
+});
+
+it('applying in the referred account a denial that changes nothing is recorded all the same: it has a date', () => {
+  const reward = ofReferral(BOB);
+  const denied = [
+    reward,
+    rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+    moderated({ at: 3_000, referredStatus: 'DENIED' }),
+  ];
+  const scenario = given(...referred, ...denied, held());
+  scenario
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then(moderated({ referredStatus: 'DENIED' }));
+  const after = given(...referred, ...denied, held(), moderated({ referredStatus: 'DENIED' }));
+  expect(opened(after.state).referral).toMatchObject({ dateStarted: 2_000, dateModerated: NOW });
+});
+
+it("applying in the referred account records the referrer's earned reward, under its recorded terms", () => {
+  const converted = referralConverted('referral', ANN, {
+    referrerStatus: 'PENDING',
+    referrerReward: TEN_DOLLARS,
+  });
+  given(
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    started({ referrerStatus: 'PENDING' }),
+    converted,
+    held(),
+  )
+    .when(apply('referred', change({ referrer: 'APPROVED' })))
+    .then(moderated({ referrerReward: TEN_DOLLARS }));
+  given(
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    started({ referrerStatus: 'PENDING' }),
+    held(),
+  )
+    .when(apply('referred', change({ referrer: 'APPROVED' })))
+    .then(moderated({ referrerReward: null }));
+});
+
+const granted = (value = discount(10), over: Partial<AccountEventOf<'RewardGranted'>> = {}) =>
+  ofReferral(BOB, value, { rewardId: 'reward-of-approval', at: NOW, ...over });
+
+it('applying in the referred account approving later grants what the start earned, once', () => {
+  const waiting = [
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    started({ referredStatus: 'PENDING' }),
+  ];
+  given(...waiting, held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(moderated({}), granted());
+  given(...waiting, held(), moderated({}), granted(), held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(moderated({}));
+});
+
+it('applying in the referred account approving later grants what the conversion earned meanwhile', () => {
+  const reward = terms(credit(700), { when: 'CONVERTED', validDays: 1, cancellable: false });
+  const waiting = [
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    started({ referredStatus: 'PENDING', referredReward: null }),
+  ];
+  given(...waiting, held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(moderated({}));
+  const converted = referralConverted('referral', ANN, {
+    referredStatus: 'PENDING',
+    referredReward: reward,
+  });
+  given(...waiting, converted, held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(
+      moderated({}),
+      granted(credit(700), { cancellable: false, dateExpires: NOW + 86_400_000 }),
+    );
+});
+
+it('applying in the referred account denying a side that waits grants nothing', () => {
+  const waiting = [
+    accountOpened(ACME),
+    userIdentified(ACME, 'bob'),
+    started({ referredStatus: 'PENDING' }),
+  ];
+  given(...waiting, held())
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then(moderated({ referredStatus: 'DENIED' }));
+});
+
+it('applying in the referred account records due dates: a reward that is restored after its time is expired', () => {
+  const reward = ofReferral(BOB, credit(500), { dateScheduledFor: 3_000, dateExpires: 4_000 });
+  given(...referred, reward, held())
+    .when(apply('referred', change({ referred: 'DENIED' })))
+    .then(
+      moderated({ referredStatus: 'DENIED' }),
+      aboutReward('RewardBecameAvailable', reward, 500, 3_000),
+      aboutReward('RewardExpired', reward, 500, 4_000),
+      rewardCancelled(reward, 500, NOW, 'MODERATION'),
+    );
+  given(...referred, reward, rewardCancelled(reward, 500, 2_900, 'MODERATION'), held())
+    .when(apply('referred', change({ referred: 'APPROVED' })))
+    .then(
+      moderated({}),
+      aboutReward('RewardRestored', reward, 500, NOW),
+      aboutReward('RewardBecameAvailable', reward, 500, 3_000),
+      aboutReward('RewardExpired', reward, 500, 4_000),
+    );
+});
+
+it('applying in the referred account ends the hold', () => {
+  const { decision } = given(...referred, held()).when(
+    apply('referred', change({ referred: 'DENIED' })),
+  );
+  const after = given(...referred, held(), ...('events' in decision ? decision.events : []));
+  expect(opened(after.state).holds.size).toBe(0);
+  after.when(apply('referred', change({ referred: 'DENIED' }))).then();
+});
+
+const side = (status: 'APPROVED' | 'DENIED', referralId = 'referral', at = NOW): AccountEvent => ({
+  type: 'ReferrerSideModerated',
+  at,
+  moderationId: 'm',
+  referralId,
+  status,
+});
+
+it('applying in the referrer’s account denying cancels, approving brings back, each for its referral', () => {
+  const [a, b] = ['a', 'b'].map((referralId) =>
+    ofReferral(ANN, credit(5), {
+      rewardId: `reward-${referralId}`,
+      referralId,
+      source: 'FRIEND_SIGNUP',
+    }),
+  );
+  if (!a || !b) throw new Error('both rewards are needed');
+  given(...referrer, a, b, rewardCancelled(b, 5, 3_000, 'MODERATION'), held('m', 'a', 'b'))
+    .when(
+      apply(
+        'referrer',
+        change({ referralId: 'a', referrer: 'DENIED' }),
+        change({ referralId: 'b', referrer: 'APPROVED' }),
+      ),
+    )
+    .then(
+      side('DENIED', 'a'),
+      rewardCancelled(a, 5, NOW, 'MODERATION'),
+      side('APPROVED', 'b'),
+      aboutReward('RewardRestored', b, 5, NOW),
+    );
+});
+
+it('applying in the referrer’s account remembers the outcome before there is a reward', () => {
+  const { state } = given(...referrer, held(), side('DENIED'));
+  expect(opened(state).referrerSides.toObject()).toEqual({ referral: 'DENIED' });
+  expect(opened(state).holds.size).toBe(0);
+});
+
+it('applying in the referrer’s account applies what is held and passes over the rest', () => {
+  given(...referrer, held('m', 'b'))
+    .when(
+      apply(
+        'referrer',
+        change({ referralId: 'a', referrer: 'DENIED' }),
+        change({ referralId: 'b', referrer: 'DENIED' }),
+      ),
+    )
+    .then(side('DENIED', 'b'));
+});
+
+const released: AccountEvent = { type: 'ModerationReleased', at: NOW, moderationId: 'm' };
+
+it('releasing ends every hold of this moderation, and no other', () => {
+  given(...referrer, held('m', 'a', 'b'), held('other', 'c'))
+    .when(release)
+    .then(released);
+  expect(
+    opened(
+      given(...referrer, held('m', 'a', 'b'), held('other', 'c'), released).state,
+    ).holds.toObject(),
+  ).toEqual({ c: 'other' });
+});
+
+it('releasing changes nothing the second time, or without a hold', () => {
+  given(...referrer, held(), released)
+    .when(release)
+    .then();
+  given(...referrer)
+    .when(release)
+    .then();
+  given().when(release).then();
+});
+
+const erased: AccountEvent = {
+  type: 'ErasureRequested',
+  at: 3_000,
+  erasureId: 'e',
+  persons: [BOB.person],
+  account: ACME.accountRef,
+  suppressed: [],
+};
+const nameless = (party: Party): Party => ({
+  ...party,
+  ids: { subject: party.ids.subject, value: null },
+});
+const formerModerated = (over: Partial<AccountEventOf<'ReferralModerated'>>) =>
+  moderated({ referrer: nameless(ANN), ...over });
+const reward = ofReferral(BOB, discount(10), { cancellable: false });
+const gone = [
+  ...referred,
+  reward,
+  referralConverted('referral', ANN, { referrerReward: TEN_DOLLARS }),
+  erased,
+];
+
+it.each([
+  ['absent', gone],
+  ['opened anew', [...gone, accountOpened(ACME), userIdentified(ACME, 'bob')]],
+  [
+    'referred anew',
     [
-      'referred anew',
-      [
-        ...gone,
-        accountOpened(ACME),
-        userIdentified(ACME, 'bob'),
-        referralStarted('second', BOB, ANN, {}),
-      ],
+      ...gone,
+      accountOpened(ACME),
+      userIdentified(ACME, 'bob'),
+      referralStarted('second', BOB, ANN, {}),
     ],
-  ])('is held, applied and released: %s', (_, events) => {
+  ],
+])(
+  'a referral from before the account was deleted is held, applied and released: %s',
+  (_, events) => {
     given(...events)
       .when(prepare('referred', change({ referrer: 'DENIED', referred: 'DENIED' })))
       .then(held());
@@ -567,11 +546,11 @@ describe('a referral from before the account was deleted', () => {
     given(...events, held(), { type: 'ModerationReleased', at: NOW, moderationId: 'm' })
       .when(apply('referred', change({ referrer: 'DENIED' })))
       .then();
-  });
+  },
+);
 
-  it('stays held when an erasure is replayed on a restored log', () => {
-    given(...referred, held(), erased)
-      .when(apply('referred', change({ referrer: 'DENIED' })))
-      .then(formerModerated({ referrerStatus: 'DENIED' }));
-  });
+it('a referral from before the account was deleted stays held when an erasure is replayed on a restored log', () => {
+  given(...referred, held(), erased)
+    .when(apply('referred', change({ referrer: 'DENIED' })))
+    .then(formerModerated({ referrerStatus: 'DENIED' }));
 });

@@ -175,39 +175,37 @@ it('a side that a file leaves out earns what the default program pays', () => {
   });
 });
 
-describe('the programs of a tenant', () => {
-  const events: readonly TenantEvent[] = [
-    { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
-    {
-      type: 'ProgramApplied',
-      at: 1,
-      version: 1,
-      isDefault: true,
-      document: DEFAULT_PROGRAM,
-      eventRules: [],
-    },
-    {
-      type: 'ProgramApplied',
-      at: 2,
-      version: 1,
-      isDefault: true,
-      document: { id: 'partners' },
-      eventRules: [],
-    },
-  ];
-  const tenant = events.reduce(evolve, initialState) as OpenTenant;
+const events: readonly TenantEvent[] = [
+  { type: 'TenantCreated', at: 1, alias: 'acme', programType: 'API_ONLY', openEndpoints: false },
+  {
+    type: 'ProgramApplied',
+    at: 1,
+    version: 1,
+    isDefault: true,
+    document: DEFAULT_PROGRAM,
+    eventRules: [],
+  },
+  {
+    type: 'ProgramApplied',
+    at: 2,
+    version: 1,
+    isDefault: true,
+    document: { id: 'partners' },
+    eventRules: [],
+  },
+];
+const tenant = events.reduce(evolve, initialState) as OpenTenant;
 
-  it('are found by their id only', () => {
-    expect(programOf(tenant, 'default')).toMatchObject({ id: 'default', isDefault: false });
-    expect(programOf(tenant, 'partners')).toMatchObject({ id: 'partners', isDefault: true });
-    expect(programOf(tenant, 'Partners')).toBeNull();
-    expect(programOf(tenant, 'constructor')).toBeNull();
-  });
+it('the programs of a tenant are found by their id only', () => {
+  expect(programOf(tenant, 'default')).toMatchObject({ id: 'default', isDefault: false });
+  expect(programOf(tenant, 'partners')).toMatchObject({ id: 'partners', isDefault: true });
+  expect(programOf(tenant, 'Partners')).toBeNull();
+  expect(programOf(tenant, 'constructor')).toBeNull();
+});
 
-  it('have one default', () => {
-    expect(programsOf(tenant).map(({ id, isDefault }) => [id, isDefault])).toEqual([
-      ['default', false],
-      ['partners', true],
-    ]);
-  });
+it('the programs of a tenant have one default', () => {
+  expect(programsOf(tenant).map(({ id, isDefault }) => [id, isDefault])).toEqual([
+    ['default', false],
+    ['partners', true],
+  ]);
 });

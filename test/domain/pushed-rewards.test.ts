@@ -61,217 +61,209 @@ const R = granted('r');
 const pushOf = (...events: readonly AccountEvent[]) =>
   stateOf(R, ...events).rewards.get('r')?.pushed;
 
-describe('a start', () => {
-  it('is kept with its calls, and what has the discount already', () => {
-    expect(pushOf(started(R))).toStrictEqual({
-      push: 1,
-      status: 'STARTED',
-      at: 200,
-      amount: 500,
-      calls: [CALL],
-      done: ['sub_1'],
-      reason: null,
-      mayBePaid: false,
-      reference: null,
-    });
-  });
-
-  it('whose calls are erased is kept without them', () => {
-    expect(pushOf(started(R, { body: forgotten(SUBJECT) }))).toMatchObject({
-      calls: null,
-      done: [],
-    });
-  });
-
-  it('behind a refusal keeps the id that was told', () => {
-    const reference = personal(SUBJECT, 'di_1');
-    expect(pushOf(started(R), refused(R, { reference }), started(R, { push: 2 }))).toMatchObject({
-      push: 2,
-      status: 'STARTED',
-      reason: null,
-      reference: 'di_1',
-    });
+it('a start is kept with its calls, and what has the discount already', () => {
+  expect(pushOf(started(R))).toStrictEqual({
+    push: 1,
+    status: 'STARTED',
+    at: 200,
+    amount: 500,
+    calls: [CALL],
+    done: ['sub_1'],
+    reason: null,
+    mayBePaid: false,
+    reference: null,
   });
 });
 
-describe('an outcome', () => {
-  it('of a payment has the provider’s id, and no reason any more', () => {
-    expect(pushOf(started(R), refused(R), pushed(R))).toMatchObject({
-      status: 'PUSHED',
-      reason: null,
-      reference: 'cbtxn_1',
-      at: 200,
-    });
+it('a start whose calls are erased is kept without them', () => {
+  expect(pushOf(started(R, { body: forgotten(SUBJECT) }))).toMatchObject({
+    calls: null,
+    done: [],
   });
+});
 
-  it('of a refusal adds to what has the discount, once each', () => {
-    const done = personal(SUBJECT, ['sub_1', 'sub_2']);
-    expect(pushOf(started(R), refused(R, { done, mayBePaid: true }))).toMatchObject({
-      status: 'PARKED',
-      reason: 'no',
-      done: ['sub_1', 'sub_2'],
-      mayBePaid: true,
-      reference: null,
-    });
-    expect(pushOf(started(R), refused(R, { done: forgotten(SUBJECT) }))).toMatchObject({
-      done: ['sub_1'],
-      mayBePaid: false,
-    });
+it('a start behind a refusal keeps the id that was told', () => {
+  const reference = personal(SUBJECT, 'di_1');
+  expect(pushOf(started(R), refused(R, { reference }), started(R, { push: 2 }))).toMatchObject({
+    push: 2,
+    status: 'STARTED',
+    reason: null,
+    reference: 'di_1',
   });
+});
 
-  it('without a start stands on none', () => {
-    expect(pushOf(refused(R))).toStrictEqual({
-      push: 0,
-      status: 'PARKED',
-      at: 300,
-      amount: 0,
-      calls: null,
-      done: [],
-      reason: 'no',
-      mayBePaid: false,
-      reference: null,
-    });
-    expect(pushOf(pushed(R, 'di_1', 0))).toStrictEqual({
-      push: 0,
-      status: 'PUSHED',
-      at: 300,
-      amount: 0,
-      calls: null,
-      done: [],
-      reason: null,
-      mayBePaid: false,
-      reference: 'di_1',
-    });
+it('an outcome of a payment has the provider’s id, and no reason any more', () => {
+  expect(pushOf(started(R), refused(R), pushed(R))).toMatchObject({
+    status: 'PUSHED',
+    reason: null,
+    reference: 'cbtxn_1',
+    at: 200,
   });
+});
 
-  it('of what a deleted account had on its way is learned once, and nothing else is', () => {
-    const other = granted('other');
-    const deleted = fold([
-      ...LINKED,
-      R,
-      other,
-      started(R),
-      erasureRequested([BOB.person], { account: SUBJECT }),
-      erasureCompleted([BOB.person], { account: SUBJECT }),
-    ]);
-    expect([...deleted.remains.pushing]).toEqual([
-      ['r', { reward: refOf(R), subject: SUBJECT, push: 1, at: 200, amount: 500 }],
-    ]);
-    const after = (event: AccountEvent) => [...fold([...EVENTS, event]).remains.pushing.keys()];
-    expect(after(pushed(R))).toEqual([]);
-    expect(after(refused(R))).toEqual([]);
-    expect(after(pushed(other))).toEqual(['r']);
-    expect(after(rewardCancelled(R, 500, 400))).toEqual(['r']);
+it('an outcome of a refusal adds to what has the discount, once each', () => {
+  const done = personal(SUBJECT, ['sub_1', 'sub_2']);
+  expect(pushOf(started(R), refused(R, { done, mayBePaid: true }))).toMatchObject({
+    status: 'PARKED',
+    reason: 'no',
+    done: ['sub_1', 'sub_2'],
+    mayBePaid: true,
+    reference: null,
   });
-  const EVENTS: readonly AccountEvent[] = [
+  expect(pushOf(started(R), refused(R, { done: forgotten(SUBJECT) }))).toMatchObject({
+    done: ['sub_1'],
+    mayBePaid: false,
+  });
+});
+
+it('an outcome without a start stands on none', () => {
+  expect(pushOf(refused(R))).toStrictEqual({
+    push: 0,
+    status: 'PARKED',
+    at: 300,
+    amount: 0,
+    calls: null,
+    done: [],
+    reason: 'no',
+    mayBePaid: false,
+    reference: null,
+  });
+  expect(pushOf(pushed(R, 'di_1', 0))).toStrictEqual({
+    push: 0,
+    status: 'PUSHED',
+    at: 300,
+    amount: 0,
+    calls: null,
+    done: [],
+    reason: null,
+    mayBePaid: false,
+    reference: 'di_1',
+  });
+});
+
+it('an outcome of what a deleted account had on its way is learned once, and nothing else is', () => {
+  const other = granted('other');
+  const deleted = fold([
     ...LINKED,
     R,
-    granted('other'),
+    other,
     started(R),
     erasureRequested([BOB.person], { account: SUBJECT }),
     erasureCompleted([BOB.person], { account: SUBJECT }),
+  ]);
+  expect([...deleted.remains.pushing]).toEqual([
+    ['r', { reward: refOf(R), subject: SUBJECT, push: 1, at: 200, amount: 500 }],
+  ]);
+  const after = (event: AccountEvent) => [...fold([...EVENTS, event]).remains.pushing.keys()];
+  expect(after(pushed(R))).toEqual([]);
+  expect(after(refused(R))).toEqual([]);
+  expect(after(pushed(other))).toEqual(['r']);
+  expect(after(rewardCancelled(R, 500, 400))).toEqual(['r']);
+});
+const EVENTS: readonly AccountEvent[] = [
+  ...LINKED,
+  R,
+  granted('other'),
+  started(R),
+  erasureRequested([BOB.person], { account: SUBJECT }),
+  erasureCompleted([BOB.person], { account: SUBJECT }),
+];
+
+const due = (events: readonly AccountEvent[], retriesParked = false, now = NOW) => {
+  const { rewards, nextAt } = duePushes(fold(events), { now, retriesParked });
+  return [rewards.map(({ rewardId }) => rewardId), nextAt];
+};
+const of = (...events: readonly AccountEvent[]) => [...LINKED, ...events];
+
+it('due is nothing of an account that is not there, or without a customer', () => {
+  expect(due([])).toEqual([[], null]);
+  expect(due([accountOpened(ACME), userIdentified(ACME, 'bob'), R])).toEqual([[], null]);
+});
+
+it('due is what is available, those under way first, then the oldest, then by id', () => {
+  const [a, b, c] = [granted('c', { at: 90 }), granted('b'), granted('a')];
+  expect(due(of(b, c, a))).toEqual([['c', 'a', 'b'], null]);
+  expect(due(of(c, b, a))).toEqual([['c', 'a', 'b'], null]);
+  expect(due(of(b, c, a, started(b)))).toEqual([['b', 'c', 'a'], null]);
+});
+
+it('due is what comes at its date, and says when the next one comes', () => {
+  const [soon, late] = [
+    granted('soon', { dateScheduledFor: NOW + 5 }),
+    granted('late', { dateScheduledFor: NOW + 9 }),
   ];
+  expect(due(of(late, soon, R))).toEqual([['r'], NOW + 5]);
+  expect(due(of(late, soon), false, NOW + 5)).toEqual([['soon'], NOW + 9]);
+  expect(due(of(late, soon), false, NOW + 9)).toEqual([['late', 'soon'], null]);
 });
 
-describe('due', () => {
-  const due = (events: readonly AccountEvent[], retriesParked = false, now = NOW) => {
-    const { rewards, nextAt } = duePushes(fold(events), { now, retriesParked });
-    return [rewards.map(({ rewardId }) => rewardId), nextAt];
-  };
-  const of = (...events: readonly AccountEvent[]) => [...LINKED, ...events];
-
-  it('is nothing of an account that is not there, or without a customer', () => {
-    expect(due([])).toEqual([[], null]);
-    expect(due([accountOpened(ACME), userIdentified(ACME, 'bob'), R])).toEqual([[], null]);
-  });
-
-  it('is what is available, those under way first, then the oldest, then by id', () => {
-    const [a, b, c] = [granted('c', { at: 90 }), granted('b'), granted('a')];
-    expect(due(of(b, c, a))).toEqual([['c', 'a', 'b'], null]);
-    expect(due(of(c, b, a))).toEqual([['c', 'a', 'b'], null]);
-    expect(due(of(b, c, a, started(b)))).toEqual([['b', 'c', 'a'], null]);
-  });
-
-  it('is what comes at its date, and says when the next one comes', () => {
-    const [soon, late] = [
-      granted('soon', { dateScheduledFor: NOW + 5 }),
-      granted('late', { dateScheduledFor: NOW + 9 }),
-    ];
-    expect(due(of(late, soon, R))).toEqual([['r'], NOW + 5]);
-    expect(due(of(late, soon), false, NOW + 5)).toEqual([['soon'], NOW + 9]);
-    expect(due(of(late, soon), false, NOW + 9)).toEqual([['late', 'soon'], null]);
-  });
-
-  it('is nothing that is over: expired by its date, or cancelled', () => {
-    const expiring = granted('r', { dateExpires: NOW });
-    expect(due(of(expiring))).toEqual([[], null]);
-    expect(due(of(expiring), false, NOW - 1)).toEqual([['r'], null]);
-    expect(due(of(expiring, started(expiring)))).toEqual([['r'], null]);
-    expect(due(of(R, rewardCancelled(R, 500, 150)))).toEqual([[], null]);
-  });
-
-  it('is what was refused only for who asks for it', () => {
-    const events = of(R, started(R), refused(R));
-    expect([due(events), due(events, true)]).toEqual([
-      [[], null],
-      [['r'], null],
-    ]);
-  });
-
-  it('is no discount while one that may be there is not looked at, credit is', () => {
-    const unsure = granted('r', { value: discount(10) });
-    const other = granted('other', { value: discount(5) });
-    const events = of(
-      unsure,
-      other,
-      granted('credit'),
-      started(unsure),
-      refused(unsure, { mayBePaid: true }),
-    );
-    expect(due(events)).toEqual([['credit'], null]);
-    expect(due(events, true)).toEqual([['r', 'credit', 'other'], null]);
-  });
+it('due is nothing that is over: expired by its date, or cancelled', () => {
+  const expiring = granted('r', { dateExpires: NOW });
+  expect(due(of(expiring))).toEqual([[], null]);
+  expect(due(of(expiring), false, NOW - 1)).toEqual([['r'], null]);
+  expect(due(of(expiring, started(expiring)))).toEqual([['r'], null]);
+  expect(due(of(R, rewardCancelled(R, 500, 150)))).toEqual([[], null]);
 });
 
-describe('shown', () => {
-  const shown = (...events: readonly AccountEvent[]) =>
-    shownPushes(stateOf(...events)).map(({ rewardId, state }) => [rewardId, state]);
+it('due is what was refused only for who asks for it', () => {
+  const events = of(R, started(R), refused(R));
+  expect([due(events), due(events, true)]).toEqual([
+    [[], null],
+    [['r'], null],
+  ]);
+});
 
-  it('are those that the provider pays, oldest first', () => {
-    expect(
-      shown(
-        granted('b'),
-        rewardGranted('kept', BOB, credit(5)),
-        granted('a'),
-        granted('c', { at: 9 }),
-      ),
-    ).toEqual([
-      ['c', 'WAITING'],
-      ['a', 'WAITING'],
-      ['b', 'WAITING'],
-    ]);
-  });
+it('due is no discount while one that may be there is not looked at, credit is', () => {
+  const unsure = granted('r', { value: discount(10) });
+  const other = granted('other', { value: discount(5) });
+  const events = of(
+    unsure,
+    other,
+    granted('credit'),
+    started(unsure),
+    refused(unsure, { mayBePaid: true }),
+  );
+  expect(due(events)).toEqual([['credit'], null]);
+  expect(due(events, true)).toEqual([['r', 'credit', 'other'], null]);
+});
 
-  it('are not what was cancelled or expired unpaid, nor of the forgotten', () => {
-    const expired: AccountEvent = { type: 'RewardExpired', at: 400, ...refOf(R), amount: 500 };
-    expect(shown(R, expired)).toEqual([]);
-    expect(shown(R, rewardCancelled(R, 500, 400))).toEqual([]);
-    expect(shown(R, started(R), pushed(R), rewardCancelled(R, 0, 400))).toEqual([['r', 'PUSHED']]);
-    expect(shown(userIdentified(ACME, 'eve'), R, erasureRequested([BOB.person]))).toEqual([]);
-  });
+const shown = (...events: readonly AccountEvent[]) =>
+  shownPushes(stateOf(...events)).map(({ rewardId, state }) => [rewardId, state]);
 
-  it('have the id of what was paid, or the reason', () => {
-    const [one] = shownPushes(
-      stateOf(R, started(R), refused(R, { reference: personal(SUBJECT, 'di_1') })),
-    );
-    expect(one).toStrictEqual({
-      rewardId: 'r',
-      state: 'PARKED',
-      externalReference: null,
-      reason: 'no',
-    });
-    expect(shownPushes(stateOf(R, started(R), pushed(R)))).toStrictEqual([
-      { rewardId: 'r', state: 'PUSHED', externalReference: 'cbtxn_1', reason: null },
-    ]);
+it('shown are those that the provider pays, oldest first', () => {
+  expect(
+    shown(
+      granted('b'),
+      rewardGranted('kept', BOB, credit(5)),
+      granted('a'),
+      granted('c', { at: 9 }),
+    ),
+  ).toEqual([
+    ['c', 'WAITING'],
+    ['a', 'WAITING'],
+    ['b', 'WAITING'],
+  ]);
+});
+
+it('shown are not what was cancelled or expired unpaid, nor of the forgotten', () => {
+  const expired: AccountEvent = { type: 'RewardExpired', at: 400, ...refOf(R), amount: 500 };
+  expect(shown(R, expired)).toEqual([]);
+  expect(shown(R, rewardCancelled(R, 500, 400))).toEqual([]);
+  expect(shown(R, started(R), pushed(R), rewardCancelled(R, 0, 400))).toEqual([['r', 'PUSHED']]);
+  expect(shown(userIdentified(ACME, 'eve'), R, erasureRequested([BOB.person]))).toEqual([]);
+});
+
+it('shown have the id of what was paid, or the reason', () => {
+  const [one] = shownPushes(
+    stateOf(R, started(R), refused(R, { reference: personal(SUBJECT, 'di_1') })),
+  );
+  expect(one).toStrictEqual({
+    rewardId: 'r',
+    state: 'PARKED',
+    externalReference: null,
+    reason: 'no',
   });
+  expect(shownPushes(stateOf(R, started(R), pushed(R)))).toStrictEqual([
+    { rewardId: 'r', state: 'PUSHED', externalReference: 'cbtxn_1', reason: null },
+  ]);
 });

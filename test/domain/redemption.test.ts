@@ -15,103 +15,101 @@ import { ACME, BOB, given, NOW, opened } from './support/account-scenario.js';
 
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 
-describe('redeeming one reward', () => {
-  const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
-    ({
-      type: 'RedeemCredit',
-      rewardId: 'reward',
-      redemptionId: 'redemption',
-      amount,
-      unit,
-      now,
-    }) as const;
-  const reward = rewardGranted('reward', BOB, credit(500));
+const redeem = (amount: number, unit = 'CENTS', now = NOW) =>
+  ({
+    type: 'RedeemCredit',
+    rewardId: 'reward',
+    redemptionId: 'redemption',
+    amount,
+    unit,
+    now,
+  }) as const;
+const reward = rewardGranted('reward', BOB, credit(500));
 
-  it('takes a part or all of the remaining credit', () => {
+it('redeeming one reward takes a part or all of the remaining credit', () => {
+  given(...here, reward)
+    .when(redeem(1))
+    .then(creditRedeemed(reward, 'redemption', 1, NOW));
+  given(...here, reward)
+    .when(redeem(500))
+    .then(creditRedeemed(reward, 'redemption', 500, NOW));
+  given(...here, reward, creditRedeemed(reward, 'r', 400, 3_000))
+    .when(redeem(100))
+    .then(creditRedeemed(reward, 'redemption', 100, NOW));
+});
+
+it('redeeming one reward never takes more than the remaining credit', () => {
+  given(...here, reward)
+    .when(redeem(501))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+  given(...here, reward, creditRedeemed(reward, 'r', 500, 3_000))
+    .when(redeem(1))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
+});
+
+it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])(
+  'redeeming one reward does not take %d',
+  (amount) => {
     given(...here, reward)
+      .when(redeem(amount))
+      .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
+  },
+);
+
+it('redeeming one reward compares units without case and keeps the spelling of the reward', () => {
+  given(...here, reward)
+    .when(redeem(1, 'cEnTs'))
+    .then(creditRedeemed(reward, 'redemption', 1, NOW));
+  given(...here, reward)
+    .when(redeem(1, 'POINTS'))
+    .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is of another unit');
+});
+
+it('redeeming one reward is for credit alone', () => {
+  for (const value of [discount(10), tankCode('T')]) {
+    given(...here, rewardGranted('reward', BOB, value))
+      .when(redeem(1, '%'))
+      .refused('REDEMPTION_NOT_POSSIBLE', 'only credit can be redeemed');
+  }
+});
+
+it('redeeming one reward does not find an unknown reward', () => {
+  given().when(redeem(1)).refused('REWARD_NOT_FOUND');
+  given(...here)
+    .when(redeem(1))
+    .refused('REWARD_NOT_FOUND');
+});
+
+it('redeeming one reward uses the clock, whether due dates are recorded or not', () => {
+  const due = rewardGranted('reward', BOB, credit(500), {
+    dateScheduledFor: 3_000,
+    dateExpires: 4_000,
+  });
+  const available = aboutReward('RewardBecameAvailable', due, 500, 3_000);
+  const notAvailable = ['REDEMPTION_NOT_POSSIBLE', 'the reward is not available'] as const;
+  given(...here, due)
+    .when(redeem(1, 'CENTS', 2_999))
+    .refused(...notAvailable);
+  given(...here, due)
+    .when(redeem(1, 'CENTS', 3_000))
+    .then(available, creditRedeemed(due, 'redemption', 1, 3_000));
+  given(...here, due, available)
+    .when(redeem(1, 'CENTS', 3_999))
+    .then(creditRedeemed(due, 'redemption', 1, 3_999));
+  given(...here, due, available)
+    .when(redeem(1, 'CENTS', 4_000))
+    .refused(...notAvailable);
+  given(...here, due)
+    .when(redeem(1, 'CENTS', 4_000))
+    .refused(...notAvailable);
+});
+
+it('redeeming one reward is not possible for a cancelled reward', () => {
+  for (const by of ['REQUEST', 'MODERATION'] as const) {
+    given(...here, reward, rewardCancelled(reward, 500, 3_000, by))
       .when(redeem(1))
-      .then(creditRedeemed(reward, 'redemption', 1, NOW));
-    given(...here, reward)
-      .when(redeem(500))
-      .then(creditRedeemed(reward, 'redemption', 500, NOW));
-    given(...here, reward, creditRedeemed(reward, 'r', 400, 3_000))
-      .when(redeem(100))
-      .then(creditRedeemed(reward, 'redemption', 100, NOW));
-  });
-
-  it('never takes more than the remaining credit', () => {
-    given(...here, reward)
-      .when(redeem(501))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
-    given(...here, reward, creditRedeemed(reward, 'r', 500, 3_000))
-      .when(redeem(1))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is left');
-  });
-
-  it.each([0, -1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY])(
-    'does not take %d',
-    (amount) => {
-      given(...here, reward)
-        .when(redeem(amount))
-        .refused('REDEMPTION_NOT_POSSIBLE', 'amount must be a whole number above zero');
-    },
-  );
-
-  it('compares units without case and keeps the spelling of the reward', () => {
-    given(...here, reward)
-      .when(redeem(1, 'cEnTs'))
-      .then(creditRedeemed(reward, 'redemption', 1, NOW));
-    given(...here, reward)
-      .when(redeem(1, 'POINTS'))
-      .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is of another unit');
-  });
-
-  it('is for credit alone', () => {
-    for (const value of [discount(10), tankCode('T')]) {
-      given(...here, rewardGranted('reward', BOB, value))
-        .when(redeem(1, '%'))
-        .refused('REDEMPTION_NOT_POSSIBLE', 'only credit can be redeemed');
-    }
-  });
-
-  it('does not find an unknown reward', () => {
-    given().when(redeem(1)).refused('REWARD_NOT_FOUND');
-    given(...here)
-      .when(redeem(1))
-      .refused('REWARD_NOT_FOUND');
-  });
-
-  it('uses the clock, whether due dates are recorded or not', () => {
-    const due = rewardGranted('reward', BOB, credit(500), {
-      dateScheduledFor: 3_000,
-      dateExpires: 4_000,
-    });
-    const available = aboutReward('RewardBecameAvailable', due, 500, 3_000);
-    const notAvailable = ['REDEMPTION_NOT_POSSIBLE', 'the reward is not available'] as const;
-    given(...here, due)
-      .when(redeem(1, 'CENTS', 2_999))
-      .refused(...notAvailable);
-    given(...here, due)
-      .when(redeem(1, 'CENTS', 3_000))
-      .then(available, creditRedeemed(due, 'redemption', 1, 3_000));
-    given(...here, due, available)
-      .when(redeem(1, 'CENTS', 3_999))
-      .then(creditRedeemed(due, 'redemption', 1, 3_999));
-    given(...here, due, available)
-      .when(redeem(1, 'CENTS', 4_000))
-      .refused(...notAvailable);
-    given(...here, due)
-      .when(redeem(1, 'CENTS', 4_000))
-      .refused(...notAvailable);
-  });
-
-  it('is not possible for a cancelled reward', () => {
-    for (const by of ['REQUEST', 'MODERATION'] as const) {
-      given(...here, reward, rewardCancelled(reward, 500, 3_000, by))
-        .when(redeem(1))
-        .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
-    }
-  });
+      .refused('REDEMPTION_NOT_POSSIBLE', 'the reward is not available');
+  }
 });
 
 describe('redeeming of the account', () => {

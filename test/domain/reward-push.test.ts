@@ -124,271 +124,263 @@ const refused = (
 });
 const STARTED = started(CREDIT, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
 
-describe('credit', () => {
-  it('is recorded with its call before it is paid', () => {
-    given(...LINKED, CREDIT)
-      .when(start())
-      .then(started(CREDIT, [balanceCredit(500, 'EUR')]));
-  });
-
-  it('is redeemed in the append that says it is paid', () => {
-    given(...LINKED, CREDIT, STARTED)
-      .when(record(PAID))
-      .then(pushed(CREDIT), redeemed());
-  });
-
-  it('is paid as far as nobody has redeemed it', () => {
-    given(...LINKED, CREDIT, redeemed({ redemptionId: 'x', amount: 200 }))
-      .when(start())
-      .then(started(CREDIT, [balanceCredit(300, 'EUR')], { amount: 300 }));
-  });
-
-  it.each([
-    ['that stays in the ledger', [...LINKED, rewardGranted('r', BOB, EUROS)]],
-    ['of an account without a customer', [...ACCOUNT, CREDIT]],
-    ['that is cancelled', [...LINKED, CREDIT, rewardCancelled(CREDIT, 500, NOW - 7, 'REQUEST')]],
-    ['of a forgotten person', [...LINKED, CREDIT, erasureRequested([BOB.person])]],
-    ['that is on its way already', [...LINKED, CREDIT, STARTED]],
-    ['that was paid', [...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()]],
-  ])('%s is not paid', (_, events) => {
-    given(...events)
-      .when(start())
-      .then();
-  });
-
-  it('is not paid before its date, nor after it expired', () => {
-    const later = reward(EUROS, { dateScheduledFor: NOW + 1 });
-    given(...LINKED, later)
-      .when(start())
-      .then();
-    const over = reward(EUROS, { dateExpires: NOW });
-    given(...LINKED, over)
-      .when(start())
-      .then({ type: 'RewardExpired', at: NOW, ...refOf(over), amount: 500 });
-  });
-
-  it('cannot be redeemed while its call is under way', () => {
-    const { when } = given(...LINKED, CREDIT, STARTED);
-    const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
-    when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
-      'REDEMPTION_NOT_POSSIBLE',
-      'the payment provider is paying the reward',
-    );
-    when({ type: 'RedeemAccountCredit', ...redeem }).refused(
-      'REDEMPTION_NOT_POSSIBLE',
-      'amount is more than what is available',
-    );
-  });
-
-  it('that expires on its way is redeemed when its call was recorded', () => {
-    const short = reward(EUROS, { dateExpires: NOW - 1 });
-    const { when } = given(...LINKED, short, STARTED);
-    when({ type: 'SettleReward', rewardId: 'r', now: NOW }).then();
-    when(record(PAID)).then(pushed(short), redeemed({ at: NOW - 5 }));
-  });
-
-  it('that expires on its way and is refused, expires', () => {
-    const short = reward(EUROS, { dateExpires: NOW - 1 });
-    given(...LINKED, short, STARTED)
-      .when(record(REFUSED))
-      .then(refused(short), { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 });
-  });
-
-  it('of an account that was deleted on the way is redeemed, without the ids', () => {
-    const { when } = given(
-      ...LINKED,
-      CREDIT,
-      STARTED,
-      erasureRequested([BOB.person], { account: SUBJECT }),
-    );
-    when(record(PAID)).then(
-      pushed(CREDIT, forgotten(SUBJECT)),
-      redeemed({ at: NOW - 5, externalReference: forgotten(SUBJECT) }),
-    );
-    when(record(PAID, 2)).then();
-  });
-
-  it('has one outcome', () => {
-    given(...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed())
-      .when(record(PAID))
-      .then();
-    given(...LINKED, CREDIT, STARTED, refused())
-      .when(record(REFUSED))
-      .then();
-  });
+it('credit is recorded with its call before it is paid', () => {
+  given(...LINKED, CREDIT)
+    .when(start())
+    .then(started(CREDIT, [balanceCredit(500, 'EUR')]));
 });
 
-describe('a refused reward', () => {
-  const events = [...LINKED, CREDIT, STARTED, refused()];
-
-  it('is parked, and its credit can be redeemed again', () => {
-    given(...LINKED, CREDIT, STARTED)
-      .when(record(REFUSED))
-      .then(refused());
-    given(...events)
-      .when({
-        type: 'RedeemCredit',
-        rewardId: 'r',
-        amount: 500,
-        unit: 'CENTS',
-        redemptionId: 'x',
-        now: NOW,
-      })
-      .then(creditRedeemed(CREDIT, 'x', 500, NOW));
-  });
-
-  it('is tried again under another key', () => {
-    given(...events)
-      .when(start({ replaces: 1 }))
-      .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
-  });
-
-  it('that may be paid is nobody else’s, until the provider says', () => {
-    const unsure = { ...refused(), mayBePaid: true } as const;
-    const short = reward(EUROS, { dateExpires: NOW - 1 });
-    given(...LINKED, short, STARTED)
-      .when(record({ ...REFUSED, mayBePaid: true }))
-      .then({ ...refused(short), mayBePaid: true });
-    const { when } = given(...LINKED, CREDIT, STARTED, unsure);
-    const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
-    when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
-      'REDEMPTION_NOT_POSSIBLE',
-      'the payment provider is paying the reward',
-    );
-    when({ type: 'RedeemAccountCredit', ...redeem }).refused(
-      'REDEMPTION_NOT_POSSIBLE',
-      'amount is more than what is available',
-    );
-    when(record({ ...REFUSED, mayBePaid: true })).then();
-    when(record(REFUSED)).then(refused());
-    when(record(PAID)).then(pushed(CREDIT), redeemed());
-  });
-
-  it('is parked also where a look before any call was refused', () => {
-    given(...LINKED, TEN_OFF)
-      .when(record(REFUSED, 0))
-      .then(refused(TEN_OFF, [], 0));
-  });
+it('credit is redeemed in the append that says it is paid', () => {
+  given(...LINKED, CREDIT, STARTED)
+    .when(record(PAID))
+    .then(pushed(CREDIT), redeemed());
 });
 
-describe('a discount', () => {
-  it('waits for a subscription', () => {
-    given(...LINKED, TEN_OFF)
-      .when(start())
-      .then();
-    given(...LINKED, TEN_OFF)
-      .when(start({ subscriptions: [] }))
-      .then();
-  });
+it('credit is paid as far as nobody has redeemed it', () => {
+  given(...LINKED, CREDIT, redeemed({ redemptionId: 'x', amount: 200 }))
+    .when(start())
+    .then(started(CREDIT, [balanceCredit(300, 'EUR')], { amount: 300 }));
+});
 
-  it('is added to each subscription, beside those that it has', () => {
-    given(...LINKED, TEN_OFF)
-      .when(
-        start({
-          subscriptions: [
-            { id: 'sub_1', discounts: ['di_1'] },
-            { id: 'sub_2', discounts: [] },
-          ],
-        }),
-      )
-      .then(started(TEN_OFF, [tenOff('sub_1', { keeps: ['di_1'] }), tenOff('sub_2')]));
-  });
+it.each([
+  ['that stays in the ledger', [...LINKED, rewardGranted('r', BOB, EUROS)]],
+  ['of an account without a customer', [...ACCOUNT, CREDIT]],
+  ['that is cancelled', [...LINKED, CREDIT, rewardCancelled(CREDIT, 500, NOW - 7, 'REQUEST')]],
+  ['of a forgotten person', [...LINKED, CREDIT, erasureRequested([BOB.person])]],
+  ['that is on its way already', [...LINKED, CREDIT, STARTED]],
+  ['that was paid', [...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed()]],
+])('credit %s is not paid', (_, events) => {
+  given(...events)
+    .when(start())
+    .then();
+});
 
-  it('is not added twice to a subscription by another start', () => {
-    const calls = [tenOff('sub_1'), tenOff('sub_2')];
-    given(...LINKED, TEN_OFF, started(TEN_OFF, calls), refused(TEN_OFF, ['sub_1']))
-      .when(
-        start({
-          replaces: 1,
-          firstPaid: INVOICE,
-          subscriptions: [
-            { id: 'sub_1', discounts: ['di_1'] },
-            { id: 'sub_2', discounts: [] },
-          ],
-        }),
-      )
-      .then(
-        started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], {
-          push: 2,
-          done: ['sub_1'],
-        }),
-      );
-  });
+it('credit is not paid before its date, nor after it expired', () => {
+  const later = reward(EUROS, { dateScheduledFor: NOW + 1 });
+  given(...LINKED, later)
+    .when(start())
+    .then();
+  const over = reward(EUROS, { dateExpires: NOW });
+  given(...LINKED, over)
+    .when(start())
+    .then({ type: 'RewardExpired', at: NOW, ...refOf(over), amount: 500 });
+});
 
-  it('of whose subscriptions one has it and the other ended, is paid, with the id of that one', () => {
-    const both = [tenOff('sub_1'), tenOff('sub_2')];
-    const di = personal(SUBJECT, 'di_1');
-    given(...LINKED, TEN_OFF, started(TEN_OFF, both))
-      .when(record({ ...REFUSED, done: ['sub_1'], reference: 'di_1' }))
-      .then({ ...refused(TEN_OFF, ['sub_1']), reference: di });
-    const { when } = given(...LINKED, TEN_OFF, started(TEN_OFF, both), {
-      ...refused(TEN_OFF, ['sub_1']),
-      reference: di,
-    });
-    when(start({ replaces: 1, subscriptions: [] })).then(pushed(TEN_OFF, di));
-    // Found, after the answer was lost.
-    given(...LINKED, TEN_OFF, started(TEN_OFF, both), refused(TEN_OFF))
-      .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1', subscriptions: [] }))
-      .then(pushed(TEN_OFF, di));
-  });
+it('credit cannot be redeemed while its call is under way', () => {
+  const { when } = given(...LINKED, CREDIT, STARTED);
+  const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
+  when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+    'REDEMPTION_NOT_POSSIBLE',
+    'the payment provider is paying the reward',
+  );
+  when({ type: 'RedeemAccountCredit', ...redeem }).refused(
+    'REDEMPTION_NOT_POSSIBLE',
+    'amount is more than what is available',
+  );
+});
 
-  it('is not added twice, whatever often the other subscription refuses', () => {
-    const both = [tenOff('sub_1'), tenOff('sub_2')];
-    const second = { push: 2, done: ['sub_1'] };
-    given(
-      ...LINKED,
-      TEN_OFF,
-      started(TEN_OFF, both),
-      refused(TEN_OFF, ['sub_1']),
-      started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], second),
-      refused(TEN_OFF, [], 2),
+it('credit that expires on its way is redeemed when its call was recorded', () => {
+  const short = reward(EUROS, { dateExpires: NOW - 1 });
+  const { when } = given(...LINKED, short, STARTED);
+  when({ type: 'SettleReward', rewardId: 'r', now: NOW }).then();
+  when(record(PAID)).then(pushed(short), redeemed({ at: NOW - 5 }));
+});
+
+it('credit that expires on its way and is refused, expires', () => {
+  const short = reward(EUROS, { dateExpires: NOW - 1 });
+  given(...LINKED, short, STARTED)
+    .when(record(REFUSED))
+    .then(refused(short), { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 });
+});
+
+it('credit of an account that was deleted on the way is redeemed, without the ids', () => {
+  const { when } = given(
+    ...LINKED,
+    CREDIT,
+    STARTED,
+    erasureRequested([BOB.person], { account: SUBJECT }),
+  );
+  when(record(PAID)).then(
+    pushed(CREDIT, forgotten(SUBJECT)),
+    redeemed({ at: NOW - 5, externalReference: forgotten(SUBJECT) }),
+  );
+  when(record(PAID, 2)).then();
+});
+
+it('credit has one outcome', () => {
+  given(...LINKED, CREDIT, STARTED, pushed(CREDIT), redeemed())
+    .when(record(PAID))
+    .then();
+  given(...LINKED, CREDIT, STARTED, refused())
+    .when(record(REFUSED))
+    .then();
+});
+
+const events = [...LINKED, CREDIT, STARTED, refused()];
+
+it('a refused reward is parked, and its credit can be redeemed again', () => {
+  given(...LINKED, CREDIT, STARTED)
+    .when(record(REFUSED))
+    .then(refused());
+  given(...events)
+    .when({
+      type: 'RedeemCredit',
+      rewardId: 'r',
+      amount: 500,
+      unit: 'CENTS',
+      redemptionId: 'x',
+      now: NOW,
+    })
+    .then(creditRedeemed(CREDIT, 'x', 500, NOW));
+});
+
+it('a refused reward is tried again under another key', () => {
+  given(...events)
+    .when(start({ replaces: 1 }))
+    .then(started(CREDIT, [balanceCredit(500, 'EUR', 'reward:r:2')], { push: 2 }));
+});
+
+it('a refused reward that may be paid is nobody else’s, until the provider says', () => {
+  const unsure = { ...refused(), mayBePaid: true } as const;
+  const short = reward(EUROS, { dateExpires: NOW - 1 });
+  given(...LINKED, short, STARTED)
+    .when(record({ ...REFUSED, mayBePaid: true }))
+    .then({ ...refused(short), mayBePaid: true });
+  const { when } = given(...LINKED, CREDIT, STARTED, unsure);
+  const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
+  when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+    'REDEMPTION_NOT_POSSIBLE',
+    'the payment provider is paying the reward',
+  );
+  when({ type: 'RedeemAccountCredit', ...redeem }).refused(
+    'REDEMPTION_NOT_POSSIBLE',
+    'amount is more than what is available',
+  );
+  when(record({ ...REFUSED, mayBePaid: true })).then();
+  when(record(REFUSED)).then(refused());
+  when(record(PAID)).then(pushed(CREDIT), redeemed());
+});
+
+it('a refused reward is parked also where a look before any call was refused', () => {
+  given(...LINKED, TEN_OFF)
+    .when(record(REFUSED, 0))
+    .then(refused(TEN_OFF, [], 0));
+});
+
+it('a discount waits for a subscription', () => {
+  given(...LINKED, TEN_OFF)
+    .when(start())
+    .then();
+  given(...LINKED, TEN_OFF)
+    .when(start({ subscriptions: [] }))
+    .then();
+});
+
+it('a discount is added to each subscription, beside those that it has', () => {
+  given(...LINKED, TEN_OFF)
+    .when(
+      start({
+        subscriptions: [
+          { id: 'sub_1', discounts: ['di_1'] },
+          { id: 'sub_2', discounts: [] },
+        ],
+      }),
     )
-      .when(
-        start({
-          replaces: 2,
-          firstPaid: INVOICE,
-          subscriptions: ['sub_1', 'sub_2'].map((id) => ({ id, discounts: [] })),
-        }),
-      )
-      .then(
-        started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:3' })], { ...second, push: 3 }),
-      );
-  });
+    .then(started(TEN_OFF, [tenOff('sub_1', { keeps: ['di_1'] }), tenOff('sub_2')]));
+});
 
-  it('that missed the first paid invoice is paid as what it would have taken off', () => {
-    given(...LINKED, TEN_OFF)
-      .when(start({ firstPaid: INVOICE, subscriptions: [] }))
-      .then(started(TEN_OFF, [balanceCredit(199, 'USD')]));
-  });
+it('a discount is not added twice to a subscription by another start', () => {
+  const calls = [tenOff('sub_1'), tenOff('sub_2')];
+  given(...LINKED, TEN_OFF, started(TEN_OFF, calls), refused(TEN_OFF, ['sub_1']))
+    .when(
+      start({
+        replaces: 1,
+        firstPaid: INVOICE,
+        subscriptions: [
+          { id: 'sub_1', discounts: ['di_1'] },
+          { id: 'sub_2', discounts: [] },
+        ],
+      }),
+    )
+    .then(
+      started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], {
+        push: 2,
+        done: ['sub_1'],
+      }),
+    );
+});
 
-  it('becomes no credit before its subscriptions were looked at', () => {
-    const { when } = given(...LINKED, TEN_OFF);
-    when(start({ firstPaid: INVOICE })).then();
-    const of = { firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: ['di_1'] }] };
-    const reference = 'di_1';
-    const paid = { ...pushed(TEN_OFF, personal(SUBJECT, reference)), push: 0 };
-    when(start({ ...of, done: ['sub_1'], reference })).then(paid);
-    when(start({ ...of, isPaid: true, reference })).then(paid);
+it('a discount of whose subscriptions one has it and the other ended, is paid, with the id of that one', () => {
+  const both = [tenOff('sub_1'), tenOff('sub_2')];
+  const di = personal(SUBJECT, 'di_1');
+  given(...LINKED, TEN_OFF, started(TEN_OFF, both))
+    .when(record({ ...REFUSED, done: ['sub_1'], reference: 'di_1' }))
+    .then({ ...refused(TEN_OFF, ['sub_1']), reference: di });
+  const { when } = given(...LINKED, TEN_OFF, started(TEN_OFF, both), {
+    ...refused(TEN_OFF, ['sub_1']),
+    reference: di,
   });
+  when(start({ replaces: 1, subscriptions: [] })).then(pushed(TEN_OFF, di));
+  // Found, after the answer was lost.
+  given(...LINKED, TEN_OFF, started(TEN_OFF, both), refused(TEN_OFF))
+    .when(start({ replaces: 1, done: ['sub_1'], reference: 'di_1', subscriptions: [] }))
+    .then(pushed(TEN_OFF, di));
+});
 
-  it('that would have taken off nothing needs no call', () => {
-    given(...LINKED, TEN_OFF)
-      .when(start({ firstPaid: { ...INVOICE, amountPaid: 9 }, subscriptions: [] }))
-      .then({ ...pushed(TEN_OFF, forgotten(SUBJECT)), push: 0 });
-  });
+it('a discount is not added twice, whatever often the other subscription refuses', () => {
+  const both = [tenOff('sub_1'), tenOff('sub_2')];
+  const second = { push: 2, done: ['sub_1'] };
+  given(
+    ...LINKED,
+    TEN_OFF,
+    started(TEN_OFF, both),
+    refused(TEN_OFF, ['sub_1']),
+    started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], second),
+    refused(TEN_OFF, [], 2),
+  )
+    .when(
+      start({
+        replaces: 2,
+        firstPaid: INVOICE,
+        subscriptions: ['sub_1', 'sub_2'].map((id) => ({ id, discounts: [] })),
+      }),
+    )
+    .then(started(TEN_OFF, [tenOff('sub_2', { key: 'reward:r:sub_2:3' })], { ...second, push: 3 }));
+});
 
-  it('of a referrer is for the invoices to come, whatever was paid before', () => {
-    const ofReferrer = reward(discount(10), { source: 'FRIEND_SIGNUP' });
-    given(...LINKED, ofReferrer)
-      .when(start({ firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: [] }] }))
-      .then(started(ofReferrer, [tenOff('sub_1')]));
-  });
+it('a discount that missed the first paid invoice is paid as what it would have taken off', () => {
+  given(...LINKED, TEN_OFF)
+    .when(start({ firstPaid: INVOICE, subscriptions: [] }))
+    .then(started(TEN_OFF, [balanceCredit(199, 'USD')]));
+});
 
-  it('has no redemption', () => {
-    given(...LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]))
-      .when(record(PAID))
-      .then(pushed(TEN_OFF));
-  });
+it('a discount becomes no credit before its subscriptions were looked at', () => {
+  const { when } = given(...LINKED, TEN_OFF);
+  when(start({ firstPaid: INVOICE })).then();
+  const of = { firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: ['di_1'] }] };
+  const reference = 'di_1';
+  const paid = { ...pushed(TEN_OFF, personal(SUBJECT, reference)), push: 0 };
+  when(start({ ...of, done: ['sub_1'], reference })).then(paid);
+  when(start({ ...of, isPaid: true, reference })).then(paid);
+});
+
+it('a discount that would have taken off nothing needs no call', () => {
+  given(...LINKED, TEN_OFF)
+    .when(start({ firstPaid: { ...INVOICE, amountPaid: 9 }, subscriptions: [] }))
+    .then({ ...pushed(TEN_OFF, forgotten(SUBJECT)), push: 0 });
+});
+
+it('a discount of a referrer is for the invoices to come, whatever was paid before', () => {
+  const ofReferrer = reward(discount(10), { source: 'FRIEND_SIGNUP' });
+  given(...LINKED, ofReferrer)
+    .when(start({ firstPaid: INVOICE, subscriptions: [{ id: 'sub_1', discounts: [] }] }))
+    .then(started(ofReferrer, [tenOff('sub_1')]));
+});
+
+it('a discount has no redemption', () => {
+  given(...LINKED, TEN_OFF, started(TEN_OFF, [tenOff('sub_1')]))
+    .when(record(PAID))
+    .then(pushed(TEN_OFF));
 });
 
 describe('a push whose owner was forgotten, and which was looked for', () => {
@@ -424,58 +416,57 @@ describe('a push whose owner was forgotten, and which was looked for', () => {
   });
 });
 
-describe('cancelling', () => {
-  const cancel: AccountCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
+const cancel: AccountCommand = { type: 'CancelReward', rewardId: 'r', now: NOW };
 
-  it('is possible until the account has a customer', () => {
-    given(...ACCOUNT, CREDIT)
-      .when(cancel)
-      .then(rewardCancelled(CREDIT, 500, NOW, 'REQUEST'));
-    given(...LINKED, CREDIT)
-      .when(cancel)
-      .refused('REWARD_NOT_CANCELLABLE');
-  });
-
-  it.each([false, true])('by a moderation likewise: with a customer %s', (isLinked) => {
-    const granted = reward(EUROS, { referralId: 'made', source: 'FRIEND_SIGNUP' });
-    const outcome = given(...(isLinked ? LINKED : ACCOUNT), granted).when({
-      type: 'PrepareModeration',
-      moderationId: 'm',
-      side: 'referrer',
-      changes: [{ referralId: 'made', referred: undefined, referrer: 'DENIED' }],
-      now: NOW,
-    });
-    if (isLinked)
-      outcome.refused(
-        'MODERATION_NOT_POSSIBLE',
-        "made: the referrer side's reward is not cancellable",
-      );
-    else
-      outcome.then({
-        type: 'ModerationPrepared',
-        at: NOW,
-        moderationId: 'm',
-        referralIds: ['made'],
-      });
-  });
+it('cancelling is possible until the account has a customer', () => {
+  given(...ACCOUNT, CREDIT)
+    .when(cancel)
+    .then(rewardCancelled(CREDIT, 500, NOW, 'REQUEST'));
+  given(...LINKED, CREDIT)
+    .when(cancel)
+    .refused('REWARD_NOT_CANCELLABLE');
 });
 
-describe('a refund of the first invoice', () => {
-  const of = { referralId: 'made', source: 'FRIEND_SIGNUP' } as const;
-  const granted = reward(EUROS, of);
-  const off = reward(discount(10), of);
-  const begun = started(granted, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
-  const offBegun = started(off, [tenOff('sub_1'), tenOff('sub_2')], { at: NOW - 5 });
-  const side: AccountEvent = { type: 'ReferrerSideRefunded', at: NOW, referralId: 'made' };
-  const cancelled = rewardCancelled(granted, 500, NOW, 'REQUEST');
-  const refund: AccountCommand = { type: 'CancelRefundedRewards', referralId: 'made', now: NOW };
-  const unsure = { ...refused(granted), mayBePaid: true } as const;
+it.each([false, true])('cancelling by a moderation likewise: with a customer %s', (isLinked) => {
+  const granted = reward(EUROS, { referralId: 'made', source: 'FRIEND_SIGNUP' });
+  const outcome = given(...(isLinked ? LINKED : ACCOUNT), granted).when({
+    type: 'PrepareModeration',
+    moderationId: 'm',
+    side: 'referrer',
+    changes: [{ referralId: 'made', referred: undefined, referrer: 'DENIED' }],
+    now: NOW,
+  });
+  if (isLinked)
+    outcome.refused(
+      'MODERATION_NOT_POSSIBLE',
+      "made: the referrer side's reward is not cancellable",
+    );
+  else
+    outcome.then({
+      type: 'ModerationPrepared',
+      at: NOW,
+      moderationId: 'm',
+      referralIds: ['made'],
+    });
+});
 
-  it.each([
-    ['waits', granted, []],
-    ['is parked', granted, [begun, refused(granted)]],
-    ['is a parked discount', off, [offBegun, refused(off)]],
-  ])('cancels at once what %s, which is not pushed any more', (_, given_, events) => {
+const of = { referralId: 'made', source: 'FRIEND_SIGNUP' } as const;
+const granted = reward(EUROS, of);
+const off = reward(discount(10), of);
+const begun = started(granted, [balanceCredit(500, 'EUR')], { at: NOW - 5 });
+const offBegun = started(off, [tenOff('sub_1'), tenOff('sub_2')], { at: NOW - 5 });
+const side: AccountEvent = { type: 'ReferrerSideRefunded', at: NOW, referralId: 'made' };
+const cancelled = rewardCancelled(granted, 500, NOW, 'REQUEST');
+const refund: AccountCommand = { type: 'CancelRefundedRewards', referralId: 'made', now: NOW };
+const unsure = { ...refused(granted), mayBePaid: true } as const;
+
+it.each([
+  ['waits', granted, []],
+  ['is parked', granted, [begun, refused(granted)]],
+  ['is a parked discount', off, [offBegun, refused(off)]],
+])(
+  'a refund of the first invoice cancels at once what %s, which is not pushed any more',
+  (_, given_, events) => {
     const history = [...LINKED, given_, ...events];
     const ended = rewardCancelled(given_, given_ === granted ? 500 : 0, NOW, 'REQUEST');
     given(...history)
@@ -485,92 +476,95 @@ describe('a refund of the first invoice', () => {
     when(refund).then();
     for (const replaces of [0, 1]) when(start({ replaces })).then();
     expect(duePushes(state, { now: NOW, retriesParked: true }).rewards).toEqual([]);
-  });
+  },
+);
 
-  it.each([
-    ['is under way', granted, [begun]],
-    ['may be paid', granted, [begun, unsure]],
-    ['was paid', granted, [begun, pushed(granted), redeemed()]],
-    ['is redeemed in part', granted, [creditRedeemed(granted, 'x', 1, NOW - 1)]],
-    ['one subscription has', off, [offBegun, refused(off, ['sub_1'])]],
+it.each([
+  ['is under way', granted, [begun]],
+  ['may be paid', granted, [begun, unsure]],
+  ['was paid', granted, [begun, pushed(granted), redeemed()]],
+  ['is redeemed in part', granted, [creditRedeemed(granted, 'x', 1, NOW - 1)]],
+  ['one subscription has', off, [offBegun, refused(off, ['sub_1'])]],
+  [
+    'one subscription has, on the way to another',
+    off,
     [
-      'one subscription has, on the way to another',
-      off,
-      [
-        offBegun,
-        refused(off, ['sub_1']),
-        started(off, [tenOff('sub_2')], { push: 2, done: ['sub_1'] }),
-      ],
+      offBegun,
+      refused(off, ['sub_1']),
+      started(off, [tenOff('sub_2')], { push: 2, done: ['sub_1'] }),
     ],
-  ])('leaves for now what %s', (_, given_, events) => {
-    given(...LINKED, given_, ...events)
-      .when(refund)
-      .then(side);
-  });
+  ],
+])('a refund of the first invoice leaves for now what %s', (_, given_, events) => {
+  given(...LINKED, given_, ...events)
+    .when(refund)
+    .then(side);
+});
 
-  it.each([
-    ['made by others', [side]],
-    [
-      'of the own referral',
-      [{ type: 'ReferralRefunded', at: NOW, referralId: 'made', referrer: BOB }],
-    ],
-  ] as const)(
-    '%s: what was under way is cancelled where it is refused, and redeemed where it is paid',
-    (_, refunds) => {
-      const { when } = given(...LINKED, granted, begun, ...refunds);
-      when(record(REFUSED)).then(refused(granted), cancelled);
-      when(record(PAID)).then(pushed(granted), redeemed());
-      when(record({ ...REFUSED, mayBePaid: true })).then(unsure);
-      const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
-      when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
-        'REDEMPTION_NOT_POSSIBLE',
-        'the payment provider is paying the reward',
-      );
-    },
-  );
+it.each([
+  ['made by others', [side]],
+  [
+    'of the own referral',
+    [{ type: 'ReferralRefunded', at: NOW, referralId: 'made', referrer: BOB }],
+  ],
+] as const)(
+  'a refund of the first invoice %s: what was under way is cancelled where it is refused, and redeemed where it is paid',
+  (_, refunds) => {
+    const { when } = given(...LINKED, granted, begun, ...refunds);
+    when(record(REFUSED)).then(refused(granted), cancelled);
+    when(record(PAID)).then(pushed(granted), redeemed());
+    when(record({ ...REFUSED, mayBePaid: true })).then(unsure);
+    const redeem = { amount: 1, unit: 'CENTS', redemptionId: 'x', now: NOW };
+    when({ type: 'RedeemCredit', rewardId: 'r', ...redeem }).refused(
+      'REDEMPTION_NOT_POSSIBLE',
+      'the payment provider is paying the reward',
+    );
+  },
+);
 
-  it.each([
-    ['that the provider failed to make', [begun]],
-    ['that may have been made', [begun, unsure]],
-  ])('has a call %s given up, instead of another start', (_, events) => {
+it.each([
+  ['that the provider failed to make', [begun]],
+  ['that may have been made', [begun, unsure]],
+])(
+  'a refund of the first invoice has a call %s given up, instead of another start',
+  (_, events) => {
     const reason = 'the first invoice was refunded';
     given(...LINKED, granted, ...events, side)
       .when(start({ replaces: 1 }))
       .then({ ...refused(granted), reason }, cancelled);
-  });
+  },
+);
 
-  it('has a discount go on that one subscription was found to have', () => {
-    given(...LINKED, off, offBegun, side)
-      .when(
-        start({
-          replaces: 1,
-          done: ['sub_1'],
-          subscriptions: [{ id: 'sub_2', discounts: [] }],
-        }),
-      )
-      .then(
-        started(off, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], { push: 2, done: ['sub_1'] }),
-      );
-  });
-
-  it('cancels what expired on its way, once it is refused', () => {
-    const short = reward(EUROS, { ...of, dateExpires: NOW - 1 });
-    given(...LINKED, short, started(short, [balanceCredit(500, 'EUR')]), side)
-      .when(record(REFUSED))
-      .then(
-        refused(short),
-        { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 },
-        rewardCancelled(short, 500, NOW, 'REQUEST'),
-      );
-  });
-
-  it('is undone for a reward that the provider turns out to have', () => {
-    const { when } = given(...LINKED, granted, begun, refused(granted), side, cancelled);
-    when(record({ ...REFUSED, reason: 'another one' })).then();
-    when(record(PAID)).then(
-      { type: 'RewardRestored', at: NOW, ...refOf(granted), amount: 500 },
-      pushed(granted),
-      redeemed(),
+it('a refund of the first invoice has a discount go on that one subscription was found to have', () => {
+  given(...LINKED, off, offBegun, side)
+    .when(
+      start({
+        replaces: 1,
+        done: ['sub_1'],
+        subscriptions: [{ id: 'sub_2', discounts: [] }],
+      }),
+    )
+    .then(
+      started(off, [tenOff('sub_2', { key: 'reward:r:sub_2:2' })], { push: 2, done: ['sub_1'] }),
     );
-  });
+});
+
+it('a refund of the first invoice cancels what expired on its way, once it is refused', () => {
+  const short = reward(EUROS, { ...of, dateExpires: NOW - 1 });
+  given(...LINKED, short, started(short, [balanceCredit(500, 'EUR')]), side)
+    .when(record(REFUSED))
+    .then(
+      refused(short),
+      { type: 'RewardExpired', at: NOW - 1, ...refOf(short), amount: 500 },
+      rewardCancelled(short, 500, NOW, 'REQUEST'),
+    );
+});
+
+it('a refund of the first invoice is undone for a reward that the provider turns out to have', () => {
+  const { when } = given(...LINKED, granted, begun, refused(granted), side, cancelled);
+  when(record({ ...REFUSED, reason: 'another one' })).then();
+  when(record(PAID)).then(
+    { type: 'RewardRestored', at: NOW, ...refOf(granted), amount: 500 },
+    pushed(granted),
+    redeemed(),
+  );
 });

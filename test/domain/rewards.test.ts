@@ -30,8 +30,9 @@ const create = (over: Partial<CreateReward> = {}): CreateReward => ({
   ...over,
 });
 
-describe('a manual reward', () => {
-  it.each([credit(500), discount(20), tankCode('TANK-1')])('of $type is granted now', (value) => {
+it.each([credit(500), discount(20), tankCode('TANK-1')])(
+  'a manual reward of $type is granted now',
+  (value) => {
     given(...here)
       .when(create({ value, name: 'Thanks', description: 'for all', cancellable: false }))
       .then(
@@ -41,187 +42,177 @@ describe('a manual reward', () => {
           cancellable: false,
         }),
       );
-  });
+  },
+);
 
-  it('may be scheduled and expire; both at the same time is just possible', () => {
-    const dates = { dateScheduledFor: NOW + 5, dateExpires: NOW + 5 };
-    given(...here)
-      .when(create(dates))
-      .then(rewardGranted('reward', BOB, credit(500), { at: NOW, ...dates }));
-  });
-
-  it('that is scheduled for the past, or for now, is available now', () => {
-    given(...here)
-      .when(create({ dateScheduledFor: NOW - 1 }))
-      .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
-    given(...here)
-      .when(create({ dateScheduledFor: NOW }))
-      .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
-  });
-
-  it('does not expire in the past or before it becomes available', () => {
-    given(...here)
-      .when(create({ dateExpires: NOW }))
-      .refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
-    given(...here)
-      .when(create({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
-      .refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
-  });
-
-  it('needs its user', () => {
-    given().when(create()).refused('USER_NOT_FOUND');
-    given(...here)
-      .when(create({ userId: 'cat' }))
-      .refused('USER_NOT_FOUND');
-  });
-
-  it('is refused under the id of another reward', () => {
-    given(...here, rewardGranted('reward', BOB, credit(1)))
-      .when(create())
-      .refused('REWARD_EXISTS');
-  });
-
-  it('is refused for its dates before its user is checked', () => {
-    const late = 'dateExpires must lie in the future';
-    given()
-      .when(create({ dateExpires: NOW }))
-      .refused('REWARD_DATES_INVALID', late);
-    given(...here)
-      .when(create({ userId: 'cat', dateExpires: NOW }))
-      .refused('REWARD_DATES_INVALID', late);
-  });
-
-  it('never raises the total ever assigned of a unit beyond the countable maximum', () => {
-    const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
-    given(...here)
-      .when(create({ value: credit(AMOUNT_MAX) }))
-      .then(rewardGranted('reward', BOB, credit(AMOUNT_MAX), { at: NOW }));
-    given(...here, nearly)
-      .when(create({ value: credit(10, 'Cents') }))
-      .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
-    given(...here, nearly)
-      .when(create({ value: credit(11, 'CENTS') }))
-      .refused('AMOUNT_TOO_LARGE');
-    given(...here, nearly)
-      .when(create({ value: credit(11, 'POINTS') }))
-      .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
-    for (const unit of ['constructor', '__proto__'])
-      given(...here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
-        .when(create({ value: credit(11, unit) }))
-        .refused('AMOUNT_TOO_LARGE');
-    // Assigned is assigned, whatever became of it.
-    given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
-      .when(create({ value: credit(11) }))
-      .refused('AMOUNT_TOO_LARGE');
-  });
+it('a manual reward may be scheduled and expire; both at the same time is just possible', () => {
+  const dates = { dateScheduledFor: NOW + 5, dateExpires: NOW + 5 };
+  given(...here)
+    .when(create(dates))
+    .then(rewardGranted('reward', BOB, credit(500), { at: NOW, ...dates }));
 });
 
-describe('the currency of a unit', () => {
-  const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, currency);
-  const euros = rewardGranted('euros', BOB, money('EUR'));
+it('a manual reward that is scheduled for the past, or for now, is available now', () => {
+  given(...here)
+    .when(create({ dateScheduledFor: NOW - 1 }))
+    .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
+  given(...here)
+    .when(create({ dateScheduledFor: NOW }))
+    .then(rewardGranted('reward', BOB, credit(500), { at: NOW }));
+});
 
-  it('is that of the first reward with one: another one is refused, none takes it', () => {
+it('a manual reward does not expire in the past or before it becomes available', () => {
+  given(...here)
+    .when(create({ dateExpires: NOW }))
+    .refused('REWARD_DATES_INVALID', 'dateExpires must lie in the future');
+  given(...here)
+    .when(create({ dateScheduledFor: NOW + 2, dateExpires: NOW + 1 }))
+    .refused('REWARD_DATES_INVALID', 'dateExpires must not be before dateScheduledFor');
+});
+
+it('a manual reward needs its user', () => {
+  given().when(create()).refused('USER_NOT_FOUND');
+  given(...here)
+    .when(create({ userId: 'cat' }))
+    .refused('USER_NOT_FOUND');
+});
+
+it('a manual reward is refused under the id of another reward', () => {
+  given(...here, rewardGranted('reward', BOB, credit(1)))
+    .when(create())
+    .refused('REWARD_EXISTS');
+});
+
+it('a manual reward is refused for its dates before its user is checked', () => {
+  const late = 'dateExpires must lie in the future';
+  given()
+    .when(create({ dateExpires: NOW }))
+    .refused('REWARD_DATES_INVALID', late);
+  given(...here)
+    .when(create({ userId: 'cat', dateExpires: NOW }))
+    .refused('REWARD_DATES_INVALID', late);
+});
+
+it('a manual reward never raises the total ever assigned of a unit beyond the countable maximum', () => {
+  const nearly = rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, 'cents'));
+  given(...here)
+    .when(create({ value: credit(AMOUNT_MAX) }))
+    .then(rewardGranted('reward', BOB, credit(AMOUNT_MAX), { at: NOW }));
+  given(...here, nearly)
+    .when(create({ value: credit(10, 'Cents') }))
+    .then(rewardGranted('reward', BOB, credit(10, 'Cents'), { at: NOW }));
+  given(...here, nearly)
+    .when(create({ value: credit(11, 'CENTS') }))
+    .refused('AMOUNT_TOO_LARGE');
+  given(...here, nearly)
+    .when(create({ value: credit(11, 'POINTS') }))
+    .then(rewardGranted('reward', BOB, credit(11, 'POINTS'), { at: NOW }));
+  for (const unit of ['constructor', '__proto__'])
+    given(...here, rewardGranted('nearly', BOB, credit(AMOUNT_MAX - 10, unit)))
+      .when(create({ value: credit(11, unit) }))
+      .refused('AMOUNT_TOO_LARGE');
+  // Assigned is assigned, whatever became of it.
+  given(...here, nearly, rewardCancelled(nearly, AMOUNT_MAX - 10, 3_000))
+    .when(create({ value: credit(11) }))
+    .refused('AMOUNT_TOO_LARGE');
+});
+
+const money = (currency: string | null, unit = 'CENTS') => credit(10, unit, currency);
+const euros = rewardGranted('euros', BOB, money('EUR'));
+
+it('the currency of a unit is that of the first reward with one: another one is refused, none takes it', () => {
+  given(...here, euros)
+    .when(create({ value: money('USD', 'cents') }))
+    .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other cents, not USD");
+  for (const currency of ['EUR', null])
     given(...here, euros)
-      .when(create({ value: money('USD', 'cents') }))
-      .refused(
-        'CURRENCY_DIFFERS',
-        "currency must be EUR, as of the account's other cents, not USD",
-      );
-    for (const currency of ['EUR', null])
-      given(...here, euros)
-        .when(create({ value: money(currency) }))
-        .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
-    given(...here, euros)
-      .when(create({ value: money('USD', 'POINTS') }))
-      .then(rewardGranted('reward', BOB, money('USD', 'POINTS'), { at: NOW }));
-  });
-
-  it('is open while no reward has one, and stays when that reward is cancelled', () => {
-    given(...here, rewardGranted('none', BOB, money(null)))
-      .when(create({ value: money('USD') }))
-      .then(rewardGranted('reward', BOB, money('USD'), { at: NOW }));
-    given(...here, euros, rewardCancelled(euros, 10, 3_000))
-      .when(create({ value: money('USD') }))
-      .refused(
-        'CURRENCY_DIFFERS',
-        "currency must be EUR, as of the account's other CENTS, not USD",
-      );
-  });
-
-  it('of two in an older log is the first', () => {
-    const dollars = rewardGranted('dollars', BOB, money('USD'));
-    given(...here, euros, dollars)
-      .when(create({ value: money(null) }))
+      .when(create({ value: money(currency) }))
       .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
+  given(...here, euros)
+    .when(create({ value: money('USD', 'POINTS') }))
+    .then(rewardGranted('reward', BOB, money('USD', 'POINTS'), { at: NOW }));
+});
+
+it('the currency of a unit is open while no reward has one, and stays when that reward is cancelled', () => {
+  given(...here, rewardGranted('none', BOB, money(null)))
+    .when(create({ value: money('USD') }))
+    .then(rewardGranted('reward', BOB, money('USD'), { at: NOW }));
+  given(...here, euros, rewardCancelled(euros, 10, 3_000))
+    .when(create({ value: money('USD') }))
+    .refused('CURRENCY_DIFFERS', "currency must be EUR, as of the account's other CENTS, not USD");
+});
+
+it('the currency of a unit of two in an older log is the first', () => {
+  const dollars = rewardGranted('dollars', BOB, money('USD'));
+  given(...here, euros, dollars)
+    .when(create({ value: money(null) }))
+    .then(rewardGranted('reward', BOB, money('EUR'), { at: NOW }));
+});
+
+const cancel = { type: 'CancelReward', rewardId: 'reward', now: NOW } as const;
+const reward = rewardGranted('reward', BOB, credit(500));
+
+it('cancelling takes the available credit away', () => {
+  given(...here, reward)
+    .when(cancel)
+    .then(rewardCancelled(reward, 500, NOW));
+  const percent = rewardGranted('reward', BOB, discount(10));
+  given(...here, percent)
+    .when(cancel)
+    .then(rewardCancelled(percent, 0, NOW));
+});
+
+it('cancelling changes nothing the second time', () => {
+  given(...here, reward, rewardCancelled(reward, 500, 3_000))
+    .when(cancel)
+    .then();
+});
+
+it('cancelling pins a reward that a moderation cancelled, without taking its amount again', () => {
+  const scenario = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
+  scenario.when(cancel).then(rewardCancelled(reward, 0, NOW));
+  const after = given(
+    ...here,
+    reward,
+    rewardCancelled(reward, 500, 3_000, 'MODERATION'),
+    rewardCancelled(reward, 0, NOW),
+  );
+  after.when(cancel).then();
+  // The day it was cancelled stays the first one.
+  expect(after.state.status === 'open' && after.state.rewards.get('reward')).toMatchObject({
+    dateCancelled: 3_000,
+    cancelledBy: 'REQUEST',
   });
 });
 
-describe('cancelling', () => {
-  const cancel = { type: 'CancelReward', rewardId: 'reward', now: NOW } as const;
-  const reward = rewardGranted('reward', BOB, credit(500));
+it('cancelling is not possible once any part was redeemed, or when the reward says so', () => {
+  given(...here, reward, creditRedeemed(reward, 'r', 1, 3_000))
+    .when(cancel)
+    .refused('REWARD_NOT_CANCELLABLE');
+  given(...here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
+    .when(cancel)
+    .refused('REWARD_NOT_CANCELLABLE');
+});
 
-  it('takes the available credit away', () => {
-    given(...here, reward)
-      .when(cancel)
-      .then(rewardCancelled(reward, 500, NOW));
-    const percent = rewardGranted('reward', BOB, discount(10));
-    given(...here, percent)
-      .when(cancel)
-      .then(rewardCancelled(percent, 0, NOW));
+it('cancelling does not find an unknown reward', () => {
+  given().when(cancel).refused('REWARD_NOT_FOUND');
+  given(...here)
+    .when(cancel)
+    .refused('REWARD_NOT_FOUND');
+});
+
+it('cancelling first records due dates', () => {
+  const due = rewardGranted('reward', BOB, credit(5), {
+    dateScheduledFor: 3_000,
+    dateExpires: 4_000,
   });
-
-  it('changes nothing the second time', () => {
-    given(...here, reward, rewardCancelled(reward, 500, 3_000))
-      .when(cancel)
-      .then();
-  });
-
-  it('pins a reward that a moderation cancelled, without taking its amount again', () => {
-    const scenario = given(...here, reward, rewardCancelled(reward, 500, 3_000, 'MODERATION'));
-    scenario.when(cancel).then(rewardCancelled(reward, 0, NOW));
-    const after = given(
-      ...here,
-      reward,
-      rewardCancelled(reward, 500, 3_000, 'MODERATION'),
-      rewardCancelled(reward, 0, NOW),
+  given(...here, due)
+    .when(cancel)
+    .then(
+      aboutReward('RewardBecameAvailable', due, 5, 3_000),
+      aboutReward('RewardExpired', due, 5, 4_000),
+      rewardCancelled(due, 5, NOW),
     );
-    after.when(cancel).then();
-    // The day it was cancelled stays the first one.
-    expect(after.state.status === 'open' && after.state.rewards.get('reward')).toMatchObject({
-      dateCancelled: 3_000,
-      cancelledBy: 'REQUEST',
-    });
-  });
-
-  it('is not possible once any part was redeemed, or when the reward says so', () => {
-    given(...here, reward, creditRedeemed(reward, 'r', 1, 3_000))
-      .when(cancel)
-      .refused('REWARD_NOT_CANCELLABLE');
-    given(...here, rewardGranted('reward', BOB, credit(5), { cancellable: false }))
-      .when(cancel)
-      .refused('REWARD_NOT_CANCELLABLE');
-  });
-
-  it('does not find an unknown reward', () => {
-    given().when(cancel).refused('REWARD_NOT_FOUND');
-    given(...here)
-      .when(cancel)
-      .refused('REWARD_NOT_FOUND');
-  });
-
-  it('first records due dates', () => {
-    const due = rewardGranted('reward', BOB, credit(5), {
-      dateScheduledFor: 3_000,
-      dateExpires: 4_000,
-    });
-    given(...here, due)
-      .when(cancel)
-      .then(
-        aboutReward('RewardBecameAvailable', due, 5, 3_000),
-        aboutReward('RewardExpired', due, 5, 4_000),
-        rewardCancelled(due, 5, NOW),
-      );
-  });
 });
 
 describe('settling', () => {
@@ -284,16 +275,14 @@ describe('settling', () => {
   });
 });
 
-describe('terms', () => {
-  const dates = (over: Parameters<typeof terms>[1]) => {
-    const { dateScheduledFor, dateExpires } = underTerms(terms(credit(1), over), NOW);
-    return [dateScheduledFor, dateExpires];
-  };
+const dates = (over: Parameters<typeof terms>[1]) => {
+  const { dateScheduledFor, dateExpires } = underTerms(terms(credit(1), over), NOW);
+  return [dateScheduledFor, dateExpires];
+};
 
-  it('count the delay from earning and the validity from when it became available', () => {
-    expect(dates({})).toEqual([null, null]);
-    expect(dates({ delayDays: 3 })).toEqual([NOW + 3 * DAY_MS, null]);
-    expect(dates({ validDays: 3 })).toEqual([null, NOW + 3 * DAY_MS]);
-    expect(dates({ delayDays: 3, validDays: 4 })).toEqual([NOW + 3 * DAY_MS, NOW + 7 * DAY_MS]);
-  });
+it('terms count the delay from earning and the validity from when it became available', () => {
+  expect(dates({})).toEqual([null, null]);
+  expect(dates({ delayDays: 3 })).toEqual([NOW + 3 * DAY_MS, null]);
+  expect(dates({ validDays: 3 })).toEqual([null, NOW + 3 * DAY_MS]);
+  expect(dates({ delayDays: 3, validDays: 4 })).toEqual([NOW + 3 * DAY_MS, NOW + 7 * DAY_MS]);
 });

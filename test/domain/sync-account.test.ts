@@ -51,78 +51,66 @@ const openedNow = (currency: string) =>
     currency,
   });
 
-describe('a new account', () => {
-  it('is opened in US dollars by default', () => {
-    given().when(sync(TRIAL)).then(openedNow('USD'), subscriptionChanged(TRIAL, NOW));
-  });
-
-  it('is opened in the given currency, which is not a change of currency', () => {
-    given()
-      .when(sync(PAID, noCode(), 'EUR'))
-      .then(openedNow('EUR'), subscriptionChanged(PAID, NOW));
-  });
-
-  it('shows its code before it has a user', () => {
-    given()
-      .when(sync(TRIAL, annsCode()))
-      .then(
-        openedNow('USD'),
-        accountAttributed('ANNLEE', ANN, NOW),
-        subscriptionChanged(TRIAL, NOW),
-      );
-  });
-
-  it('is attributed before it is paid when one call does both', () => {
-    given()
-      .when(sync(PAID, annsCode()))
-      .then(
-        openedNow('USD'),
-        accountAttributed('ANNLEE', ANN, NOW),
-        subscriptionChanged(PAID, NOW),
-      );
-  });
+it('a new account is opened in US dollars by default', () => {
+  given().when(sync(TRIAL)).then(openedNow('USD'), subscriptionChanged(TRIAL, NOW));
 });
 
-describe('an existing account', () => {
-  const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
+it('a new account is opened in the given currency, which is not a change of currency', () => {
+  given()
+    .when(sync(PAID, noCode(), 'EUR'))
+    .then(openedNow('EUR'), subscriptionChanged(PAID, NOW));
+});
 
-  it('records nothing when nothing changed', () => {
-    given(...here)
-      .when(sync(TRIAL))
-      .then();
-    given(...here)
-      .when(sync({ status: 'TRIAL' }, noCode(), 'USD'))
-      .then();
-  });
+it('a new account shows its code before it has a user', () => {
+  given()
+    .when(sync(TRIAL, annsCode()))
+    .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(TRIAL, NOW));
+});
 
-  it('replaces the subscription as a whole, without the omitted members', () => {
-    given(...here, subscriptionChanged(PAID))
-      .when(sync({ status: 'PAID' }))
-      .then(subscriptionChanged({ status: 'PAID' }, NOW));
-  });
+it('a new account is attributed before it is paid when one call does both', () => {
+  given()
+    .when(sync(PAID, annsCode()))
+    .then(openedNow('USD'), accountAttributed('ANNLEE', ANN, NOW), subscriptionChanged(PAID, NOW));
+});
 
-  it.each<[string, Subscription]>([
-    ['status', { ...PAID, status: 'FREE' }],
-    ['value', { ...PAID, value: 10 }],
-    ['billingIntervalType', { ...PAID, billingIntervalType: 'YEAR' }],
-    ['billingIntervalValue', { ...PAID, billingIntervalValue: 2 }],
-  ])('notices a change of %s', (_, subscription) => {
-    given(...here, subscriptionChanged(PAID))
-      .when(sync(subscription))
-      .then(subscriptionChanged(subscription, NOW));
-  });
+const here = [accountOpened(ACME), subscriptionChanged(TRIAL)];
 
-  it('keeps its currency when none is given, and changes it when another one is', () => {
-    given(...here)
-      .when(sync(TRIAL, noCode(), 'EUR'))
-      .then({ type: 'CurrencyChanged', at: NOW, currency: 'EUR' });
-  });
+it('an existing account records nothing when nothing changed', () => {
+  given(...here)
+    .when(sync(TRIAL))
+    .then();
+  given(...here)
+    .when(sync({ status: 'TRIAL' }, noCode(), 'USD'))
+    .then();
+});
 
-  it('may be attributed later, while it has not paid', () => {
-    given(...here)
-      .when(sync(TRIAL, annsCode()))
-      .then(accountAttributed('ANNLEE', ANN, NOW));
-  });
+it('an existing account replaces the subscription as a whole, without the omitted members', () => {
+  given(...here, subscriptionChanged(PAID))
+    .when(sync({ status: 'PAID' }))
+    .then(subscriptionChanged({ status: 'PAID' }, NOW));
+});
+
+it.each<[string, Subscription]>([
+  ['status', { ...PAID, status: 'FREE' }],
+  ['value', { ...PAID, value: 10 }],
+  ['billingIntervalType', { ...PAID, billingIntervalType: 'YEAR' }],
+  ['billingIntervalValue', { ...PAID, billingIntervalValue: 2 }],
+])('an existing account notices a change of %s', (_, subscription) => {
+  given(...here, subscriptionChanged(PAID))
+    .when(sync(subscription))
+    .then(subscriptionChanged(subscription, NOW));
+});
+
+it('an existing account keeps its currency when none is given, and changes it when another one is', () => {
+  given(...here)
+    .when(sync(TRIAL, noCode(), 'EUR'))
+    .then({ type: 'CurrencyChanged', at: NOW, currency: 'EUR' });
+});
+
+it('an existing account may be attributed later, while it has not paid', () => {
+  given(...here)
+    .when(sync(TRIAL, annsCode()))
+    .then(accountAttributed('ANNLEE', ANN, NOW));
 });
 
 describe('a code in the body is ignored', () => {

@@ -63,179 +63,168 @@ const tell = (
     ? { type, code, holder: holder(rewardId), now: 7 }
     : { type, code, holder: holder(rewardId), claim, now: 7 };
 
-describe('the codes of a tenant', () => {
-  const reserved = event('TankCodeReserved', 'A', 'one');
+const reserved = event('TankCodeReserved', 'A', 'one');
 
-  it('are taken in their order, each by one reward', () => {
-    expect(decide(initialState, reserve('one', 'A', 'B'))).toEqual({ events: [reserved] });
-    expect(decide(after(reserved), reserve('two', 'A', 'B'))).toEqual({
-      events: [event('TankCodeReserved', 'B', 'two')],
-    });
-    expect(
-      decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A')),
-    ).toEqual({ events: [] });
+it('the codes of a tenant are taken in their order, each by one reward', () => {
+  expect(decide(initialState, reserve('one', 'A', 'B'))).toEqual({ events: [reserved] });
+  expect(decide(after(reserved), reserve('two', 'A', 'B'))).toEqual({
+    events: [event('TankCodeReserved', 'B', 'two')],
   });
-
-  it('are the same for each request of the same reward, each with a claim', () => {
-    const again = { ...reserve('one', 'B'), claim: 'second' } as const;
-    const second = event('TankCodeReserved', 'A', 'one', 'second');
-    expect(decide(after(reserved), again)).toEqual({ events: [second] });
-    expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), again)).toEqual({
-      events: [],
-    });
-    expect(after(reserved, second).codeOfReward.get('one')).toBe('A');
-  });
-
-  it('are free again only when no claim is left', () => {
-    const both = after(reserved, event('TankCodeReserved', 'A', 'one', 'second'));
-    const released = event('TankCodeReleased', 'A', 'one');
-    expect(decide(both, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [released] });
-    const left = evolve(both, released);
-    expect(left.taken.has('A')).toBe(true);
-    expect(decide(left, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
-    expect(evolve(left, event('TankCodeReleased', 'A', 'one', 'second')).taken.has('A')).toBe(
-      false,
-    );
-    const all = event('TankCodeReleased', 'A', 'one', null);
-    expect(decide(both, tell('ReleaseTankCode', 'A', 'one', null))).toEqual({ events: [all] });
-    expect(evolve(both, all)).toMatchObject({ freed: 1 });
-  });
-
-  it('with many claims are freed only when they lapse', () => {
-    const claims = Array.from({ length: 20 }, (_, number) =>
-      event('TankCodeReserved', 'A', 'one', `claim ${number}`),
-    );
-    const releases = Array.from({ length: 20 }, (_, number) =>
-      event('TankCodeReleased', 'A', 'one', `claim ${number}`),
-    );
-    const state = after(...claims);
-    expect(state.reserved.get('A')?.claims).toHaveLength(17);
-    expect(releases.reduce(evolve, state).taken.has('A')).toBe(true);
-    expect(evolve(state, event('TankCodeReleased', 'A', 'one', null)).taken.has('A')).toBe(false);
-  });
-
-  it('are searched after the ones that are known to be taken', () => {
-    const codes = ['A', 'B', 'C'];
-    expect(
-      decide(initialState, { ...reserve('one', ...codes), from: 1 } as TankCodeCommand),
-    ).toMatchObject({ events: [{ code: 'B' }] });
-    expect(
-      decide(initialState, { ...reserve('one', ...codes), from: 3 } as TankCodeCommand),
-    ).toEqual({ events: [] });
-  });
-
-  it('are free again when their reward is not granted, and never once handed out', () => {
-    expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({
-      events: [event('TankCodeReleased', 'A', 'one')],
-    });
-    expect(
-      decide(after(reserved, event('TankCodeReleased', 'A', 'one')), reserve('two', 'A')),
-    ).toEqual({
-      events: [event('TankCodeReserved', 'A', 'two')],
-    });
-    expect(
-      decide(
-        after(reserved, event('TankCodeHandedOut', 'A', 'one')),
-        tell('ReleaseTankCode', 'A', 'one'),
-      ),
-    ).toEqual({ events: [] });
-    expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'two'))).toEqual({ events: [] });
-  });
-
-  it('are handed out once their account has recorded them, also if they were released by mistake', () => {
-    const handedOut = event('TankCodeHandedOut', 'A', 'one');
-    expect(decide(after(reserved), tell('HandOutTankCode', 'A', 'one'))).toEqual({
-      events: [handedOut],
-    });
-    expect(decide(after(reserved, handedOut), tell('HandOutTankCode', 'A', 'one'))).toEqual({
-      events: [],
-    });
-    const released = after(reserved, event('TankCodeReleased', 'A', 'one'));
-    expect(decide(released, tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
-    expect(
-      decide(
-        evolve(released, event('TankCodeReserved', 'A', 'two')),
-        tell('HandOutTankCode', 'A', 'one'),
-      ),
-    ).toEqual({ events: [] });
-  });
+  expect(
+    decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), reserve('two', 'A')),
+  ).toEqual({ events: [] });
 });
 
-describe('a pool', () => {
-  const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => ({
-    id: 'p',
-    referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
-    referrerReward: null,
-    eventRewards: [
-      {
-        key: 'visit',
-        to: 'USER',
-        reward: { type: 'FUELTANK', fuelTankCodes: ['V'], fuelTankType: 'CREDIT', amount: 1 },
-      },
-    ],
+it('the codes of a tenant are the same for each request of the same reward, each with a claim', () => {
+  const again = { ...reserve('one', 'B'), claim: 'second' } as const;
+  const second = event('TankCodeReserved', 'A', 'one', 'second');
+  expect(decide(after(reserved), again)).toEqual({ events: [second] });
+  expect(decide(after(reserved, event('TankCodeHandedOut', 'A', 'one')), again)).toEqual({
+    events: [],
   });
-  const applied = (...documents: readonly ProgramDocument[]) =>
-    documents.reduce(
-      (state, document, index) =>
-        evolveTenant(state, {
-          type: 'ProgramApplied',
-          at: 1,
-          version: index + 1,
-          isDefault: true,
-          document,
-          eventRules: nameEventRules(document, undefined),
-        }),
-      evolveTenant(noTenant, {
-        type: 'TenantCreated',
+  expect(after(reserved, second).codeOfReward.get('one')).toBe('A');
+});
+
+it('the codes of a tenant are free again only when no claim is left', () => {
+  const both = after(reserved, event('TankCodeReserved', 'A', 'one', 'second'));
+  const released = event('TankCodeReleased', 'A', 'one');
+  expect(decide(both, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [released] });
+  const left = evolve(both, released);
+  expect(left.taken.has('A')).toBe(true);
+  expect(decide(left, tell('ReleaseTankCode', 'A', 'one'))).toEqual({ events: [] });
+  expect(evolve(left, event('TankCodeReleased', 'A', 'one', 'second')).taken.has('A')).toBe(false);
+  const all = event('TankCodeReleased', 'A', 'one', null);
+  expect(decide(both, tell('ReleaseTankCode', 'A', 'one', null))).toEqual({ events: [all] });
+  expect(evolve(both, all)).toMatchObject({ freed: 1 });
+});
+
+it('the codes of a tenant with many claims are freed only when they lapse', () => {
+  const claims = Array.from({ length: 20 }, (_, number) =>
+    event('TankCodeReserved', 'A', 'one', `claim ${number}`),
+  );
+  const releases = Array.from({ length: 20 }, (_, number) =>
+    event('TankCodeReleased', 'A', 'one', `claim ${number}`),
+  );
+  const state = after(...claims);
+  expect(state.reserved.get('A')?.claims).toHaveLength(17);
+  expect(releases.reduce(evolve, state).taken.has('A')).toBe(true);
+  expect(evolve(state, event('TankCodeReleased', 'A', 'one', null)).taken.has('A')).toBe(false);
+});
+
+it('the codes of a tenant are searched after the ones that are known to be taken', () => {
+  const codes = ['A', 'B', 'C'];
+  expect(
+    decide(initialState, { ...reserve('one', ...codes), from: 1 } as TankCodeCommand),
+  ).toMatchObject({ events: [{ code: 'B' }] });
+  expect(decide(initialState, { ...reserve('one', ...codes), from: 3 } as TankCodeCommand)).toEqual(
+    { events: [] },
+  );
+});
+
+it('the codes of a tenant are free again when their reward is not granted, and never once handed out', () => {
+  expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'one'))).toEqual({
+    events: [event('TankCodeReleased', 'A', 'one')],
+  });
+  expect(
+    decide(after(reserved, event('TankCodeReleased', 'A', 'one')), reserve('two', 'A')),
+  ).toEqual({
+    events: [event('TankCodeReserved', 'A', 'two')],
+  });
+  expect(
+    decide(
+      after(reserved, event('TankCodeHandedOut', 'A', 'one')),
+      tell('ReleaseTankCode', 'A', 'one'),
+    ),
+  ).toEqual({ events: [] });
+  expect(decide(after(reserved), tell('ReleaseTankCode', 'A', 'two'))).toEqual({ events: [] });
+});
+
+it('the codes of a tenant are handed out once their account has recorded them, also if they were released by mistake', () => {
+  const handedOut = event('TankCodeHandedOut', 'A', 'one');
+  expect(decide(after(reserved), tell('HandOutTankCode', 'A', 'one'))).toEqual({
+    events: [handedOut],
+  });
+  expect(decide(after(reserved, handedOut), tell('HandOutTankCode', 'A', 'one'))).toEqual({
+    events: [],
+  });
+  const released = after(reserved, event('TankCodeReleased', 'A', 'one'));
+  expect(decide(released, tell('HandOutTankCode', 'A', 'one'))).toEqual({ events: [handedOut] });
+  expect(
+    decide(
+      evolve(released, event('TankCodeReserved', 'A', 'two')),
+      tell('HandOutTankCode', 'A', 'one'),
+    ),
+  ).toEqual({ events: [] });
+});
+
+const pool = (fuelTankCodes: readonly string[], amount = 5): ProgramDocument => ({
+  id: 'p',
+  referredReward: { type: 'FUELTANK', fuelTankCodes, fuelTankType: 'CREDIT', amount },
+  referrerReward: null,
+  eventRewards: [
+    {
+      key: 'visit',
+      to: 'USER',
+      reward: { type: 'FUELTANK', fuelTankCodes: ['V'], fuelTankType: 'CREDIT', amount: 1 },
+    },
+  ],
+});
+const applied = (...documents: readonly ProgramDocument[]) =>
+  documents.reduce(
+    (state, document, index) =>
+      evolveTenant(state, {
+        type: 'ProgramApplied',
         at: 1,
-        alias: 't',
-        programType: 'API_ONLY',
-        openEndpoints: false,
+        version: index + 1,
+        isDefault: true,
+        document,
+        eventRules: nameEventRules(document, undefined),
       }),
-    ) as OpenTenant;
-  const value = (amount: number) =>
-    ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;
-  const of = (rule: string, amount = 5) => ({
-    programId: 'p',
-    programVersion: 1,
-    rule,
-    value: value(amount),
-  });
+    evolveTenant(noTenant, {
+      type: 'TenantCreated',
+      at: 1,
+      alias: 't',
+      programType: 'API_ONLY',
+      openEndpoints: false,
+    }),
+  ) as OpenTenant;
+const value = (amount: number) =>
+  ({ type: 'FUELTANK', fuelTankType: 'CREDIT', amount, unit: null }) as const;
+const of = (rule: string, amount = 5) => ({
+  programId: 'p',
+  programVersion: 1,
+  rule,
+  value: value(amount),
+});
 
-  it('has the codes of its rule', () => {
-    const tenant = applied(pool(['A', 'B']));
-    expect(tankCodesOfToday(tenant, of('referredReward'))).toEqual(['A', 'B']);
-    expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
-    expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit/2', 1))).toBeUndefined();
-    expect(tankCodesOfToday(tenant, { ...of('referredReward'), programId: 'q' })).toBeUndefined();
-    const version = { document: pool(['A', 'B']), eventRules: ['a'] };
-    expect([
-      tankCodesOf(version, 'referredReward'),
-      tankCodesOf(version, 'a'),
-      tankCodesOf(version, 'b'),
-    ]).toEqual([['A', 'B'], ['V'], []]);
-  });
+it('a pool has the codes of its rule', () => {
+  const tenant = applied(pool(['A', 'B']));
+  expect(tankCodesOfToday(tenant, of('referredReward'))).toEqual(['A', 'B']);
+  expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit', 1))).toEqual(['V']);
+  expect(tankCodesOfToday(tenant, of('eventRewards/USER/visit/2', 1))).toBeUndefined();
+  expect(tankCodesOfToday(tenant, { ...of('referredReward'), programId: 'q' })).toBeUndefined();
+  const version = { document: pool(['A', 'B']), eventRules: ['a'] };
+  expect([
+    tankCodesOf(version, 'referredReward'),
+    tankCodesOf(version, 'a'),
+    tankCodesOf(version, 'b'),
+  ]).toEqual([['A', 'B'], ['V'], []]);
+});
 
-  it('is filled up by a newer version, unless its codes now belong to another rule', () => {
-    expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual([
-      'B',
-    ]);
-    expect(
-      tankCodesOfToday(applied(pool(['A']), pool(['B'], 9)), of('referredReward')),
-    ).toBeUndefined();
-    expect(
-      tankCodesOfToday(
-        applied(pool(['A']), { id: 'p', referredReward: null }),
-        of('referredReward'),
-      ),
-    ).toBeUndefined();
-  });
+it('a pool is filled up by a newer version, unless its codes now belong to another rule', () => {
+  expect(tankCodesOfToday(applied(pool(['A']), pool(['B'])), of('referredReward'))).toEqual(['B']);
+  expect(
+    tankCodesOfToday(applied(pool(['A']), pool(['B'], 9)), of('referredReward')),
+  ).toBeUndefined();
+  expect(
+    tankCodesOfToday(applied(pool(['A']), { id: 'p', referredReward: null }), of('referredReward')),
+  ).toBeUndefined();
+});
 
-  it('keeps the current version only: a tenant does not grow with every version', () => {
-    const many = applied(...Array.from({ length: 20 }, (_, number) => pool([`CODE-${number}`])));
-    expect(JSON.stringify(many)).toContain('CODE-19');
-    expect(JSON.stringify(many)).not.toContain('CODE-18');
-  });
+it('a pool keeps the current version only: a tenant does not grow with every version', () => {
+  const many = applied(...Array.from({ length: 20 }, (_, number) => pool([`CODE-${number}`])));
+  expect(JSON.stringify(many)).toContain('CODE-19');
+  expect(JSON.stringify(many)).not.toContain('CODE-18');
 });
 
 describe('a reward of a tank code', () => {

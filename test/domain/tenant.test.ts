@@ -88,52 +88,50 @@ it('a tenant changes its kind of program, recording only changes', () => {
     .toStrictEqual({ events: [] });
 });
 
-describe('rules of open endpoints', () => {
-  const change = (changes: Partial<OpenRules>): TenantCommand => ({
-    type: 'ChangeOpenRules',
-    changes,
-    now: NOW,
-  });
-  const changed = (rules: OpenRules): TenantEvent => ({ type: 'OpenRulesChanged', at: NOW, rules });
+const change = (changes: Partial<OpenRules>): TenantCommand => ({
+  type: 'ChangeOpenRules',
+  changes,
+  now: NOW,
+});
+const changed = (rules: OpenRules): TenantEvent => ({ type: 'OpenRulesChanged', at: NOW, rules });
 
-  it('change member by member, limits are merged', () => {
-    const first = changed({
-      ...DEFAULT_OPEN_RULES,
-      tokensMustExpire: true,
-      rateLimits: { code: 5 },
+it('rules of open endpoints change member by member, limits are merged', () => {
+  const first = changed({
+    ...DEFAULT_OPEN_RULES,
+    tokensMustExpire: true,
+    rateLimits: { code: 5 },
+  });
+  given(...created)
+    .when(change({ tokensMustExpire: true, rateLimits: { code: 5 } }))
+    .toStrictEqual({ events: [first] });
+  given(...created, first)
+    .when(change({ allowedOrigins: ['https://a.example'], rateLimits: { 'apply-code': 7 } }))
+    .toStrictEqual({
+      events: [
+        changed({
+          tokensMustExpire: true,
+          allowedOrigins: ['https://a.example'],
+          rateLimits: { code: 5, 'apply-code': 7 },
+        }),
+      ],
     });
-    given(...created)
-      .when(change({ tokensMustExpire: true, rateLimits: { code: 5 } }))
-      .toStrictEqual({ events: [first] });
-    given(...created, first)
-      .when(change({ allowedOrigins: ['https://a.example'], rateLimits: { 'apply-code': 7 } }))
-      .toStrictEqual({
-        events: [
-          changed({
-            tokensMustExpire: true,
-            allowedOrigins: ['https://a.example'],
-            rateLimits: { code: 5, 'apply-code': 7 },
-          }),
-        ],
-      });
-  });
+});
 
-  it('record only changes: full public users are the default', () => {
-    for (const changes of [{}, { tokensMustExpire: false }, { publicUser: 'full' as const }])
-      given(...created)
-        .when(change(changes))
-        .toStrictEqual({ events: [] });
-    const minimal = changed({ ...DEFAULT_OPEN_RULES, publicUser: 'minimal' });
+it('rules of open endpoints record only changes: full public users are the default', () => {
+  for (const changes of [{}, { tokensMustExpire: false }, { publicUser: 'full' as const }])
     given(...created)
-      .when(change({ publicUser: 'minimal' }))
-      .toStrictEqual({ events: [minimal] });
-    given(...created, minimal)
-      .when(change({ tokensMustExpire: false }))
+      .when(change(changes))
       .toStrictEqual({ events: [] });
-    given(...created, minimal)
-      .when(change({ publicUser: 'full' }))
-      .toStrictEqual({ events: [changed(DEFAULT_OPEN_RULES)] });
-  });
+  const minimal = changed({ ...DEFAULT_OPEN_RULES, publicUser: 'minimal' });
+  given(...created)
+    .when(change({ publicUser: 'minimal' }))
+    .toStrictEqual({ events: [minimal] });
+  given(...created, minimal)
+    .when(change({ tokensMustExpire: false }))
+    .toStrictEqual({ events: [] });
+  given(...created, minimal)
+    .when(change({ publicUser: 'full' }))
+    .toStrictEqual({ events: [changed(DEFAULT_OPEN_RULES)] });
 });
 
 it('a tenant’s settings of mails, endpoints and provider are those of its events', () => {
@@ -169,140 +167,136 @@ it('a tenant’s settings of mails, endpoints and provider are those of its even
     });
 });
 
-describe('a tenant decides, and folds, on', () => {
-  const of = { mode: 'live', endpointId: 'hook' } as const;
-  const subscribed: TenantEvent = {
-    type: 'WebhookSubscribed',
-    at: 2,
+const of = { mode: 'live', endpointId: 'hook' } as const;
+const subscribed: TenantEvent = {
+  type: 'WebhookSubscribed',
+  at: 2,
+  ...of,
+  sealed: 'url',
+  digest: 'digest',
+};
+const issued: TenantEvent = {
+  type: 'WebhookSecretIssued',
+  at: 2,
+  ...of,
+  secretId: 's1',
+  sealed: 'secret',
+};
+const disabled: TenantEvent = { type: 'WebhookDisabled', at: 3, ...of, because: 'GONE' };
+const here = [...created, subscribed, issued];
+const typesOf = (events: readonly TenantEvent[], command: TenantCommand) => {
+  const decision = decide(fold(events), command);
+  return 'events' in decision ? decision.events.map(({ type }) => type) : decision;
+};
+const secret2 = { secretId: 's2', sealed: 'another' };
+
+it('a tenant decides, and folds, on its endpoints', () => {
+  expect(
+    typesOf(created, {
+      type: 'SubscribeWebhook',
+      ...of,
+      sealed: 'url',
+      digest: 'digest',
+      secret: secret2,
+      now: NOW,
+    }),
+  ).toEqual(['WebhookSubscribed', 'WebhookSecretIssued']);
+  expect(
+    typesOf(here, { type: 'RotateWebhookSecret', ...of, secret: secret2, graceMs: 5, now: NOW }),
+  ).toEqual(['WebhookSecretIssued', 'WebhookSecretRetired']);
+  const disable = {
+    type: 'DisableWebhook',
     ...of,
-    sealed: 'url',
-    digest: 'digest',
-  };
-  const issued: TenantEvent = {
-    type: 'WebhookSecretIssued',
-    at: 2,
+    activeSince: 2,
+    because: 'GONE',
+    now: NOW,
+  } as const;
+  expect(typesOf(here, disable)).toEqual(['WebhookDisabled']);
+  expect(typesOf([...here, disabled], disable)).toEqual([]);
+  const enable = { type: 'EnableWebhook', ...of, now: NOW } as const;
+  expect(typesOf([...here, disabled], enable)).toEqual(['WebhookEnabled']);
+  const enabled: TenantEvent = { type: 'WebhookEnabled', at: 4, ...of };
+  expect(typesOf([...here, disabled, enabled], enable)).toEqual([]);
+  const end = { type: 'UnsubscribeWebhook', ...of, now: NOW } as const;
+  expect(typesOf(here, end)).toEqual(['WebhookUnsubscribed']);
+  const ended: TenantEvent = { type: 'WebhookUnsubscribed', at: 5, ...of };
+  expect(typesOf([...here, ended], end)).toMatchObject({ refused: expect.any(String) });
+  const retired: TenantEvent = {
+    type: 'WebhookSecretRetired',
+    at: 4,
     ...of,
     secretId: 's1',
-    sealed: 'secret',
+    validUntil: 9,
   };
-  const disabled: TenantEvent = { type: 'WebhookDisabled', at: 3, ...of, because: 'GONE' };
-  const here = [...created, subscribed, issued];
-  const typesOf = (events: readonly TenantEvent[], command: TenantCommand) => {
-    const decision = decide(fold(events), command);
-    return 'events' in decision ? decision.events.map(({ type }) => type) : decision;
-  };
-  const secret2 = { secretId: 's2', sealed: 'another' };
-
-  it('its endpoints', () => {
-    expect(
-      typesOf(created, {
-        type: 'SubscribeWebhook',
-        ...of,
-        sealed: 'url',
-        digest: 'digest',
-        secret: secret2,
-        now: NOW,
-      }),
-    ).toEqual(['WebhookSubscribed', 'WebhookSecretIssued']);
-    expect(
-      typesOf(here, { type: 'RotateWebhookSecret', ...of, secret: secret2, graceMs: 5, now: NOW }),
-    ).toEqual(['WebhookSecretIssued', 'WebhookSecretRetired']);
-    const disable = {
-      type: 'DisableWebhook',
-      ...of,
-      activeSince: 2,
-      because: 'GONE',
-      now: NOW,
-    } as const;
-    expect(typesOf(here, disable)).toEqual(['WebhookDisabled']);
-    expect(typesOf([...here, disabled], disable)).toEqual([]);
-    const enable = { type: 'EnableWebhook', ...of, now: NOW } as const;
-    expect(typesOf([...here, disabled], enable)).toEqual(['WebhookEnabled']);
-    const enabled: TenantEvent = { type: 'WebhookEnabled', at: 4, ...of };
-    expect(typesOf([...here, disabled, enabled], enable)).toEqual([]);
-    const end = { type: 'UnsubscribeWebhook', ...of, now: NOW } as const;
-    expect(typesOf(here, end)).toEqual(['WebhookUnsubscribed']);
-    const ended: TenantEvent = { type: 'WebhookUnsubscribed', at: 5, ...of };
-    expect(typesOf([...here, ended], end)).toMatchObject({ refused: expect.any(String) });
-    const retired: TenantEvent = {
-      type: 'WebhookSecretRetired',
-      at: 4,
-      ...of,
-      secretId: 's1',
-      validUntil: 9,
-    };
-    expect(given(...here, { ...issued, ...secret2 }, retired).state).toMatchObject({
-      webhooks: [
-        {
-          secrets: [
-            { secretId: 's1', validUntil: 9 },
-            { secretId: 's2', validUntil: null },
-          ],
-        },
-      ],
-    });
-  });
-
-  it('its connection to a payment provider', () => {
-    const connect = {
-      type: 'ConnectPaymentProvider',
-      mode: 'live',
-      provider: 'stripe',
-      secrets: personal('connection', 'secrets'),
-      keyRef: 'key',
-      graceMs: 0,
-      now: NOW,
-    } as const;
-    const first = decide(fold(created), connect);
-    const events = 'events' in first ? first.events : [];
-    expect(events.map(({ type }) => type)).toEqual(['PaymentProviderConnected']);
-    const disconnect = { type: 'DisconnectPaymentProvider', mode: 'live', now: NOW } as const;
-    expect(typesOf([...created, ...events], disconnect)).toEqual(['PaymentProviderDisconnected']);
-    expect(typesOf(created, disconnect)).toEqual([]);
-    const gone = decide(fold([...created, ...events]), disconnect);
-    const all = [...created, ...events, ...('events' in gone ? gone.events : [])];
-    expect(typesOf(all, disconnect)).toEqual([]);
+  expect(given(...here, { ...issued, ...secret2 }, retired).state).toMatchObject({
+    webhooks: [
+      {
+        secrets: [
+          { secretId: 's1', validUntil: 9 },
+          { secretId: 's2', validUntil: null },
+        ],
+      },
+    ],
   });
 });
 
-describe('rotating keys', () => {
-  const rotate = (keys: readonly ApiKey[], graceMs: number, now = NOW): TenantCommand => ({
-    type: 'RotateKeys',
-    keys,
-    graceMs,
-    now,
-  });
+it('a tenant decides, and folds, on its connection to a payment provider', () => {
+  const connect = {
+    type: 'ConnectPaymentProvider',
+    mode: 'live',
+    provider: 'stripe',
+    secrets: personal('connection', 'secrets'),
+    keyRef: 'key',
+    graceMs: 0,
+    now: NOW,
+  } as const;
+  const first = decide(fold(created), connect);
+  const events = 'events' in first ? first.events : [];
+  expect(events.map(({ type }) => type)).toEqual(['PaymentProviderConnected']);
+  const disconnect = { type: 'DisconnectPaymentProvider', mode: 'live', now: NOW } as const;
+  expect(typesOf([...created, ...events], disconnect)).toEqual(['PaymentProviderDisconnected']);
+  expect(typesOf(created, disconnect)).toEqual([]);
+  const gone = decide(fold([...created, ...events]), disconnect);
+  const all = [...created, ...events, ...('events' in gone ? gone.events : [])];
+  expect(typesOf(all, disconnect)).toEqual([]);
+});
 
-  it('issues new ones and retires those of the same mode after the grace', () => {
-    given(...created)
-      .when(rotate([key('live-2')], 1_000))
-      .toStrictEqual({
-        events: [
-          { type: 'ApiKeyIssued', at: NOW, ...key('live-2') },
-          { type: 'ApiKeyRetired', at: NOW, keyId: 'live-1', validUntil: NOW + 1_000 },
-        ],
-      });
-  });
+const rotate = (keys: readonly ApiKey[], graceMs: number, now = NOW): TenantCommand => ({
+  type: 'RotateKeys',
+  keys,
+  graceMs,
+  now,
+});
 
-  it('never gives a retiring key more time, but may take some', () => {
-    const once = given(
-      ...created,
-      { type: 'ApiKeyIssued', at: NOW, ...key('live-2') },
-      { type: 'ApiKeyRetired', at: NOW, keyId: 'live-1', validUntil: NOW + 1_000 },
-    );
-    once.when(rotate([key('live-3')], 5_000, NOW + 10)).toStrictEqual({
+it('rotating keys issues new ones and retires those of the same mode after the grace', () => {
+  given(...created)
+    .when(rotate([key('live-2')], 1_000))
+    .toStrictEqual({
       events: [
-        { type: 'ApiKeyIssued', at: NOW + 10, ...key('live-3') },
-        { type: 'ApiKeyRetired', at: NOW + 10, keyId: 'live-2', validUntil: NOW + 5_010 },
+        { type: 'ApiKeyIssued', at: NOW, ...key('live-2') },
+        { type: 'ApiKeyRetired', at: NOW, keyId: 'live-1', validUntil: NOW + 1_000 },
       ],
     });
-    once.when(rotate([key('live-3')], 0, NOW + 10)).toMatchObject({
-      events: [
-        { keyId: 'live-3' },
-        { keyId: 'live-1', validUntil: NOW + 10 },
-        { keyId: 'live-2', validUntil: NOW + 10 },
-      ],
-    });
+});
+
+it('rotating keys never gives a retiring key more time, but may take some', () => {
+  const once = given(
+    ...created,
+    { type: 'ApiKeyIssued', at: NOW, ...key('live-2') },
+    { type: 'ApiKeyRetired', at: NOW, keyId: 'live-1', validUntil: NOW + 1_000 },
+  );
+  once.when(rotate([key('live-3')], 5_000, NOW + 10)).toStrictEqual({
+    events: [
+      { type: 'ApiKeyIssued', at: NOW + 10, ...key('live-3') },
+      { type: 'ApiKeyRetired', at: NOW + 10, keyId: 'live-2', validUntil: NOW + 5_010 },
+    ],
+  });
+  once.when(rotate([key('live-3')], 0, NOW + 10)).toMatchObject({
+    events: [
+      { keyId: 'live-3' },
+      { keyId: 'live-1', validUntil: NOW + 10 },
+      { keyId: 'live-2', validUntil: NOW + 10 },
+    ],
   });
 });
 

@@ -100,329 +100,317 @@ const fromEvent = (index = 0, over: object = {}) =>
 const here = [accountOpened(ACME), userIdentified(ACME, 'bob')];
 const referred = [...here, accountAttributed('ANNLEE', ANN), referralStarted('referral', BOB, ANN)];
 
-describe('events', () => {
-  it('are recorded in their order, with any key', () => {
-    const [first, second] = [
-      content({ id: 'a', key: 'visit' }),
-      content({ id: 'b', fields: { total: 3 } }),
-    ];
-    given(...here)
-      .when(receive(null, [first, second]))
-      .then(received(0, first), received(1, second));
-  });
+it('events are recorded in their order, with any key', () => {
+  const [first, second] = [
+    content({ id: 'a', key: 'visit' }),
+    content({ id: 'b', fields: { total: 3 } }),
+  ];
+  given(...here)
+    .when(receive(null, [first, second]))
+    .then(received(0, first), received(1, second));
+});
 
-  it('need their user', () => {
-    given().when(receive(null)).refused('USER_NOT_FOUND');
-    given(...here)
-      .when(receive(null, [content()], { userId: 'cat' }))
-      .refused('USER_NOT_FOUND');
-  });
+it('events need their user', () => {
+  given().when(receive(null)).refused('USER_NOT_FOUND');
+  given(...here)
+    .when(receive(null, [content()], { userId: 'cat' }))
+    .refused('USER_NOT_FOUND');
+});
 
-  it('of one batch are received once; another batch, or none, is another time', () => {
-    const before = [...here, earlier(content(), { batch: 'batch', at: NOW - 1 })];
+it('events of one batch are received once; another batch, or none, is another time', () => {
+  const before = [...here, earlier(content(), { batch: 'batch', at: NOW - 1 })];
+  given(...before)
+    .when(receive(null, [content()], { batch: 'batch' }))
+    .refused('EVENTS_ALREADY_RECEIVED');
+  for (const batch of ['other', null]) {
     given(...before)
-      .when(receive(null, [content()], { batch: 'batch' }))
-      .refused('EVENTS_ALREADY_RECEIVED');
-    for (const batch of ['other', null]) {
-      given(...before)
-        .when(receive(null, [content()], { batch }))
-        .then(received(0, content(), { batch }));
-    }
-  });
-
-  it('of a batch are remembered for more than a day, and not for ever', () => {
-    const DAY = 86_400_000;
-    const late = (at: number) =>
-      fold([
-        ...here,
-        earlier(content(), { batch: 'old', at: NOW }),
-        earlier(content(), { batch: 'new', at }),
-      ]);
-    const again = receive(null, [content()], { batch: 'old' });
-    expect(receiveUserEvents(late(NOW + 2 * DAY), again)).toEqual({
-      refused: 'EVENTS_ALREADY_RECEIVED',
-    });
-    expect(receiveUserEvents(late(NOW + 30 * DAY), again)).toHaveProperty('events');
-  });
+      .when(receive(null, [content()], { batch }))
+      .then(received(0, content(), { batch }));
+  }
 });
 
-describe('a reward in another currency than the unit has', () => {
-  it('is not made, and the log gives the reason', () => {
-    const inDollars = rule({ terms: terms(credit(5, 'CENTS', 'USD')) });
-    given(...here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
-      .when(receive(aProgram({ eventRewards: [inDollars] })))
-      .then(
-        received(),
-        rewardWithheld({
-          rewardId: 'received-0 eventRewards/USER/purchase',
-          person: BOB.person,
-          at: NOW,
-          reason: 'CURRENCY_DIFFERS',
-          referralId: null,
-          rule: 'eventRewards/USER/purchase',
-        }),
-      );
+it('events of a batch are remembered for more than a day, and not for ever', () => {
+  const DAY = 86_400_000;
+  const late = (at: number) =>
+    fold([
+      ...here,
+      earlier(content(), { batch: 'old', at: NOW }),
+      earlier(content(), { batch: 'new', at }),
+    ]);
+  const again = receive(null, [content()], { batch: 'old' });
+  expect(receiveUserEvents(late(NOW + 2 * DAY), again)).toEqual({
+    refused: 'EVENTS_ALREADY_RECEIVED',
   });
+  expect(receiveUserEvents(late(NOW + 30 * DAY), again)).toHaveProperty('events');
 });
 
-describe('an id that is repeated', () => {
-  const always = aProgram({ eventRewards: [rule()] });
-  const sent = (...idRefs: readonly string[]) => ({
-    events: idRefs.map((idRef, index) => ({
-      userEventId: `received-${index}`,
-      idRef,
-      content: content(),
-    })),
-  });
-
-  it('is received once more and triggers nothing, within a request and later', () => {
-    given(...here)
-      .when(receive(always, [], sent('a', 'a')))
-      .then(
-        received(0, content(), { idRef: 'a' }),
-        fromEvent(0),
-        received(1, content(), { idRef: 'a', repeated: true }),
-      );
-    given(...here, earlier(content(), { idRef: 'a' }))
-      .when(receive(always, [], sent('a', 'b')))
-      .then(
-        received(0, content(), { idRef: 'a', repeated: true }),
-        received(1, content(), { idRef: 'b' }),
-        fromEvent(1),
-      );
-  });
-
-  it('does not convert, and takes no first time', () => {
-    const converting = aProgram({
-      conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
-    });
-    given(...referred, earlier(content({ key: 'visit' }), { idRef: 'a' }))
-      .when(receive(converting, [], sent('a')))
-      .then(received(0, content(), { idRef: 'a', repeated: true }));
-    const first = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
-    given(
-      ...here,
-      earlier(content({ key: 'visit' }), { idRef: 'a' }),
-      earlier(content(), { idRef: 'a', repeated: true }),
-    )
-      .when(receive(first, [], sent('b')))
-      .then(received(0, content(), { idRef: 'b' }), fromEvent(0));
-  });
-
-  it('of another user is another one', () => {
-    given(...here, earlier(content(), { person: 'cat', idRef: 'a' }))
-      .when(receive(always, [], sent('a')))
-      .then(received(0, content(), { idRef: 'a' }), fromEvent(0));
-  });
-});
-
-describe('a reward for the user', () => {
-  it('is earned by every matching event, without a referral too', () => {
-    given(...here)
-      .when(
-        receive(aProgram({ eventRewards: [rule()] }), [
-          content(),
-          content({ key: 'visit' }),
-          content(),
-        ]),
-      )
-      .then(
-        received(0),
-        fromEvent(0),
-        received(1, content({ key: 'visit' })),
-        received(2),
-        fromEvent(2),
-      );
-  });
-
-  it('is earned in every program of the tenant', () => {
-    const [one, two] = [
-      aProgram({ eventRewards: [rule()] }),
-      aProgram({ id: 'other', version: 7, eventRewards: [rule()] }),
-    ];
-    given(...here)
-      .when(
-        receive(null, [content()], {
-          programs: [one, two],
-          rewardIdOf: (_event, programId) => `reward of ${programId}`,
-        }),
-      )
-      .then(
-        received(),
-        fromEvent(0, { rewardId: 'reward of default' }),
-        fromEvent(0, { rewardId: 'reward of other', programId: 'other', programVersion: 7 }),
-      );
-  });
-
-  it.each([
-    [{}, false],
-    [{ total: 49.99 }, false],
-    [{ total: '60' }, false],
-    [{ toString: 60 }, false],
-    [{ total: 50 }, true],
-    [{ total: 50.01 }, true],
-  ])('that asks for a minimum of 50: %j, %j', (fields, fits) => {
-    const program = aProgram({ eventRewards: [rule({ minimum: { field: 'total', value: 50 } })] });
-    given(...here)
-      .when(receive(program, [content({ fields })]))
-      .then(received(0, content({ fields })), ...(fits ? [fromEvent()] : []));
-  });
-
-  it('for the first time is earned once, also within one call', () => {
-    const program = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
-    given(...here)
-      .when(receive(program, [content(), content()]))
-      .then(received(0), fromEvent(0), received(1));
-    given(...here, earlier())
-      .when(receive(program))
-      .then(received());
-    // Another user's event is not this user's first.
-    const cats = earlier(content(), { person: 'cat' });
-    given(...here, cats)
-      .when(receive(program))
-      .then(received(), fromEvent());
-  });
-
-  it('for the first time is earned by the first event that reaches the minimum', () => {
-    const program = aProgram({
-      eventRewards: [rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } })],
-    });
-    const large = content({ fields: { total: 70 } });
-    given(
-      ...here,
-      earlier(content({ fields: { total: 10, other: 99 } })),
-      earlier(content({ key: 'visit', fields: { total: 99 } })),
-    )
-      .when(receive(program, [large]))
-      .then(received(0, large), fromEvent());
-    given(
-      ...here,
-      earlier(content({ fields: { total: 50 } })),
-      earlier(content({ fields: { total: 1 } })),
-    )
-      .when(receive(program, [large]))
-      .then(received(0, large));
-  });
-
-  it('has a limit in all and one a day in UTC; what is above it is withheld, and the log says so', () => {
-    const MIDNIGHT = Date.UTC(2026, 0, 2);
-    const at = (now: number) => ({ context: annStands({ program: null, now }) });
-    const limited = (limit: { total: number | null; perDay: number | null }) =>
-      aProgram({ eventRewards: [rule({ terms: { ...cents(5), limit } })] });
-    const before = (granted: number): AccountEvent =>
-      fromEvent(7, { at: granted, rewardId: `granted at ${granted}` });
-    const types = (program: Program, now: number, ...history: AccountEvent[]) =>
-      given(...here, ...history)
-        .when(receive(null, [content()], { programs: [program], ...at(now) }))
-        .types();
-    const [given1, withheld] = [
-      ['UserEventReceived', 'RewardGranted'],
-      ['UserEventReceived', 'RewardWithheld'],
-    ];
-    const perDay = limited({ total: null, perDay: 1 });
-    expect(types(perDay, MIDNIGHT - 1, before(MIDNIGHT - 5))).toEqual(withheld);
-    expect(types(perDay, MIDNIGHT, before(MIDNIGHT - 5))).toEqual(given1);
-    const total = limited({ total: 2, perDay: null });
-    expect(types(total, MIDNIGHT, before(1))).toEqual(given1);
-    expect(types(total, MIDNIGHT, before(1), before(2))).toEqual(withheld);
-    // A reward of another rule, or by hand, is not counted.
-    expect(types(total, MIDNIGHT, before(1), rewardGranted('manual', BOB, credit(5)))).toEqual(
-      given1,
+it('a reward in another currency than the unit has is not made, and the log gives the reason', () => {
+  const inDollars = rule({ terms: terms(credit(5, 'CENTS', 'USD')) });
+  given(...here, rewardGranted('euros', BOB, credit(5, 'CENTS', 'EUR')))
+    .when(receive(aProgram({ eventRewards: [inDollars] })))
+    .then(
+      received(),
+      rewardWithheld({
+        rewardId: 'received-0 eventRewards/USER/purchase',
+        person: BOB.person,
+        at: NOW,
+        reason: 'CURRENCY_DIFFERS',
+        referralId: null,
+        rule: 'eventRewards/USER/purchase',
+      }),
     );
-    given(...here, before(1), before(2))
-      .when(receive(total))
-      .then(
-        received(),
-        rewardWithheld({
-          at: NOW,
-          rewardId: 'received-0 eventRewards/USER/purchase',
-          person: BOB.person,
-          referralId: null,
-          rule: 'eventRewards/USER/purchase',
-          reason: 'LIMIT_REACHED',
-        }),
-      );
-  });
 });
 
-describe('what is remembered of the events of a user', () => {
-  const numbers = (from: number, count = 500) =>
-    Object.fromEntries(Array.from({ length: count }, (_, n) => [`junk-${from + n}`, n]));
-  const filled = [...here, earlier(content({ key: 'other', fields: numbers(0) }))];
-  const first = rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } });
-  const program = aProgram({ eventRewards: [first] });
+const always = aProgram({ eventRewards: [rule()] });
+const sent = (...idRefs: readonly string[]) => ({
+  events: idRefs.map((idRef, index) => ({
+    userEventId: `received-${index}`,
+    idRef,
+    content: content(),
+  })),
+});
+
+it('an id that is repeated is received once more and triggers nothing, within a request and later', () => {
+  given(...here)
+    .when(receive(always, [], sent('a', 'a')))
+    .then(
+      received(0, content(), { idRef: 'a' }),
+      fromEvent(0),
+      received(1, content(), { idRef: 'a', repeated: true }),
+    );
+  given(...here, earlier(content(), { idRef: 'a' }))
+    .when(receive(always, [], sent('a', 'b')))
+    .then(
+      received(0, content(), { idRef: 'a', repeated: true }),
+      received(1, content(), { idRef: 'b' }),
+      fromEvent(1),
+    );
+});
+
+it('an id that is repeated does not convert, and takes no first time', () => {
+  const converting = aProgram({
+    conversion: { on: 'EVENT', key: 'purchase', firstTimeOnly: false, minimum: null },
+  });
+  given(...referred, earlier(content({ key: 'visit' }), { idRef: 'a' }))
+    .when(receive(converting, [], sent('a')))
+    .then(received(0, content(), { idRef: 'a', repeated: true }));
+  const first = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
+  given(
+    ...here,
+    earlier(content({ key: 'visit' }), { idRef: 'a' }),
+    earlier(content(), { idRef: 'a', repeated: true }),
+  )
+    .when(receive(first, [], sent('b')))
+    .then(received(0, content(), { idRef: 'b' }), fromEvent(0));
+});
+
+it('an id that is repeated of another user is another one', () => {
+  given(...here, earlier(content(), { person: 'cat', idRef: 'a' }))
+    .when(receive(always, [], sent('a')))
+    .then(received(0, content(), { idRef: 'a' }), fromEvent(0));
+});
+
+it('a reward for the user is earned by every matching event, without a referral too', () => {
+  given(...here)
+    .when(
+      receive(aProgram({ eventRewards: [rule()] }), [
+        content(),
+        content({ key: 'visit' }),
+        content(),
+      ]),
+    )
+    .then(
+      received(0),
+      fromEvent(0),
+      received(1, content({ key: 'visit' })),
+      received(2),
+      fromEvent(2),
+    );
+});
+
+it('a reward for the user is earned in every program of the tenant', () => {
+  const [one, two] = [
+    aProgram({ eventRewards: [rule()] }),
+    aProgram({ id: 'other', version: 7, eventRewards: [rule()] }),
+  ];
+  given(...here)
+    .when(
+      receive(null, [content()], {
+        programs: [one, two],
+        rewardIdOf: (_event, programId) => `reward of ${programId}`,
+      }),
+    )
+    .then(
+      received(),
+      fromEvent(0, { rewardId: 'reward of default' }),
+      fromEvent(0, { rewardId: 'reward of other', programId: 'other', programVersion: 7 }),
+    );
+});
+
+it.each([
+  [{}, false],
+  [{ total: 49.99 }, false],
+  [{ total: '60' }, false],
+  [{ toString: 60 }, false],
+  [{ total: 50 }, true],
+  [{ total: 50.01 }, true],
+])('a reward for the user that asks for a minimum of 50: %j, %j', (fields, fits) => {
+  const program = aProgram({ eventRewards: [rule({ minimum: { field: 'total', value: 50 } })] });
+  given(...here)
+    .when(receive(program, [content({ fields })]))
+    .then(received(0, content({ fields })), ...(fits ? [fromEvent()] : []));
+});
+
+it('a reward for the user for the first time is earned once, also within one call', () => {
+  const program = aProgram({ eventRewards: [rule({ firstTimeOnly: true })] });
+  given(...here)
+    .when(receive(program, [content(), content()]))
+    .then(received(0), fromEvent(0), received(1));
+  given(...here, earlier())
+    .when(receive(program))
+    .then(received());
+  // Another user's event is not this user's first.
+  const cats = earlier(content(), { person: 'cat' });
+  given(...here, cats)
+    .when(receive(program))
+    .then(received(), fromEvent());
+});
+
+it('a reward for the user for the first time is earned by the first event that reaches the minimum', () => {
+  const program = aProgram({
+    eventRewards: [rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } })],
+  });
   const large = content({ fields: { total: 70 } });
-  const provided = (greatest: Record<string, number> | undefined) => ({
-    context: annStands({
-      program,
-      provided: {
-        ...NOTHING_PROVIDED,
-        earlierEvents: {
-          [BOB.person]: greatest === undefined ? Map() : Map({ purchase: Map(greatest) }),
-        },
+  given(
+    ...here,
+    earlier(content({ fields: { total: 10, other: 99 } })),
+    earlier(content({ key: 'visit', fields: { total: 99 } })),
+  )
+    .when(receive(program, [large]))
+    .then(received(0, large), fromEvent());
+  given(
+    ...here,
+    earlier(content({ fields: { total: 50 } })),
+    earlier(content({ fields: { total: 1 } })),
+  )
+    .when(receive(program, [large]))
+    .then(received(0, large));
+});
+
+it('a reward for the user has a limit in all and one a day in UTC; what is above it is withheld, and the log says so', () => {
+  const MIDNIGHT = Date.UTC(2026, 0, 2);
+  const at = (now: number) => ({ context: annStands({ program: null, now }) });
+  const limited = (limit: { total: number | null; perDay: number | null }) =>
+    aProgram({ eventRewards: [rule({ terms: { ...cents(5), limit } })] });
+  const before = (granted: number): AccountEvent =>
+    fromEvent(7, { at: granted, rewardId: `granted at ${granted}` });
+  const types = (program: Program, now: number, ...history: AccountEvent[]) =>
+    given(...here, ...history)
+      .when(receive(null, [content()], { programs: [program], ...at(now) }))
+      .types();
+  const [given1, withheld] = [
+    ['UserEventReceived', 'RewardGranted'],
+    ['UserEventReceived', 'RewardWithheld'],
+  ];
+  const perDay = limited({ total: null, perDay: 1 });
+  expect(types(perDay, MIDNIGHT - 1, before(MIDNIGHT - 5))).toEqual(withheld);
+  expect(types(perDay, MIDNIGHT, before(MIDNIGHT - 5))).toEqual(given1);
+  const total = limited({ total: 2, perDay: null });
+  expect(types(total, MIDNIGHT, before(1))).toEqual(given1);
+  expect(types(total, MIDNIGHT, before(1), before(2))).toEqual(withheld);
+  // A reward of another rule, or by hand, is not counted.
+  expect(types(total, MIDNIGHT, before(1), rewardGranted('manual', BOB, credit(5)))).toEqual(
+    given1,
+  );
+  given(...here, before(1), before(2))
+    .when(receive(total))
+    .then(
+      received(),
+      rewardWithheld({
+        at: NOW,
+        rewardId: 'received-0 eventRewards/USER/purchase',
+        person: BOB.person,
+        referralId: null,
+        rule: 'eventRewards/USER/purchase',
+        reason: 'LIMIT_REACHED',
+      }),
+    );
+});
+
+const numbers = (from: number, count = 500) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`junk-${from + n}`, n]));
+const filled = [...here, earlier(content({ key: 'other', fields: numbers(0) }))];
+const first = rule({ firstTimeOnly: true, minimum: { field: 'total', value: 50 } });
+const program = aProgram({ eventRewards: [first] });
+const large = content({ fields: { total: 70 } });
+const provided = (greatest: Record<string, number> | undefined) => ({
+  context: annStands({
+    program,
+    provided: {
+      ...NOTHING_PROVIDED,
+      earlierEvents: {
+        [BOB.person]: greatest === undefined ? Map() : Map({ purchase: Map(greatest) }),
       },
-    }),
-  });
-  const recalled = (greatest: number | null) => ({
-    recalled: personal(BOB.person, [['total', greatest]]),
-  });
+    },
+  }),
+});
+const recalled = (greatest: number | null) => ({
+  recalled: personal(BOB.person, [['total', greatest]]),
+});
 
-  it('is looked up once in the stream where a rule asks for what was left out, and kept from there on', () => {
-    const conditions = [
-      { kind: 'earlier-events', person: BOB.person, conditions: [first] },
-    ] as const;
-    const asked = given(...filled).when(receive(program, [large, large]));
-    asked.needs(...conditions);
-    const never = given(...filled).when(receive(program, [large, large], provided(undefined)));
-    never.then(received(0, large, recalled(null)), fromEvent(0), received(1, large));
-    const small = given(...filled).when(receive(program, [large], provided({ total: 49 })));
-    small.then(received(0, large, recalled(49)), fromEvent(0));
-    const before = given(...filled).when(receive(program, [large], provided({ total: 50 })));
-    before.then(received(0, large, recalled(50)));
-    given(...filled, received(7, large, recalled(50)))
-      .when(receive(program, [large]))
-      .then(received(0, large));
-  });
+it('what is remembered of the events of a user is looked up once in the stream where a rule asks for what was left out, and kept from there on', () => {
+  const conditions = [{ kind: 'earlier-events', person: BOB.person, conditions: [first] }] as const;
+  const asked = given(...filled).when(receive(program, [large, large]));
+  asked.needs(...conditions);
+  const never = given(...filled).when(receive(program, [large, large], provided(undefined)));
+  never.then(received(0, large, recalled(null)), fromEvent(0), received(1, large));
+  const small = given(...filled).when(receive(program, [large], provided({ total: 49 })));
+  small.then(received(0, large, recalled(49)), fromEvent(0));
+  const before = given(...filled).when(receive(program, [large], provided({ total: 50 })));
+  before.then(received(0, large, recalled(50)));
+  given(...filled, received(7, large, recalled(50)))
+    .when(receive(program, [large]))
+    .then(received(0, large));
+});
 
-  it('is looked up for every rule of a first time that an event of the person may match', () => {
-    const once = (name: string, over: Partial<EventReward> = {}): EventReward =>
-      rule({ rule: name, firstTimeOnly: true, minimum: { field: name, value: 1 }, ...over });
-    const [mine, theirs, other] = [once('mine'), once('theirs', { to: 'REFERRER' }), once('other')];
-    const always = rule({ rule: 'always', key: 'visit' });
-    const conversion = { key: 'purchase', firstTimeOnly: true, minimum: null } as const;
-    const own = aProgram({
-      conversion: { on: 'EVENT', ...conversion },
-      eventRewards: [mine, theirs, always],
-    });
-    const beside = aProgram({ id: 'beside', eventRewards: [other, { ...theirs, rule: 'no' }] });
-    const event = content({ fields: { mine: 5 } });
-    const ask = (of: readonly AccountEvent[], program: Program) =>
-      given(...of, earlier(content({ key: 'other', fields: numbers(0) }))).when(
-        receive(program, [event], { programs: [program, beside] }),
-      );
-    const need = (...conditions: readonly object[]) => [
-      { kind: 'earlier-events', person: BOB.person, conditions },
-    ];
-    expect(ask(referred, own).decision).toStrictEqual({
-      needs: need(mine, other, { on: 'EVENT', ...conversion }, theirs),
-    });
-    const unconverted = { ...own, conversion: { on: 'PAID' } as const };
-    expect(ask(referred, unconverted).decision).toStrictEqual({
-      needs: need(mine, other, theirs),
-    });
-    // Nobody referred this person.
-    expect(ask(here, own).decision).toStrictEqual({ needs: need(mine, other) });
+it('what is remembered of the events of a user is looked up for every rule of a first time that an event of the person may match', () => {
+  const once = (name: string, over: Partial<EventReward> = {}): EventReward =>
+    rule({ rule: name, firstTimeOnly: true, minimum: { field: name, value: 1 }, ...over });
+  const [mine, theirs, other] = [once('mine'), once('theirs', { to: 'REFERRER' }), once('other')];
+  const always = rule({ rule: 'always', key: 'visit' });
+  const conversion = { key: 'purchase', firstTimeOnly: true, minimum: null } as const;
+  const own = aProgram({
+    conversion: { on: 'EVENT', ...conversion },
+    eventRewards: [mine, theirs, always],
   });
+  const beside = aProgram({ id: 'beside', eventRewards: [other, { ...theirs, rule: 'no' }] });
+  const event = content({ fields: { mine: 5 } });
+  const ask = (of: readonly AccountEvent[], program: Program) =>
+    given(...of, earlier(content({ key: 'other', fields: numbers(0) }))).when(
+      receive(program, [event], { programs: [program, beside] }),
+    );
+  const need = (...conditions: readonly object[]) => [
+    { kind: 'earlier-events', person: BOB.person, conditions },
+  ];
+  expect(ask(referred, own).decision).toStrictEqual({
+    needs: need(mine, other, { on: 'EVENT', ...conversion }, theirs),
+  });
+  const unconverted = { ...own, conversion: { on: 'PAID' } as const };
+  expect(ask(referred, unconverted).decision).toStrictEqual({
+    needs: need(mine, other, theirs),
+  });
+  // Nobody referred this person.
+  expect(ask(here, own).decision).toStrictEqual({ needs: need(mine, other) });
+});
 
-  it('needs no look-up for an event that no first time depends on', () => {
-    const low = content({ fields: { total: 3 } });
-    given(...filled)
-      .when(receive(program, [low]))
-      .then(received(0, low));
-    given(...filled)
-      .when(receive(aProgram({ eventRewards: [rule()] }), [large]))
-      .then(received(0, large), fromEvent(0));
-  });
+it('what is remembered of the events of a user needs no look-up for an event that no first time depends on', () => {
+  const low = content({ fields: { total: 3 } });
+  given(...filled)
+    .when(receive(program, [low]))
+    .then(received(0, low));
+  given(...filled)
+    .when(receive(aProgram({ eventRewards: [rule()] }), [large]))
+    .then(received(0, large), fromEvent(0));
 });
 
 describe('a conversion on an event', () => {

@@ -90,75 +90,71 @@ it('what the forgotten leave counts as cancelled; scheduled credit is issued on 
   expect(forfeited && movementOf(forfeited)).toEqual({ movement: 'cancelled', amount: 100 });
 });
 
-describe('timeliness', () => {
-  const lateBy = (ms: number): number | undefined => {
-    const postings = new AccountPostings();
-    const later = grantOf('w1', { dateScheduledFor: 5_000, dateExpires: 6_000 });
-    const within = [
-      postings.post(entry(later)),
-      postings.post(entry(aboutReward('RewardBecameAvailable', later, 100, 5_000), 5_000 + ms)),
-      postings.post(entry(aboutReward('RewardExpired', later, 100, 6_000), 6_000 + ms)),
-    ].flat();
-    return sumsOf([], within).units[0]?.recordedLate;
-  };
+const lateBy = (ms: number): number | undefined => {
+  const postings = new AccountPostings();
+  const later = grantOf('w1', { dateScheduledFor: 5_000, dateExpires: 6_000 });
+  const within = [
+    postings.post(entry(later)),
+    postings.post(entry(aboutReward('RewardBecameAvailable', later, 100, 5_000), 5_000 + ms)),
+    postings.post(entry(aboutReward('RewardExpired', later, 100, 6_000), 6_000 + ms)),
+  ].flat();
+  return sumsOf([], within).units[0]?.recordedLate;
+};
 
-  it('a date is late that was recorded more than an hour after it', () => {
-    expect([lateBy(HOUR), lateBy(HOUR + 1)]).toEqual([0, 2]);
-  });
-
-  it('what is no date is never late, and neither is what no event has recorded', () => {
-    const postings = new AccountPostings();
-    const event = grantOf('w1', { dateExpires: 6_000 });
-    const within = [...postings.post(entry(event, 9 * HOUR)), ...postings.settle(9 * HOUR)];
-    expect(within.map(({ type }) => type)).toEqual(['issued', 'expired']);
-    expect(sumsOf([], within).units[0]?.recordedLate).toBe(0);
-  });
-
-  it('late dates before the period are not counted, overdue ones are as they are told', () => {
-    const postings = new AccountPostings();
-    const later = grantOf('w1', { dateScheduledFor: 5_000 });
-    const available = aboutReward('RewardBecameAvailable', later, 100, 5_000);
-    const before = [later, available].flatMap((event) => postings.post(entry(event, 9 * HOUR)));
-    const sums = new RollForwardSums();
-    for (const posting of before) sums.addPosting(posting, 'CENTS', false);
-    sums.addOverdue('cents', 'CENTS');
-    sums.addOverdue('cents', 'CENTS');
-    expect(sums.result().units).toMatchObject([{ recordedLate: 0, overdue: 2, opening: 100 }]);
-  });
+it('timeliness a date is late that was recorded more than an hour after it', () => {
+  expect([lateBy(HOUR), lateBy(HOUR + 1)]).toEqual([0, 2]);
 });
 
-describe('units', () => {
-  const posted = (amount: number, unit: string): Posting[] => [
-    ...new AccountPostings().post(entry(grantOf('w1', { value: credit(amount, unit) }))),
-  ];
+it('timeliness what is no date is never late, and neither is what no event has recorded', () => {
+  const postings = new AccountPostings();
+  const event = grantOf('w1', { dateExpires: 6_000 });
+  const within = [...postings.post(entry(event, 9 * HOUR)), ...postings.settle(9 * HOUR)];
+  expect(within.map(({ type }) => type)).toEqual(['issued', 'expired']);
+  expect(sumsOf([], within).units[0]?.recordedLate).toBe(0);
+});
 
-  it('are in order, each in the first spelling', () => {
-    const sums = new RollForwardSums();
-    for (const [amount, unit] of [
-      [7, 'Points'],
-      [3, 'cents'],
-      [5, 'POINTS'],
-    ] as const)
-      for (const posting of posted(amount, unit)) sums.addPosting(posting, unit, true);
-    expect(sums.result().units.map(({ unit, issued }) => [unit, issued])).toEqual([
-      ['cents', 3],
-      ['Points', 12],
-    ]);
-  });
+it('timeliness late dates before the period are not counted, overdue ones are as they are told', () => {
+  const postings = new AccountPostings();
+  const later = grantOf('w1', { dateScheduledFor: 5_000 });
+  const available = aboutReward('RewardBecameAvailable', later, 100, 5_000);
+  const before = [later, available].flatMap((event) => postings.post(entry(event, 9 * HOUR)));
+  const sums = new RollForwardSums();
+  for (const posting of before) sums.addPosting(posting, 'CENTS', false);
+  sums.addOverdue('cents', 'CENTS');
+  sums.addOverdue('cents', 'CENTS');
+  expect(sums.result().units).toMatchObject([{ recordedLate: 0, overdue: 2, opening: 100 }]);
+});
 
-  it('with a sum beyond 2^53 are named and left out, the others are not', () => {
-    const sums = new RollForwardSums();
-    const largest = Number.MAX_SAFE_INTEGER;
-    for (const posting of posted(largest, 'CENTS')) sums.addPosting(posting, 'CENTS', true);
-    for (const posting of posted(5, 'POINTS')) sums.addPosting(posting, 'POINTS', true);
-    const named = () => {
-      const { units, tooLarge } = sums.result();
-      return [units.map(({ unit }) => unit), tooLarge];
-    };
-    expect(named()).toEqual([['CENTS', 'POINTS'], []]);
-    for (const posting of posted(1, 'CENTS')) sums.addPosting(posting, 'CENTS', false);
-    expect(named()).toEqual([['POINTS'], ['CENTS']]);
-  });
+const posted = (amount: number, unit: string): Posting[] => [
+  ...new AccountPostings().post(entry(grantOf('w1', { value: credit(amount, unit) }))),
+];
+
+it('units are in order, each in the first spelling', () => {
+  const sums = new RollForwardSums();
+  for (const [amount, unit] of [
+    [7, 'Points'],
+    [3, 'cents'],
+    [5, 'POINTS'],
+  ] as const)
+    for (const posting of posted(amount, unit)) sums.addPosting(posting, unit, true);
+  expect(sums.result().units.map(({ unit, issued }) => [unit, issued])).toEqual([
+    ['cents', 3],
+    ['Points', 12],
+  ]);
+});
+
+it('units with a sum beyond 2^53 are named and left out, the others are not', () => {
+  const sums = new RollForwardSums();
+  const largest = Number.MAX_SAFE_INTEGER;
+  for (const posting of posted(largest, 'CENTS')) sums.addPosting(posting, 'CENTS', true);
+  for (const posting of posted(5, 'POINTS')) sums.addPosting(posting, 'POINTS', true);
+  const named = () => {
+    const { units, tooLarge } = sums.result();
+    return [units.map(({ unit }) => unit), tooLarge];
+  };
+  expect(named()).toEqual([['CENTS', 'POINTS'], []]);
+  for (const posting of posted(1, 'CENTS')) sums.addPosting(posting, 'CENTS', false);
+  expect(named()).toEqual([['POINTS'], ['CENTS']]);
 });
 
 it('figures that contradict each other are told with both sides', () => {

@@ -61,23 +61,17 @@ it('a period that begins after what is included closes with what it opens with',
   expect(await statement(FROM - 200, expiring)).toEqual({ opening: 100, closing: 100, lines: [] });
 });
 
-describe('after an entry under a clock that was ahead', () => {
-  const grant = entry(grantOf('w1'), 5_000);
-  const redemption = entry(creditRedeemed(grantOf('w1'), 'r1', 30, FROM));
-  const figures = async (from: number, until: number) => {
-    const { units } = await wholeOf([grant, redemption], { from, until, clock: until });
-    const [{ opening, closing } = { opening: 0, closing: 0 }] = units;
-    return { opening, closing };
-  };
+const grant = entry(grantOf('w1'), 5_000);
+const redemption = entry(creditRedeemed(grantOf('w1'), 'r1', 30, FROM));
+const figures = async (from: number, until: number) => {
+  const { units } = await wholeOf([grant, redemption], { from, until, clock: until });
+  const [{ opening, closing } = { opening: 0, closing: 0 }] = units;
+  return { opening, closing };
+};
 
-  it('each posting counts at the time of its own entry, in the order of the log', async () => {
-    expect(await figures(FROM, 4_999)).toEqual({ opening: 0, closing: -30 });
-    expect(await figures(5_000, 6_000)).toEqual({ opening: -30, closing: 70 });
-  });
-
-  it('everything together closes with all of it', async () => {
-    expect(await figures(0, 6_000)).toEqual({ opening: 0, closing: 70 });
-  });
+it('after an entry under a clock that was ahead each posting counts at the time of its own entry, in the order of the log', async () => {
+  expect(await figures(FROM, 4_999)).toEqual({ opening: 0, closing: -30 });
+  expect(await figures(5_000, 6_000)).toEqual({ opening: -30, closing: 70 });
 });
 
 const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
@@ -91,39 +85,29 @@ const wholeOf = (entries: readonly Entry[], over: Partial<StatementOf> = {}) =>
     ...over,
   });
 
-it('without a beginning everything is a line, and the opening is zero', async () => {
-  expect((await wholeOf([granted('w1', { at: -1 }), granted('w2')])).units).toMatchObject([
-    { opening: 0, closing: 200, lines: [{ amount: 100 }, { amount: 100 }] },
+const entries = ['Points', 'CENTS', 'apples'].map((unit) =>
+  granted(unit, { value: credit(5, unit) }),
+);
+
+it('units are in order, each with its own lines', async () => {
+  expect(
+    (await wholeOf(entries)).units.map(({ unit, lines }) => [
+      unit,
+      lines.map((line) => line.rewardId),
+    ]),
+  ).toEqual([
+    ['apples', ['apples']],
+    ['CENTS', ['CENTS']],
+    ['Points', ['Points']],
   ]);
 });
 
-describe('units', () => {
-  const entries = ['Points', 'CENTS', 'apples'].map((unit) =>
-    granted(unit, { value: credit(5, unit) }),
-  );
-
-  it('are in order, each with its own lines', async () => {
-    expect(
-      (await wholeOf(entries)).units.map(({ unit, lines }) => [
-        unit,
-        lines.map((line) => line.rewardId),
-      ]),
-    ).toEqual([
-      ['apples', ['apples']],
-      ['CENTS', ['CENTS']],
-      ['Points', ['Points']],
-    ]);
-  });
-
-  it.each(['points', 'POINTS'])(
-    'are only the one that is asked for, in any case: %s',
-    async (unit) => {
-      expect((await wholeOf(entries, { unit })).units.map((shown) => shown.unit)).toEqual([
-        'Points',
-      ]);
-    },
-  );
-});
+it.each(['points', 'POINTS'])(
+  'units are only the one that is asked for, in any case: %s',
+  async (unit) => {
+    expect((await wholeOf(entries, { unit })).units.map((shown) => shown.unit)).toEqual(['Points']);
+  },
+);
 
 it('what the provider has paid is there when it has paid something', async () => {
   const paid = [{ rewardId: 'w1', paidAt: '2026-01-01T00:00:00.000Z', externalReference: null }];

@@ -152,100 +152,87 @@ const areDone = (...tenants: readonly string[]) =>
     (await rows()).every(({ tenant, isDone }) => isDone || !tenants.includes(tenant)),
   );
 
-describe('the daily walk', () => {
-  test('goes from page to page, and is due again in a day', async () => {
-    answers.set('a', (cursor) => Promise.resolve(cursor === null ? { ...END, next: '2' } : END));
-    await due('a');
-    await start('one');
-    await areDone('a');
-    expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2']);
-    expect(await rows()).toEqual([
-      expect.objectContaining({ cursor: null, failures: 0, isDue: false, isClaimed: false }),
-    ]);
-  });
+test('the daily walk goes from page to page, and is due again in a day', async () => {
+  answers.set('a', (cursor) => Promise.resolve(cursor === null ? { ...END, next: '2' } : END));
+  await due('a');
+  await start('one');
+  await areDone('a');
+  expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2']);
+  expect(await rows()).toEqual([
+    expect.objectContaining({ cursor: null, failures: 0, isDue: false, isClaimed: false }),
+  ]);
+});
 
-  test('that is the first one goes back to the connection, however late it is', async () => {
-    await due('a');
-    await pool.query(`update ledger.payment_tenants set sync_due_at = now() - interval '10 days'`);
-    await start('one');
-    await areDone('a');
-    const elevenDaysAgo = Date.now() - 11 * 86_400_000;
-    expect(walkedFrom[0]).toBeLessThanOrEqual(elevenDaysAgo);
-  });
+test('the daily walk of a provider that hangs holds up no other one', async () => {
+  for (const tenant of ['a', 'b', 'c']) answers.set(tenant, hang);
+  const others = ['d', 'e', 'f', 'g', 'h'];
+  await due('a', 'b', 'c', ...others);
+  await start('one');
+  await areDone(...others);
+  expect((await rows()).filter(({ isDone }) => !isDone).map(({ tenant }) => tenant)).toEqual([
+    'a',
+    'b',
+    'c',
+  ]);
+});
 
-  test('of a provider that hangs holds up no other one', async () => {
-    for (const tenant of ['a', 'b', 'c']) answers.set(tenant, hang);
-    const others = ['d', 'e', 'f', 'g', 'h'];
-    await due('a', 'b', 'c', ...others);
-    await start('one');
-    await areDone(...others);
-    expect((await rows()).filter(({ isDone }) => !isDone).map(({ tenant }) => tenant)).toEqual([
-      'a',
-      'b',
-      'c',
-    ]);
-  });
+test('the daily walk is shared by processes: each page is asked for once', async () => {
+  const tenants = 'a b c d e f g h i j'.split(' ');
+  await due(...tenants);
+  await Promise.all([start('one'), start('two')]);
+  await areDone(...tenants);
+  expect(asked.map(({ tenant }) => tenant).sort()).toEqual(tenants);
+});
 
-  test('is shared by processes: each page is asked for once', async () => {
-    const tenants = 'a b c d e f g h i j'.split(' ');
-    await due(...tenants);
-    await Promise.all([start('one'), start('two')]);
-    await areDone(...tenants);
-    expect(asked.map(({ tenant }) => tenant).sort()).toEqual(tenants);
-  });
+test('the daily walk of a process that was killed goes on at its page in another one', async () => {
+  answers.set('a', (cursor) => (cursor === '2' ? hang() : Promise.resolve({ ...END, next: '2' })));
+  await due('a');
+  const killed = await start('one');
+  await until(() => asked.length === 2);
+  await start('two');
+  answers.set('a', () => Promise.resolve(END));
+  await killed.stop();
+  await areDone('a');
+  expect(asked.slice(2)).toEqual([{ process: 'two', tenant: 'a', cursor: '2' }]);
+});
 
-  test('of a process that was killed goes on at its page in another one', async () => {
-    answers.set('a', (cursor) =>
-      cursor === '2' ? hang() : Promise.resolve({ ...END, next: '2' }),
-    );
-    await due('a');
-    const killed = await start('one');
-    await until(() => asked.length === 2);
-    await start('two');
-    answers.set('a', () => Promise.resolve(END));
-    await killed.stop();
-    await areDone('a');
-    expect(asked.slice(2)).toEqual([{ process: 'two', tenant: 'a', cursor: '2' }]);
-  });
+test('the daily walk that a provider does not answer is repeated later, at its page', async () => {
+  answers.set('a', (cursor) =>
+    cursor === null
+      ? Promise.resolve({ ...END, next: '2' })
+      : Promise.reject(new ProviderFailure('unavailable', 'the provider answered 429')),
+  );
+  await due('a');
+  await start('one');
+  await until(async () => (await rows())[0]?.failures === 1);
+  expect(await rows()).toEqual([
+    expect.objectContaining({ cursor: '2', problem: 'the provider answered 429', isDue: false }),
+  ]);
+  answers.set('a', () => Promise.resolve(END));
+  await pool.query('update ledger.payment_tenants set sync_due_at = now()');
+  await areDone('a');
+  expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2', '2']);
+  expect(await rows()).toEqual([expect.objectContaining({ failures: 0, problem: null })]);
+});
 
-  test('that a provider does not answer is repeated later, at its page', async () => {
-    answers.set('a', (cursor) =>
-      cursor === null
-        ? Promise.resolve({ ...END, next: '2' })
-        : Promise.reject(new ProviderFailure('unavailable', 'the provider answered 429')),
-    );
-    await due('a');
-    await start('one');
-    await until(async () => (await rows())[0]?.failures === 1);
-    expect(await rows()).toEqual([
-      expect.objectContaining({ cursor: '2', problem: 'the provider answered 429', isDue: false }),
-    ]);
-    answers.set('a', () => Promise.resolve(END));
-    await pool.query('update ledger.payment_tenants set sync_due_at = now()');
-    await areDone('a');
-    expect(asked.map(({ cursor }) => cursor)).toEqual([null, '2', '2']);
-    expect(await rows()).toEqual([expect.objectContaining({ failures: 0, problem: null })]);
-  });
-
-  test('is late from the time that it was due until its end, unless its tenant is suspended', async () => {
-    const late = async () => (await figuresInTables(pool)).lateSyncSeconds;
-    answers.set('a', () => Promise.reject(new ProviderFailure('failed', 'it answered 500')));
-    await due('a');
-    expect(await late()).toBeGreaterThan(50);
-    await start('one');
-    await until(async () => (await rows())[0]?.failures === 1);
-    expect(await late()).toBeGreaterThan(50);
-    const again = () => pool.query('update ledger.payment_tenants set sync_due_at = now()');
-    suspended.push('a');
-    await again();
-    await until(() => ends.includes('suspended'));
-    await until(async () => (await rows())[0]?.isDue === false);
-    expect(await late()).toBe(0);
-    suspended.length = 0;
-    answers.clear();
-    await again();
-    await areDone('a');
-    expect(await late()).toBe(0);
-    expect(ends).toEqual(['failed', 'suspended', 'done']);
-  });
+test('the daily walk is late from the time that it was due until its end, unless its tenant is suspended', async () => {
+  const late = async () => (await figuresInTables(pool)).lateSyncSeconds;
+  answers.set('a', () => Promise.reject(new ProviderFailure('failed', 'it answered 500')));
+  await due('a');
+  expect(await late()).toBeGreaterThan(50);
+  await start('one');
+  await until(async () => (await rows())[0]?.failures === 1);
+  expect(await late()).toBeGreaterThan(50);
+  const again = () => pool.query('update ledger.payment_tenants set sync_due_at = now()');
+  suspended.push('a');
+  await again();
+  await until(() => ends.includes('suspended'));
+  await until(async () => (await rows())[0]?.isDue === false);
+  expect(await late()).toBe(0);
+  suspended.length = 0;
+  answers.clear();
+  await again();
+  await areDone('a');
+  expect(await late()).toBe(0);
+  expect(ends).toEqual(['failed', 'suspended', 'done']);
 });

@@ -213,59 +213,57 @@ const isPaying =
     /balance_transactions|subscriptions/.test(path) &&
     (body['metadata'] as Json | undefined)?.['rewardId'] === rewardId;
 
-describe('a process that dies', () => {
-  it.each<Step>(['after the intent', 'answer', 'record'])(
-    'at the step "%s" leaves one credit and one discount, as the ledger says',
-    async (step) => {
-      const { ann, bob, creditId, discountId } = await referral(apart);
-      for (const id of [ann, bob]) await link(apart, id);
-      double.subscription(`sub_${bob}`, `cus_${bob}`);
-      await reacted();
-      const dead = new Set<string>();
-      const dying = await aPusher(
-        diesAt(step, (place) => dead.add(place)),
-        DEAD,
-      );
-      dying.start();
-      await until(() => dead.size === 2, WITHIN_MS);
-      void dying.stop();
-      const presence = new ProcessPresence(service.service.core.pool);
-      await presence.start();
-      const next = await aPusher(() => ({}), presence.id);
-      next.start();
-      await comesTo(apart, ann, 'PUSHED');
-      await comesTo(apart, bob, 'PUSHED');
-      await next.stop();
-      await presence.stop();
-      const [credit, ...more] = creditsOf(ann);
-      expect(credit).toMatchObject({
-        amount: -1000,
-        currency: 'usd',
-        metadata: { rewardId: creditId },
-      });
-      expect(more).toEqual([]);
-      expect(creditsOf(bob)).toEqual([]);
-      const subscription = double.subscriptions.get(`sub_${bob}`);
-      expect(subscription?.discounts).toHaveLength(1);
-      const paid = await apart.live.get<readonly Json[]>(`/reward?accountId=${ann}`, {
-        headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
-      });
-      expect(paid.body).toEqual([
-        expect.objectContaining({
-          id: creditId,
-          redeemedCredit: 1000,
-          redemptions: [
-            expect.objectContaining({ quantityRedeemed: 1000, externalReference: credit?.id }),
-          ],
-        }),
-      ]);
-      expect((await shown(apart, bob))[0]).toMatchObject({
-        rewardId: discountId,
-        externalReference: subscription?.discounts[0]?.id,
-      });
-    },
-  );
-});
+it.each<Step>(['after the intent', 'answer', 'record'])(
+  'a process that dies at the step "%s" leaves one credit and one discount, as the ledger says',
+  async (step) => {
+    const { ann, bob, creditId, discountId } = await referral(apart);
+    for (const id of [ann, bob]) await link(apart, id);
+    double.subscription(`sub_${bob}`, `cus_${bob}`);
+    await reacted();
+    const dead = new Set<string>();
+    const dying = await aPusher(
+      diesAt(step, (place) => dead.add(place)),
+      DEAD,
+    );
+    dying.start();
+    await until(() => dead.size === 2, WITHIN_MS);
+    void dying.stop();
+    const presence = new ProcessPresence(service.service.core.pool);
+    await presence.start();
+    const next = await aPusher(() => ({}), presence.id);
+    next.start();
+    await comesTo(apart, ann, 'PUSHED');
+    await comesTo(apart, bob, 'PUSHED');
+    await next.stop();
+    await presence.stop();
+    const [credit, ...more] = creditsOf(ann);
+    expect(credit).toMatchObject({
+      amount: -1000,
+      currency: 'usd',
+      metadata: { rewardId: creditId },
+    });
+    expect(more).toEqual([]);
+    expect(creditsOf(bob)).toEqual([]);
+    const subscription = double.subscriptions.get(`sub_${bob}`);
+    expect(subscription?.discounts).toHaveLength(1);
+    const paid = await apart.live.get<readonly Json[]>(`/reward?accountId=${ann}`, {
+      headers: { 'ledger-position-at-least': (await service.head()) ?? '' },
+    });
+    expect(paid.body).toEqual([
+      expect.objectContaining({
+        id: creditId,
+        redeemedCredit: 1000,
+        redemptions: [
+          expect.objectContaining({ quantityRedeemed: 1000, externalReference: credit?.id }),
+        ],
+      }),
+    ]);
+    expect((await shown(apart, bob))[0]).toMatchObject({
+      rewardId: discountId,
+      externalReference: subscription?.discounts[0]?.id,
+    });
+  },
+);
 
 describe('a connected tenant', () => {
   let plain: StripeDouble;

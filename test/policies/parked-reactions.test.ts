@@ -164,160 +164,147 @@ it('an outage of the stores parks nothing, however often a reaction fails meanwh
   expect(releases.reactions()).toEqual(await releases.expected());
 });
 
-describe('a reaction that cannot be parked', () => {
-  const refuseParking = (code: string) =>
-    pool.query(
-      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '${code}'; end $$;
+const refuseParking = (code: string) =>
+  pool.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '${code}'; end $$;
        create trigger refuse before insert on ledger.parked_reactions for each row execute function refuse()`,
-    );
-
-  it.each(['25006', '53100'])(
-    'is not skipped (%s), and the runner recovers afterwards',
-    async (code) => {
-      await refuseParking(code);
-      try {
-        releases.failure = ({ stream }) =>
-          stream === streamOf('a') ? databaseError(code) : undefined;
-        const runner = releases.newer();
-        const fine = await releases.happened('b', OLD_FACT);
-        expect(await runner.waitFor(fine, 20_000)).toBe(true);
-        const head = await releases.happened('a', OLD_FACT, OLD_FACT);
-        await eventually(() => Promise.resolve(runner.lastError !== null));
-        expect(runner.lastError).toContain(code);
-        expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
-        releases.failure = () => undefined;
-        expect(await runner.waitFor(head, 20_000)).toBe(true);
-        expect(runner.lastError).toBeNull();
-        expect(releases.reactions()).toEqual(await releases.expected());
-      } finally {
-        await pool.query('drop function refuse cascade');
-      }
-    },
   );
-});
 
-describe('a row', () => {
-  it('of a policy that this release does not have stays', async () => {
-    await releases.happened('a', NEW_FACT);
-    const newer = releases.newer();
-    releases.failure = (_, policy) =>
-      policy === 'to-new-facts' ? new Error('not yet') : undefined;
-    await eventually(async () => (await rows()).length === 1);
-    await releases.stop(newer);
-    releases.failure = () => undefined;
-    const older = releases.older({ isKnown: undefined, unreadableReason: undefined });
-    await eventually(
-      async () =>
-        (
-          await pool.query(
-            "select 1 from ledger.parked_reactions where reason like '%no such policy'",
-          )
-        ).rows.length === 1,
-    );
-    await releases.stop(older);
-    releases.newer();
-    await eventually(async () => (await rows()).length === 0);
-    expect(releases.done.map(({ policy }) => policy)).toEqual(['to-both', 'to-new-facts']);
-  });
-});
-
-describe('an event that cannot be read', () => {
-  const change = (
-    column: 'data' | 'metadata' | 'type',
-    value: string,
-    account: string,
-    revision: number,
-  ) =>
-    pool.query(`update ledger.events set ${column} = $1 where stream = $2 and revision = $3`, [
-      value,
-      streamOf(account),
-      revision,
-    ]);
-  const stored = async (
-    column: 'data' | 'metadata',
-    account: string,
-    revision: number,
-  ): Promise<string> => {
-    for await (const event of log.readStream(streamOf(account), { from: BigInt(revision) }))
-      return event[column];
-    throw new Error('there is no such event');
-  };
-
-  it('of a type that policies handle delays its account only, and is processed once it can be read', async () => {
-    await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
-    const whole = await stored('data', 'a', 1);
-    await change('data', whole.slice(1), 'a', 1);
-    const runner = releases.newer();
-    expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
-    expect(await runner.parkedCounts()).toMatchObject({ parked: 0, heldBack: 1 });
-    expect(
-      releases.done
-        .filter(({ stream }) => stream === streamOf('a'))
-        .map(({ revision }) => revision),
-    ).toEqual([0n, 0n]);
-    expect(runner.lastError).toBeNull();
-    expect(releases.logger.lines).toMatchObject([
-      {
-        policy: ALL_POLICIES,
-        error: (await runner.parkedCounts()).parkedBecause,
-        message: 'this release cannot read an event: all reactions to its stream are parked',
-      },
-    ]);
-    await change('data', whole, 'a', 1);
-    await eventually(async () => (await rows()).length === 0);
-    expect(releases.reactions()).toEqual(await releases.expected());
-  });
-
-  it.each<[string, TestFact, (metadata: string) => string]>([
-    ['a version to come', OLD_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
-    [
-      'a version to come of a type that nobody handles',
-      OTHER_FACT,
-      (metadata: string) => metadata.replace('"v":1', '"v":9'),
-    ],
-    ['metadata that says nothing', OTHER_FACT, (metadata: string) => metadata.slice(1)],
-  ])('for %s holds back its account', async (_, fact, broken) => {
-    await releases.happened('a', fact, OLD_FACT);
-    const whole = await stored('metadata', 'a', 0);
-    await change('metadata', broken(whole), 'a', 0);
-    const runner = releases.newer();
-    expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
-    expect([...releases.reactions().keys()]).toEqual([streamOf('b')]);
-    await change('metadata', whole, 'a', 0);
-    await eventually(async () => (await rows()).length === 0);
-    expect(releases.reactions()).toEqual(await releases.expected());
-  });
-});
-
-describe('an event of a type that this release does not know', () => {
-  it('delays its account until a release that knows it leads, and no other account', async () => {
-    const older = releases.older();
-    await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
-    await releases.happened('b', OLD_FACT);
-    const head = await releases.happened('c', OTHER_FACT, OLD_FACT);
-    expect(await older.waitFor(head, 20_000)).toBe(true);
-    expect(
-      releases.done
-        .filter(({ stream }) => stream === streamOf('a'))
-        .map(({ revision }) => revision),
-    ).toEqual([0n, 0n]);
-    expect(releases.done.filter(({ stream }) => stream !== streamOf('a'))).toHaveLength(4);
-    await releases.stop(older);
-    const newer = releases.newer();
-    await eventually(async () => (await rows()).length === 0 && newer.role === 'leader');
-    expect(releases.reactions()).toEqual(await releases.expected());
-  });
-
-  it('is processed by a standby of a release that knows it, while another release leads', async () => {
-    const older = releases.older();
-    await eventually(() => Promise.resolve(older.role === 'leader'));
-    releases.newer();
-    for (let round = 0; round < 3; round++) {
-      await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
-      expect(await older.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+it.each(['25006', '53100'])(
+  'a reaction that cannot be parked is not skipped (%s), and the runner recovers afterwards',
+  async (code) => {
+    await refuseParking(code);
+    try {
+      releases.failure = ({ stream }) =>
+        stream === streamOf('a') ? databaseError(code) : undefined;
+      const runner = releases.newer();
+      const fine = await releases.happened('b', OLD_FACT);
+      expect(await runner.waitFor(fine, 20_000)).toBe(true);
+      const head = await releases.happened('a', OLD_FACT, OLD_FACT);
+      await eventually(() => Promise.resolve(runner.lastError !== null));
+      expect(runner.lastError).toContain(code);
+      expect(log.compare((await runner.checkpoint()) ?? undefined, fine)).toBe(0);
+      releases.failure = () => undefined;
+      expect(await runner.waitFor(head, 20_000)).toBe(true);
+      expect(runner.lastError).toBeNull();
+      expect(releases.reactions()).toEqual(await releases.expected());
+    } finally {
+      await pool.query('drop function refuse cascade');
     }
-    await eventually(async () => (await rows()).length === 0);
-    expect(older.role).toBe('leader');
-    expect(releases.reactions()).toEqual(await releases.expected());
-  });
+  },
+);
+
+it('a row of a policy that this release does not have stays', async () => {
+  await releases.happened('a', NEW_FACT);
+  const newer = releases.newer();
+  releases.failure = (_, policy) => (policy === 'to-new-facts' ? new Error('not yet') : undefined);
+  await eventually(async () => (await rows()).length === 1);
+  await releases.stop(newer);
+  releases.failure = () => undefined;
+  const older = releases.older({ isKnown: undefined, unreadableReason: undefined });
+  await eventually(
+    async () =>
+      (
+        await pool.query(
+          "select 1 from ledger.parked_reactions where reason like '%no such policy'",
+        )
+      ).rows.length === 1,
+  );
+  await releases.stop(older);
+  releases.newer();
+  await eventually(async () => (await rows()).length === 0);
+  expect(releases.done.map(({ policy }) => policy)).toEqual(['to-both', 'to-new-facts']);
+});
+
+const change = (
+  column: 'data' | 'metadata' | 'type',
+  value: string,
+  account: string,
+  revision: number,
+) =>
+  pool.query(`update ledger.events set ${column} = $1 where stream = $2 and revision = $3`, [
+    value,
+    streamOf(account),
+    revision,
+  ]);
+const stored = async (
+  column: 'data' | 'metadata',
+  account: string,
+  revision: number,
+): Promise<string> => {
+  for await (const event of log.readStream(streamOf(account), { from: BigInt(revision) }))
+    return event[column];
+  throw new Error('there is no such event');
+};
+
+it('an event that cannot be read of a type that policies handle delays its account only, and is processed once it can be read', async () => {
+  await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT);
+  const whole = await stored('data', 'a', 1);
+  await change('data', whole.slice(1), 'a', 1);
+  const runner = releases.newer();
+  expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+  expect(await runner.parkedCounts()).toMatchObject({ parked: 0, heldBack: 1 });
+  expect(
+    releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision),
+  ).toEqual([0n, 0n]);
+  expect(runner.lastError).toBeNull();
+  expect(releases.logger.lines).toMatchObject([
+    {
+      policy: ALL_POLICIES,
+      error: (await runner.parkedCounts()).parkedBecause,
+      message: 'this release cannot read an event: all reactions to its stream are parked',
+    },
+  ]);
+  await change('data', whole, 'a', 1);
+  await eventually(async () => (await rows()).length === 0);
+  expect(releases.reactions()).toEqual(await releases.expected());
+});
+
+it.each<[string, TestFact, (metadata: string) => string]>([
+  ['a version to come', OLD_FACT, (metadata: string) => metadata.replace('"v":1', '"v":9')],
+  [
+    'a version to come of a type that nobody handles',
+    OTHER_FACT,
+    (metadata: string) => metadata.replace('"v":1', '"v":9'),
+  ],
+  ['metadata that says nothing', OTHER_FACT, (metadata: string) => metadata.slice(1)],
+])('an event that cannot be read for %s holds back its account', async (_, fact, broken) => {
+  await releases.happened('a', fact, OLD_FACT);
+  const whole = await stored('metadata', 'a', 0);
+  await change('metadata', broken(whole), 'a', 0);
+  const runner = releases.newer();
+  expect(await runner.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+  expect([...releases.reactions().keys()]).toEqual([streamOf('b')]);
+  await change('metadata', whole, 'a', 0);
+  await eventually(async () => (await rows()).length === 0);
+  expect(releases.reactions()).toEqual(await releases.expected());
+});
+
+it('an event of a type that this release does not know delays its account until a release that knows it leads, and no other account', async () => {
+  const older = releases.older();
+  await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
+  await releases.happened('b', OLD_FACT);
+  const head = await releases.happened('c', OTHER_FACT, OLD_FACT);
+  expect(await older.waitFor(head, 20_000)).toBe(true);
+  expect(
+    releases.done.filter(({ stream }) => stream === streamOf('a')).map(({ revision }) => revision),
+  ).toEqual([0n, 0n]);
+  expect(releases.done.filter(({ stream }) => stream !== streamOf('a'))).toHaveLength(4);
+  await releases.stop(older);
+  const newer = releases.newer();
+  await eventually(async () => (await rows()).length === 0 && newer.role === 'leader');
+  expect(releases.reactions()).toEqual(await releases.expected());
+});
+
+it('an event of a type that this release does not know is processed by a standby of a release that knows it, while another release leads', async () => {
+  const older = releases.older();
+  await eventually(() => Promise.resolve(older.role === 'leader'));
+  releases.newer();
+  for (let round = 0; round < 3; round++) {
+    await releases.happened('a', OLD_FACT, NEW_FACT, OLD_FACT);
+    expect(await older.waitFor(await releases.happened('b', OLD_FACT), 20_000)).toBe(true);
+  }
+  await eventually(async () => (await rows()).length === 0);
+  expect(older.role).toBe('leader');
+  expect(releases.reactions()).toEqual(await releases.expected());
 });

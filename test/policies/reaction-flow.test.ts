@@ -83,19 +83,6 @@ test('a stream whose reactions take long delays itself, over the ends of pages, 
   expect(flow.begun.at(-1)).toBe('3');
 });
 
-test('what is done moves only behind all that is done, page by page', async () => {
-  const flow = new Flow();
-  await flow.take('shop/hot', 'shop/a');
-  await flow.take('shop/b');
-  await flow.take('shop/c', 'shop/hot');
-  for (const position of [2, 3, 4]) await flow.end(position);
-  expect(flow.reached).toEqual([]);
-  await flow.end(1);
-  expect(flow.reached).toEqual(['3']);
-  await flow.end(5);
-  expect(flow.reached).toEqual(['3', '5']);
-});
-
 test('each ledger is as far as its own reactions', async () => {
   const flow = new Flow();
   await flow.take('shop/a', 'other/a', 'other/b');
@@ -150,15 +137,4 @@ test('after an error nothing more begins, what runs ends first, and the flow end
   expect(why).toEqual(new Error('not parked'));
   expect(flow.begun).toEqual(['1', '2']);
   expect(flow.reached).toEqual([]);
-});
-
-test('a flow whose turn is over takes up no page, also one that waits for room', async () => {
-  const flow = new Flow({ eventsMax: 1, bytesMax: Infinity });
-  const taking = flow.take('shop/a');
-  await settled();
-  flow.ending.abort();
-  await taking;
-  await flow.end(1);
-  await flow.flow.close();
-  expect(flow.done).toEqual(['1']);
 });

@@ -96,32 +96,6 @@ it('a row is kept when events were skipped, also when another row of its policy 
   expect({ isDone, isParked }).not.toEqual({ isDone: false, isParked: false });
 });
 
-it('retries that merge the rows of a policy leave one of them', async () => {
-  await releases.happened('a', OLD_FACT, OLD_FACT, OLD_FACT, OLD_FACT);
-  const stream = streamOf('a');
-  const [first, second] = await eventsOf(stream);
-  if (!first || !second) throw new Error('appended');
-  const done = new Set<bigint>();
-  // Two rows of one policy: two processes retried a row of all policies and failed at two events.
-  await parked.park({ policy: POLICY, event: first, reason: 'not now' });
-  const one = aRetry(stream, 0n, done, 2n);
-  await one.isThere;
-  await parked.park({ policy: POLICY, event: second, reason: 'not now' });
-  const two = aRetry(stream, 1n, done, 1n);
-  await two.isThere;
-  one.goOn();
-  await one.retried;
-  const three = aRetry(stream, 1n, done, 1n);
-  await three.isThere;
-  two.goOn();
-  await two.retried;
-  three.goOn();
-  await three.retried;
-  // 2 has failed, and 3 was not reached.
-  expect([...done].sort()).toEqual([0n, 1n]);
-  expect(await parked.ofStream(stream)).not.toEqual([]);
-});
-
 it('a row that a leader parks once more is not deleted by a retry that began before', async () => {
   await releases.happened('a', OLD_FACT, OLD_FACT);
   const stream = streamOf('a');

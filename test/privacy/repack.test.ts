@@ -105,51 +105,6 @@ test('it is read and written meanwhile, and nothing of that is lost', async () =
   expect(rows).toHaveLength(expected.size);
 });
 
-test('a reader that stays on the table keeps out the switch alone, and others read meanwhile', async () => {
-  const reader = await pool.connect();
-  await reader.query('begin');
-  await reader.query('select count(*) from things.rows');
-  const client = await pool.connect();
-  await client.query(`set lock_timeout = '50ms'`);
-  let waits = 0;
-  const done = repack(client, TABLE, async (work) => {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if ((error as { code?: string }).code !== '55P03') throw error;
-        waits += 1;
-        const { rows } = await pool.query('select from things.rows');
-        expect(rows).toHaveLength(1_000);
-        if (waits === 3) await reader.query('commit');
-      }
-    }
-  });
-  expect(await done).toBe(true);
-  expect(waits).toBeGreaterThanOrEqual(3);
-  client.release(true);
-  reader.release();
-});
-
-test('what an interrupted repacking left is removed by the next one', async () => {
-  const before = await shape();
-  const client = await pool.connect();
-  const broken = repack(client, TABLE, async (work) => {
-    await work();
-    const { rows } = await pool.query(`select to_regclass('things.rows__copy') as copy`);
-    if ((rows[0] as { copy: unknown }).copy !== null) throw new Error('the process ended');
-  });
-  await expect(broken).rejects.toThrow('the process ended');
-  client.release(true);
-  expect(await shape()).not.toEqual(before);
-  await pool.query(`insert into things.rows values ('v', gen_random_uuid(), 'between', 5)`);
-  const next = await pool.connect();
-  expect(await repack(next, TABLE, (work) => work())).toBe(true);
-  next.release(true);
-  expect(await shape()).toEqual(before);
-  expect(await content()).toHaveLength(1_001);
-});
-
 test('a table with numbers of its own, or that others refer to, is left to be rewritten', async () => {
   await pool.query(
     'create table things.numbered (id bigint generated always as identity primary key); create table things.refers (id uuid primary key, n bigint references things.numbered); create table things.bare (n int)',

@@ -39,15 +39,6 @@ it('a start that fails undoes those before it in reverse order, and says why', a
   expect(undone).toEqual(['jobs', 'stores']);
 });
 
-it('work between two starts that fails undoes those before it', async () => {
-  const starting = startInOrder(async (start) => {
-    await start(started('stores'));
-    throw new Error('the database follows another log');
-  });
-  await expect(starting).rejects.toThrow('the database follows another log');
-  expect(undone).toEqual(['stores']);
-});
-
 it('a part that cannot be undone does not keep the others from it', async () => {
   const failing = (message: string): Started<string> => ({
     part: '',
@@ -62,17 +53,6 @@ it('a part that cannot be undone does not keep the others from it', async () => 
   });
   await expect(service.stop()).rejects.toThrow('first failure');
   expect(undone).toEqual(['http', 'stores']);
-});
-
-it('what fails while a failed start is undone does not hide why the start failed', async () => {
-  const starting = startInOrder(async (start) => {
-    await start(started('stores'));
-    await start({ part: '', undo: () => Promise.reject(new Error('cannot be closed')) });
-    await start(Promise.reject(new Error('the port is taken')));
-    return {};
-  });
-  await expect(starting).rejects.toThrow('the port is taken');
-  expect(undone).toEqual(['stores']);
 });
 
 it('an undo that hangs does not keep those before it from being undone', async () => {

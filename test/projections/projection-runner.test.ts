@@ -79,374 +79,360 @@ test('a caller that waits ends the pause between two pages', async () => {
   expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
 });
 
-describe('rows and checkpoint', () => {
-  test.each(['before', 'after'] as const)(
-    'stay consistent when the connection breaks %s a write: nothing is lost or counted twice',
-    async (when) => {
-      const { pool, failing, failed } = unreliable(projected.openPool());
-      failing(when, /insert into "rm_users_1"/, 3);
-      const runner = projected.startRunner({ pool, pageSize: 10 });
-      const position = await projected.ledger.happened(
-        acme,
-        accountOpened(acme),
-        ...manyUsers(acme, 0, 50),
-      );
-      expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-      expect(failed()).toBe(3);
-      expect([await usersCounted(), await usersStored()]).toEqual([50, 50]);
-    },
+test.each(['before', 'after'] as const)(
+  'rows and checkpoint stay consistent when the connection breaks %s a write: nothing is lost or counted twice',
+  async (when) => {
+    const { pool, failing, failed } = unreliable(projected.openPool());
+    failing(when, /insert into "rm_users_1"/, 3);
+    const runner = projected.startRunner({ pool, pageSize: 10 });
+    const position = await projected.ledger.happened(
+      acme,
+      accountOpened(acme),
+      ...manyUsers(acme, 0, 50),
+    );
+    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+    expect(failed()).toBe(3);
+    expect([await usersCounted(), await usersStored()]).toEqual([50, 50]);
+  },
+);
+
+test('rows and checkpoint are not written by a writer that lost the race (fencing)', async () => {
+  await ensureLiveGenerations(projected.pool, accountProjectors);
+  await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
+  const page = await decodePage(
+    await projected.log.readAll(undefined, 100),
+    projected.ledger.decode,
   );
-
-  test('are not written by a writer that lost the race (fencing)', async () => {
-    await ensureLiveGenerations(projected.pool, accountProjectors);
-    await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 3));
-    const page = await decodePage(
-      await projected.log.readAll(undefined, 100),
-      projected.ledger.decode,
-    );
-    const [checkpoint] = await liveCheckpoints(projected.pool, [usersProjector]);
-    if (!page || !checkpoint) throw new Error('nothing to apply');
-    const [first, second] = [1, 2].map(
-      () =>
-        new ProjectionTrack(usersProjector, 1, {
-          rows: postgresRowsOf(projected.pool, usersProjector, 1),
-          log: projected.log,
-          knownTypes: usersProjector.handles,
-        }),
-    );
-    await first?.restoreFrom(checkpoint);
-    await second?.restoreFrom(checkpoint);
-    const outcomes = await Promise.allSettled([first?.apply(page), second?.apply(page)]);
-    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({
-      name: 'CheckpointMoved',
-    });
-    expect([await usersCounted(), await usersStored()]).toEqual([3, 3]);
-    const [after] = await liveCheckpoints(projected.pool, [usersProjector]);
-    expect(after).toMatchObject({ position: page.last, version: '1' });
+  const [checkpoint] = await liveCheckpoints(projected.pool, [usersProjector]);
+  if (!page || !checkpoint) throw new Error('nothing to apply');
+  const [first, second] = [1, 2].map(
+    () =>
+      new ProjectionTrack(usersProjector, 1, {
+        rows: postgresRowsOf(projected.pool, usersProjector, 1),
+        log: projected.log,
+        knownTypes: usersProjector.handles,
+      }),
+  );
+  await first?.restoreFrom(checkpoint);
+  await second?.restoreFrom(checkpoint);
+  const outcomes = await Promise.allSettled([first?.apply(page), second?.apply(page)]);
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({
+    name: 'CheckpointMoved',
   });
-
-  test('an event that is in the rows already is not applied again, wherever a page begins', async () => {
-    await ensureLiveGenerations(projected.pool, accountProjectors);
-    const ann = partyOf(acme, 'ann');
-    const granted = rewardGranted('w1', ann, credit(100));
-    const first = await projected.ledger.happened(
-      acme,
-      granted,
-      creditRedeemed(granted, 'r1', 30, 2_000),
-    );
-    const track = new ProjectionTrack(rewardsProjector, 1, {
-      rows: postgresRowsOf(projected.pool, rewardsProjector, 1),
-      log: projected.log,
-      knownTypes: rewardsProjector.handles,
-    });
-    const [checkpoint] = await liveCheckpoints(projected.pool, [rewardsProjector]);
-    const pageFromStart = async () =>
-      decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
-    const page = await pageFromStart();
-    if (!page || !checkpoint) throw new Error('nothing to apply');
-    await track.restoreFrom(checkpoint);
-    await track.apply(page);
-    expect(track.position).toBe(first);
-    expect(track.concernedBy(page)).toBe(false);
-    await projected.ledger.happened(acme, creditRedeemed(granted, 'r2', 5, 2_100));
-    const longer = await pageFromStart();
-    if (!longer) throw new Error('nothing to apply');
-    await track.apply(longer);
-    const { rows } = await projected.pool.query(
-      'select redeemed_credit::integer as redeemed, redeemed_times::integer as times from rm_rewards_1.rewards',
-    );
-    expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
-  });
+  expect([await usersCounted(), await usersStored()]).toEqual([3, 3]);
+  const [after] = await liveCheckpoints(projected.pool, [usersProjector]);
+  expect(after).toMatchObject({ position: page.last, version: '1' });
 });
 
-describe('leading', () => {
-  test('is done by one of two runners, and by the other when it stops', async () => {
-    const first = projected.startRunner({ pool: projected.openPool() });
-    await until(() => ALL.every((name) => first.leads(name)));
-    const second = projected.startRunner({ pool: projected.openPool() });
-    const early = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
-    expect(await second.waitFor(early, ALL, WITHIN_MS)).toBe(true);
-    expect(ALL.some((name) => second.leads(name))).toBe(false);
-    expect((await second.status()).map(({ role }) => role)).toEqual(ALL.map(() => 'standby'));
-    await first.stop();
-    const late = await projected.ledger.happened(acme, ...manyUsers(acme, 5, 9));
-    expect(await second.waitFor(late, ALL, WITHIN_MS)).toBe(true);
-    await until(() => ALL.every((name) => second.leads(name)));
-    expect(ALL.some((name) => first.leads(name))).toBe(false);
-    expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
+test('rows and checkpoint an event that is in the rows already is not applied again, wherever a page begins', async () => {
+  await ensureLiveGenerations(projected.pool, accountProjectors);
+  const ann = partyOf(acme, 'ann');
+  const granted = rewardGranted('w1', ann, credit(100));
+  const first = await projected.ledger.happened(
+    acme,
+    granted,
+    creditRedeemed(granted, 'r1', 30, 2_000),
+  );
+  const track = new ProjectionTrack(rewardsProjector, 1, {
+    rows: postgresRowsOf(projected.pool, rewardsProjector, 1),
+    log: projected.log,
+    knownTypes: rewardsProjector.handles,
   });
+  const [checkpoint] = await liveCheckpoints(projected.pool, [rewardsProjector]);
+  const pageFromStart = async () =>
+    decodePage(await projected.log.readAll(undefined, 100), projected.ledger.decode);
+  const page = await pageFromStart();
+  if (!page || !checkpoint) throw new Error('nothing to apply');
+  await track.restoreFrom(checkpoint);
+  await track.apply(page);
+  expect(track.position).toBe(first);
+  expect(track.concernedBy(page)).toBe(false);
+  await projected.ledger.happened(acme, creditRedeemed(granted, 'r2', 5, 2_100));
+  const longer = await pageFromStart();
+  if (!longer) throw new Error('nothing to apply');
+  await track.apply(longer);
+  const { rows } = await projected.pool.query(
+    'select redeemed_credit::integer as redeemed, redeemed_times::integer as times from rm_rewards_1.rewards',
+  );
+  expect(rows).toEqual([{ redeemed: 35, times: 2 }]);
+});
 
-  test('is lost with the connection that holds the locks, and taken again', async () => {
-    const runners = [
-      projected.startRunner({ pool: projected.openPool() }),
-      projected.startRunner({ pool: projected.openPool() }),
-    ];
-    const leaders = () => runners.filter((runner) => ALL.every((name) => runner.leads(name)));
-    await until(() => leaders().length === 1);
-    await projected.pool.query(
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()
+test('leading is done by one of two runners, and by the other when it stops', async () => {
+  const first = projected.startRunner({ pool: projected.openPool() });
+  await until(() => ALL.every((name) => first.leads(name)));
+  const second = projected.startRunner({ pool: projected.openPool() });
+  const early = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
+  expect(await second.waitFor(early, ALL, WITHIN_MS)).toBe(true);
+  expect(ALL.some((name) => second.leads(name))).toBe(false);
+  expect((await second.status()).map(({ role }) => role)).toEqual(ALL.map(() => 'standby'));
+  await first.stop();
+  const late = await projected.ledger.happened(acme, ...manyUsers(acme, 5, 9));
+  expect(await second.waitFor(late, ALL, WITHIN_MS)).toBe(true);
+  await until(() => ALL.every((name) => second.leads(name)));
+  expect(ALL.some((name) => first.leads(name))).toBe(false);
+  expect([await usersCounted(), await usersStored()]).toEqual([9, 9]);
+});
+
+test('leading is lost with the connection that holds the locks, and taken again', async () => {
+  const runners = [
+    projected.startRunner({ pool: projected.openPool() }),
+    projected.startRunner({ pool: projected.openPool() }),
+  ];
+  const leaders = () => runners.filter((runner) => ALL.every((name) => runner.leads(name)));
+  await until(() => leaders().length === 1);
+  await projected.pool.query(
+    `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()
           and database = (select oid from pg_database where datname = current_database())`,
-    );
-    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
-    expect(
-      await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS))),
-    ).toEqual([true, true]);
-    expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
-  });
-
-  test('a refresh of the live generations sees what was committed before it, whatever read is in flight', async () => {
-    await ensureLiveGenerations(projected.pool, accountProjectors);
-    const { pool } = projected;
-    let answer = () => {};
-    const held = new Promise<void>((resolve) => (answer = resolve));
-    let read = 0;
-    const query = async (text: string, values?: unknown[]) => {
-      const rows = await pool.query(text, values);
-      if (read++ === 0) await held;
-      return rows;
-    };
-    const generations = new LiveGenerations(
-      Object.assign(Object.create(pool) as pg.Pool, { query }),
-      accountProjectors,
-    );
-    const earlier = generations.refresh();
-    await until(() => Promise.resolve(read === 1));
-    await pool.query(`insert into ledger.followed_log (log_id, shown) values (gen_random_uuid(), false)
-      on conflict (only_row) do update set shown = false`);
-    const later = generations.refresh();
-    answer();
-    await Promise.all([earlier, later]);
-    expect(generations.areShown).toBe(false);
-  });
+  );
+  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 5));
+  expect(
+    await Promise.all(runners.map((runner) => runner.waitFor(position, ALL, WITHIN_MS))),
+  ).toEqual([true, true]);
+  expect([await usersCounted(), await usersStored()]).toEqual([5, 5]);
 });
 
-describe('an event that cannot be applied', () => {
-  const failingOn = (userId: string): readonly Projector[] =>
-    accountProjectors.map((projector) =>
-      projector !== usersProjector
-        ? projector
-        : {
-            ...projector,
-            apply: (event, rows) => {
-              projector.apply(event, rows);
-              // After the rows were changed, so that taking the changes back is tested too.
-              if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === userId)
-                throw new Error('contradiction');
-            },
+test('leading a refresh of the live generations sees what was committed before it, whatever read is in flight', async () => {
+  await ensureLiveGenerations(projected.pool, accountProjectors);
+  const { pool } = projected;
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  let read = 0;
+  const query = async (text: string, values?: unknown[]) => {
+    const rows = await pool.query(text, values);
+    if (read++ === 0) await held;
+    return rows;
+  };
+  const generations = new LiveGenerations(
+    Object.assign(Object.create(pool) as pg.Pool, { query }),
+    accountProjectors,
+  );
+  const earlier = generations.refresh();
+  await until(() => Promise.resolve(read === 1));
+  await pool.query(`insert into ledger.followed_log (log_id, shown) values (gen_random_uuid(), false)
+      on conflict (only_row) do update set shown = false`);
+  const later = generations.refresh();
+  answer();
+  await Promise.all([earlier, later]);
+  expect(generations.areShown).toBe(false);
+});
+
+const failingOn = (userId: string): readonly Projector[] =>
+  accountProjectors.map((projector) =>
+    projector !== usersProjector
+      ? projector
+      : {
+          ...projector,
+          apply: (event, rows) => {
+            projector.apply(event, rows);
+            // After the rows were changed, so that taking the changes back is tested too.
+            if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === userId)
+              throw new Error('contradiction');
           },
-    );
-  type Parked = {
-    projection: string;
-    stream: string;
-    revision: number;
-    position: string;
-    reason: string;
-  };
-  const parkedEvents = async (): Promise<Parked[]> => {
-    const parked = await projected.pool.query<Parked>(
-      'select projection, stream, revision::integer as revision, position, reason from ledger.parked_events order by revision',
-    );
-    return parked.rows;
-  };
+        },
+  );
+type Parked = {
+  projection: string;
+  stream: string;
+  revision: number;
+  position: string;
+  reason: string;
+};
+const parkedEvents = async (): Promise<Parked[]> => {
+  const parked = await projected.pool.query<Parked>(
+    'select projection, stream, revision::integer as revision, position, reason from ledger.parked_events order by revision',
+  );
+  return parked.rows;
+};
 
-  test('parks its stream, in order, also over a restart, and other streams continue', async () => {
-    const logger = new ErrorLines();
-    const runner = projected.startRunner({ projectors: failingOn('u1'), logger });
-    await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
-    await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
-    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 4));
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
-    const behind = 'follows a parked event of its stream';
-    const parked = [
-      {
-        projection: 'users',
-        stream: acme.stream,
-        revision: 1,
-        position: 'm-2',
-        reason: 'Error: contradiction',
-      },
-      { projection: 'users', stream: acme.stream, revision: 2, position: 'm-3', reason: behind },
-      { projection: 'users', stream: acme.stream, revision: 3, position: 'm-5', reason: behind },
-    ];
-    expect(await parkedEvents()).toEqual(parked);
-    await runner.stop();
-    const next = projected.startRunner({ logger });
-    const later = await projected.ledger.happened(acme, userIdentified(acme, 'u9'));
-    expect(await next.waitFor(later, ALL, WITHIN_MS)).toBe(true);
-    expect(await parkedEvents()).toEqual([
-      ...parked,
-      { projection: 'users', stream: acme.stream, revision: 4, position: 'm-6', reason: behind },
-    ]);
-    const users = (await next.status()).find(({ projection }) => projection === 'users');
-    expect(users).toMatchObject({
-      parkedStreams: 1,
-      parkedBecause: 'Error: contradiction',
-      position: later,
-      lastError: null,
-    });
-    expect(logger.lines).toEqual([
-      {
-        projection: 'users',
-        generation: 1,
-        position: 'm-2',
-        error: 'Error: contradiction',
-        message: 'an event cannot be applied: its stream is parked for this read model',
-      },
-    ]);
+test('an event that cannot be applied parks its stream, in order, also over a restart, and other streams continue', async () => {
+  const logger = new ErrorLines();
+  const runner = projected.startRunner({ projectors: failingOn('u1'), logger });
+  await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
+  await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 4));
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
+  const behind = 'follows a parked event of its stream';
+  const parked = [
+    {
+      projection: 'users',
+      stream: acme.stream,
+      revision: 1,
+      position: 'm-2',
+      reason: 'Error: contradiction',
+    },
+    { projection: 'users', stream: acme.stream, revision: 2, position: 'm-3', reason: behind },
+    { projection: 'users', stream: acme.stream, revision: 3, position: 'm-5', reason: behind },
+  ];
+  expect(await parkedEvents()).toEqual(parked);
+  await runner.stop();
+  const next = projected.startRunner({ logger });
+  const later = await projected.ledger.happened(acme, userIdentified(acme, 'u9'));
+  expect(await next.waitFor(later, ALL, WITHIN_MS)).toBe(true);
+  expect(await parkedEvents()).toEqual([
+    ...parked,
+    { projection: 'users', stream: acme.stream, revision: 4, position: 'm-6', reason: behind },
+  ]);
+  const users = (await next.status()).find(({ projection }) => projection === 'users');
+  expect(users).toMatchObject({
+    parkedStreams: 1,
+    parkedBecause: 'Error: contradiction',
+    position: later,
+    lastError: null,
   });
+  expect(logger.lines).toEqual([
+    {
+      projection: 'users',
+      generation: 1,
+      position: 'm-2',
+      error: 'Error: contradiction',
+      message: 'an event cannot be applied: its stream is parked for this read model',
+    },
+  ]);
+});
 
-  test('does not keep an erasure in its stream waiting: the people are gone, and what follows stays parked', async () => {
-    const runner = projected.startRunner({ projectors: failingOn('u1') });
-    await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 2));
-    const person = personOf(acme, 'u0');
-    const before = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
-    expect(await runner.waitFor(before, ALL, WITHIN_MS)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
-    const position = await projected.ledger.happened(acme, erasureRequested([person]));
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
-    const { rows } = await projected.pool.query('select person from rm_users_1.users');
-    expect(rows).toEqual([{ person: personOf(other, 'u0') }]);
-    expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toMatchObject(
-      [
-        { stream: acme.stream, revision: 2, reason: 'Error: contradiction' },
-        { stream: acme.stream, revision: 3, reason: 'follows a parked event of its stream' },
-      ],
-    );
-  });
+test('an event that cannot be applied does not keep an erasure in its stream waiting: the people are gone, and what follows stays parked', async () => {
+  const runner = projected.startRunner({ projectors: failingOn('u1') });
+  await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 2));
+  const person = personOf(acme, 'u0');
+  const before = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+  expect(await runner.waitFor(before, ALL, WITHIN_MS)).toBe(true);
+  expect([await usersCounted(), await usersStored()]).toEqual([2, 2]);
+  const position = await projected.ledger.happened(acme, erasureRequested([person]));
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
+  const { rows } = await projected.pool.query('select person from rm_users_1.users');
+  expect(rows).toEqual([{ person: personOf(other, 'u0') }]);
+  expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toMatchObject([
+    { stream: acme.stream, revision: 2, reason: 'Error: contradiction' },
+    { stream: acme.stream, revision: 3, reason: 'follows a parked event of its stream' },
+  ]);
+});
 
-  test('is found among hundreds when it is Postgres that refuses it', async () => {
-    await projected.ledger.happened(acme, ...manyUsers(acme, 0, 100));
-    // A NUL character: JSON can carry it, a text column cannot.
-    await projected.ledger.happened(
-      other,
-      userIdentified(other, 'good'),
-      userIdentified(other, 'bad', { firstName: 'N\u0000' }),
-      userIdentified(other, 'late'),
-    );
-    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 100, 200));
-    const runner = projected.startRunner();
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([201, 201]);
-    const ofUsers = (await parkedEvents()).filter(({ projection }) => projection === 'users');
-    expect(ofUsers).toMatchObject([
-      { stream: other.stream, revision: 1, reason: expect.stringMatching(/^database error 22/) },
-      { stream: other.stream, revision: 2 },
-    ]);
-  });
+test('an event that cannot be applied is found among hundreds when it is Postgres that refuses it', async () => {
+  await projected.ledger.happened(acme, ...manyUsers(acme, 0, 100));
+  // A NUL character: JSON can carry it, a text column cannot.
+  await projected.ledger.happened(
+    other,
+    userIdentified(other, 'good'),
+    userIdentified(other, 'bad', { firstName: 'N\u0000' }),
+    userIdentified(other, 'late'),
+  );
+  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 100, 200));
+  const runner = projected.startRunner();
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  expect([await usersCounted(), await usersStored()]).toEqual([201, 201]);
+  const ofUsers = (await parkedEvents()).filter(({ projection }) => projection === 'users');
+  expect(ofUsers).toMatchObject([
+    { stream: other.stream, revision: 1, reason: expect.stringMatching(/^database error 22/) },
+    { stream: other.stream, revision: 2 },
+  ]);
+});
 
-  test('and cannot be decoded parks its stream in the projections that read it, and other streams continue', async () => {
-    const runner = projected.startRunner();
-    await projected.ledger.happened(acme, accountOpened(acme));
-    await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
-    await projected.ledger.happened(
-      acme,
-      rewardGranted('w1', partyOf(acme, 'ann'), credit(5)),
-      userIdentified(acme, 'bob'),
-    );
-    const position = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
-    const behind = 'follows a parked event of its stream';
-    expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toEqual([
-      {
-        projection: 'users',
-        stream: acme.stream,
-        revision: 1,
-        position: 'm-2',
-        reason: 'cannot be decoded: written by a later release',
-      },
-      { projection: 'users', stream: acme.stream, revision: 3, position: 'm-4', reason: behind },
-    ]);
-    const status = await runner.status();
-    expect(
-      status.filter(({ unreadableStreams }) => unreadableStreams > 0).map((row) => row.projection),
-    ).toEqual(['users', 'referral-codes']);
-    expect(status.every(({ lastError }) => lastError === null)).toBe(true);
-  });
+test('an event that cannot be applied and cannot be decoded parks its stream in the projections that read it, and other streams continue', async () => {
+  const runner = projected.startRunner();
+  await projected.ledger.happened(acme, accountOpened(acme));
+  await projected.ledger.happenedUndecodably(acme, userIdentified(acme, 'ann'));
+  await projected.ledger.happened(
+    acme,
+    rewardGranted('w1', partyOf(acme, 'ann'), credit(5)),
+    userIdentified(acme, 'bob'),
+  );
+  const position = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  expect([await usersCounted(), await usersStored()]).toEqual([1, 1]);
+  const behind = 'follows a parked event of its stream';
+  expect((await parkedEvents()).filter(({ projection }) => projection === 'users')).toEqual([
+    {
+      projection: 'users',
+      stream: acme.stream,
+      revision: 1,
+      position: 'm-2',
+      reason: 'cannot be decoded: written by a later release',
+    },
+    { projection: 'users', stream: acme.stream, revision: 3, position: 'm-4', reason: behind },
+  ]);
+  const status = await runner.status();
+  expect(
+    status.filter(({ unreadableStreams }) => unreadableStreams > 0).map((row) => row.projection),
+  ).toEqual(['users', 'referral-codes']);
+  expect(status.every(({ lastError }) => lastError === null)).toBe(true);
+});
 
-  test('and is of an unknown type parks its stream in all projections', async () => {
-    const runner = projected.startRunner();
-    const { position } = await projected.ledger.happenedUndecodably(
-      acme,
-      userIdentified(acme, 'ann'),
-      'SomethingNew',
-    );
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    const status = await runner.status();
-    expect(status.map(({ unreadableStreams }) => unreadableStreams)).toEqual(ALL.map(() => 1));
-  });
+test('an event that cannot be applied and is of an unknown type parks its stream in all projections', async () => {
+  const runner = projected.startRunner();
+  const { position } = await projected.ledger.happenedUndecodably(
+    acme,
+    userIdentified(acme, 'ann'),
+    'SomethingNew',
+  );
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  const status = await runner.status();
+  expect(status.map(({ unreadableStreams }) => unreadableStreams)).toEqual(ALL.map(() => 1));
+});
 
-  test('and is an erasure stops the projections: nobody is shown whom it may forget', async () => {
-    const runner = projected.startRunner();
-    await projected.ledger.happened(acme, accountOpened(acme));
-    const { id } = await projected.ledger.happenedUndecodably(
-      acme,
-      erasureRequested([personOf(acme, 'ann')]),
-    );
-    const position = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
-    const stopped = async () =>
-      (await liveCheckpoints(projected.pool, accountProjectors)).filter(isStopped);
-    const withPeople = accountProjectors.filter(({ handles }) => handles.has('ErasureRequested'));
-    const nameless: readonly string[] = ['exports', 'themes'];
-    expect(withPeople.map(({ name }) => name)).toEqual(
-      ALL.filter((name) => !nameless.includes(name)),
-    );
-    await until(async () => (await stopped()).length === withPeople.length);
-    const users = (await stopped()).find(({ projection }) => projection === 'users');
-    expect(users).toMatchObject({
-      position: 'm-1',
-      lastError: expect.stringContaining('m-2 cannot be decoded: written by a later release'),
-    });
-    expect(await runner.waitFor(position, ALL, 30)).toBe(false);
-    projected.ledger.undecodable.delete(id);
-    expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-    await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
+test('an event that cannot be applied and is an erasure stops the projections: nobody is shown whom it may forget', async () => {
+  const runner = projected.startRunner();
+  await projected.ledger.happened(acme, accountOpened(acme));
+  const { id } = await projected.ledger.happenedUndecodably(
+    acme,
+    erasureRequested([personOf(acme, 'ann')]),
+  );
+  const position = await projected.ledger.happened(other, ...manyUsers(other, 0, 1));
+  const stopped = async () =>
+    (await liveCheckpoints(projected.pool, accountProjectors)).filter(isStopped);
+  const withPeople = accountProjectors.filter(({ handles }) => handles.has('ErasureRequested'));
+  const nameless: readonly string[] = ['exports', 'themes'];
+  expect(withPeople.map(({ name }) => name)).toEqual(
+    ALL.filter((name) => !nameless.includes(name)),
+  );
+  await until(async () => (await stopped()).length === withPeople.length);
+  const users = (await stopped()).find(({ projection }) => projection === 'users');
+  expect(users).toMatchObject({
+    position: 'm-1',
+    lastError: expect.stringContaining('m-2 cannot be decoded: written by a later release'),
   });
+  expect(await runner.waitFor(position, ALL, 30)).toBe(false);
+  projected.ledger.undecodable.delete(id);
+  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
+  await until(async () => (await runner.status()).every(({ lastError }) => lastError === null));
 });
 
 const isStopped = ({ lastError }: Checkpoint): boolean => lastError !== null;
 
-describe('following', () => {
-  test('waits for a log that is away', async () => {
-    const runner = projected.startRunner();
-    await until(() => runner.leads('users'));
-    const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
-    projected.log.away = true;
-    expect(await runner.waitFor('m-4', ALL, 20)).toBe(false);
-    projected.log.comeBack();
-    const later = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 5));
-    expect(projected.log.compare(later, position)).toBeGreaterThan(0);
-    expect(await runner.waitFor(later, ALL, WITHIN_MS)).toBe(true);
-    expect(await usersCounted()).toBe(5);
-  });
+test('following waits for a log that is away', async () => {
+  const runner = projected.startRunner();
+  await until(() => runner.leads('users'));
+  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 3));
+  projected.log.away = true;
+  expect(await runner.waitFor('m-4', ALL, 20)).toBe(false);
+  projected.log.comeBack();
+  const later = await projected.ledger.happened(acme, ...manyUsers(acme, 3, 5));
+  expect(projected.log.compare(later, position)).toBeGreaterThan(0);
+  expect(await runner.waitFor(later, ALL, WITHIN_MS)).toBe(true);
+  expect(await usersCounted()).toBe(5);
+});
 
-  test('lets a new projection catch up and then share the one pass over the log', async () => {
-    const before = projected.startRunner({
-      projectors: accountProjectors.filter((projector) => projector !== usersProjector),
-    });
-    const old = await projected.ledger.happened(
-      acme,
-      accountOpened(acme),
-      ...manyUsers(acme, 0, 60),
-    );
-    expect(await before.waitFor(old, ['rewards', 'referral-codes'], WITHIN_MS)).toBe(true);
-    await before.stop();
-    const runner = projected.startRunner({ pageSize: 10 });
-    expect(await runner.waitFor(old, ALL, WITHIN_MS)).toBe(true);
-    expect([await usersCounted(), await usersStored()]).toEqual([60, 60]);
-    for (let user = 60; user < 64; user++) {
-      const decodings = projected.ledger.decodings;
-      expect(
-        await runner.waitFor(
-          await projected.ledger.happened(acme, ...manyUsers(acme, user, user + 1)),
-          ALL,
-          WITHIN_MS,
-        ),
-      ).toBe(true);
-      expect(projected.ledger.decodings - decodings).toBe(1);
-    }
+test('following lets a new projection catch up and then share the one pass over the log', async () => {
+  const before = projected.startRunner({
+    projectors: accountProjectors.filter((projector) => projector !== usersProjector),
   });
+  const old = await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 60));
+  expect(await before.waitFor(old, ['rewards', 'referral-codes'], WITHIN_MS)).toBe(true);
+  await before.stop();
+  const runner = projected.startRunner({ pageSize: 10 });
+  expect(await runner.waitFor(old, ALL, WITHIN_MS)).toBe(true);
+  expect([await usersCounted(), await usersStored()]).toEqual([60, 60]);
+  for (let user = 60; user < 64; user++) {
+    const decodings = projected.ledger.decodings;
+    expect(
+      await runner.waitFor(
+        await projected.ledger.happened(acme, ...manyUsers(acme, user, user + 1)),
+        ALL,
+        WITHIN_MS,
+      ),
+    ).toBe(true);
+    expect(projected.ledger.decodings - decodings).toBe(1);
+  }
 });

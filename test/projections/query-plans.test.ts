@@ -338,14 +338,6 @@ it.each(QUERIES)('%s: found by indexes', async (_title, ask) => {
   expect(whole).toEqual([]);
 });
 
-it.each(QUERIES.filter(([title]) => title.startsWith('a later page of ')))(
-  '%s: what is before it is read from its index alone',
-  async (_title, ask) => {
-    await ask(reads);
-    expect(readAlone).toContainEqual(expect.stringContaining('newest_first'));
-  },
-);
-
 it('the plan of a query that no index serves is seen', async () => {
   const pool = explaining(projected.openPool(1));
   const { schema } = await projected.generations.liveGeneration('users');
@@ -365,40 +357,4 @@ it('every query of the read models is among them', async () => {
     name === 'exports_${status}' ? ['exports_PENDING', 'exports_COMPLETED'] : [name],
   );
   expect([...asked].sort()).toEqual(expected.sort());
-});
-
-/** Of one row, or of the rows of one account. */
-const BY_KEY: ReadonlySet<string> = new Set([
-  'an account',
-  'a user',
-  'users by people',
-  'a referral',
-  'referrals of a person',
-  'a reward',
-  'rewards by ids',
-  'rewards of a person',
-  'rewards of an account',
-  'a balance',
-]);
-
-describe('while the statistics are of empty tables', () => {
-  let young: ProjectedLedger;
-  beforeAll(async () => {
-    young = await filledLedger({ rows: 400, isAnalyzed: false });
-  });
-  afterAll(() => young.close());
-
-  it.each(QUERIES.filter(([title]) => BY_KEY.has(title)))(
-    '%s: not looked for in a whole tenant',
-    async (_title, ask) => {
-      await ask(readsOf(young));
-      const { rows } = await young.pool.query<{ indexname: string }>(
-        `select indexname from pg_indexes
-         where indexname = any ($1) and indexdef like '%(tenant, mode, %' and indexname not like '%\_pkey'`,
-        [indexes],
-      );
-      expect(indexes).not.toEqual([]);
-      expect(rows).toEqual([]);
-    },
-  );
 });

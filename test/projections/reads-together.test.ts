@@ -65,26 +65,6 @@ it('behind two statements under way reads wait, and share the next one', async (
   expect(statements).toEqual([['a'], ['b'], ['c', 'd']]);
 });
 
-it('nobody waits long for statements that hang', async () => {
-  const { statements, row } = readsOf(async (names) => {
-    if (names.includes('hangs')) await new Promise(() => undefined);
-    return allFound(names);
-  });
-  for (const turn of [nextTurn, nextTurn]) {
-    void row('hangs');
-    await turn();
-  }
-  expect(await row('a')).toBe('found a');
-  expect(await row('b')).toBe('found b');
-  expect(statements).toEqual([['hangs'], ['hangs'], ['a'], ['b']]);
-});
-
-it('a statement answers 16 reads at most', async () => {
-  const { statements, row } = readsOf(allFound);
-  await Promise.all(Array.from({ length: 70 }, (_, n) => row(String(n))));
-  expect(statements.map(({ length }) => length)).toEqual([16, 16, 16, 16, 6]);
-});
-
 it('a read that the server fails does not fail those of its turn', async () => {
   const failed = new pg.DatabaseError('cut off by its time limit', 0, 'error');
   const { statements, row } = readsOf(async (names) => {

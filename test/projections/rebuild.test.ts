@@ -102,412 +102,371 @@ async function afterTheFix(
   return { runner, hit, spared };
 }
 
-describe('a bug in a projector', () => {
-  test('leaves rows that a rebuild shows, and only those; the swap repairs them, the roll-back brings them back', async () => {
-    const { runner, hit, spared } = await afterTheFix();
-    const [built] = await rebuilding.rebuild([BALANCES]);
-    expect(built).toMatchObject({ generation: 2, liveGeneration: 1, differences: 1, parked: 0 });
-    const differences = await rebuilding.differences(BALANCES, 1, 2);
-    expect(differences).toEqual([
-      {
-        table: 'reward_balances',
-        live: expect.objectContaining({
-          account_ref: hit.accountRef,
-          person: personOf(hit, 'u'),
-          available_credit: 13_001,
-        }) as Row,
-        built: expect.objectContaining({
-          account_ref: hit.accountRef,
-          available_credit: 14,
-        }) as Row,
-      },
-    ]);
-    // Nothing is switched by building.
-    expect(await available(hit)).toBe(13_001);
-
-    await rebuilding.swap(BALANCES);
-    await projected.generations.refresh();
-    expect([await available(hit), await available(spared)]).toEqual([14, 11]);
-    const more = anAccount('more');
-    await reached(runner, await given(more, 13));
-    expect(await available(more)).toBe(13);
-
-    await rebuilding.rollBack(BALANCES);
-    await projected.generations.refresh();
-    // What the generation missed while it was not live is in it, too.
-    expect([await available(hit), await available(more)]).toEqual([13_001, 13]);
-    expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'retired' });
-    await rebuilding.rollBack(BALANCES);
-    expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'retired', 2: 'live' });
-  });
-
-  test.each(['account', 'tenant'] as const)(
-    'is repaired in place for one %s, and nothing else is touched',
-    async (kind) => {
-      const warnings: string[] = [];
-      const { runner, hit } = await afterTheFix(warnings);
-      const elsewhere = anAccount('elsewhere', { tenant: 'other' });
-      await reached(runner, await given(elsewhere, 2));
-      const table = '"rm_reward_balances_1"."reward_balances"';
-      await projected.pool.query(
-        `update ${table} set available_credit = 77 where tenant = 'other'`,
-      );
-      await projected.pool.query(
-        `insert into ${table} select account_ref, person, 'FUELTANK', 'x', tenant, mode, user_id, account_id, unit, 0, 0, 9,0,0,0,0,0,0,0,0,0 from ${table} where account_ref = $1`,
-        [hit.accountRef],
-      );
-      const part =
-        kind === 'account'
-          ? ({ kind: 'streams', streams: new Set([hit.stream]) } as const)
-          : ({ kind: 'tenant', tenant: 'demo', mode: 'live' } as const);
-      const [repaired] = await rebuilding.repair([BALANCES], part);
-      expect(repaired).toMatchObject({
-        generation: 1,
-        added: 0,
-        changed: 1,
-        removed: 1,
-        parked: 0,
-      });
-      expect(await available(hit)).toBe(14);
-      const { rows } = await projected.pool.query(
-        `select available_credit::integer as credit from ${table} where tenant = 'other'`,
-      );
-      expect(rows).toEqual([{ credit: 77 }]);
-      // The one that writes it live goes on.
-      await reached(runner, await given(anAccount('next'), 1));
-      expect((await runner.status()).every(({ lastError }) => lastError === null)).toBe(true);
-      expect(warnings).toEqual([]);
-      expect(await rebuilding.repair([BALANCES], part)).toMatchObject([
-        { added: 0, changed: 0, removed: 0 },
-      ]);
+test('a bug in a projector leaves rows that a rebuild shows, and only those; the swap repairs them, the roll-back brings them back', async () => {
+  const { runner, hit, spared } = await afterTheFix();
+  const [built] = await rebuilding.rebuild([BALANCES]);
+  expect(built).toMatchObject({ generation: 2, liveGeneration: 1, differences: 1, parked: 0 });
+  const differences = await rebuilding.differences(BALANCES, 1, 2);
+  expect(differences).toEqual([
+    {
+      table: 'reward_balances',
+      live: expect.objectContaining({
+        account_ref: hit.accountRef,
+        person: personOf(hit, 'u'),
+        available_credit: 13_001,
+      }) as Row,
+      built: expect.objectContaining({
+        account_ref: hit.accountRef,
+        available_credit: 14,
+      }) as Row,
     },
-  );
+  ]);
+  // Nothing is switched by building.
+  expect(await available(hit)).toBe(13_001);
 
-  test('that parked accounts is corrected by a retry, in all read models', async () => {
-    const failing: readonly Projector[] = accountProjectors.map((projector) => ({
-      ...projector,
-      apply: (event, rows) => {
-        if (event.event.type === 'UserIdentified' || event.event.type === 'RewardGranted')
-          throw new Error('contradiction');
-        projector.apply(event, rows);
-      },
-    }));
-    const before = projected.startRunner({ projectors: failing });
-    const [one, two] = [anAccount('one'), anAccount('two', { mode: 'test' })];
-    await given(one, 1, 2);
-    await reached(before, await given(two, 3));
-    await before.stop();
-    const runner = projected.startRunner();
-    // They stay parked, and what comes to them is kept back.
-    const position = await projected.ledger.happened(
-      one,
-      rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(4)),
+  await rebuilding.swap(BALANCES);
+  await projected.generations.refresh();
+  expect([await available(hit), await available(spared)]).toEqual([14, 11]);
+  const more = anAccount('more');
+  await reached(runner, await given(more, 13));
+  expect(await available(more)).toBe(13);
+
+  await rebuilding.rollBack(BALANCES);
+  await projected.generations.refresh();
+  // What the generation missed while it was not live is in it, too.
+  expect([await available(hit), await available(more)]).toEqual([13_001, 13]);
+  expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'retired' });
+  await rebuilding.rollBack(BALANCES);
+  expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'retired', 2: 'live' });
+});
+
+test.each(['account', 'tenant'] as const)(
+  'a bug in a projector is repaired in place for one %s, and nothing else is touched',
+  async (kind) => {
+    const warnings: string[] = [];
+    const { runner, hit } = await afterTheFix(warnings);
+    const elsewhere = anAccount('elsewhere', { tenant: 'other' });
+    await reached(runner, await given(elsewhere, 2));
+    const table = '"rm_reward_balances_1"."reward_balances"';
+    await projected.pool.query(`update ${table} set available_credit = 77 where tenant = 'other'`);
+    await projected.pool.query(
+      `insert into ${table} select account_ref, person, 'FUELTANK', 'x', tenant, mode, user_id, account_id, unit, 0, 0, 9,0,0,0,0,0,0,0,0,0 from ${table} where account_ref = $1`,
+      [hit.accountRef],
     );
-    await reached(runner, position);
-    expect(await available(one)).toBeUndefined();
-    expect([
-      await rebuilding.parkedOf('users', 1),
-      await rebuilding.parkedOf(BALANCES, 1),
-    ]).toMatchObject([{ length: 2 }, { length: 4 }]);
+    const part =
+      kind === 'account'
+        ? ({ kind: 'streams', streams: new Set([hit.stream]) } as const)
+        : ({ kind: 'tenant', tenant: 'demo', mode: 'live' } as const);
+    const [repaired] = await rebuilding.repair([BALANCES], part);
+    expect(repaired).toMatchObject({
+      generation: 1,
+      added: 0,
+      changed: 1,
+      removed: 1,
+      parked: 0,
+    });
+    expect(await available(hit)).toBe(14);
+    const { rows } = await projected.pool.query(
+      `select available_credit::integer as credit from ${table} where tenant = 'other'`,
+    );
+    expect(rows).toEqual([{ credit: 77 }]);
+    // The one that writes it live goes on.
+    await reached(runner, await given(anAccount('next'), 1));
+    expect((await runner.status()).every(({ lastError }) => lastError === null)).toBe(true);
+    expect(warnings).toEqual([]);
+    expect(await rebuilding.repair([BALANCES], part)).toMatchObject([
+      { added: 0, changed: 0, removed: 0 },
+    ]);
+  },
+);
 
-    const streams = new Set([one.stream, two.stream]);
-    for (const name of ALL) await rebuilding.repair([name], { kind: 'streams', streams });
-    expect(await available(one)).toBe(7);
-    expect(await rebuilding.parkedOf('users', 1)).toEqual([]);
-    expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(1);
+test('a bug in a projector that parked accounts is corrected by a retry, in all read models', async () => {
+  const failing: readonly Projector[] = accountProjectors.map((projector) => ({
+    ...projector,
+    apply: (event, rows) => {
+      if (event.event.type === 'UserIdentified' || event.event.type === 'RewardGranted')
+        throw new Error('contradiction');
+      projector.apply(event, rows);
+    },
+  }));
+  const before = projected.startRunner({ projectors: failing });
+  const [one, two] = [anAccount('one'), anAccount('two', { mode: 'test' })];
+  await given(one, 1, 2);
+  await reached(before, await given(two, 3));
+  await before.stop();
+  const runner = projected.startRunner();
+  // They stay parked, and what comes to them is kept back.
+  const position = await projected.ledger.happened(
+    one,
+    rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(4)),
+  );
+  await reached(runner, position);
+  expect(await available(one)).toBeUndefined();
+  expect([
+    await rebuilding.parkedOf('users', 1),
+    await rebuilding.parkedOf(BALANCES, 1),
+  ]).toMatchObject([{ length: 2 }, { length: 4 }]);
+
+  const streams = new Set([one.stream, two.stream]);
+  for (const name of ALL) await rebuilding.repair([name], { kind: 'streams', streams });
+  expect(await available(one)).toBe(7);
+  expect(await rebuilding.parkedOf('users', 1)).toEqual([]);
+  expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(1);
+  await reached(
+    runner,
+    await projected.ledger.happened(
+      one,
+      rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(5)),
+    ),
+  );
+  expect(await available(one)).toBe(12);
+  expect((await runner.status()).every(({ parkedStreams }) => parkedStreams === 0)).toBe(true);
+});
+
+test('while others read and write reads never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
+  /** Marks every balance of its generation. */
+  const marking: readonly Projector[] = accountProjectors.map((projector) =>
+    projector !== rewardBalancesProjector
+      ? projector
+      : {
+          ...projector,
+          apply: (event, rows) => {
+            projector.apply(event, {
+              found: (table) => rows.found(table),
+              get: (table, key) => rows.get(table, key),
+              delete: (table, key) => rows.delete(table, key),
+              put: (table, row) =>
+                rows.put(table, table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row),
+            });
+          },
+        },
+  );
+  const runner = projected.startRunner({ projectors: marking, pageSize: 50 });
+  const [busy, idle] = [anAccount('busy'), anAccount('idle')];
+  const give = (account: TestAccount) =>
+    ['a', 'b', 'c'].map((unit) =>
+      rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(1, unit)),
+    );
+  for (const account of [busy, idle])
     await reached(
       runner,
       await projected.ledger.happened(
-        one,
-        rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(5)),
+        account,
+        accountOpened(account),
+        userIdentified(account, 'u'),
+        ...give(account),
       ),
     );
-    expect(await available(one)).toBe(12);
-    expect((await runner.status()).every(({ parkedStreams }) => parkedStreams === 0)).toBe(true);
-  });
+
+  let isOver = false;
+  const seen = { marked: 0, plain: 0 };
+  const write = async (): Promise<void> => {
+    for (let round = 1; !isOver; round++) {
+      const position = await projected.ledger.happened(busy, ...give(busy));
+      expect(await runner.waitFor(position, [BALANCES], WITHIN_MS)).toBe(true);
+      const counts = (await balances(busy)).map(({ count }) => count);
+      expect(counts.every((count) => count >= round + 1)).toBe(true);
+    }
+  };
+  const balances = (account: TestAccount) =>
+    projected.balances().list(scope, { accountRef: account.accountRef, now: 5_000 });
+  const read = async (): Promise<void> => {
+    while (!isOver) {
+      const marks = (await balances(idle)).map(({ totalFuelTankCodes }) => totalFuelTankCodes);
+      expect(new Set(marks).size).toBe(1);
+      if (marks[0] === 1) seen.marked += 1;
+      else seen.plain += 1;
+    }
+  };
+  const work = Promise.all([write(), read(), read()]);
+  try {
+    await until(() => seen.marked > 50);
+    // The same runner goes on; only what is rebuilt is without the mark.
+    const [built] = await rebuilding.rebuild([BALANCES]);
+    expect([built?.generation, seen.plain]).toEqual([2, 0]);
+    const held = [(await rebuilding.swap(BALANCES)).heldMs];
+    await projected.generations.refresh();
+    await until(() => seen.plain > 50);
+    const rollBack = async (times: number): Promise<void> => {
+      while (times-- > 0) held.push((await rebuilding.rollBack(BALANCES)).heldMs);
+    };
+    await rollBack(5);
+    // Readers, writer, runner and switch share this process and its machine: one of the switches
+    // shows what it takes by itself.
+    for (let more = 0; more < 20 && Math.min(...held) >= 50; more++) await rollBack(2);
+    process.stdout.write(`switches under load: ${held.map((ms) => ms.toFixed(1)).join(', ')} ms\n`);
+    expect(Math.min(...held)).toBeLessThan(50);
+    await projected.generations.refresh();
+    const before = seen.marked;
+    await until(() => seen.marked > before + 50);
+  } finally {
+    isOver = true;
+    await work;
+  }
 });
 
-describe('while others read and write', () => {
-  test('reads never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
-    /** Marks every balance of its generation. */
-    const marking: readonly Projector[] = accountProjectors.map((projector) =>
-      projector !== rewardBalancesProjector
-        ? projector
-        : {
-            ...projector,
-            apply: (event, rows) => {
-              projector.apply(event, {
-                found: (table) => rows.found(table),
-                get: (table, key) => rows.get(table, key),
-                delete: (table, key) => rows.delete(table, key),
-                put: (table, row) =>
-                  rows.put(
-                    table,
-                    table === 'reward_balances' ? { ...row, fuel_tank_codes: 1 } : row,
-                  ),
-              });
-            },
-          },
-    );
-    const runner = projected.startRunner({ projectors: marking, pageSize: 50 });
-    const [busy, idle] = [anAccount('busy'), anAccount('idle')];
-    const give = (account: TestAccount) =>
-      ['a', 'b', 'c'].map((unit) =>
-        rewardGranted(`w${(granted += 1)}`, partyOf(account, 'u'), credit(1, unit)),
-      );
-    for (const account of [busy, idle])
-      await reached(
-        runner,
-        await projected.ledger.happened(
-          account,
-          accountOpened(account),
-          userIdentified(account, 'u'),
-          ...give(account),
+test('of several operations only one runs, and a second rebuild, swap or repair is refused in one line', async () => {
+  const runner = projected.startRunner();
+  await reached(runner, await given(anAccount('a'), 1));
+  let refused: unknown;
+  await rebuilding.rebuild([BALANCES], {
+    reached: async (stage) => {
+      if (stage !== 'loaded') return;
+      const other = new Rebuilding(projected);
+      refused = await Promise.all(
+        [other.rebuild(['users']), other.swap(BALANCES)].map((work) =>
+          work.catch((error: unknown) => error),
         ),
       );
-
-    let isOver = false;
-    const seen = { marked: 0, plain: 0 };
-    const write = async (): Promise<void> => {
-      for (let round = 1; !isOver; round++) {
-        const position = await projected.ledger.happened(busy, ...give(busy));
-        expect(await runner.waitFor(position, [BALANCES], WITHIN_MS)).toBe(true);
-        const counts = (await balances(busy)).map(({ count }) => count);
-        expect(counts.every((count) => count >= round + 1)).toBe(true);
-      }
-    };
-    const balances = (account: TestAccount) =>
-      projected.balances().list(scope, { accountRef: account.accountRef, now: 5_000 });
-    const read = async (): Promise<void> => {
-      while (!isOver) {
-        const marks = (await balances(idle)).map(({ totalFuelTankCodes }) => totalFuelTankCodes);
-        expect(new Set(marks).size).toBe(1);
-        if (marks[0] === 1) seen.marked += 1;
-        else seen.plain += 1;
-      }
-    };
-    const work = Promise.all([write(), read(), read()]);
-    try {
-      await until(() => seen.marked > 50);
-      // The same runner goes on; only what is rebuilt is without the mark.
-      const [built] = await rebuilding.rebuild([BALANCES]);
-      expect([built?.generation, seen.plain]).toEqual([2, 0]);
-      const held = [(await rebuilding.swap(BALANCES)).heldMs];
-      await projected.generations.refresh();
-      await until(() => seen.plain > 50);
-      const rollBack = async (times: number): Promise<void> => {
-        while (times-- > 0) held.push((await rebuilding.rollBack(BALANCES)).heldMs);
-      };
-      await rollBack(5);
-      // Readers, writer, runner and switch share this process and its machine: one of the switches
-      // shows what it takes by itself.
-      for (let more = 0; more < 20 && Math.min(...held) >= 50; more++) await rollBack(2);
-      process.stdout.write(
-        `switches under load: ${held.map((ms) => ms.toFixed(1)).join(', ')} ms\n`,
-      );
-      expect(Math.min(...held)).toBeLessThan(50);
-      await projected.generations.refresh();
-      const before = seen.marked;
-      await until(() => seen.marked > before + 50);
-    } finally {
-      isOver = true;
-      await work;
-    }
-  });
-});
-
-describe('of several operations', () => {
-  test('only one runs, and a second rebuild, swap or repair is refused in one line', async () => {
-    const runner = projected.startRunner();
-    await reached(runner, await given(anAccount('a'), 1));
-    let refused: unknown;
-    await rebuilding.rebuild([BALANCES], {
-      reached: async (stage) => {
-        if (stage !== 'loaded') return;
-        const other = new Rebuilding(projected);
-        refused = await Promise.all(
-          [other.rebuild(['users']), other.swap(BALANCES)].map((work) =>
-            work.catch((error: unknown) => error),
-          ),
-        );
-      },
-    });
-    const busy = {
-      name: 'GenerationsBusy',
-      message: expect.stringMatching(/^another rebuild.* is running/) as string,
-    };
-    expect(refused).toMatchObject([busy, busy]);
-    expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'ready' });
-    expect(await rebuilding.states('users')).toEqual({ 1: 'live' });
-  });
-
-  test('each needs a generation to swap in, to go back to, or to resume', async () => {
-    const runner = projected.startRunner();
-    await reached(runner, await given(anAccount('a'), 1));
-    await expect(rebuilding.swap(BALANCES)).rejects.toThrow(
-      'there is no new generation of reward-balances: rebuild it first',
-    );
-    await expect(rebuilding.rollBack(BALANCES)).rejects.toThrow(
-      'there is no earlier generation of reward-balances to go back to',
-    );
-    await expect(rebuilding.rebuild([BALANCES], { resume: true })).rejects.toThrow(
-      'there is nothing of reward-balances to resume',
-    );
-    expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live' });
-  });
-});
-
-describe('a rebuild that ends in the middle', () => {
-  const STAGES: readonly RebuildStage[] = [
-    'begun',
-    'folded',
-    'loaded',
-    'indexed',
-    'caught-up',
-    'verified',
-  ];
-
-  test.each(STAGES)(
-    'when it is %s leaves the live generation unchanged, and the next one removes its rest',
-    async (deadly) => {
-      const runner = projected.startRunner();
-      const account = anAccount('a');
-      await reached(runner, await given(account, 1, 2));
-      const before = await rebuilding.rowsOf(BALANCES, 1);
-      const doomed = new Rebuilding(
-        projected,
-        accountProjectors,
-        projected.openDoomedPool('doomed'),
-      );
-      let isThere = false;
-      // Never comes back, as a process that is gone: what it would have cleaned up stays.
-      const ended = doomed.rebuild([BALANCES, 'users'], {
-        reached: (stage) => {
-          if (stage !== deadly) return Promise.resolve();
-          isThere = true;
-          return new Promise<void>(() => undefined);
-        },
-      });
-      ended.catch(() => undefined);
-      await until(() => isThere);
-      await projected.pool.query(`${END_SESSIONS} and application_name = 'doomed'`);
-
-      expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
-      expect(await available(account)).toBe(3);
-      const states = Object.values(await rebuilding.states(BALANCES));
-      expect(states.filter((state) => state === 'live')).toHaveLength(1);
-      expect(states).not.toContain('ready');
-      const more = anAccount('b');
-      await reached(runner, await given(more, 5));
-      // The lock goes with the connection, which takes a moment.
-      let built: readonly { readonly differences: number }[] = [];
-      await until(async () => {
-        built = await rebuilding.rebuild([BALANCES]).catch(() => []);
-        return built.length > 0;
-      });
-      expect(built).toMatchObject([{ differences: 0 }]);
-      await rebuilding.swap(BALANCES);
-      await projected.generations.refresh();
-      expect([await available(account), await available(more)]).toEqual([3, 5]);
-      expect(Object.values(await rebuilding.states(BALANCES)).sort()).toEqual(['live', 'retired']);
-      const { rows } = await projected.pool.query<{ n: number }>(
-        `select count(*)::integer as n from pg_namespace where nspname like 'rm\\_reward\\_balances%'`,
-      );
-      expect(rows).toEqual([{ n: 2 }]);
     },
-  );
-
-  test('whose rows do not fit in memory together reads the log again, and applies nothing in batches', async () => {
-    const runner = projected.startRunner();
-    for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
-    await reached(runner, await given(anAccount('e'), 4));
-    await projected.pool.query('analyze');
-    const passesOf = async (rowsMax: number) => {
-      let [folded, followed] = [0, 0];
-      const built = await rebuilding.rebuild([BALANCES, 'rewards', 'users'], {
-        rowsMax,
-        pageSize: 4,
-        reached: async (stage) => void (folded += stage === 'folded' ? 1 : 0),
-        onProgress: ({ phase }) => void (followed += phase === 'following' ? 1 : 0),
-      });
-      expect(built).toMatchObject(Array(3).fill({ differences: 0 }));
-      return { folded, followed, rows: built.map(({ rows }) => rows) };
-    };
-    const { rows, ...together } = await passesOf(1_000);
-    expect(together).toEqual({ folded: 1, followed: 0 });
-    const [balances = 0, rewards = 0, users = 0] = rows;
-    const pair = balances + Math.max(rewards, users);
-    expect(await passesOf(Math.ceil(pair / 0.85))).toMatchObject({ folded: 2, followed: 0 });
-    expect(await passesOf(Math.max(...rows))).toMatchObject({ folded: 3, followed: 0 });
   });
+  const busy = {
+    name: 'GenerationsBusy',
+    message: expect.stringMatching(/^another rebuild.* is running/) as string,
+  };
+  expect(refused).toMatchObject([busy, busy]);
+  expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'ready' });
+  expect(await rebuilding.states('users')).toEqual({ 1: 'live' });
+});
 
-  test('because it was stopped is resumed from there', async () => {
+const STAGES: readonly RebuildStage[] = ['folded', 'indexed', 'verified'];
+
+test.each(STAGES)(
+  'a rebuild that ends in the middle when it is %s leaves the live generation unchanged, and the next one removes its rest',
+  async (deadly) => {
     const runner = projected.startRunner();
-    for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
-    await reached(runner, await given(anAccount('e'), 4));
-    const stopping = new AbortController();
-    let read = 0;
-    const onProgress = (): void => {
-      if ((read += 1) === 3) stopping.abort();
-    };
-    const stopped = rebuilding.rebuild([BALANCES], {
-      signal: stopping.signal,
-      pageSize: 4,
-      onProgress,
-    });
-    await expect(stopped).rejects.toMatchObject({ name: 'Interrupted' });
-    expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'building' });
-    const reads = projected.log.reads;
-    const [built] = await rebuilding.rebuild([BALANCES], { resume: true, pageSize: 4 });
-    expect(built).toMatchObject({ generation: 2, differences: 0 });
-    // 23 events are six pages; the first three are not read again.
-    expect(projected.log.reads - reads).toBeLessThan(6);
-    expect(await rebuilding.rowsOf(BALANCES, 2)).toEqual(await rebuilding.rowsOf(BALANCES, 1));
-  });
-
-  test('parks streams with events that cannot be decoded as live projections do, and a repair releases them', async () => {
-    const runner = projected.startRunner();
-    const later = anAccount('later');
-    await projected.ledger.happened(later, accountOpened(later));
-    const known = await projected.ledger.happenedUndecodably(later, userIdentified(later, 'u'));
-    const unknown = await projected.ledger.happenedUndecodably(
-      later,
-      userIdentified(later, 'v'),
-      'SomethingNew',
-    );
-    await reached(runner, await given(anAccount('z'), 1));
-    const logger = new ErrorLines();
-    const { pool } = rebuilding.parts;
-    const logged = new Rebuilding(projected, accountProjectors, pool, logger);
-    const built = await logged.rebuild(ALL);
-    expect(built.map(({ differences }) => differences)).toEqual(ALL.map(() => 0));
-    // One for each stream and read model, whatever waits in the stream.
-    expect(logger.lines.map(({ projection, generation }) => [projection, generation])).toEqual(
-      ALL.map((name) => [name, 2]),
-    );
-    for (const name of ALL) {
-      expect(await rebuilding.parkedOf(name, 1)).not.toHaveLength(0);
-      expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
-    }
-
-    projected.ledger.undecodable.delete(known.id);
-    projected.ledger.undecodable.delete(unknown.id);
-    const streams = new Set([later.stream]);
-    for (const name of ALL) await logged.repair([name], { kind: 'streams', streams });
-    for (const name of ALL) expect(await rebuilding.parkedOf(name, 1)).toEqual([]);
-    expect(logger.lines).toHaveLength(ALL.length);
-    expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(3);
-
-    projected.ledger.undecodable.add(known.id);
-    for (const _ of ['parks it', 'finds it parked'])
-      await logged.repair(['users'], { kind: 'streams', streams });
-    expect(logger.lines.slice(ALL.length)).toMatchObject([
-      {
-        projection: 'users',
-        generation: 1,
-        position: known.position,
-        error: 'cannot be decoded: written by a later release',
+    const account = anAccount('a');
+    await reached(runner, await given(account, 1, 2));
+    const before = await rebuilding.rowsOf(BALANCES, 1);
+    const doomed = new Rebuilding(projected, accountProjectors, projected.openDoomedPool('doomed'));
+    let isThere = false;
+    // Never comes back, as a process that is gone: what it would have cleaned up stays.
+    const ended = doomed.rebuild([BALANCES, 'users'], {
+      reached: (stage) => {
+        if (stage !== deadly) return Promise.resolve();
+        isThere = true;
+        return new Promise<void>(() => undefined);
       },
-    ]);
+    });
+    ended.catch(() => undefined);
+    await until(() => isThere);
+    await projected.pool.query(`${END_SESSIONS} and application_name = 'doomed'`);
+
+    expect(await rebuilding.rowsOf(BALANCES, 1)).toEqual(before);
+    expect(await available(account)).toBe(3);
+    const states = Object.values(await rebuilding.states(BALANCES));
+    expect(states.filter((state) => state === 'live')).toHaveLength(1);
+    expect(states).not.toContain('ready');
+    const more = anAccount('b');
+    await reached(runner, await given(more, 5));
+    // The lock goes with the connection, which takes a moment.
+    let built: readonly { readonly differences: number }[] = [];
+    await until(async () => {
+      built = await rebuilding.rebuild([BALANCES]).catch(() => []);
+      return built.length > 0;
+    });
+    expect(built).toMatchObject([{ differences: 0 }]);
+    await rebuilding.swap(BALANCES);
+    await projected.generations.refresh();
+    expect([await available(account), await available(more)]).toEqual([3, 5]);
+    expect(Object.values(await rebuilding.states(BALANCES)).sort()).toEqual(['live', 'retired']);
+    const { rows } = await projected.pool.query<{ n: number }>(
+      `select count(*)::integer as n from pg_namespace where nspname like 'rm\\_reward\\_balances%'`,
+    );
+    expect(rows).toEqual([{ n: 2 }]);
+  },
+);
+
+test('a rebuild that ends in the middle whose rows do not fit in memory together reads the log again, and applies nothing in batches', async () => {
+  const runner = projected.startRunner();
+  for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
+  await reached(runner, await given(anAccount('e'), 4));
+  await projected.pool.query('analyze');
+  const passesOf = async (rowsMax: number) => {
+    let [folded, followed] = [0, 0];
+    const built = await rebuilding.rebuild([BALANCES, 'rewards', 'users'], {
+      rowsMax,
+      pageSize: 4,
+      reached: async (stage) => void (folded += stage === 'folded' ? 1 : 0),
+      onProgress: ({ phase }) => void (followed += phase === 'following' ? 1 : 0),
+    });
+    expect(built).toMatchObject(Array(3).fill({ differences: 0 }));
+    return { folded, followed, rows: built.map(({ rows }) => rows) };
+  };
+  const { rows, ...together } = await passesOf(1_000);
+  expect(together).toEqual({ folded: 1, followed: 0 });
+  const [balances = 0, rewards = 0, users = 0] = rows;
+  const pair = balances + Math.max(rewards, users);
+  expect(await passesOf(Math.ceil(pair / 0.85))).toMatchObject({ folded: 2, followed: 0 });
+  expect(await passesOf(Math.max(...rows))).toMatchObject({ folded: 3, followed: 0 });
+});
+
+test('a rebuild that ends in the middle because it was stopped is resumed from there', async () => {
+  const runner = projected.startRunner();
+  for (const name of ['a', 'b', 'c', 'd']) await given(anAccount(name), 1, 2, 3);
+  await reached(runner, await given(anAccount('e'), 4));
+  const stopping = new AbortController();
+  let read = 0;
+  const onProgress = (): void => {
+    if ((read += 1) === 3) stopping.abort();
+  };
+  const stopped = rebuilding.rebuild([BALANCES], {
+    signal: stopping.signal,
+    pageSize: 4,
+    onProgress,
   });
+  await expect(stopped).rejects.toMatchObject({ name: 'Interrupted' });
+  expect(await rebuilding.states(BALANCES)).toEqual({ 1: 'live', 2: 'building' });
+  const reads = projected.log.reads;
+  const [built] = await rebuilding.rebuild([BALANCES], { resume: true, pageSize: 4 });
+  expect(built).toMatchObject({ generation: 2, differences: 0 });
+  // 23 events are six pages; the first three are not read again.
+  expect(projected.log.reads - reads).toBeLessThan(6);
+  expect(await rebuilding.rowsOf(BALANCES, 2)).toEqual(await rebuilding.rowsOf(BALANCES, 1));
+});
+
+test('a rebuild that ends in the middle parks streams with events that cannot be decoded as live projections do, and a repair releases them', async () => {
+  const runner = projected.startRunner();
+  const later = anAccount('later');
+  await projected.ledger.happened(later, accountOpened(later));
+  const known = await projected.ledger.happenedUndecodably(later, userIdentified(later, 'u'));
+  const unknown = await projected.ledger.happenedUndecodably(
+    later,
+    userIdentified(later, 'v'),
+    'SomethingNew',
+  );
+  await reached(runner, await given(anAccount('z'), 1));
+  const logger = new ErrorLines();
+  const { pool } = rebuilding.parts;
+  const logged = new Rebuilding(projected, accountProjectors, pool, logger);
+  const built = await logged.rebuild(ALL);
+  expect(built.map(({ differences }) => differences)).toEqual(ALL.map(() => 0));
+  // One for each stream and read model, whatever waits in the stream.
+  expect(logger.lines.map(({ projection, generation }) => [projection, generation])).toEqual(
+    ALL.map((name) => [name, 2]),
+  );
+  for (const name of ALL) {
+    expect(await rebuilding.parkedOf(name, 1)).not.toHaveLength(0);
+    expect(await rebuilding.parkedOf(name, 2)).toEqual(await rebuilding.parkedOf(name, 1));
+  }
+
+  projected.ledger.undecodable.delete(known.id);
+  projected.ledger.undecodable.delete(unknown.id);
+  const streams = new Set([later.stream]);
+  for (const name of ALL) await logged.repair([name], { kind: 'streams', streams });
+  for (const name of ALL) expect(await rebuilding.parkedOf(name, 1)).toEqual([]);
+  expect(logger.lines).toHaveLength(ALL.length);
+  expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(3);
+
+  projected.ledger.undecodable.add(known.id);
+  for (const _ of ['parks it', 'finds it parked'])
+    await logged.repair(['users'], { kind: 'streams', streams });
+  expect(logger.lines.slice(ALL.length)).toMatchObject([
+    {
+      projection: 'users',
+      generation: 1,
+      position: known.position,
+      error: 'cannot be decoded: written by a later release',
+    },
+  ]);
 });

@@ -3,7 +3,6 @@ import type pg from 'pg';
 import { accountProjectors } from '../../projections/account-projectors.js';
 import { usersProjector } from '../../projections/users/projector.js';
 import { FollowedLog } from '../../src/core/followed-log.js';
-import { settleLoss } from '../../src/core/lost-log.js';
 import { ScrubbedGenerations } from '../../src/projecting/generations/scrubbed-generations.js';
 import { ensureOwnGenerations } from '../../src/projecting/generations/generations.js';
 import {
@@ -61,64 +60,62 @@ async function reach(position: string, ...runners: readonly ProjectionRunner[]):
   expect(reached).toEqual(runners.map(() => true));
 }
 
-describe('a release with other tables', () => {
-  const newer = withOtherTables();
+const newer = withOtherTables();
 
-  test('builds its own generations beside the live ones, and each release keeps its own up to date', async () => {
-    const first = startRelease(accountProjectors);
-    const before = await projected.ledger.happened(
-      acme,
-      accountOpened(acme),
-      userIdentified(acme, 'u1'),
-    );
-    await reach(before, first);
-    const second = startRelease(newer);
-    await reach(before, second);
-    const after = await projected.ledger.happened(acme, userIdentified(acme, 'u2'));
-    await reach(after, first, second);
-    expect([await usersOf(1), await usersOf(2)]).toEqual([2, 2]);
-    expect(await statesOf('users')).toBe('1 live, 2 beside');
-    expect(ALL.map((name) => [first.leads(name), second.leads(name)])).toEqual(
-      ALL.map(() => [true, true]),
-    );
-  });
+test('a release with other tables builds its own generations beside the live ones, and each release keeps its own up to date', async () => {
+  const first = startRelease(accountProjectors);
+  const before = await projected.ledger.happened(
+    acme,
+    accountOpened(acme),
+    userIdentified(acme, 'u1'),
+  );
+  await reach(before, first);
+  const second = startRelease(newer);
+  await reach(before, second);
+  const after = await projected.ledger.happened(acme, userIdentified(acme, 'u2'));
+  await reach(after, first, second);
+  expect([await usersOf(1), await usersOf(2)]).toEqual([2, 2]);
+  expect(await statesOf('users')).toBe('1 live, 2 beside');
+  expect(ALL.map((name) => [first.leads(name), second.leads(name)])).toEqual(
+    ALL.map(() => [true, true]),
+  );
+});
 
-  test('shows nothing before it has caught up, while the older one is read, and then only what is its own', async () => {
-    expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: ALL, renewed: [] });
-    expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: [], renewed: [] });
-    const shown = new LiveGenerations(pool, newer);
-    await expect(shown.liveGeneration('users')).rejects.toThrow(ReadModelsIncomplete);
-    expect(shown.areShown).toBe(false);
-    expect((await projected.generations.liveGeneration('users')).schema).toBe('rm_users_1');
+test('a release with other tables shows nothing before it has caught up, while the older one is read, and then only what is its own', async () => {
+  expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: ALL, renewed: [] });
+  expect(await ensureOwnGenerations(pool, newer)).toEqual({ beside: [], renewed: [] });
+  const shown = new LiveGenerations(pool, newer);
+  await expect(shown.liveGeneration('users')).rejects.toThrow(ReadModelsIncomplete);
+  expect(shown.areShown).toBe(false);
+  expect((await projected.generations.liveGeneration('users')).schema).toBe('rm_users_1');
 
-    const followed = new FollowedLog(pool, newer);
-    await followed.accept(randomUUID());
-    // Of the live ones: a release that is read beside them knows nothing of that.
-    await pool.query('update ledger.followed_log set rebuilt = false, shown = false');
-    await followed.markRebuilt('users 1');
-    await shown.refresh();
-    expect(shown.areShown).toBe(false);
-    await followed.markRebuilt(await followed.liveGenerations());
-    await shown.refresh();
-    expect(await shown.liveGeneration('users')).toEqual({ generation: 2, schema: 'rm_users_2' });
-    expect(shown.areShown).toBe(true);
-    const { rows } = await pool.query('select rebuilt, shown from ledger.followed_log');
-    expect(rows).toEqual([{ rebuilt: false, shown: false }]);
-  });
+  const followed = new FollowedLog(pool, newer);
+  await followed.accept(randomUUID());
+  // Of the live ones: a release that is read beside them knows nothing of that.
+  await pool.query('update ledger.followed_log set rebuilt = false, shown = false');
+  await followed.markRebuilt('users 1');
+  await shown.refresh();
+  expect(shown.areShown).toBe(false);
+  await followed.markRebuilt(await followed.liveGenerations());
+  await shown.refresh();
+  expect(await shown.liveGeneration('users')).toEqual({ generation: 2, schema: 'rm_users_2' });
+  expect(shown.areShown).toBe(true);
+  const { rows } = await pool.query('select rebuilt, shown from ledger.followed_log');
+  expect(rows).toEqual([{ rebuilt: false, shown: false }]);
+});
 
-  test('rebuilds and swaps its own, and leaves the live ones alone', async () => {
-    const opened = await projected.ledger.happened(acme, accountOpened(acme));
-    await reach(opened, startRelease(accountProjectors), startRelease(newer));
-    const { log, ledger } = projected;
-    const parts = { pool, log, decode: ledger.decode, projectors: newer };
-    const users = newer.filter(({ name }) => name === 'users');
-    const client = await pool.connect();
-    const { signal } = new AbortController();
-    await rebuild(parts, client, users, { signal });
-    await swap(parts, client, users, { signal });
-    client.release();
-    expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
-  });
+test('a release with other tables rebuilds and swaps its own, and leaves the live ones alone', async () => {
+  const opened = await projected.ledger.happened(acme, accountOpened(acme));
+  await reach(opened, startRelease(accountProjectors), startRelease(newer));
+  const { log, ledger } = projected;
+  const parts = { pool, log, decode: ledger.decode, projectors: newer };
+  const users = newer.filter(({ name }) => name === 'users');
+  const client = await pool.connect();
+  const { signal } = new AbortController();
+  await rebuild(parts, client, users, { signal });
+  await swap(parts, client, users, { signal });
+  client.release();
+  expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
 });
 
 test('only what has other tables is built anew: the rest has one leader in both releases', async () => {
@@ -134,26 +131,6 @@ test('only what has other tables is built anew: the rest has one leader in both 
   expect(await statesOf('rewards')).toBe('1 live');
   await first.stop();
   await until(() => ALL.every((name) => second.leads(name)), WITHIN_MS);
-});
-
-test('after a loss of the end of the log each release makes its own anew, in the same place', async () => {
-  const newer = withOtherTables('users');
-  await projected.ledger.happened(acme, accountOpened(acme));
-  const lost = await projected.ledger.happened(acme, userIdentified(acme, 'u1'));
-  const [first, second] = [startRelease(accountProjectors), startRelease(newer)];
-  await reach(lost, first, second);
-  await Promise.all([first.stop(), second.stop()]);
-  projected.log.loseTail(1);
-  const { log } = projected;
-  const logger = { warn: () => undefined };
-  await settleLoss({ pool, log, projectors: newer, logger });
-  expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
-  expect(await statesOf('rewards')).toBe('1 retired, 2 live');
-  // The older release lost its own with the same loss, and finds that out at its start.
-  const { beside } = await ensureOwnGenerations(pool, accountProjectors);
-  expect(beside).toEqual(['users']);
-  await settleLoss({ pool, log, projectors: accountProjectors, logger });
-  expect(await statesOf('rewards')).toBe('1 retired, 2 live');
 });
 
 describe('a scrub', () => {

@@ -58,25 +58,23 @@ test('an erasure reads damaged rows, and an event that writes the row anew repai
   expect(failure()).toBeUndefined();
 });
 
-describe('the reason of an error that quotes a value', () => {
-  const thrownBy = (fails: () => unknown): unknown => {
-    try {
-      return fails();
-    } catch (error) {
-      return error;
-    }
-  };
+const thrownBy = (fails: () => unknown): unknown => {
+  try {
+    return fails();
+  } catch (error) {
+    return error;
+  }
+};
 
-  test('names the functions that it was thrown in, never the value', () => {
-    const sum = (text: string): bigint => BigInt(text);
-    const reason = describeError(thrownBy(() => sum('secret\n    at stolen (file:1:1)')));
-    expect(reason).toMatch(/^SyntaxError in .*\bsum, called by \w/);
-    expect(reason).not.toMatch(/secret|stolen/);
-  });
+test('the reason of an error that quotes a value names the functions that it was thrown in, never the value', () => {
+  const sum = (text: string): bigint => BigInt(text);
+  const reason = describeError(thrownBy(() => sum('secret\n    at stolen (file:1:1)')));
+  expect(reason).toMatch(/^SyntaxError in .*\bsum, called by \w/);
+  expect(reason).not.toMatch(/secret|stolen/);
+});
 
-  test('is its name alone when its stack is not its own', () => {
-    const error = new SyntaxError('secret');
-    error.stack = 'other\n    at stolen (file)';
-    expect(describeError(error)).toBe('SyntaxError');
-  });
+test('the reason of an error that quotes a value is its name alone when its stack is not its own', () => {
+  const error = new SyntaxError('secret');
+  error.stack = 'other\n    at stolen (file)';
+  expect(describeError(error)).toBe('SyntaxError');
 });

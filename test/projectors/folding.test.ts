@@ -44,34 +44,32 @@ it('a fold of the log ends at its last event, also inside of a page, and goes on
   expect([...fold.rows.rowsOf('user_counts')]).toMatchObject([{ users: 4 }]);
 });
 
-describe('an event that fails after it has changed rows', () => {
-  /** Fails at Bob, behind his rows. */
-  const failing: Projector = {
-    ...usersProjector,
-    apply(event, rows) {
-      usersProjector.apply(event, rows);
-      if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === 'bob')
-        throw new Error('contradiction');
-    },
-  };
+/** Fails at Bob, behind his rows. */
+const failing: Projector = {
+  ...usersProjector,
+  apply(event, rows) {
+    usersProjector.apply(event, rows);
+    if (event.event.type === 'UserIdentified' && event.event.profile.value?.id === 'bob')
+      throw new Error('contradiction');
+  },
+};
 
-  it('leaves none of its changes among the rows of a rebuild', async () => {
-    const { events } = await ledgerWith('ann', 'bob');
-    const rows = new FoldedRows(failing.tables);
-    const failures = events.map((event) => rows.attempt(failing, event)?.failed);
-    expect(failures).toStrictEqual([undefined, undefined, new Error('contradiction')]);
-    expect(users(rows.rowsOf('users'))).toStrictEqual(['ann']);
-    expect([...rows.rowsOf('user_counts')]).toMatchObject([{ users: 1 }]);
-    expect(rows.size).toBe(3);
-  });
+it('an event that fails after it has changed rows leaves none of its changes among the rows of a rebuild', async () => {
+  const { events } = await ledgerWith('ann', 'bob');
+  const rows = new FoldedRows(failing.tables);
+  const failures = events.map((event) => rows.attempt(failing, event)?.failed);
+  expect(failures).toStrictEqual([undefined, undefined, new Error('contradiction')]);
+  expect(users(rows.rowsOf('users'))).toStrictEqual(['ann']);
+  expect([...rows.rowsOf('user_counts')]).toMatchObject([{ users: 1 }]);
+  expect(rows.size).toBe(3);
+});
 
-  it('leaves none of its changes among the rows of a batch', async () => {
-    const { events } = await ledgerWith('ann', 'bob');
-    const rows = new BatchRows(failing.tables);
-    for (const event of events) for (const key of failing.keys(event)) rows.announce(key);
-    const failures = events.map((event) => rows.attempt(() => failing.apply(event, rows))?.failed);
-    expect(failures).toStrictEqual([undefined, undefined, new Error('contradiction')]);
-    expect(rows.get('users', [personOf(ACME, 'bob')])).toBeUndefined();
-    expect(rows.get('user_counts', ['demo', 'live'])).toMatchObject({ users: 1 });
-  });
+it('an event that fails after it has changed rows leaves none of its changes among the rows of a batch', async () => {
+  const { events } = await ledgerWith('ann', 'bob');
+  const rows = new BatchRows(failing.tables);
+  for (const event of events) for (const key of failing.keys(event)) rows.announce(key);
+  const failures = events.map((event) => rows.attempt(() => failing.apply(event, rows))?.failed);
+  expect(failures).toStrictEqual([undefined, undefined, new Error('contradiction')]);
+  expect(rows.get('users', [personOf(ACME, 'bob')])).toBeUndefined();
+  expect(rows.get('user_counts', ['demo', 'live'])).toMatchObject({ users: 1 });
 });

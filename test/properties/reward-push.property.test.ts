@@ -411,36 +411,6 @@ it('what was paid before a log that was restored later than the provider knows k
   expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
 });
 
-it('what was paid is found, though its end was lost with its grant, and both were long ago', async () => {
-  const course = new Course();
-  await inItsTime(course, async () => {
-    await course.end();
-    await course.take({ kind: 'later', hours: 30 });
-    course.restore('the grants');
-    // The intent is recorded, and its process dies: the next one repeats the call.
-    await course.turn(['dies', 'dies'], false);
-    await course.end();
-  });
-  expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
-  expect(course.reward('credit').dateGiven).toBe(course.now);
-  const redeemed = course.events.filter(({ type }) => type === 'CreditRedeemed');
-  expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
-});
-
-it('credit whose call was lost stays taken while a key without rights is refused', async () => {
-  const course = new Course();
-  await inItsTime(course, async () => {
-    // A look, then the call; then a look, the call and another look.
-    await course.turn(['none', 'lost'], false);
-    await course.turn(['revoked', 'revoked', 'revoked'], false);
-    expect(course.reward('credit').pushed).toMatchObject({ status: 'PARKED', mayBePaid: true });
-    await course.take({ kind: 'redeem', amount: 400 });
-    await course.end();
-  });
-  const redeemed = course.events.filter(({ type }) => type === 'CreditRedeemed');
-  expect(redeemed).toMatchObject([{ amount: 500, externalReference: { value: 'made_0' } }]);
-});
-
 it('each reward is paid once, and the ledger redeems what the provider has, whatever happens', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step(false), { maxLength: 14 }), async (steps) => {
@@ -530,18 +500,6 @@ it('a refund takes back what nobody has in any part, in whatever order it comes'
     ),
     { numRuns: runs(300) },
   );
-});
-
-it('a log restored within a day finds the discount that its key has another body for', async () => {
-  const course = new Course();
-  await inItsTime(course, async () => {
-    await course.end();
-    course.restore();
-    await course.take({ kind: 'later', hours: 1 });
-    await course.turn([], false);
-  });
-  expect(course.provider.made.map(({ rewardId }) => rewardId)).toEqual(['credit', 'off']);
-  expect(course.reward('off').pushed).toMatchObject({ status: 'PUSHED', reference: 'made_1' });
 });
 
 it.each([

@@ -162,14 +162,6 @@ test('a command from before the snapshot is known behind it', async () => {
   }
 });
 
-test('another release folds the events', async () => {
-  await withSnapshot();
-  log.eventsRead = 0;
-  expect(await started('v2').load(STREAM)).toEqual(await foldedFromEvents());
-  await written();
-  expect(rows.rows.get(STREAM)).toMatchObject({ version: 'v2' });
-});
-
 test('nobody opens the snapshot of a forgotten person, and the next look drops it', async () => {
   await withSnapshot();
   const before = rows.rows.get(STREAM);
@@ -183,13 +175,6 @@ test('nobody opens the snapshot of a forgotten person, and the next look drops i
   expect(before?.subjects).toContain(personOf(acme, 'u3'));
 });
 
-test('nothing of a person can be read in a snapshot', async () => {
-  await withSnapshot();
-  const bytes = rows.rows.get(STREAM)?.sealed ?? Buffer.of();
-  expect(bytes.length).toBeGreaterThan(500);
-  expect(bytes.includes('u3@example.com')).toBe(false);
-});
-
 test('a log that lost the event of the snapshot is folded, and has not gone back by that', async () => {
   await withSnapshot();
   log.loseTail(LONG - 2);
@@ -198,14 +183,6 @@ test('a log that lost the event of the snapshot is folded, and has not gone back
   expect(loaded).toEqual({ ...(await foldedFromEvents()), epoch });
   expect(log.epoch).toBe(epoch);
   expect(rows.rows.size).toBe(0);
-});
-
-test('another event at the place of the snapshot: the log went back and on', async () => {
-  await withSnapshot();
-  log.loseTail(LONG - 2);
-  await appendEach(someUsers(9, 100));
-  const { epoch } = log;
-  expect(await started().load(STREAM)).toEqual({ ...(await foldedFromEvents()), epoch });
 });
 
 test('changed bytes are not opened, and that is said', async () => {
@@ -235,13 +212,6 @@ test('stores that are away cost the snapshot alone', async () => {
   expect(await started().load(STREAM)).toEqual(await foldedFromEvents());
   await written();
   expect(failures).toHaveLength(2);
-});
-
-test('a short fold writes none', async () => {
-  await appendEach([accountOpened(acme), ...someUsers(LONG - 2)]);
-  await started().load(STREAM);
-  await written();
-  expect(rows.rows.size).toBe(0);
 });
 
 test('a state that was folded across an erasure is not written down', async () => {
