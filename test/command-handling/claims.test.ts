@@ -50,50 +50,6 @@ describe('a refused command', () => {
     accepted(await one.upsert('has-provider-id', 'ann', { paymentProviderId: 'cus_taken' }));
   });
 
-  it.each(['one process', 'two processes'])(
-    'never releases a code that the same user records at the same time, in %s',
-    async (where) => {
-      for (let round = 0; round < 10; round++) {
-        const [accountId, code] = [`beside ${where} ${round}`, `BS${where.slice(0, 3)}${round}`];
-        await one.sync(accountId);
-        const [refused, recorded] = await Promise.all([
-          one.upsert(accountId, 'u', { referralCode: code, paymentProviderId: 'cus_taken' }),
-          (where === 'one process' ? one : other).upsert(accountId, 'u', { referralCode: code }),
-        ]);
-        expect(refused).toMatchObject({ refused: 'PAYMENT_PROVIDER_ID_USED' });
-        accepted(recorded);
-        expect(await ownerOf(code)).toEqual({ accountId, userId: 'u' });
-        expect(
-          await other.upsert('has-provider-id', 'thief', { referralCode: code }),
-        ).toMatchObject({ refused: 'REFERRAL_CODE_TAKEN' });
-      }
-    },
-  );
-
-  it('never releases a payment provider id that the same account records at the same time', async () => {
-    for (let round = 0; round < 10; round++) {
-      const accountId = `pay beside ${round}`;
-      await one.userWithCode(accountId, 'u', `PAYBESIDE${round}`);
-      const id = `cus_beside_${round}`;
-      const [refused, recorded] = await Promise.all([
-        one.upsert(accountId, 'u', {
-          paymentProviderId: id,
-          referralCodes: { 'no such program': 'X' },
-        }),
-        other.upsert(accountId, 'u', { paymentProviderId: id }),
-        one.upsert(accountId, 'v', { paymentProviderId: id, referralCode: `PAYBESIDE${round}` }),
-      ]);
-      expect(refused).toMatchObject({ refused: 'PROGRAM_UNKNOWN' });
-      accepted(recorded);
-      await one.sync(`pay thief ${round}`);
-      expect(
-        await one.upsert(`pay thief ${round}`, 'bob', { paymentProviderId: id }),
-      ).toMatchObject({
-        refused: 'PAYMENT_PROVIDER_ID_USED',
-      });
-    }
-  });
-
   it("releases only its own claim, even late: neither another command's record, nor what another user took since", async () => {
     await one.userWithCode('late', 'u', 'LATEFIRST');
     const { process: slow, gate } = await gatedProcess('late');

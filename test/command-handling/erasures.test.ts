@@ -73,23 +73,6 @@ test('after a kill before the destroyed keys are announced, another process show
   expect(await erasuresOf(one, 'untold')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
 });
 
-test('an erasure that is killed between key and tombstone is finished by another process, and late processes add nothing', async () => {
-  await one.userWithCode('gated', 'bob', 'GATED');
-  const { process: slow, gate } = await ledger.gated((_, events) =>
-    events.some(({ type }) => type === 'ErasureCompleted'),
-  );
-  const meta = aRequest();
-  const forgotten = slow.send('gated', forget('bob'), meta);
-  await gate.reached;
-  const other = await ledger.process();
-  expect(await nameOf(other, 'gated')).toStrictEqual([null]);
-  expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested']);
-  await finish(other, 'gated', erasureIdOf(meta.commandId));
-  gate.open();
-  accepted(await forgotten);
-  expect(await erasuresOf(other, 'gated')).toStrictEqual(['ErasureRequested', 'ErasureCompleted']);
-});
-
 test("a forgotten person's code is never given to another person, nor to the same one again", async () => {
   await one.userWithCode('holds', 'ann', 'HOLDER');
   accepted(await one.send('holds', forget('ann')));
@@ -103,20 +86,6 @@ test("a forgotten person's code is never given to another person, nor to the sam
   expect(await late.upsert('wants', 'bob', { referralCode: 'Holder' })).toMatchObject({
     refused: 'REFERRAL_CODE_TAKEN',
   });
-});
-
-test('a user whose referrer is forgotten shows no code, even from a cache', async () => {
-  await one.userWithCode('refers', 'ann', 'REFERS');
-  accepted(await one.sync('is-referred', 'TRIAL', ['REFERS']));
-  accepted(await one.upsert('is-referred', 'bob'));
-  expect((await one.account('is-referred')).attribution?.code).toBe('REFERS');
-  accepted(await one.send('refers', { type: 'ForgetAccount', doNotTrack: false }));
-  expect(await one.account('is-referred')).toMatchObject({
-    attribution: { code: null },
-    referral: { datePaid: null },
-  });
-  accepted(await one.sync('is-referred', 'PAID'));
-  expect((await one.referralOf('is-referred')).datePaid).not.toBeNull();
 });
 
 /** What the provider tells about a customer, and the ids that its stream shows. */

@@ -68,16 +68,6 @@ it('a repeated command gets the same from a process that has just started', asyn
   expect(plain(second.state)).toEqual(plain(first.state));
 });
 
-it('a repeated command is decided again when it had changed nothing', async () => {
-  const rewardId = await rewardOf('anew', 10);
-  const meta = aRequest('anew-11');
-  expect(await one.send('anew', redeem(rewardId, 11), meta)).toMatchObject({ kind: 'refused' });
-  expect(await one.send('anew', redeem(rewardId, 10), meta)).toMatchObject({
-    kind: 'accepted',
-    replayed: false,
-  });
-});
-
 const DAY_MS = 24 * 60 * 60 * 1000;
 const rewardOfKey = {
   name: null,

@@ -1,23 +1,14 @@
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { NeedResolver, type NeedSources } from '../../src/command-handling/needs/need-resolver.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { reservationKey, type NeededReservation } from '../../src/domain/need.js';
-import {
-  evolve,
-  initialState,
-  type TenantRegisterEvent,
-  type TenantRegisterState,
-} from '../../src/domain/tenant/tenant-register.decider.js';
-import { EventCodec } from '../../src/event-log/codec.js';
 import { credit } from '../support/account-events.js';
-import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import { loseTail, numberOf } from '../support/lost-tail.js';
 import { runs } from '../support/property-runs.js';
 import { aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
-import { InterruptedLog, StruckLog } from './support/troubled-logs.js';
+import { InterruptedLog } from './support/troubled-logs.js';
 
 /** A log that lost its end while processes remember it: what they remember never counts again. */
 
@@ -110,58 +101,6 @@ it('a stream that is lost and filled again between two pages of a read is read a
   });
   expect(await spend(reading, 'paged', 800)).toBe('refused');
   expect(await inLog('paged')).toEqual({ assigned: 0, redeemed: 0 });
-});
-
-it('a moderation whose outcome the log lost is decided again, and keeps its holds until then', async () => {
-  await one.userWithCode('owner', 'user', 'OWNER');
-  await one.sync('friend', 'TRIAL', ['OWNER']);
-  await one.upsert('friend', 'user');
-  const { referralId } = await one.referralOf('friend');
-  const struck = await ledger.process({
-    around: (log) =>
-      new StruckLog(
-        log,
-        (events) => events.some(({ type }) => type === 'ModerationAgreed'),
-        async () => loseTail(sql, (await headOf(one)) - 1),
-      ),
-  });
-  const { reasons } = await struck.moderate({ [referralId]: 'DENIED' });
-  expect(reasons).toEqual([]);
-  const fresh = await ledger.process();
-  const { referredStatus, referrerStatus } = await fresh.referralOf('friend');
-  expect([referredStatus, referrerStatus]).toEqual(['DENIED', 'DENIED']);
-  expect((await fresh.factsOf('friend')).map(({ type }) => type)).not.toContain(
-    'ModerationReleased',
-  );
-  await Promise.all([fresh.close(), struck.close()]);
-});
-
-it('what is decided on a new stream is decided again when the log went back before the append', async () => {
-  await one.sync('lost behind', 'TRIAL');
-  await other.sync('lost behind', 'PAID');
-  const { log } = other;
-  const codec = new EventCodec(new InMemorySubjectKeys());
-  let encodings = 0;
-  const slowly = Object.assign(Object.create(codec) as EventCodec, {
-    encode: async (...args: Parameters<EventCodec['encode']>) => {
-      if (++encodings === 1) {
-        await loseTail(sql, (await headOf(one)) - 1);
-        await log.checkNewestSeen();
-      }
-      return codec.encode(...args);
-    },
-  });
-  const handling = new CommandHandling<TenantRegisterState, TenantRegisterEvent>(log, slowly, {
-    initialState,
-    evolve,
-  });
-  const epochs: number[] = [];
-  const outcome = await handling.handle('a-new-stream', aRequest(), () => {
-    epochs.push(log.epoch);
-    return { events: [{ type: 'TenantAliasEntered', at: 1, alias: 'new' }] };
-  });
-  expect(outcome.kind).toBe('accepted');
-  expect(epochs).toEqual([0, 1]);
 });
 
 it('needs that were fetched before a loss are fetched again', async () => {

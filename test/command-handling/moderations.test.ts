@@ -150,25 +150,6 @@ describe('moderating 100 referrals of many accounts', () => {
   });
 });
 
-it('the referrer’s side is moderated before the referral, whose event makes a policy grant the referrer’s reward', async () => {
-  await one.userWithCode('order-referrer', 'ann', 'ORDERANN');
-  const [id = ''] = await referrals('order', 'ORDERANN', 'order-referrer', 1);
-  await one.moderate({ [id]: 'DENIED' });
-  await one.moderate({ [id]: 'APPROVED' });
-  const positionsOf = async (accountId: string, type: AccountEvent['type']) => {
-    const recorded = await one.recordedOf(one.names.accountStream(scope, refOf(accountId)));
-    return recorded
-      .filter(({ event }) => event.type === type)
-      .map((decoded) => decoded.recorded.position);
-  };
-  const ofReferrer = await positionsOf('order-referrer', 'ReferrerSideModerated');
-  const ofReferral = await positionsOf('order-0', 'ReferralModerated');
-  expect([ofReferrer.length, ofReferral.length]).toEqual([2, 2]);
-  ofReferrer.forEach((position, index) =>
-    expect(one.log.compare(position, ofReferral[index])).toBeLessThan(0),
-  );
-});
-
 it('a repeated moderation gets the same outcome and changes nothing', async () => {
   await one.userWithCode('again-referrer', 'ann', 'AGAINANN');
   const [id = ''] = await referrals('again', 'AGAINANN', 'again-referrer', 1);
@@ -180,26 +161,6 @@ it('a repeated moderation gets the same outcome and changes nothing', async () =
     );
   }
   expect(await one.log.head()).toBe(before);
-});
-
-it('a repeated moderation is refused for the same reasons as the first time, even if it is possible by now', async () => {
-  await one.userWithCode('refused-referrer', 'ann', 'REFUSEDANN');
-  const [id = ''] = await referrals('refused', 'REFUSEDANN', 'refused-referrer', 1);
-  const [reward] = await one.rewardsOf('refused-0');
-  accepted(
-    await one.send('refused-0', {
-      type: 'RedeemCredit',
-      rewardId: reward?.rewardId ?? '',
-      amount: 1,
-      unit: 'CENTS',
-    }),
-  );
-  const refused = await one.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'));
-  expect(refused.reasons).toEqual([`${id}: the referred side's reward has been redeemed`]);
-  expect(await other.moderate({ [id]: 'DENIED' }, aRequest('moderate-refused'))).toMatchObject({
-    reasons: refused.reasons,
-  });
-  expect(await holdsIn('refused-0')).toEqual({});
 });
 
 // Requested, prepared ×3, agreed, applied ×3, completed: nine appends for two referred accounts
@@ -395,16 +356,6 @@ it('a herd behind a held account shares one drive of the moderation: each waiter
   expect(logs[0]?.streamReads).toBeLessThan(4 * REFERRALS + 4 * WAITERS);
 });
 
-it('a herd behind a held account finds a moderation that was recorded while an earlier drive looked for it in vain', async () => {
-  await one.userWithCode('late-referrer', 'ann', 'LATEANN');
-  const [id = ''] = await referrals('late', 'LATEANN', 'late-referrer', 1);
-  const meta = aRequest('recorded late');
-  const early = one.moderations.drive(scope, moderationIdOf(meta, 0), cause);
-  expect(await one.moderate({ [id]: 'DENIED' }, meta)).toMatchObject({ reasons: [] });
-  await early;
-  expect(await statusesOf('late-0')).toEqual(['DENIED', 'DENIED']);
-});
-
 it('two drivers of one moderation apply it once, even if one of them prepares an account after the other one has applied it', async () => {
   await one.userWithCode('drivers-referrer', 'ann', 'DRIVERSANN');
   const ids = await referrals('drivers', 'DRIVERSANN', 'drivers-referrer', 2);
@@ -498,38 +449,4 @@ it('moderations that share accounts in opposite order and in two processes all c
   );
   for (const [[referred], cancelled] of balances)
     expect(cancelled).toBe(referred === 'DENIED' ? 1 : 0);
-});
-
-const DELETED = { type: 'ForgetAccount', doNotTrack: false } as const;
-
-it('a referral whose referred account was deleted is moderated for the referrer, once, also after the account was opened and referred again', async () => {
-  await one.userWithCode('gone-referrer', 'ann', 'GONEANN');
-  const [id = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-  accepted(await one.send('gone-0', DELETED));
-  expect(await other.moderate({ [id]: 'DENIED' })).toMatchObject({ reasons: [] });
-  expect(await cancelledIn('gone-referrer')).toBe(1);
-  const [next = ''] = await referrals('gone', 'GONEANN', 'gone-referrer', 1);
-  expect(await one.moderate({ [id]: 'REFERRER_APPROVED', [next]: 'DENIED' })).toMatchObject({
-    reasons: [],
-  });
-  expect(await statusesOf('gone-0')).toEqual(['DENIED', 'DENIED']);
-  expect(
-    (await one.rewardsOf('gone-referrer')).map(({ referralId, cancelledBy }) => [
-      referralId,
-      cancelledBy,
-    ]),
-  ).toEqual([
-    [id, null],
-    [next, 'MODERATION'],
-  ]);
-  const moderated = (await one.factsOf('gone-0')).flatMap((event) =>
-    event.type === 'ReferralModerated'
-      ? [[event.referralId, event.referredStatus, event.referrerStatus]]
-      : [],
-  );
-  expect(moderated).toEqual([
-    [id, 'DENIED', 'DENIED'],
-    [id, 'DENIED', 'APPROVED'],
-    [next, 'DENIED', 'DENIED'],
-  ]);
 });

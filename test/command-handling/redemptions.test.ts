@@ -1,11 +1,10 @@
 import { credit } from '../support/account-events.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { personal } from '../../src/domain/personal.js';
 import { EventLogUnavailable } from '../../src/event-log/event-log.js';
 import { idWithin } from '../../src/privacy/keyed-names.js';
 import { randomUUID } from 'node:crypto';
-import { DyingLog, PartlyAwayLog } from './support/troubled-logs.js';
+import { DyingLog } from './support/troubled-logs.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
 
 let ledger: SharedLedger;
@@ -195,34 +194,3 @@ it.each([1, 2])(
     expect((await one.account(accountId)).remains.unlisted.size).toBe(0);
   },
 );
-
-it('redeeming from very many rewards is answered although the list cannot be written yet, so that no client repeats it as failed', async () => {
-  await richAccount('told');
-  let log: PartlyAwayLog | undefined;
-  const troubled = await ledger.process({
-    around: (inner) =>
-      (log = new PartlyAwayLog(inner, ([first]) => first?.type === 'RedeemedRewardsListed')),
-  });
-  expect(await troubled.send('told', { ...all, amount: MANY * 2 - 1 })).toMatchObject({
-    kind: 'accepted',
-  });
-  const staff = { approvedBy: personal(randomUUID(), 'eve'), by: personal(randomUUID(), 'dan') };
-  const adjust = {
-    type: 'AdjustCredit',
-    userId: 'ann',
-    unit: 'CENTS',
-    amount: 5,
-    reason: 'r',
-    ...staff,
-  } as const;
-  // Whoever meets the unfinished list of another command is not told of its trouble, either.
-  expect(await troubled.send('told', adjust)).toMatchObject({ kind: 'accepted' });
-  expect(availableCredit(await troubled.account('told'), 'CENTS', Date.now())).toBe(6);
-  // The reaction whose work it is fails, so that it is tried again.
-  await expect(troubled.send('told', { type: 'ListRedeemedRewards' })).rejects.toThrow(
-    EventLogUnavailable,
-  );
-  if (log) log.away = false;
-  await troubled.send('told', { type: 'ListRedeemedRewards' });
-  expect(linesOf(await troubled.factsOf('told'))).toHaveLength(MANY);
-});

@@ -1,6 +1,5 @@
 import { CommandHandling } from '../../src/command-handling/handle-command.js';
 import { HandledCommands } from '../../src/command-handling/handled-commands.js';
-import { openStreams } from '../../src/command-handling/streams.js';
 import {
   RememberedStreams,
   StreamCache,
@@ -12,7 +11,6 @@ import {
   type AccountState,
 } from '../../src/domain/account/account.state.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import type { TenantEvent } from '../../src/domain/tenant/tenant.decider.js';
 import {
   evolve,
   initialState,
@@ -138,39 +136,6 @@ it('appended events count like those that are read', async () => {
   await open().load('register');
   expect(remembered.bytes).toBe(written);
   expect(written).toBeGreaterThan(2_000);
-});
-
-it('endpoints that come and go leave nothing behind in the memory of a tenant', async () => {
-  const remembered = new RememberedStreams();
-  const log = new InMemoryEventLog();
-  const { tenants } = openStreams(log, codec, remembered);
-  const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };
-  const record = (event: TenantEvent) =>
-    tenants.handle('tenant', meta, () => ({ events: [event] }));
-  const of = { at: 1, mode: 'live' as const, endpointId: 'e' };
-  const comeAndGo = async (times: number): Promise<number> => {
-    for (let n = 0; n < times; n++) {
-      const sealed = 'x'.repeat(1_000);
-      await record({ type: 'WebhookSubscribed', ...of, sealed, digest: 'd' });
-      await record({ type: 'WebhookUnsubscribed', ...of });
-    }
-    return remembered.bytes;
-  };
-  await record({
-    type: 'TenantCreated',
-    at: 1,
-    alias: 'a',
-    programType: 'API_ONLY',
-    openEndpoints: false,
-  });
-  const before = remembered.bytes;
-  expect(await comeAndGo(20)).toBe(before);
-  await record({ type: 'WebhookSubscribed', ...of, sealed: 'x'.repeat(1_000), digest: 'd' });
-  const subscribed = remembered.bytes;
-  expect(subscribed - before).toBeGreaterThan(1_000);
-  tenants.forget('tenant');
-  await tenants.load('tenant');
-  expect(remembered.bytes).toBe(subscribed);
 });
 
 const meta = { ...ENVELOPE, scope: { tenant: 'demo', mode: 'live' as const } };

@@ -1,4 +1,3 @@
-import { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { TooBusy } from '../../src/command-handling/waiting-lines.js';
 import { personal } from '../../src/domain/personal.js';
 import { accepted, aRequest, refOf, SharedLedger, type TestProcess } from './support/processes.js';
@@ -51,36 +50,6 @@ it('a code that two people want goes to one of them; the other is refused, and g
   expect(await ownerOf('Wanted')).toEqual(winner);
   const loser = winner.accountId === 'want-a' ? 'want-b' : 'want-a';
   expect((await one.account(loser)).users.size).toBe(0);
-});
-
-it('a code that two people want of one person in two modes is two codes', async () => {
-  await one.userWithCode('modes', 'ann', 'BOTHMODES');
-  const test = { ...aRequest(), scope: { ...scope, mode: 'test' as const } };
-  const subscription = { status: 'TRIAL' } as const;
-  const account = one.names.accountRef(test.scope, 'modes');
-  accepted(
-    await one.commands.execute(
-      new AccountCommandEnvelope(test, account, {
-        type: 'SyncAccount',
-        accountId: 'modes',
-        subscription,
-        currency: undefined,
-        codes: [],
-      }),
-    ),
-  );
-  const upsert = {
-    type: 'UpsertUser',
-    userId: 'bob',
-    changes: {},
-    referralCode: 'BOTHMODES',
-    referralCodes: {},
-    codes: [],
-  } as const;
-  const meta = { ...aRequest(), scope: test.scope };
-  const command = { ...upsert, paymentProviderId: undefined };
-  accepted(await one.commands.execute(new AccountCommandEnvelope(meta, account, command)));
-  expect(await ownerOf('BOTHMODES')).toEqual({ accountId: 'modes', userId: 'ann' });
 });
 
 it('a code is free again at once when the account that wanted it stays too busy', async () => {
@@ -199,20 +168,6 @@ it('a reservation that was never confirmed is taken over, but only after its tim
   pass(TWO_MINUTES + 1_000);
   accepted(await other.upsert('patient', 'bob', { referralCode: 'LAPSED' }));
   expect(await ownerOf('LAPSED')).toEqual({ accountId: 'patient', userId: 'bob' });
-});
-
-it('a reservation that was confirmed is never taken over', async () => {
-  await one.userWithCode('confirmed', 'ann', 'CONFIRMED');
-  accepted(await one.upsert('confirmed', 'ann', { referralCode: 'NEWER' }));
-  await one.sync('greedy');
-  pass(10 * TWO_MINUTES);
-  // An old code keeps working and keeps its owner.
-  for (const code of ['CONFIRMED', 'NEWER']) {
-    expect(await other.upsert('greedy', 'bob', { referralCode: code })).toMatchObject({
-      refused: 'REFERRAL_CODE_TAKEN',
-    });
-    expect(await ownerOf(code)).toEqual({ accountId: 'confirmed', userId: 'ann' });
-  }
 });
 
 it('a reservation for a code that the same person recorded meanwhile elsewhere is not released', async () => {

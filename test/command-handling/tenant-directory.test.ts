@@ -126,26 +126,6 @@ describe('wrong credentials', () => {
     expect(answerAll(withKey)).toBe(1);
     expect(await distrusting[0]).toEqual({ mode: 'live', keyId: 'k' });
   });
-
-  it('an unknown tenant is read again as long as few ask, and at once after an announcement', async () => {
-    const ask = (count: number) => Array.from({ length: count }, () => directory.find('shop'));
-    const first = ask(2);
-    expect(answerAll({ status: 'absent' })).toBe(1);
-    expect(await Promise.all(first)).toEqual([undefined, undefined]);
-    now += 30;
-    const again = ask(18);
-    expect(answerAll({ status: 'absent' })).toBe(1);
-    await Promise.all(again);
-    now += 30;
-    expect(await directory.find('shop')).toBeUndefined();
-    expect(tenants.readings).toHaveLength(0);
-    directory.forget('shop');
-    const announced = directory.find('shop');
-    expect(answerAll(open(true))).toBe(1);
-    expect(await announced).toMatchObject({ alias: 'shop' });
-    expect(await directory.find('elsewhere-'.repeat(10))).toBeUndefined();
-    expect(tenants.readings).toHaveLength(0);
-  });
 });
 
 describe('while the log is away', () => {

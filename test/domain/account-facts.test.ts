@@ -165,12 +165,4 @@ describe('a reward', () => {
       fuelTankType: 'CREDIT',
     });
   });
-
-  it('that the provider pays waits for it', () => {
-    expect(factsOf(rewardGranted('w1', BOB, credit(500), { payTo: 'provider' }))).toMatchObject({
-      pushState: 'WAITING',
-      pushReason: null,
-      externalReference: null,
-    });
-  });
 });

@@ -7,7 +7,6 @@ import {
   erasureCompleted,
   erasureRequested,
   referralStarted,
-  refOf,
   rewardGranted,
   userIdentified,
 } from '../support/account-events.js';
@@ -51,20 +50,6 @@ it('an erasure forgets the persons, and the account when it says so', () => {
   };
   expect(remains(null)).toEqual([BOB.person]);
   expect(remains(ACME.accountRef)).toEqual([ACME.accountRef, BOB.person].sort());
-});
-
-it('a grant that is recorded again changes nothing', () => {
-  const granted = rewardGranted('w1', BOB, credit(5));
-  const redeemed: AccountEvent = {
-    type: 'CreditRedeemed',
-    at: 9,
-    ...refOf(granted),
-    redemptionId: 'r',
-    amount: 2,
-  };
-  const once = fold([...HERE, granted, redeemed]);
-  expect(fold([...HERE, granted, redeemed, granted])).toEqual(once);
-  expect(opened(once).rewards.get('w1')).toMatchObject({ redeemed: 2 });
 });
 
 it('a reward that stays in the ledger names nobody who pays it', () => {

@@ -84,13 +84,6 @@ it('applying a code does not find a code without owner, or whose owner is delete
     .refused('REFERRAL_CODE_NOT_FOUND');
 });
 
-it('applying a code does not find an unknown user', () => {
-  given().when(apply(annsCode())).refused('USER_NOT_FOUND');
-  given(...here)
-    .when(apply(annsCode(), 'nobody'))
-    .refused('USER_NOT_FOUND');
-});
-
 it('applying a code reports the code first when both are missing', () => {
   given().when(apply(noCode(), 'nobody')).refused('REFERRAL_CODE_NOT_FOUND');
 });

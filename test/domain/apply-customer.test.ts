@@ -108,16 +108,6 @@ it('a later invoice changes the subscription, and the currency if it is another 
     );
 });
 
-it('a trial, and the end of a customer who never paid, are the subscription alone', () => {
-  for (const status of ['TRIAL', 'CANCELLED'] as const)
-    given(accountOpened(ACME), subscriptionChanged({ status: 'FREE' }))
-      .when(apply({ ...NOTHING, status }))
-      .then(subscriptionChanged({ status }, NOW));
-  given(accountOpened(ACME), subscriptionChanged({ status: 'FREE' }))
-    .when(apply(NOTHING))
-    .then();
-});
-
 it('a customer that has paid and is on trial again keeps what it converted', () => {
   given(accountOpened(ACME), euros, subscriptionChanged(PAID_SUBSCRIPTION))
     .when(apply({ ...PAID, status: 'TRIAL' }))

@@ -98,12 +98,6 @@ it('a discount for an account that is not referred passes a user over who is not
   });
 });
 
-it('a discount for an account that is not referred needs no reservation when the account has this customer already', () => {
-  asked([opened, providerIdSet('cus_1', 1)], request)
-    .with(found)
-    .then(accountAttributed('ANNLEE', ANN, NOW));
-});
-
 const eve = partyOf(anAccount('eves'), 'eve');
 const referred = [...here, accountAttributed('EVE', eve)];
 

@@ -1,5 +1,5 @@
 import { decide, type AccountCommand } from '../../src/domain/account/account.decider.js';
-import type { AccountEvent, AccountEventOf } from '../../src/domain/account/account.events.js';
+import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import { evolve, type AccountState } from '../../src/domain/account/account.state.js';
 import { listedRedemptions } from '../../src/domain/account/bulk-redemption.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
@@ -246,27 +246,4 @@ it('a statement has the same lines as if each had an event of its own', async ()
   const [bulk, single] = [await of([...decided, ...rest]), await of(oneByOne())];
   expect(bulk.units).toEqual(single.units);
   expect(bulk.units[0]?.closing).toBe(5);
-});
-
-it('a statement has the whole amount with the first event, and its list changes nothing', async () => {
-  for (const length of [1, 2, 3, 4])
-    expect(await creditAfter([...decided, ...rest].slice(0, length))).toEqual([5, 5]);
-});
-
-async function creditAfter(events: readonly AccountEvent[]): Promise<readonly unknown[]> {
-  const { units } = await statementOf({
-    account: 'acme',
-    position: null,
-    from: undefined,
-    unit: undefined,
-    clock: NOW,
-    entries: [...before, ...events].filter(isPosted).map(entryOf),
-  });
-  const spendable = availableCredit(opened(fold([...before, ...events])), 'CENTS', NOW);
-  return [units[0]?.closing, spendable];
-}
-
-it('a list without its redemption changes nothing', () => {
-  const list = lists[0] as AccountEventOf<'RedeemedRewardsListed'>;
-  expect(opened(evolve(state, list)).rewards).toBe(opened(state).rewards);
 });

@@ -301,17 +301,6 @@ describe('what is remembered of repetitions', () => {
     );
     return events.reduce(evolve, from);
   };
-  const sizeOf = ({ seen }: CustomerState): number =>
-    [...seen.values()].reduce((sum, refs) => sum + refs.size, 0);
-
-  it('is bounded: the oldest days are left out, and what is recorded again changes nothing', () => {
-    let state = evolve(after(), told('first', MIDNIGHT, invoice(10), { at: MIDNIGHT }));
-    for (let day = 0; day < 9; day += 1) state = onDay(day, 2_500, state);
-    expect(sizeOf(state)).toBeLessThanOrEqual(16_384);
-    const before = pictureOf(state, since(MIDNIGHT));
-    const again = told('first', MIDNIGHT, invoice(10), { at: MIDNIGHT + 9 * DAY });
-    expect(pictureOf(evolve(state, again), since(MIDNIGHT))).toEqual(before);
-  });
 
   it('of a day are 10 000 at most: the next one is not recorded before midnight', () => {
     const state = onDay(0, 9_999);
@@ -363,23 +352,6 @@ describe('a customer with very many events', () => {
 describe('a picture', () => {
   const paid = (name: string, created: number, amount: number, over = {}) =>
     told(name, created, invoice(amount), over);
-
-  it('has the first and the newest invoice with an amount', () => {
-    expect(picture()).toEqual({
-      firstPaid: null,
-      newestPaid: null,
-      status: null,
-      refundedAt: null,
-      isGone: false,
-    });
-    expect(
-      picture(paid('a', 1, 0), paid('b', 2, 5), paid('c', 3, 7), paid('d', 4, 0)),
-    ).toMatchObject({
-      firstPaid: { created: 2, amountPaid: 5 },
-      newestPaid: { created: 3, amountPaid: 7 },
-      status: 'PAID',
-    });
-  });
 
   it('is of a customer that is gone once one event says so', () => {
     const gone = told('g', 9, { kind: 'CUSTOMER_DELETED' });

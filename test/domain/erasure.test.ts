@@ -194,14 +194,6 @@ test('an erasure leaves the reward in the ledger, neither seen nor spent', () =>
     .refused('REDEMPTION_NOT_POSSIBLE', 'amount is more than what is available');
 });
 
-test('an erasure leaves the sum and the currency of the credit, until the account is deleted', () => {
-  const euros = rewardGranted('euros', BOB, credit(500, 'CENTS', 'EUR'));
-  const kept = opened(fold([...history, euros, requested()]));
-  expect([kept.assignedEver.get('cents'), kept.currencies.get('cents')]).toEqual([1000, 'EUR']);
-  const again = opened(fold([...history, euros, requested({ account }), accountOpened(ACME)]));
-  expect([again.assignedEver.size, again.currencies.size]).toEqual([0, 0]);
-});
-
 test("an erasure leaves the counts of a rule's grants, for the account and for its successor", () => {
   const byRule = rewardGranted('by rule', BOB, credit(5), {
     source: 'FRIEND_SIGNUP',

@@ -152,11 +152,6 @@ it('a rule stays the same when codes are added to its pool', () => {
   ).toEqual([[A, B], [B]]);
 });
 
-it('a key that looks like a number of another has a name of its own', () => {
-  const slash = { ...visit(1), key: 'visit/2' };
-  expect(named([visit(1), slash, visit(2)])).toEqual([[A, B, C]]);
-});
-
 it('rules from before rules had names keep their numbers', () => {
   const document: ProgramDocument = {
     id: 'p',

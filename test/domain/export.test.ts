@@ -82,15 +82,6 @@ test('only a completed one expires, and once', () => {
   expect(given(REQUESTED, ABORTED).when(expire)).toEqual({ events: [] });
 });
 
-test('downloads are recorded, also late, and change nothing', () => {
-  const downloaded = { at: 4_000, exportId: 'e', downloads: 3, since: 2_500 } as const;
-  const event = { type: 'ExportDownloaded', ...downloaded } as const;
-  for (const history of [[COMPLETED], [COMPLETED, EXPIRED]]) {
-    expect(given(REQUESTED, ...history).when(download)).toEqual({ events: [event] });
-    expect(given(REQUESTED, ...history, event).state).toEqual(given(REQUESTED, ...history).state);
-  }
-});
-
 test('nothing happens to one that was never requested', () => {
   for (const step of [complete, abort, cancel, expire, download])
     expect(given().when(step)).toEqual({ refused: 'EXPORT_NOT_FOUND' });

@@ -1,5 +1,4 @@
 import {
-  CUSTOM_FIELDS_MAX,
   USERS_MAX,
   type ProfileChanges,
   type UpsertUser,
@@ -242,13 +241,4 @@ it('the payment provider id may be sent again, by any user, but not changed', ()
   given(...events)
     .when(upsert('bob', {}, { paymentProviderId: 'cus_2' }))
     .refused('PAYMENT_PROVIDER_ID_SET');
-});
-
-it('a profile holds the largest body that a client may send', () => {
-  const customFields = Object.fromEntries(
-    Array.from({ length: CUSTOM_FIELDS_MAX }, (_, index) => [`field_${index}`, index]),
-  );
-  given(here)
-    .when(upsert('bob', { customFields }))
-    .then(userIdentified(ACME, 'bob', { ...EMPTY, customFields }, NOW));
 });

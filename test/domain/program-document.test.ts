@@ -147,25 +147,6 @@ it('every given member has its effect', () => {
   });
 });
 
-it('the types that a program redeems automatically are those that it names, and no others', () => {
-  const program = parse({
-    id: 'automatic',
-    automaticRedemption: ['CREDIT'],
-    eventRewards: [
-      { to: 'USER', key: 'visit', reward: { type: 'PCT_DISCOUNT', discountPercent: 5 } },
-      { to: 'USER', key: 'order', reward: { type: 'CREDIT', unit: 'CENTS', assignedCredit: 5 } },
-    ],
-  });
-  expect(program).toMatchObject({
-    referredReward: { value: { type: 'PCT_DISCOUNT' }, redeemsAutomatically: false },
-    referrerReward: { value: { type: 'CREDIT' }, redeemsAutomatically: true },
-    eventRewards: [
-      { terms: { redeemsAutomatically: false } },
-      { terms: { redeemsAutomatically: true } },
-    ],
-  });
-});
-
 it('a side that a file leaves out earns what the default program pays', () => {
   const { referredReward, referrerReward } = parse(DEFAULT_PROGRAM);
   expect(parse({ id: 'plain' })).toMatchObject({ referredReward, referrerReward });

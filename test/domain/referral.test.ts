@@ -15,7 +15,6 @@ import {
   userIdentified,
 } from '../support/account-events.js';
 import {
-  aCode,
   ACME,
   ANN,
   annsCode,
@@ -150,17 +149,6 @@ it('the start happens for an account that was cancelled meanwhile, without an en
     .then({ ...bob, at: NOW }, startedNow(), startReward());
 });
 
-it('the start happens once: a second code changes nothing', () => {
-  const eve = aCode('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'));
-  const events = [...here, attributed, bob, started()];
-  given(...events)
-    .when(upsert('bob', annsCode({ codeOwner: eve })))
-    .then();
-  given(...events)
-    .when(sync({ status: 'TRIAL' }, annsCode({ codeOwner: eve })))
-    .then();
-});
-
 it("the start earns the program's rewards of that moment, for the referrer too", () => {
   const program = aProgram({
     version: 7,
@@ -247,21 +235,6 @@ it('the conversion happens with the first user when the account paid before', ()
   given(...here, attributed, subscriptionChanged(PAID))
     .when(upsert('bob'))
     .then({ ...bob, at: NOW }, startedNow(), startReward(), convertedNow());
-});
-
-it('the conversion happens with the first user even if the account no longer pays', () => {
-  const decided = given(
-    ...here,
-    attributed,
-    subscriptionChanged(PAID),
-    subscriptionChanged(CANCELLED),
-  ).when(upsert('bob'));
-  expect(decided.types()).toEqual([
-    'UserIdentified',
-    'ReferralStarted',
-    'RewardGranted',
-    'ReferralConverted',
-  ]);
 });
 
 it('the conversion happens with a first PAID after CANCELLED', () => {

@@ -139,13 +139,6 @@ describe('a code in the body is ignored', () => {
       .then();
   });
 
-  it('when the account is attributed already: the first code stays', () => {
-    const first = accountAttributed('EVE', partyOf({ ...ACME, accountRef: 'e'.repeat(32) }, 'eve'));
-    given(...here, first)
-      .when(sync(TRIAL, annsCode()))
-      .then();
-  });
-
   it('when its owner is deleted', () => {
     given(...here)
       .when(sync(TRIAL, annsCode({ referrer: null })))

@@ -221,12 +221,6 @@ it('a pool is filled up by a newer version, unless its codes now belong to anoth
   ).toBeUndefined();
 });
 
-it('a pool keeps the current version only: a tenant does not grow with every version', () => {
-  const many = applied(...Array.from({ length: 20 }, (_, number) => pool([`CODE-${number}`])));
-  expect(JSON.stringify(many)).toContain('CODE-19');
-  expect(JSON.stringify(many)).not.toContain('CODE-18');
-});
-
 describe('a reward of a tank code', () => {
   const { fuelTankCode: _, ...value } = {
     type: 'FUELTANK',
@@ -260,18 +254,6 @@ describe('a reward of a tank code', () => {
     } as const;
     start({}).needs(asked);
     start({ another: { code: 'B', lapses: 0 } }).needs(asked);
-  });
-
-  it('needs another one when a claim of the account has lapsed since it was reserved', () => {
-    start({ 'reward-of-start': { code: 'A', lapses: 1 } }).needs({
-      kind: 'tank-code',
-      rewardId: 'reward-of-start',
-      programId: 'default',
-      programVersion: 1,
-      rule: 'referredReward',
-      value,
-      lapses: 0,
-    });
   });
 
   it('has the reserved code', () => {

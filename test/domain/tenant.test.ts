@@ -449,8 +449,3 @@ describe('applying a program', () => {
       .toStrictEqual({ events: [applied(odd, 1, false)] });
   });
 });
-
-it("a fold ignores events before the tenant's creation, and a second creation", () => {
-  expect(fold(created.slice(1))).toEqual({ status: 'absent' });
-  expect(fold([...created, ...created.slice(0, 1)])).toEqual(fold(created));
-});

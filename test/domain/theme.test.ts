@@ -145,11 +145,6 @@ test('removed locales are forgotten in the order of their removal, so that the s
   expect(state.locales.has('l100')).toBe(false);
 });
 
-test('nothing is remembered of a locale that has no values of its own', () => {
-  expect(given().when(change({ current: null, values: {} }))).toEqual({ events: [] });
-  expect(given().when(change({ current: {}, values: null }))).toHaveProperty('events.length', 1);
-});
-
 test('a day allows so many bytes, and says when the next change is taken', () => {
   const full = given(published({ bytes: CHANGED_BYTES_PER_DAY - 1024 }));
   const next = change({ current: { a: 1 }, values: { a: 2 } });

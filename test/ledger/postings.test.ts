@@ -9,7 +9,7 @@ import {
   erasureRequested,
   rewardCancelled,
 } from '../support/account-events.js';
-import { ANN, BOB, entry, granted, grantOf, rowOf } from './support/entries.js';
+import { ANN, BOB, entry, grantOf, rowOf } from './support/entries.js';
 
 /** What each event and each date moves, as docs/ledger.md has it. */
 
@@ -203,14 +203,6 @@ it('a date that no event records makes credit available, and expires its rest, a
   expect(book.available).toEqual({ cents: 0 });
 });
 
-it('a date that no event records never goes back: an earlier time settles nothing', () => {
-  book.rowsOf(grantOf('w1', { dateExpires: 8_000 }));
-  expect(book.settle(8_000)).toHaveLength(1);
-  book.rowsOf(grantOf('w2', { dateScheduledFor: 7_000 }));
-  expect(book.available).toEqual({ cents: 100 });
-  expect(book.settle(6_000)).toEqual([]);
-});
-
 it('a date that no event records redeems what redeems itself, as its events do', () => {
   const automatic = grantOf('w1', { dateScheduledFor: 5_000, redeemsAutomatically: true });
   book.rowsOf(automatic);
@@ -270,14 +262,6 @@ it('of all rewards units compare without case and are shown as first spelled', (
   expect(book.available).toEqual({ points: 15, cents: 7 });
 });
 
-it('of all rewards the units of the present leave out what only the forgotten had', () => {
-  book.rowsOf(grantOf('his', { value: credit(10, 'POINTS') }));
-  book.rowsOf(grantOf('hers', { person: ANN.person, owner: ANN.ids }));
-  expect([...book.postings.unitsOfThePresent()]).toEqual(['points', 'cents']);
-  book.rowsOf(erasureRequested([BOB.person]));
-  expect([...book.postings.unitsOfThePresent()]).toEqual(['cents']);
-});
-
 it.each<[string, readonly AccountEvent[], number]>([
   ['a date to become available', [grantOf('w', { dateScheduledFor: 5_000 })], 1],
   ['a date to expire', [grantOf('w', { dateExpires: 5_000 })], 1],
@@ -314,24 +298,3 @@ it.each<[string, readonly AccountEvent[], number]>([
     expect(book.postings.overdue(5_000)).toEqual([]);
   },
 );
-
-it('debits are credits, row by row, over a whole life', () => {
-  const w1 = grantOf('w1', { dateScheduledFor: 2_000, dateExpires: 5_000 });
-  const { postings } = book;
-  const rows = [
-    ...postings.post(granted('w1', { dateScheduledFor: 2_000, dateExpires: 5_000 })),
-    ...postings.post(entry(aboutReward('RewardBecameAvailable', w1, 100, 2_000))),
-    ...postings.post(entry(creditRedeemed(w1, 'r1', 25, 3_000))),
-    ...postings.post(entry(rewardCancelled(w1, 75, 3_500))),
-    ...postings.post(entry(aboutReward('RewardRestored', w1, 75, 3_600))),
-    ...postings.settle(5_000),
-  ];
-  expect(rows.map(rowOf)).toEqual([
-    'scheduled: programme → scheduled 100',
-    'available: scheduled → available 100',
-    'redeemed: available → redeemed 25',
-    'cancelled: available → cancelled 75',
-    'restored: cancelled → available 75',
-    'expired: available → expired 75',
-  ]);
-});

@@ -113,18 +113,6 @@ it('timeliness what is no date is never late, and neither is what no event has r
   expect(sumsOf([], within).units[0]?.recordedLate).toBe(0);
 });
 
-it('timeliness late dates before the period are not counted, overdue ones are as they are told', () => {
-  const postings = new AccountPostings();
-  const later = grantOf('w1', { dateScheduledFor: 5_000 });
-  const available = aboutReward('RewardBecameAvailable', later, 100, 5_000);
-  const before = [later, available].flatMap((event) => postings.post(entry(event, 9 * HOUR)));
-  const sums = new RollForwardSums();
-  for (const posting of before) sums.addPosting(posting, 'CENTS', false);
-  sums.addOverdue('cents', 'CENTS');
-  sums.addOverdue('cents', 'CENTS');
-  expect(sums.result().units).toMatchObject([{ recordedLate: 0, overdue: 2, opening: 100 }]);
-});
-
 const posted = (amount: number, unit: string): Posting[] => [
   ...new AccountPostings().post(entry(grantOf('w1', { value: credit(amount, unit) }))),
 ];

@@ -56,11 +56,6 @@ it('credit is expired from the moment of its date on', async () => {
   });
 });
 
-it('a period that begins after what is included closes with what it opens with', async () => {
-  const expiring = granted('w1', { dateExpires: FROM - 100 });
-  expect(await statement(FROM - 200, expiring)).toEqual({ opening: 100, closing: 100, lines: [] });
-});
-
 const grant = entry(grantOf('w1'), 5_000);
 const redemption = entry(creditRedeemed(grantOf('w1'), 'r1', 30, FROM));
 const figures = async (from: number, until: number) => {
@@ -158,22 +153,6 @@ it('a line names who did it: the actor, an operator who corrects, or the clock',
     ['w2', 'operator:sam'],
     ['w3', 'operator:anonymous'],
     ['w3', 'system:clock'],
-  ]);
-});
-
-it('a line has both times of its event, and its place', async () => {
-  expect((await wholeOf([entry(grantOf('w1', { at: 1_000 }), 1_500)])).units[0]?.lines).toEqual([
-    {
-      eventId: 'event-1500',
-      position: 'm-1500',
-      recordedAt: '1970-01-01T00:00:01.500Z',
-      effectiveAt: '1970-01-01T00:00:01.000Z',
-      type: 'issued',
-      actor: 'system:test',
-      rewardId: 'w1',
-      amount: 100,
-      balance: 100,
-    },
   ]);
 });
 

@@ -152,19 +152,6 @@ it('a payment of the former account whose answer was lost is found there, and no
   expect(credits('present')).toEqual([]);
 });
 
-it('what had no effect at the former account is paid once by the present one', async () => {
-  const { ann } = await referral();
-  for (let calls = 0; calls < 50; calls += 1) doubles.former.fail({ kind: 'break-off' }, isCredit);
-  await link(ann);
-  await until(
-    () => Promise.resolve(doubles.former.callsTo('POST', /balance/).length > 0),
-    WITHIN_MS,
-  );
-  await connect('present');
-  await comesTo(ann, 'PUSHED');
-  expect([credits('former').length, credits('present').length]).toEqual([0, 1]);
-});
-
 it('while the former account refuses to say what it paid, nobody pays or spends it', async () => {
   const { ann } = await referral();
   await paidWithoutAnswer(ann);
@@ -186,23 +173,6 @@ it('while the former account refuses to say what it paid, nobody pays or spends 
   await tryAgain(ann);
   await comesTo(ann, 'PUSHED');
   expect([credits('former').length, credits('present').length]).toEqual([1, 0]);
-});
-
-it('a discount that the former account refused goes to a subscription of the present one', async () => {
-  const { bob } = await referral();
-  doubles.former.subscription('sub_former', `cus_${bob}`);
-  doubles.present.subscription('sub_present', `cus_${bob}`);
-  doubles.former.fail(
-    { kind: 'answer', status: 400 },
-    ({ method, path }) => method === 'POST' && path.endsWith('/sub_former'),
-  );
-  await link(bob);
-  await comesTo(bob, 'PARKED');
-  await connect('present');
-  await tryAgain(bob);
-  await comesTo(bob, 'PUSHED');
-  expect(doubles.former.subscriptions.get('sub_former')?.discounts).toEqual([]);
-  expect(doubles.present.subscriptions.get('sub_present')?.discounts).toHaveLength(1);
 });
 
 /** The call of Ann's credit has no answer, and the former connection's secrets are destroyed. */

@@ -1,7 +1,5 @@
-import Stripe from 'stripe';
 import type { AccountCommandEnvelope } from '../../src/command-handling/commands.js';
 import { shownPushes, type ShownPush } from '../../src/domain/account/reward-push.js';
-import { statementOfAccount } from '../../src/operations/ledger/ledger-statement.js';
 import { PostgresPaymentWork } from '../../src/payments/outgoing/payment-work.js';
 import { RewardPusher, type RewardPusherParts } from '../../src/payments/outgoing/reward-pusher.js';
 import type { ProviderCalls } from '../../src/payments/payment-provider.js';
@@ -288,22 +286,6 @@ describe('a connected tenant', () => {
     );
   });
 
-  const told = async (type: string, object: Json): Promise<void> => {
-    const created = Math.floor(Date.now() / 1_000);
-    const id = `evt_${personal('e')}`;
-    const payload = JSON.stringify({ id, livemode: true, type, created, data: { object } });
-    const signature = Stripe.webhooks.generateTestHeaderString({
-      payload,
-      secret: WEBHOOK_SECRET,
-    });
-    const { status } = await fetch(`${service.origin}/integrations/stripe/${tenant.alias}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
-      body: payload,
-    });
-    expect(status).toBe(200);
-  };
-
   it('has its credit paid once the account has a customer, and it cannot be cancelled then', async () => {
     const { ann, creditId } = await referral(tenant);
     expect(await stateOf(tenant, ann)).toBe('WAITING');
@@ -334,41 +316,6 @@ describe('a connected tenant', () => {
     await comesTo(tenant, ann, 'PUSHED');
     expect((await shown(tenant, ann))[0]?.externalReference).toBe(`cbtxn_${ann}_0`);
     expect(creditsOf(ann)).toEqual(paid);
-  });
-
-  it('adds a discount to the subscription that it waits for, beside the others', async () => {
-    const { bob, discountId } = await referral(tenant);
-    await link(tenant, bob);
-    const isLookedFor = (): boolean =>
-      double.callsTo('GET', /subscriptions/).some(({ body }) => body['customer'] === `cus_${bob}`);
-    await until(isLookedFor, WITHIN_MS);
-    double.subscription(`sub_${bob}`, `cus_${bob}`);
-    const other = { id: `di_other_${bob}`, source: { coupon: 'SUMMER', type: 'coupon' } };
-    const made = double.subscriptions.get(`sub_${bob}`);
-    if (made) double.subscriptions.set(made.id, { ...made, discounts: [other] });
-    await told('customer.subscription.created', {
-      id: `sub_${bob}`,
-      customer: `cus_${bob}`,
-      status: 'active',
-    });
-    await comesTo(tenant, bob, 'PUSHED');
-    const [kept, added, ...more] = double.subscriptions.get(`sub_${bob}`)?.discounts ?? [];
-    expect(kept).toEqual(other);
-    expect(added).toMatchObject({ source: { coupon: 'ref_10_3' } });
-    expect(more).toEqual([]);
-    expect(double.coupons.get('ref_10_3')).toMatchObject({
-      percent_off: '10',
-      duration: 'repeating',
-      duration_in_months: '3',
-    });
-    expect(keysOf(new RegExp(`sub_${bob}`))).toEqual([`reward:${discountId}:sub_${bob}`]);
-    expect(keysOf(/coupons/)).toEqual([null]);
-    const statement = await statementOfAccount(service.service.core, scopeOf(tenant), {
-      accountId: bob,
-    });
-    expect(statement).toMatchObject({
-      rewards: [{ rewardId: discountId, externalReference: added?.id }],
-    });
   });
 
   it.each([

@@ -71,14 +71,6 @@ function unreliable(pool: pg.Pool): {
   };
 }
 
-test('a caller that waits ends the pause between two pages', async () => {
-  const runner = projected.startRunner({ restMs: 3_600_000 });
-  const opened = await projected.ledger.happened(acme, accountOpened(acme));
-  expect(await runner.waitFor(opened, ALL, WITHIN_MS)).toBe(true);
-  const position = await projected.ledger.happened(acme, ...manyUsers(acme, 0, 1));
-  expect(await runner.waitFor(position, ALL, WITHIN_MS)).toBe(true);
-});
-
 test.each(['before', 'after'] as const)(
   'rows and checkpoint stay consistent when the connection breaks %s a write: nothing is lost or counted twice',
   async (when) => {
@@ -412,27 +404,4 @@ test('following waits for a log that is away', async () => {
   expect(projected.log.compare(later, position)).toBeGreaterThan(0);
   expect(await runner.waitFor(later, ALL, WITHIN_MS)).toBe(true);
   expect(await usersCounted()).toBe(5);
-});
-
-test('following lets a new projection catch up and then share the one pass over the log', async () => {
-  const before = projected.startRunner({
-    projectors: accountProjectors.filter((projector) => projector !== usersProjector),
-  });
-  const old = await projected.ledger.happened(acme, accountOpened(acme), ...manyUsers(acme, 0, 60));
-  expect(await before.waitFor(old, ['rewards', 'referral-codes'], WITHIN_MS)).toBe(true);
-  await before.stop();
-  const runner = projected.startRunner({ pageSize: 10 });
-  expect(await runner.waitFor(old, ALL, WITHIN_MS)).toBe(true);
-  expect([await usersCounted(), await usersStored()]).toEqual([60, 60]);
-  for (let user = 60; user < 64; user++) {
-    const decodings = projected.ledger.decodings;
-    expect(
-      await runner.waitFor(
-        await projected.ledger.happened(acme, ...manyUsers(acme, user, user + 1)),
-        ALL,
-        WITHIN_MS,
-      ),
-    ).toBe(true);
-    expect(projected.ledger.decodings - decodings).toBe(1);
-  }
 });

@@ -1,7 +1,6 @@
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
 import type { BalanceFacts } from '../../src/domain/account/account.facts.js';
-import type { ReferralFilter, ReferralQueries } from '../../projections/referrals/queries.js';
-import type { RewardQueries } from '../../projections/rewards/queries.js';
+import type { ReferralFilter } from '../../projections/referrals/queries.js';
 import {
   aboutReward,
   accountAttributed,
@@ -316,39 +315,6 @@ test('the queries of referrals lists filter by either party, by status and by da
     items: [],
   });
 });
-test("the queries of referrals the pages of a person's referrals and rewards have each entry once, whatever happens between them", async () => {
-  const [ann, eve] = [partyOf(shop, 'ann'), partyOf(shop, 'eve')];
-  const start = (id: string, referrer: typeof ann, at: number): Promise<void> =>
-    projected.given(
-      anAccount(`of ${id}`),
-      referralStarted(id, partyOf(anAccount(`of ${id}`), 'x'), referrer, { at }),
-    );
-  const give = (id: string, owner: typeof ann, at: number): Promise<void> =>
-    projected.given(shop, rewardGranted(id, owner, credit(1), { at }));
-  // Ties at 20, and another person's between.
-  for (const [id, at] of Object.entries({ r1: 10, r2: 20, r3: 20, r4: 20, r5: 30 })) {
-    await start(id, id === 'r3' ? eve : ann, at);
-    await give(`w-${id}`, id === 'r3' ? eve : ann, at);
-  }
-  const whose = { accountRef: shop.accountRef, person: ann.person };
-  const made: string[] = [];
-  const given: string[] = [];
-  let afterMade: Parameters<ReferralQueries['pageMadeBy']>[2];
-  let afterGiven: Parameters<RewardQueries['pageOf']>[2];
-  for (let number = 0; number < 5; number++) {
-    if (number > 0 && afterMade === undefined) break;
-    const page = await projected.referrals().pageMadeBy(scope, whose, afterMade, 2);
-    made.push(...page.items.map(({ referralId }) => referralId));
-    afterMade = page.next;
-    const rewards = await projected.rewards().pageOf(scope, whose, afterGiven, 2);
-    given.push(...rewards.items.map(({ reward_id }) => reward_id));
-    afterGiven = rewards.next;
-    await start(`later-${number}`, ann, 40 + number);
-    await give(`w-later-${number}`, ann, 40 + number);
-  }
-  expect(made).toEqual(['r5', 'r2', 'r4', 'r1']);
-  expect(given).toEqual(['w-r5', 'w-r2', 'w-r4', 'w-r1']);
-});
 
 const { accountRef } = acme;
 const ann = partyOf(acme, 'ann');
@@ -519,16 +485,6 @@ test('the queries of rewards and balances outstanding is the available credit of
     rewardsGranted: 0,
     units: [],
   });
-});
-
-test('the queries of rewards and balances of many units the fifty that moved on most days have figures', async () => {
-  const day = 86_400_000;
-  await given(
-    ...Array.from({ length: 60 }, (_, i) => rewardGranted(`w${i}`, ann, credit(1, `U${i + 10}`))),
-    rewardGranted('late', ann, credit(1, 'U69'), { at: 2 * day }),
-  );
-  const units = (await projected.days().upTo(scope, 3 * day)).units.map(({ unit }) => unit);
-  expect(units).toEqual([...Array.from({ length: 49 }, (_, i) => `U${i + 10}`), 'U69']);
 });
 
 test('the queries of rewards and balances credit goes from pending to available to expired, whether or not the ledger has recorded it yet', async () => {

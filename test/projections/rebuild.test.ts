@@ -180,49 +180,6 @@ test.each(['account', 'tenant'] as const)(
   },
 );
 
-test('a bug in a projector that parked accounts is corrected by a retry, in all read models', async () => {
-  const failing: readonly Projector[] = accountProjectors.map((projector) => ({
-    ...projector,
-    apply: (event, rows) => {
-      if (event.event.type === 'UserIdentified' || event.event.type === 'RewardGranted')
-        throw new Error('contradiction');
-      projector.apply(event, rows);
-    },
-  }));
-  const before = projected.startRunner({ projectors: failing });
-  const [one, two] = [anAccount('one'), anAccount('two', { mode: 'test' })];
-  await given(one, 1, 2);
-  await reached(before, await given(two, 3));
-  await before.stop();
-  const runner = projected.startRunner();
-  // They stay parked, and what comes to them is kept back.
-  const position = await projected.ledger.happened(
-    one,
-    rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(4)),
-  );
-  await reached(runner, position);
-  expect(await available(one)).toBeUndefined();
-  expect([
-    await rebuilding.parkedOf('users', 1),
-    await rebuilding.parkedOf(BALANCES, 1),
-  ]).toMatchObject([{ length: 2 }, { length: 4 }]);
-
-  const streams = new Set([one.stream, two.stream]);
-  for (const name of ALL) await rebuilding.repair([name], { kind: 'streams', streams });
-  expect(await available(one)).toBe(7);
-  expect(await rebuilding.parkedOf('users', 1)).toEqual([]);
-  expect((await projected.users().list(scope, { limit: 10, offset: 0 })).totalCount).toBe(1);
-  await reached(
-    runner,
-    await projected.ledger.happened(
-      one,
-      rewardGranted(`w${(granted += 1)}`, partyOf(one, 'u'), credit(5)),
-    ),
-  );
-  expect(await available(one)).toBe(12);
-  expect((await runner.status()).every(({ parkedStreams }) => parkedStreams === 0)).toBe(true);
-});
-
 test('while others read and write reads never fail, never see a mixture, never miss their own writes; the switch takes less than 50 ms', async () => {
   /** Marks every balance of its generation. */
   const marking: readonly Projector[] = accountProjectors.map((projector) =>

@@ -9,8 +9,6 @@ import {
   LiveGenerations,
   ReadModelsIncomplete,
 } from '../../src/projecting/generations/live-generations.js';
-import { rebuild } from '../../src/projecting/generations/rebuild.js';
-import { swap } from '../../src/projecting/generations/switch-generations.js';
 import type { ProjectionRunner } from '../../src/projecting/following/projection-runner.js';
 import type { Projector } from '../../src/projecting/projector.js';
 import { accountOpened, anAccount, userIdentified } from '../support/account-events.js';
@@ -102,20 +100,6 @@ test('a release with other tables shows nothing before it has caught up, while t
   expect(shown.areShown).toBe(true);
   const { rows } = await pool.query('select rebuilt, shown from ledger.followed_log');
   expect(rows).toEqual([{ rebuilt: false, shown: false }]);
-});
-
-test('a release with other tables rebuilds and swaps its own, and leaves the live ones alone', async () => {
-  const opened = await projected.ledger.happened(acme, accountOpened(acme));
-  await reach(opened, startRelease(accountProjectors), startRelease(newer));
-  const { log, ledger } = projected;
-  const parts = { pool, log, decode: ledger.decode, projectors: newer };
-  const users = newer.filter(({ name }) => name === 'users');
-  const client = await pool.connect();
-  const { signal } = new AbortController();
-  await rebuild(parts, client, users, { signal });
-  await swap(parts, client, users, { signal });
-  client.release();
-  expect(await statesOf('users')).toBe('1 live, 2 retired, 3 beside');
 });
 
 test('only what has other tables is built anew: the rest has one leader in both releases', async () => {

@@ -1,20 +1,20 @@
 import fc, { type Scheduler } from 'fast-check';
 import type { UpsertUserRequest } from '../../src/domain/account/requests/upsert-user-request.js';
 import type { AccountEvent } from '../../src/domain/account/account.events.js';
-import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { EventLogUnavailable, type EventLog } from '../../src/event-log/event-log.js';
 import {
-  LedgerOfAccounts,
-  NAMES,
-  SCOPE,
-  type LedgerProcess,
-} from './support/ledger-of-accounts.js';
+  aRequest,
+  refOf,
+  SharedLedger,
+  type TestProcess,
+} from '../command-handling/support/processes.js';
 import { runs } from '../support/property-runs.js';
 
 /**
  * For any commands in flight in two processes, any order of their reads and appends, any crash in
  * between, late appends and erasures: no account can claim a code that another one shows.
  */
+const { scope: SCOPE } = aRequest();
 const CODES = ['FOO', 'BAR'] as const;
 const PROVIDER_ID = 'cus_1';
 
@@ -89,14 +89,15 @@ function troubled(log: EventLog, scheduler: Scheduler, appendsMax: number): Even
 
 /** What people and accounts show, by what it is: as it stands in the log. */
 async function shown(
-  process: LedgerProcess,
+  process: TestProcess,
 ): Promise<Map<string, { readonly account: string; readonly person: string | null }[]>> {
   const found = new Map<string, { account: string; person: string | null }[]>();
   const add = (what: string, account: string, person: string | null) =>
     found.set(what, [...(found.get(what) ?? []), { account, person }]);
   for (const accountId of ['one', 'two']) {
-    const account = NAMES.accountRef(SCOPE, accountId);
-    const { state } = await process.streams.accounts.load(NAMES.accountStream(SCOPE, account));
+    const account = refOf(accountId);
+    const stream = process.names.accountStream(SCOPE, account);
+    const { state } = await process.streams.accounts.load(stream);
     if (state.status === 'absent') continue;
     if (state.paymentProviderId !== null) add(PROVIDER_ID, account, null);
     for (const { person, codes } of state.users.values())
@@ -122,9 +123,11 @@ it('every shown code and payment provider id belongs to its holder only, and no 
       fc.array(asked, { minLength: 2, maxLength: 8 }),
       fc.nat(12),
       async (scheduler, commands, appends) => {
-        const ledger = await LedgerOfAccounts.open(DEFAULT_PROGRAM);
-        const processes = [Infinity, Infinity, appends].map((max) =>
-          ledger.process((log) => troubled(log, scheduler, max)),
+        const ledger = await SharedLedger.open();
+        const processes = await Promise.all(
+          [Infinity, Infinity, appends].map((max) =>
+            ledger.process({ around: (log) => troubled(log, scheduler, max) }),
+          ),
         );
         const outcomes = commands.map(async (command, index) => {
           await scheduler.schedule(Promise.resolve(), `${command.what} ${index}`);
@@ -138,18 +141,22 @@ it('every shown code and payment provider id belongs to its holder only, and no 
                   doNotTrack: false,
                   preserveEmptyAccount: true,
                 } as const);
-          return processes[command.process]?.send(command.accountId, request, `command ${index}`);
+          return processes[command.process]?.send(
+            command.accountId,
+            request,
+            aRequest(`command ${index}`),
+          );
         });
         await scheduler.waitFor(Promise.allSettled(outcomes));
 
-        const after = ledger.process();
+        const after = await ledger.process();
         const all = await shown(after);
         for (const [what, holders] of all) {
           expect([what, holders.length]).toEqual([what, 1]);
           const stream =
             what === PROVIDER_ID
-              ? NAMES.paymentProviderIdStream(SCOPE, what)
-              : NAMES.codeStream(SCOPE, what);
+              ? after.names.paymentProviderIdStream(SCOPE, what)
+              : after.names.codeStream(SCOPE, what);
           expect((await after.streams.reservations.load(stream)).state).toMatchObject({
             status: 'held',
             holder: holders[0],
@@ -158,7 +165,7 @@ it('every shown code and payment provider id belongs to its holder only, and no 
         // However long it takes: what nobody shows is free at last, but for what somebody forgotten
         // had; what is shown never is.
         passed += 10 * 121_000;
-        const facts = (await ledger.facts()).map(({ event }) => event);
+        const facts = [...(await after.factsOf('one')), ...(await after.factsOf('two'))];
         for (const what of CODES) {
           const thief = upsert({
             ...commands[0]!,
@@ -169,7 +176,7 @@ it('every shown code and payment provider id belongs to its holder only, and no 
           const stolen = await after.send(
             'three',
             { ...thief, openAccount: 'three' },
-            `thief of ${what}`,
+            aRequest(`thief of ${what}`),
           );
           const isTaken = all.has(what) || wasOfSomebodyForgotten(facts, what);
           if (isTaken)

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import type { Pool } from 'pg';
 import { AccountCommandEnvelope, type Commands } from '../../src/command-handling/commands.js';
 import { availableCredit } from '../../src/domain/account/redemption.js';
-import { DEFAULT_PROGRAM } from '../../src/domain/tenant/program-document.js';
 import { PostgresAnswerRows } from '../../src/kept-answers/answer-rows.js';
 import { KeptAnswers } from '../../src/kept-answers/kept-answers.js';
 import { purgeAnswers } from '../../src/kept-answers/purge-answers.js';
@@ -13,11 +12,11 @@ import { FixedSealer } from '../../src/privacy/sealed-bytes.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { InMemorySubjectKeys } from '../support/in-memory-subject-keys.js';
 import {
-  LedgerOfAccounts,
-  NAMES,
-  SCOPE,
-  type LedgerProcess,
-} from './support/ledger-of-accounts.js';
+  aRequest,
+  refOf,
+  SharedLedger,
+  type TestProcess,
+} from '../command-handling/support/processes.js';
 import { runs } from '../support/property-runs.js';
 
 /**
@@ -25,6 +24,7 @@ import { runs } from '../support/property-runs.js';
  * purged or lost and time passes: a key has one effect in seven days, no request gets another one's
  * effect, and every effect is in the balance.
  */
+const { scope: SCOPE } = aRequest();
 const HOUR_MS = 60 * 60 * 1000;
 const WEEK_MS = 7 * 24 * HOUR_MS;
 
@@ -92,7 +92,7 @@ class Run {
   readonly effects = new Map<string, Effect[]>();
   private readonly sealingKey = randomBytes(32);
 
-  constructor(private readonly processes: readonly LedgerProcess[]) {}
+  constructor(private readonly processes: readonly TestProcess[]) {}
 
   async take(step: Step): Promise<void> {
     switch (step.what) {
@@ -169,7 +169,7 @@ class Run {
     const cause = { correlationId: commandId, causationId: commandId };
     const command = new AccountCommandEnvelope(
       { scope: SCOPE, commandId, askedAt, ...cause, actor, idempotency },
-      NAMES.accountRef(SCOPE, 'acme'),
+      refOf('acme'),
       {
         type: 'CreateReward',
         userId: 'ann',
@@ -209,7 +209,7 @@ class Run {
   }
 }
 
-function commandsOf(processes: readonly LedgerProcess[], index: number): Commands {
+function commandsOf(processes: readonly TestProcess[], index: number): Commands {
   const process = processes[index];
   if (!process) throw new Error('there is no such process');
   return process.commands;
@@ -220,27 +220,15 @@ it('a key has one effect in seven days through purges, losses and crashes, and e
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
       await pool.query('delete from ledger.idempotency_keys');
       passed = 0;
-      const ledger = await LedgerOfAccounts.open(DEFAULT_PROGRAM);
-      const processes = [ledger.process(), ledger.process()];
-      const user = {
-        type: 'UpsertUser',
-        userId: 'ann',
-        openAccount: 'acme',
-        changes: {},
-        referralCode: undefined,
-      } as const;
-      await processes[0]?.send(
-        'acme',
-        { ...user, referralCodes: {}, paymentProviderId: undefined, codes: [] },
-        'opened',
-      );
+      const ledger = await SharedLedger.open();
+      const processes = [await ledger.process(), await ledger.process()];
+      await processes[0]?.upsert('acme', 'ann', { openAccount: 'acme' });
       const run = new Run(processes);
       for (const step of steps) await run.take(step);
 
-      const account = await ledger.process().account('acme');
+      const account = await (await ledger.process()).account('acme');
       const effects = [...run.effects.values()].flat();
       expect(new Set(effects.map(({ rewardId }) => rewardId)).size).toBe(effects.length);
-      if (account.status === 'absent') throw new Error('the account is gone');
       expect(availableCredit(account, 'CENTS', Date.now())).toBe(
         effects.reduce((sum, { amount }) => sum + amount, 0),
       );
